@@ -1,0 +1,2 @@
+//! The `specc` program.
+fn main() {}
