@@ -1,2 +1,62 @@
-//! Chores of the workspace.
-fn main() {}
+//! Chores of the workspace, so that nobody needs a shell script: `cargo xtask setup | test | codegen`.
+
+mod codegen;
+mod mpi;
+mod steps;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the Strata workspace.
+///
+/// Exit status: 0 done; 1 a step failed.
+#[derive(Parser)]
+#[command(arg_required_else_help = true, help_expected = true, max_term_width = 90)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Install Open MPI and libclang through the system's package manager, or say how to.
+    Setup,
+    /// Check and test everything, MPI included: formatting, lints, documentation, generated code, tests.
+    Test {
+        /// Do not install anything: skip the MPI part where MPI is missing.
+        #[arg(long)]
+        no_install: bool,
+    },
+    /// Write generated sources again from the committed samples and specs.
+    Codegen {
+        /// Write nothing; fail where a generated file is out of date.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().chore {
+        Chore::Setup => mpi::setup(),
+        Chore::Test { no_install } => steps::test(no_install),
+        Chore::Codegen { check } => codegen::run(check),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,81 @@
+//! `cargo xtask codegen`: sources that are generated from committed samples, so that they can be checked.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Samples of the reference platform, the spec they were taken for, and the source made from them.
+struct Generated {
+    spec: &'static str,
+    folder: &'static str,
+    source: &'static str,
+}
+
+const GENERATED: &[Generated] = &[Generated {
+    spec: "specs/sort",
+    folder: "models/epyc-2core-threads4/sort",
+    source: "crates/sort/src/models.rs",
+}];
+
+/// Fits the committed samples again and writes, or with `check` compares, what comes of them.
+///
+/// # Errors
+/// A file that is out of date (with the command that repairs it), or a failure of `specc` or the disk.
+pub(crate) fn run(check: bool) -> Result<(), String> {
+    let mut stale = Vec::new();
+    for item in GENERATED {
+        let scratch = format!("target/codegen/{}", item.folder);
+        fs::create_dir_all(&scratch).map_err(|e| format!("{scratch}: {e}"))?;
+        let samples = format!("{}/samples.txt", item.folder);
+        let status = Command::new(env!("CARGO"))
+            .args([
+                "run",
+                "--quiet",
+                "--package",
+                "specc",
+                "--",
+                "fit",
+                &samples,
+                "--spec",
+                item.spec,
+                "-o",
+                &scratch,
+            ])
+            .stdout(std::process::Stdio::null())
+            .status()
+            .map_err(|e| format!("cannot start cargo: {e}"))?;
+        if !status.success() {
+            return Err(format!("specc fit {samples} ended with {status}"));
+        }
+        let made = |name: &str| format!("{scratch}/{name}");
+        let pairs = [
+            (made("models.toml"), format!("{}/models.toml", item.folder)),
+            (made("models.rs"), format!("{}/models.rs", item.folder)),
+            (made("models.rs"), item.source.to_owned()),
+        ];
+        for (fresh, kept) in pairs {
+            let text = fs::read(&fresh).map_err(|e| format!("{fresh}: {e}"))?;
+            if fs::read(&kept).is_ok_and(|old| old == text) {
+                continue;
+            }
+            if check {
+                stale.push(kept);
+            } else {
+                write(Path::new(&kept), &text)?;
+                println!("wrote {kept}");
+            }
+        }
+    }
+    if stale.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("out of date: {}; run `cargo xtask codegen`", stale.join(", ")))
+    }
+}
+
+fn write(path: &Path, text: &[u8]) -> Result<(), String> {
+    let temporary = path.with_extension("new");
+    fs::write(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, path))
+        .map_err(|e| format!("{}: {e}", path.display()))
+}

@@ -1,0 +1,114 @@
+//! `cargo xtask test`: every check of the workspace, one after the other, with a count at the end.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::mpi;
+
+/// Features of the members that have an MPI half.
+const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-benches/mpi";
+
+/// rsmpi's build script does not look again when the MPI library changes, so each library has a target folder.
+const MPI_TARGET: &str = "target/openmpi";
+
+/// One command of the run, and whether MPI is needed for it.
+struct Step {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    environment: &'static [(&'static str, &'static str)],
+}
+
+const PLAIN: &[Step] = &[
+    Step { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] },
+    Step {
+        name: "lints",
+        arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        environment: &[],
+    },
+    Step { name: "tests", arguments: &["test", "--workspace"], environment: &[("INSTA_UPDATE", "no")] },
+    Step {
+        name: "documentation",
+        arguments: &["doc", "--workspace", "--no-deps"],
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+    },
+    Step { name: "generated code", arguments: &["xtask", "codegen", "--check"], environment: &[] },
+];
+
+const WITH_MPI: &[Step] = &[
+    Step {
+        name: "lints with MPI",
+        arguments: &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--features",
+            MPI_FEATURES,
+            "--",
+            "-D",
+            "warnings",
+        ],
+        environment: &[("CARGO_TARGET_DIR", MPI_TARGET)],
+    },
+    Step {
+        name: "tests with MPI",
+        arguments: &[
+            "test",
+            "-p",
+            "strata-runtime",
+            "-p",
+            "strata-sort",
+            "-p",
+            "strata-benches",
+            "--features",
+            MPI_FEATURES,
+        ],
+        environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
+    },
+];
+
+/// Runs every step, goes on after a failure, and counts.
+///
+/// # Errors
+/// The names of the steps that failed.
+pub(crate) fn test(no_install: bool) -> Result<(), String> {
+    let mut failed = Vec::new();
+    let mut passed = 0;
+    let mut run = |step: &Step| {
+        println!("\n== {} ==\n$ cargo {}", step.name, step.arguments.join(" "));
+        let start = Instant::now();
+        let ended = Command::new(env!("CARGO"))
+            .args(step.arguments)
+            .envs(step.environment.iter().copied())
+            .status()
+            .is_ok_and(|s| s.success());
+        println!("-- {}: {} in {:.0?}", step.name, if ended { "ok" } else { "FAILED" }, start.elapsed());
+        if ended {
+            passed += 1;
+        } else {
+            failed.push(step.name);
+        }
+    };
+    PLAIN.iter().for_each(&mut run);
+    let skipped = match mpi_ready(no_install) {
+        Ok(()) => {
+            WITH_MPI.iter().for_each(&mut run);
+            0
+        }
+        Err(why) => {
+            println!("\n== MPI: skipped ==\n{why}");
+            WITH_MPI.len()
+        }
+    };
+    println!("\n{passed} passed, {} failed, {skipped} skipped", failed.len());
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+fn mpi_ready(no_install: bool) -> Result<(), String> {
+    if !no_install {
+        return mpi::setup();
+    }
+    match mpi::missing() {
+        missing if missing.is_empty() => Ok(()),
+        missing => Err(format!("missing: {}; `cargo xtask setup` installs it", missing.join(", "))),
+    }
+}
