@@ -1,1 +1,39 @@
-//! Under construction.
+//! Programs of many nodes that run alike on threads and on MPI.
+//!
+//! A program is one function of a [`Node`], run by every node of a [`Machine`] at once (SPMD). Nodes share nothing;
+//! they meet in collective operations and exchange [`Block`]s. [`launch`] takes the machine from the command that
+//! started the process, so a program never names a transport.
+//!
+//! ```
+//! use strata_runtime::prelude::*;
+//!
+//! let largest = Machine::threads(3)?.run(|node| {
+//!     let mut values = [node.rank() as f64, -(node.rank() as f64)];
+//!     node.reduce_max(&mut values);
+//!     Ok(values)
+//! })?;
+//! assert_eq!(largest, [[2.0, 0.0]; 3]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! After Brewer's Strata ("High-Level Optimization via Automated Statistical Modeling", PPoPP 1995, and his thesis,
+//! ch. 6 and appendix A), of which this is the global operations and block exchange.
+
+mod block;
+mod error;
+mod machine;
+mod node;
+mod number;
+mod settings;
+mod transport;
+
+pub use block::Block;
+pub use error::Error;
+pub use machine::{Machine, launch};
+pub use node::Node;
+pub use number::{Number, Op, Operand};
+
+/// What a program needs: `use strata_runtime::prelude::*`.
+pub mod prelude {
+    pub use crate::{Block, Error, Machine, Node, Op, launch};
+}

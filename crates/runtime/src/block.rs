@@ -1,0 +1,165 @@
+//! Blocks: owned buffers that move between nodes.
+//!
+//! A block given to [`Node::all_to_all_v`](crate::Node::all_to_all_v) belongs to the run-time from then on, so that
+//! threads can hand it to another node without copying and MPI can send it in place. Its memory is whole 64-bit
+//! words: any element type of alignment up to 8 fits, a block of one type can be reused as one of another, and no
+//! byte of it is ever uninitialised.
+
+use bytemuck::Pod;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// The memory of a block, without its element type; this is what transports carry.
+#[derive(Clone, Default)]
+pub(crate) struct RawBlock {
+    /// The memory: `bytes` rounded up to whole words, or more where a longer block was shortened.
+    pub(crate) words: Vec<u64>,
+    /// How many of the bytes count.
+    pub(crate) bytes: usize,
+}
+
+impl RawBlock {
+    /// A block of zero bytes.
+    pub(crate) fn zeroed(bytes: usize) -> Self {
+        Self { words: vec![0; bytes.div_ceil(8)], bytes }
+    }
+}
+
+/// An owned buffer of `T` that moves between nodes.
+///
+/// ```
+/// use strata_runtime::Block;
+/// let mut block = Block::from_slice(&[3u32, 1, 2]);
+/// block.sort();
+/// assert_eq!(*block, [1, 2, 3]);
+/// let bytes: Block<u8> = block.reuse(4);        // the same memory, other elements
+/// assert_eq!(bytes.len(), 4);
+/// ```
+///
+/// Elements whose alignment exceeds 8 do not compile:
+///
+/// ```compile_fail,E0080
+/// let wide = strata_runtime::Block::<u128>::zeroed(1);
+/// ```
+pub struct Block<T> {
+    raw: RawBlock,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> Block<T> {
+    const FITS: () =
+        assert!(align_of::<T>() <= 8 && size_of::<T>() > 0, "a block holds elements of alignment 1 to 8");
+
+    /// A block of `len` elements, all zero bytes.
+    #[must_use]
+    pub fn zeroed(len: usize) -> Self {
+        let () = Self::FITS;
+        Self::from_raw(RawBlock::zeroed(len * size_of::<T>()))
+    }
+
+    /// A block that holds a copy of `values`.
+    #[must_use]
+    pub fn from_slice(values: &[T]) -> Self {
+        let () = Self::FITS;
+        let bytes = size_of_val(values);
+        let mut words = Vec::with_capacity(bytes.div_ceil(8));
+        let (whole, rest) = bytemuck::cast_slice::<T, u8>(values).split_at(bytes / 8 * 8);
+        match bytemuck::try_cast_slice::<u8, u64>(whole) {
+            Ok(aligned) => words.extend_from_slice(aligned),
+            Err(_) => words.extend(whole.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word))),
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            words.push(u64::from_ne_bytes(last));
+        }
+        Self::from_raw(RawBlock { words, bytes })
+    }
+
+    /// The same memory as a block of `len` elements of another type: no allocation where it is long enough.
+    ///
+    /// What the elements hold is unspecified (but initialised): write them before reading.
+    #[must_use]
+    pub fn reuse<U: Pod>(self, len: usize) -> Block<U> {
+        let () = Block::<U>::FITS;
+        let mut raw = self.raw;
+        raw.bytes = len * size_of::<U>();
+        let needed = raw.bytes.div_ceil(8);
+        if raw.words.capacity() < needed {
+            raw.words = vec![0; needed];
+        } else if raw.words.len() < needed {
+            raw.words.resize(needed, 0);
+        }
+        Block::from_raw(raw)
+    }
+
+    /// Keeps the first `len` elements; does nothing where there are no more than that.
+    pub fn truncate(&mut self, len: usize) {
+        self.raw.bytes = self.raw.bytes.min(len * size_of::<T>());
+    }
+
+    /// The elements' bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.raw.words)[..self.raw.bytes]
+    }
+
+    /// A block whose bytes are elements of `T`, as a transport delivered them.
+    pub(crate) fn from_raw(raw: RawBlock) -> Self {
+        Self { raw, element: PhantomData }
+    }
+
+    /// The memory, for a transport to carry.
+    pub(crate) fn into_raw(self) -> RawBlock {
+        self.raw
+    }
+}
+
+impl<T: Pod> Deref for Block<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        let () = Self::FITS;
+        bytemuck::cast_slice(self.bytes())
+    }
+}
+
+impl<T: Pod> DerefMut for Block<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        let () = Self::FITS;
+        bytemuck::cast_slice_mut(
+            &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.raw.words)[..self.raw.bytes],
+        )
+    }
+}
+
+impl<T> Clone for Block<T> {
+    fn clone(&self) -> Self {
+        Self { raw: self.raw.clone(), element: PhantomData }
+    }
+}
+
+impl<T> Default for Block<T> {
+    /// An empty block; allocates nothing.
+    fn default() -> Self {
+        Self { raw: RawBlock::default(), element: PhantomData }
+    }
+}
+
+impl<T: Pod> From<&[T]> for Block<T> {
+    fn from(values: &[T]) -> Self {
+        Self::from_slice(values)
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Block<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Pod + fmt::Debug> fmt::Debug for Block<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,93 @@
+//! What can end a run.
+//!
+//! A node's operations do not return errors: a collective that fails on one node has failed on all of them, and
+//! there is nothing useful that one node could do about it alone. The job ends everywhere instead, and whoever
+//! started it gets the one failure that came first, with the node it came from.
+
+use thiserror::Error;
+
+/// Why a run did not happen, or did not end as its program asked.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The number of nodes asked for cannot be had.
+    #[error("cannot run on {asked} nodes: ask for 1 to {most}")]
+    Nodes {
+        /// How many were asked for.
+        asked: usize,
+        /// The most that this transport takes.
+        most: usize,
+    },
+    /// `STRATA_ON` does not name a machine.
+    #[error("STRATA_ON={value}: {reason}; set for example STRATA_ON=threads:4")]
+    On {
+        /// The value found.
+        value: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The transport could not be started.
+    #[error("cannot start the {transport} transport: {reason}")]
+    Start {
+        /// The transport's name.
+        transport: &'static str,
+        /// What the system said.
+        reason: String,
+    },
+    /// A node failed, which ended the job on every node.
+    #[error("node {rank}: {message}")]
+    Node {
+        /// The node that failed first.
+        rank: usize,
+        /// Its message; for a misused operation with the operation and its place.
+        message: String,
+    },
+    /// The program's own error; returned by a node's function, it ends the job with that node's rank.
+    #[error("{0}")]
+    Program(String),
+}
+
+impl Error {
+    /// The program's own error, of any type that can be shown.
+    ///
+    /// ```
+    /// use strata_runtime::prelude::*;
+    /// let failed = Machine::threads(3)?.run(|node| {
+    ///     if node.rank() == 1 { "x".parse::<u32>().map_err(Error::program)?; }
+    ///     node.barrier();
+    ///     Ok(())
+    /// });
+    /// assert_eq!(failed.unwrap_err().to_string(), "node 1: invalid digit found in string");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn program(error: impl std::fmt::Display) -> Self {
+        Self::Program(error.to_string())
+    }
+
+    /// The node that failed, if it was one.
+    #[must_use]
+    pub fn rank(&self) -> Option<usize> {
+        match self {
+            Self::Node { rank, .. } => Some(*rank),
+            _ => None,
+        }
+    }
+}
+
+impl From<String> for Error {
+    fn from(message: String) -> Self {
+        Self::Program(message)
+    }
+}
+
+impl From<&str> for Error {
+    fn from(message: &str) -> Self {
+        Self::Program(message.to_owned())
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::program(error)
+    }
+}

@@ -1,0 +1,142 @@
+//! Machines: how many nodes, on what, and how to start a program there.
+
+use crate::error::Error;
+use crate::node::Node;
+use crate::settings::Settings;
+use crate::transport::threads;
+use std::sync::Arc;
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Threads(usize),
+}
+
+impl Machine {
+    /// `nodes` nodes, each a thread of this process.
+    ///
+    /// There may be more nodes than cores: waiting nodes then give way.
+    ///
+    /// # Errors
+    /// [`Error::Nodes`] unless `nodes` is 1 to 1024.
+    pub fn threads(nodes: usize) -> Result<Self, Error> {
+        if nodes == 0 || nodes > threads::MOST {
+            return Err(Error::Nodes { asked: nodes, most: threads::MOST });
+        }
+        Ok(Self(Kind::Threads(nodes)))
+    }
+
+    /// The machine that the command which started this process asks for: under `mpirun` (with the feature `mpi`)
+    /// MPI, else what `STRATA_ON` says, for example `threads:4`, else one thread for each core.
+    ///
+    /// # Errors
+    /// [`Error::On`] where `STRATA_ON` names no machine; [`Error::Nodes`].
+    pub fn from_environment() -> Result<Self, Error> {
+        match std::env::var_os("STRATA_ON") {
+            Some(value) => Self::parse(&value.to_string_lossy()),
+            None => {
+                let cores = std::thread::available_parallelism().map_or(1, usize::from);
+                Self::threads(cores.min(threads::MOST))
+            }
+        }
+    }
+
+    /// Reads a value of `STRATA_ON`.
+    fn parse(value: &str) -> Result<Self, Error> {
+        let wrong = |reason: String| Error::On { value: value.to_owned(), reason };
+        let (transport, rest) =
+            value.split_once(':').map_or((value, None), |(name, rest)| (name, Some(rest)));
+        match (transport, rest) {
+            ("threads", Some(nodes)) => {
+                let nodes =
+                    nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
+                Self::threads(nodes).map_err(|error| wrong(error.to_string()))
+            }
+            ("threads", None) => Err(wrong("how many threads?".to_owned())),
+            ("sim", _) => Err(wrong("simulated machines are not part of this build".to_owned())),
+            ("mpi", _) => Err(wrong("MPI programs are started by mpirun".to_owned())),
+            _ => Err(wrong(format!("there is no transport `{transport}`: it is `threads`"))),
+        }
+    }
+
+    /// Runs `program` on every node; the results by rank.
+    ///
+    /// # Errors
+    /// The first failure of any node, as [`Error::Node`]; it has ended the program on all of them.
+    pub fn run<T: Send>(
+        &self,
+        program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let Kind::Threads(nodes) = self.0;
+        let settings = Arc::new(Settings::of_this_process());
+        threads::run(nodes, |transport| program(&mut Node::new(transport, Arc::clone(&settings))))
+    }
+}
+
+/// Runs `program` on the machine that the command which started this process asks for
+/// (see [`Machine::from_environment`]), and answers with the result of node 0.
+///
+/// Under `mpirun` every process calls this and only the one that is node 0 receives `Some`: what is printed from it
+/// is printed once.
+///
+/// ```
+/// use strata_runtime::prelude::*;
+/// fn main() -> Result<(), Error> {
+///     if let Some(nodes) = launch(|node| Ok(node.reduce_add(1u32)))? {
+///         println!("{nodes} nodes");
+///     }
+///     Ok(())
+/// }
+/// ```
+///
+/// # Errors
+/// As [`Machine::from_environment`] and [`Machine::run`].
+pub fn launch<T: Send>(program: impl Fn(&mut Node) -> Result<T, Error> + Sync) -> Result<Option<T>, Error> {
+    Ok(Machine::from_environment()?.run(program)?.into_iter().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strata_on_is_read_or_explained() {
+        assert_eq!(Machine::parse("threads:4").unwrap(), Machine(Kind::Threads(4)));
+        for (value, message) in [
+            (
+                "threads:0",
+                "STRATA_ON=threads:0: cannot run on 0 nodes: ask for 1 to 1024; set for example STRATA_ON=threads:4",
+            ),
+            (
+                "threads:99999",
+                "STRATA_ON=threads:99999: cannot run on 99999 nodes: ask for 1 to 1024; set for example STRATA_ON=threads:4",
+            ),
+            (
+                "threads:",
+                "STRATA_ON=threads:: `` is not a number of nodes; set for example STRATA_ON=threads:4",
+            ),
+            (
+                "threads:-1",
+                "STRATA_ON=threads:-1: `-1` is not a number of nodes; set for example STRATA_ON=threads:4",
+            ),
+            ("threads", "STRATA_ON=threads: how many threads?; set for example STRATA_ON=threads:4"),
+            (
+                "thread:4",
+                "STRATA_ON=thread:4: there is no transport `thread`: it is `threads`; set for example STRATA_ON=threads:4",
+            ),
+            (
+                "sim:cm5:64",
+                "STRATA_ON=sim:cm5:64: simulated machines are not part of this build; set for example STRATA_ON=threads:4",
+            ),
+            (
+                "",
+                "STRATA_ON=: there is no transport ``: it is `threads`; set for example STRATA_ON=threads:4",
+            ),
+        ] {
+            assert_eq!(Machine::parse(value).unwrap_err().to_string(), message);
+        }
+    }
+}

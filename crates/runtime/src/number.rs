@@ -1,0 +1,331 @@
+//! The numbers that global operations combine, and how they combine.
+//!
+//! Every transport combines in rank order, ((x₀ ∘ x₁) ∘ x₂) …, with the functions of this module and no others, so
+//! that a result is equal to the last bit on every node and in every run. Integers wrap around. The least and the
+//! greatest of floating-point numbers is NaN where one of them is, and the first of equals (so 0.0 and −0.0 keep
+//! their order). Scans are exclusive, as Brewer's are (Strata manual, §4.3): node 0 receives the identity.
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use std::fmt;
+
+/// How a global operation combines two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Op {
+    /// The sum; integers wrap around.
+    Add,
+    /// The product; integers wrap around.
+    Multiply,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// Bitwise and; integers only.
+    And,
+    /// Bitwise or; integers only.
+    Or,
+    /// Bitwise exclusive or; integers only.
+    Xor,
+}
+
+impl Op {
+    /// Every operation, in the order of [`Op::index`].
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Add, Self::Multiply, Self::Min, Self::Max, Self::And, Self::Or, Self::Xor];
+
+    /// Its place in [`Op::ALL`].
+    pub(crate) fn index(self) -> u8 {
+        self as u8
+    }
+
+    fn is_bitwise(self) -> bool {
+        matches!(self, Self::And | Self::Or | Self::Xor)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Add => "add",
+            Self::Multiply => "multiply",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::And => "and",
+            Self::Or => "or",
+            Self::Xor => "xor",
+        })
+    }
+}
+
+/// The type of a number, as a transport knows it. Public only because a sealed trait names it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the types' names")]
+pub enum Kind {
+    F32,
+    F64,
+    I32,
+    U32,
+    I64,
+    U64,
+}
+
+impl Kind {
+    /// Every kind, in the order of `as u8`.
+    pub(crate) const ALL: [Self; 6] = [Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64];
+
+    /// Its name in Rust.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::I32 => "i32",
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
+        }
+    }
+
+    /// Whether the order of combining can show in the result.
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// Whether `op` is an operation of these numbers.
+    pub(crate) fn has(self, op: Op) -> bool {
+        !(self.is_float() && op.is_bitwise())
+    }
+}
+
+mod sealed {
+    use super::{Kind, Op};
+
+    /// What a number can do; here, so that no other crate can add a number that no transport knows.
+    pub trait Arithmetic: Copy {
+        #[doc(hidden)]
+        const KIND: Kind;
+        #[doc(hidden)]
+        fn identity(op: Op) -> Self;
+        #[doc(hidden)]
+        fn add(self, other: Self) -> Self;
+        #[doc(hidden)]
+        fn multiply(self, other: Self) -> Self;
+        #[doc(hidden)]
+        fn least(self, other: Self) -> Self;
+        #[doc(hidden)]
+        fn greatest(self, other: Self) -> Self;
+        #[doc(hidden)]
+        fn and(self, other: Self) -> Self;
+        #[doc(hidden)]
+        fn or(self, other: Self) -> Self;
+        #[doc(hidden)]
+        fn xor(self, other: Self) -> Self;
+    }
+
+    pub trait Sealed {}
+}
+
+pub(crate) use sealed::Arithmetic;
+
+/// A number that global operations can combine: `f32`, `f64`, `i32`, `u32`, `i64`, `u64`.
+pub trait Number: Pod + Arithmetic {}
+
+impl<T: Pod + Arithmetic> Number for T {}
+
+macro_rules! integer {
+    ($($t:ty, $kind:ident);*) => {$(
+        impl Arithmetic for $t {
+            const KIND: Kind = Kind::$kind;
+            fn identity(op: Op) -> Self {
+                match op {
+                    Op::Add | Op::Or | Op::Xor => 0,
+                    Op::Multiply => 1,
+                    Op::Min => <$t>::MAX,
+                    Op::Max => <$t>::MIN,
+                    Op::And => !0,
+                }
+            }
+            fn add(self, other: Self) -> Self { self.wrapping_add(other) }
+            fn multiply(self, other: Self) -> Self { self.wrapping_mul(other) }
+            fn least(self, other: Self) -> Self { self.min(other) }
+            fn greatest(self, other: Self) -> Self { self.max(other) }
+            fn and(self, other: Self) -> Self { self & other }
+            fn or(self, other: Self) -> Self { self | other }
+            fn xor(self, other: Self) -> Self { self ^ other }
+        }
+    )*};
+}
+integer!(i32, I32; u32, U32; i64, I64; u64, U64);
+
+macro_rules! float {
+    ($($t:ty, $kind:ident);*) => {$(
+        impl Arithmetic for $t {
+            const KIND: Kind = Kind::$kind;
+            fn identity(op: Op) -> Self {
+                match op {
+                    Op::Multiply => 1.0,
+                    Op::Min => <$t>::INFINITY,
+                    Op::Max => <$t>::NEG_INFINITY,
+                    _ => 0.0,
+                }
+            }
+            fn add(self, other: Self) -> Self { self + other }
+            fn multiply(self, other: Self) -> Self { self * other }
+            fn least(self, other: Self) -> Self {
+                if other < self || other.is_nan() { other } else { self }
+            }
+            fn greatest(self, other: Self) -> Self {
+                if other > self || other.is_nan() { other } else { self }
+            }
+            // `Kind::has` keeps bitwise operations away from floating-point numbers.
+            fn and(self, _: Self) -> Self { self }
+            fn or(self, _: Self) -> Self { self }
+            fn xor(self, _: Self) -> Self { self }
+        }
+    )*};
+}
+float!(f32, F32; f64, F64);
+
+/// Runs `$body` with `$f` bound to the function of `$op` on `$t`, one loop an operation, so that each vectorises.
+macro_rules! with_op {
+    ($t:ty, $op:expr, $f:ident => $body:expr) => {
+        match $op {
+            Op::Add => {
+                let $f = <$t>::add;
+                $body
+            }
+            Op::Multiply => {
+                let $f = <$t>::multiply;
+                $body
+            }
+            Op::Min => {
+                let $f = <$t>::least;
+                $body
+            }
+            Op::Max => {
+                let $f = <$t>::greatest;
+                $body
+            }
+            Op::And => {
+                let $f = <$t>::and;
+                $body
+            }
+            Op::Or => {
+                let $f = <$t>::or;
+                $body
+            }
+            Op::Xor => {
+                let $f = <$t>::xor;
+                $body
+            }
+        }
+    };
+}
+
+/// Runs `$body` with `$t` bound to the type of `$kind`.
+macro_rules! with_kind {
+    ($kind:expr, $t:ident => $body:expr) => {
+        match $kind {
+            Kind::F32 => {
+                type $t = f32;
+                $body
+            }
+            Kind::F64 => {
+                type $t = f64;
+                $body
+            }
+            Kind::I32 => {
+                type $t = i32;
+                $body
+            }
+            Kind::U32 => {
+                type $t = u32;
+                $body
+            }
+            Kind::I64 => {
+                type $t = i64;
+                $body
+            }
+            Kind::U64 => {
+                type $t = u64;
+                $body
+            }
+        }
+    };
+}
+
+fn fold_as<T: Number>(op: Op, into: &mut [T], from: &[T]) {
+    with_op!(T, op, f => for (a, b) in into.iter_mut().zip(from) { *a = f(*a, *b); });
+}
+
+fn carry_as<T: Number>(op: Op, so_far: &mut [T], mine: &mut [T]) {
+    with_op!(T, op, f => for (a, m) in so_far.iter_mut().zip(mine) {
+        let before = *a;
+        *a = f(before, *m);
+        *m = before;
+    });
+}
+
+/// `into = into ∘ from`, element by element. Both hold whole, aligned numbers of `kind`.
+pub(crate) fn fold(kind: Kind, op: Op, into: &mut [u8], from: &[u8]) {
+    with_kind!(kind, T => fold_as::<T>(op, cast_slice_mut(into), cast_slice(from)));
+}
+
+/// One node's step of an exclusive scan: `mine` becomes what the nodes before it have, and joins it in `so_far`.
+pub(crate) fn carry(kind: Kind, op: Op, so_far: &mut [u8], mine: &mut [u8]) {
+    with_kind!(kind, T => carry_as::<T>(op, cast_slice_mut(so_far), cast_slice_mut(mine)));
+}
+
+/// Fills `values` with the identity of `op`.
+pub(crate) fn fill_identity(kind: Kind, op: Op, values: &mut [u8]) {
+    with_kind!(kind, T => cast_slice_mut::<u8, T>(values).fill(T::identity(op)));
+}
+
+/// What a global operation takes: one number, which it answers with a number, or a vector that it changes in place.
+///
+/// Implemented for every [`Number`] `T` and for `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>`.
+pub trait Operand: sealed::Sealed {
+    /// The numbers combined.
+    type Number: Number;
+    /// A number for a number, nothing for a vector.
+    type Output;
+    #[doc(hidden)]
+    fn apply(self, operation: impl FnOnce(&mut [Self::Number])) -> Self::Output;
+}
+
+impl<T: Number> sealed::Sealed for T {}
+impl<T: Number> Operand for T {
+    type Number = T;
+    type Output = T;
+    fn apply(self, operation: impl FnOnce(&mut [T])) -> T {
+        let mut value = self;
+        operation(std::slice::from_mut(&mut value));
+        value
+    }
+}
+
+impl<T: Number> sealed::Sealed for &mut [T] {}
+impl<T: Number> Operand for &mut [T] {
+    type Number = T;
+    type Output = ();
+    fn apply(self, operation: impl FnOnce(&mut [T])) {
+        operation(self);
+    }
+}
+
+impl<T: Number, const N: usize> sealed::Sealed for &mut [T; N] {}
+impl<T: Number, const N: usize> Operand for &mut [T; N] {
+    type Number = T;
+    type Output = ();
+    fn apply(self, operation: impl FnOnce(&mut [T])) {
+        operation(self);
+    }
+}
+
+impl<T: Number> sealed::Sealed for &mut Vec<T> {}
+impl<T: Number> Operand for &mut Vec<T> {
+    type Number = T;
+    type Output = ();
+    fn apply(self, operation: impl FnOnce(&mut [T])) {
+        operation(self);
+    }
+}

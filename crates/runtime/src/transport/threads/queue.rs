@@ -1,0 +1,139 @@
+//! A bounded queue of one producer and one consumer, without locks.
+//!
+//! The producer alone moves `tail`, the consumer alone moves `head`; each publishes a slot by a release store that
+//! the other acquires (Lamport, *Specifying concurrent program modules*, 1983). Both counters stand on cache lines of
+//! their own. What is pushed is moved, never copied.
+
+#![allow(unsafe_code, reason = "slots are shared memory whose ownership the two counters hand over")]
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A counter on a cache line of its own (two, as some processors fetch lines in pairs).
+#[repr(align(128))]
+#[derive(Default)]
+struct Counter(AtomicUsize);
+
+/// A queue of at most `N` elements; `N` is a power of two.
+pub(super) struct Queue<T, const N: usize> {
+    /// Elements taken so far, wrapping.
+    head: Counter,
+    /// Elements put so far, wrapping.
+    tail: Counter,
+    slots: [UnsafeCell<MaybeUninit<T>>; N],
+}
+
+// SAFETY: a slot is touched by the producer only while head..tail does not cover it and by the consumer only while
+// it does; both moves of the boundary are release/acquire pairs. The element itself changes threads: `T: Send`.
+unsafe impl<T: Send, const N: usize> Sync for Queue<T, N> {}
+
+impl<T, const N: usize> Queue<T, N> {
+    const POWER: () = assert!(N.is_power_of_two(), "wrapping counters need a power of two");
+
+    pub(super) fn new() -> Self {
+        let () = Self::POWER;
+        let slots = std::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit()));
+        Self { head: Counter::default(), tail: Counter::default(), slots }
+    }
+
+    /// Puts `value` at the end, or gives it back where the queue is full.
+    ///
+    /// # Safety
+    /// No other thread may be in `push` of this queue.
+    pub(super) unsafe fn push(&self, value: T) -> Result<(), T> {
+        let tail = self.tail.0.load(Ordering::Relaxed);
+        if tail.wrapping_sub(self.head.0.load(Ordering::Acquire)) == N {
+            return Err(value);
+        }
+        // SAFETY: the slot is outside head..tail, so the consumer leaves it alone, and there is no other producer.
+        unsafe { (*self.slots[tail % N].get()).write(value) };
+        self.tail.0.store(tail.wrapping_add(1), Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes the first element, if there is one.
+    ///
+    /// # Safety
+    /// No other thread may be in `pop` of this queue.
+    pub(super) unsafe fn pop(&self) -> Option<T> {
+        let head = self.head.0.load(Ordering::Relaxed);
+        if head == self.tail.0.load(Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: the slot is inside head..tail: the producer wrote it before the store of `tail` that was acquired,
+        // and leaves it alone until `head` has passed. It is read once, as `head` passes it here.
+        let value = unsafe { (*self.slots[head % N].get()).assume_init_read() };
+        self.head.0.store(head.wrapping_add(1), Ordering::Release);
+        Some(value)
+    }
+
+    /// Whether there is something to take.
+    pub(super) fn is_empty(&self) -> bool {
+        self.head.0.load(Ordering::Relaxed) == self.tail.0.load(Ordering::Acquire)
+    }
+
+    /// Whether a push would be refused.
+    pub(super) fn is_full(&self) -> bool {
+        self.tail.0.load(Ordering::Relaxed).wrapping_sub(self.head.0.load(Ordering::Acquire)) == N
+    }
+}
+
+impl<T, const N: usize> Drop for Queue<T, N> {
+    fn drop(&mut self) {
+        // SAFETY: `&mut self`: no other thread is left.
+        while unsafe { self.pop() }.is_some() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn order_is_kept_and_nothing_is_lost_between_two_threads() {
+        let queue = Queue::<Box<u64>, 4>::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for i in 0..20_000u64 {
+                    let mut value = Box::new(i);
+                    // SAFETY: this thread alone pushes.
+                    while let Err(back) = unsafe { queue.push(value) } {
+                        value = back;
+                        std::thread::yield_now();
+                    }
+                }
+            });
+            for i in 0..20_000u64 {
+                loop {
+                    // SAFETY: this thread alone pops.
+                    if let Some(value) = unsafe { queue.pop() } {
+                        assert_eq!(*value, i);
+                        break;
+                    }
+                    std::thread::yield_now();
+                }
+            }
+        });
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn what_was_not_taken_is_dropped_with_the_queue() {
+        let shared = Arc::new(());
+        let queue = Queue::<Arc<()>, 2>::new();
+        // SAFETY: one thread.
+        unsafe {
+            assert!(queue.push(shared.clone()).is_ok());
+            assert!(queue.push(shared.clone()).is_ok());
+            assert!(queue.is_full());
+            assert!(queue.push(shared.clone()).is_err());
+            assert!(queue.pop().is_some());
+            assert!(queue.push(shared.clone()).is_ok());
+        }
+        assert_eq!(Arc::strong_count(&shared), 3);
+        drop(queue);
+        assert_eq!(Arc::strong_count(&shared), 1);
+    }
+}
