@@ -1,0 +1,90 @@
+//! Files that are either whole or not there.
+//!
+//! A calibration that is interrupted, or a disk that fills up, must not leave half a model set behind under its final name.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Writes a file by way of a temporary one beside it, which takes its name only when everything is on the disk.
+///
+/// Readers see the old content or the new one, never a part. The temporary file is removed again if anything fails.
+///
+/// # Errors
+/// Whatever `write` or the file system says, with the path in front; the kind is kept (`StorageFull`, `PermissionDenied`, …).
+pub fn write_atomically<F>(path: impl AsRef<Path>, write: F) -> io::Result<()>
+where
+    F: FnOnce(&mut dyn Write) -> io::Result<()>,
+{
+    let path = path.as_ref();
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
+    let temporary = temporary_name(path).map_err(named)?;
+    let result = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
+    if result.is_err() {
+        // The first error is the one to report: a file that cannot be removed either tells nothing new.
+        let _ = fs::remove_file(&temporary);
+    }
+    result.map_err(named)
+}
+
+fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create_new(path)?);
+    write(&mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+/// A name in the same folder, so that the rename stays inside one file system; unlike any other of this process or another.
+fn temporary_name(path: &Path) -> io::Result<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "this is not the name of a file"))?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    Ok(path.with_file_name(hidden))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("strata-model-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn the_whole_text_or_the_old_one() {
+        let folder = folder("atomic");
+        let path = folder.join("models.toml");
+        write_atomically(&path, |w| w.write_all(b"first")).unwrap();
+        let failed = write_atomically(&path, |w| {
+            w.write_all(b"seco")?;
+            Err(io::Error::new(io::ErrorKind::StorageFull, "no space"))
+        });
+        let error = failed.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(error.to_string().contains("models.toml"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        write_atomically(&path, |w| w.write_all(b"second")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a temporary file was left");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_path_that_is_no_file_is_refused() {
+        assert!(write_atomically("/", |_| Ok(())).is_err());
+        assert!(write_atomically("", |_| Ok(())).is_err());
+        assert!(
+            write_atomically("/nowhere/at/all/x.txt", |_| Ok(()))
+                .unwrap_err()
+                .to_string()
+                .contains("/nowhere")
+        );
+    }
+}

@@ -1,0 +1,398 @@
+//! The tree of an expression, and the questions one asks of it.
+
+use std::collections::BTreeSet;
+
+/// The tallest tree that is accepted. Everything that walks a tree is recursive; this keeps every walk within a small stack.
+pub const MAX_HEIGHT: usize = 256;
+
+/// A range of bytes in the text that was parsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
+
+/// An expression and where it stood. Equality compares what is computed, not where it stood.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What is computed.
+    pub kind: ExprKind,
+    /// Where it stood in the text; empty for expressions that were never text.
+    pub span: Span,
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+/// What an expression computes. Every value is an `f64`; truth is 1 or 0.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A constant.
+    Number(f64),
+    /// An input, a parameter, an iteration variable, or one of the reserved `P`, `logP`, `sqrtP`.
+    Name(String),
+    /// An operator before its operand.
+    Unary(UnaryOp, Box<Expr>),
+    /// An operator between its operands.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// A built-in function or another model: [`Function::from_name`] tells which.
+    Call {
+        /// The name of what is called.
+        name: String,
+        /// Its arguments, in order.
+        arguments: Vec<Expr>,
+    },
+}
+
+/// Operators before their operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnaryOp {
+    /// `-a`
+    Negate,
+    /// `!a`: 1 where `a` is 0 or not a number, else 0.
+    Not,
+}
+
+/// Operators between their operands, loosest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum BinaryOp {
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    /// `a << b`: a · 2^b
+    ShiftLeft,
+    /// `a >> b`: ⌊a / 2^b⌋
+    ShiftRight,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    /// The remainder of truncated division, as in Rust and C.
+    Remainder,
+    /// `a ^ b`: a to the power of b, from the right, tighter than a minus before it.
+    Power,
+}
+
+impl BinaryOp {
+    /// How the operator is written.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Or => "||",
+            Self::And => "&&",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::Power => "^",
+        }
+    }
+
+    pub(super) fn from_symbol(symbol: &str) -> Option<Self> {
+        use BinaryOp::*;
+        let all = [
+            Or,
+            And,
+            Equal,
+            NotEqual,
+            Less,
+            LessEqual,
+            Greater,
+            GreaterEqual,
+            ShiftLeft,
+            ShiftRight,
+            Add,
+            Subtract,
+            Multiply,
+            Divide,
+            Remainder,
+            Power,
+        ];
+        all.into_iter().find(|op| op.symbol() == symbol)
+    }
+
+    /// Tighter operators have larger numbers; [`PREFIX`] lies between `*` and `^`.
+    pub(super) fn precedence(self) -> u8 {
+        match self {
+            Self::Or => 1,
+            Self::And => 2,
+            Self::Equal
+            | Self::NotEqual
+            | Self::Less
+            | Self::LessEqual
+            | Self::Greater
+            | Self::GreaterEqual => COMPARISON,
+            Self::ShiftLeft | Self::ShiftRight => 4,
+            Self::Add | Self::Subtract => 5,
+            Self::Multiply | Self::Divide | Self::Remainder => 6,
+            Self::Power => POWER,
+        }
+    }
+}
+
+pub(super) const COMPARISON: u8 = 3;
+/// The precedence of `-` and `!` before their operand.
+pub(super) const PREFIX: u8 = 7;
+pub(super) const POWER: u8 = 8;
+/// The precedence of what needs no parentheses anywhere.
+pub(super) const ATOM: u8 = 9;
+
+/// The built-in functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Function {
+    Min,
+    Max,
+    Abs,
+    Sqrt,
+    Log2,
+    Ln,
+    Exp,
+    Pow,
+    Ceil,
+    Floor,
+}
+
+impl Function {
+    /// All of them, in the order in which messages list them.
+    pub const ALL: [Self; 10] = [
+        Self::Min,
+        Self::Max,
+        Self::Abs,
+        Self::Sqrt,
+        Self::Log2,
+        Self::Ln,
+        Self::Exp,
+        Self::Pow,
+        Self::Ceil,
+        Self::Floor,
+    ];
+
+    /// The function of this name; `None` if a call of that name is a call of another model.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|f| f.name() == name)
+    }
+
+    /// How the function is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Abs => "abs",
+            Self::Sqrt => "sqrt",
+            Self::Log2 => "log2",
+            Self::Ln => "ln",
+            Self::Exp => "exp",
+            Self::Pow => "pow",
+            Self::Ceil => "ceil",
+            Self::Floor => "floor",
+        }
+    }
+
+    /// Whether `count` arguments suit the function.
+    #[must_use]
+    pub fn takes(self, count: usize) -> bool {
+        match self {
+            Self::Min | Self::Max => count >= 2,
+            Self::Pow => count == 2,
+            _ => count == 1,
+        }
+    }
+
+    pub(super) fn arity(self) -> &'static str {
+        match self {
+            Self::Min | Self::Max => "2 or more arguments",
+            Self::Pow => "2 arguments",
+            _ => "1 argument",
+        }
+    }
+}
+
+/// Names that stand for the number of nodes, its logarithm to base 2 and its square root.
+pub const RESERVED: [&str; 3] = ["P", "logP", "sqrtP"];
+
+/// Whether `text` can be a name: a letter or `_`, then letters, digits and `_`.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+impl Expr {
+    /// An expression that stood nowhere.
+    #[must_use]
+    pub fn new(kind: ExprKind) -> Self {
+        Self { kind, span: Span::default() }
+    }
+
+    /// A constant.
+    #[must_use]
+    pub fn number(value: f64) -> Self {
+        Self::new(ExprKind::Number(value))
+    }
+
+    /// A name.
+    #[must_use]
+    pub fn name(name: impl Into<String>) -> Self {
+        Self::new(ExprKind::Name(name.into()))
+    }
+
+    /// `left op right`.
+    #[must_use]
+    pub fn binary(op: BinaryOp, left: Self, right: Self) -> Self {
+        Self::new(ExprKind::Binary(op, Box::new(left), Box::new(right)))
+    }
+
+    /// The operands or arguments, in order.
+    #[must_use]
+    pub fn children(&self) -> Vec<&Self> {
+        match &self.kind {
+            ExprKind::Number(_) | ExprKind::Name(_) => Vec::new(),
+            ExprKind::Unary(_, a) => vec![a],
+            ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Call { arguments, .. } => arguments.iter().collect(),
+        }
+    }
+
+    /// The number if this is a number and nothing else.
+    #[must_use]
+    pub fn as_number(&self) -> Option<f64> {
+        if let ExprKind::Number(value) = self.kind { Some(value) } else { None }
+    }
+
+    /// The name if this is a name and nothing else.
+    #[must_use]
+    pub fn as_name(&self) -> Option<&str> {
+        if let ExprKind::Name(name) = &self.kind { Some(name) } else { None }
+    }
+
+    /// Calls `visit` with this expression and everything in it, outermost first.
+    pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
+        visit(self);
+        for child in self.children() {
+            child.visit(visit);
+        }
+    }
+
+    /// Every name that the expression reads, `P`, `logP` and `sqrtP` included.
+    #[must_use]
+    pub fn names(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        self.visit(&mut |e| names.extend(e.as_name().map(str::to_owned)));
+        names
+    }
+
+    /// Every model that the expression calls; built-in functions are not models.
+    #[must_use]
+    pub fn calls(&self) -> BTreeSet<String> {
+        let mut calls = BTreeSet::new();
+        self.visit(&mut |e| {
+            if let ExprKind::Call { name, .. } = &e.kind
+                && Function::from_name(name).is_none()
+            {
+                calls.insert(name.clone());
+            }
+        });
+        calls
+    }
+
+    /// Whether the value depends on nothing: neither a name nor another model occurs.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.names().is_empty() && self.calls().is_empty()
+    }
+
+    /// The same expression with names replaced, wherever `replace` has something for them.
+    #[must_use]
+    pub fn substitute(&self, replace: &dyn Fn(&str) -> Option<Self>) -> Self {
+        let kind = match &self.kind {
+            ExprKind::Name(name) => return replace(name).unwrap_or_else(|| self.clone()),
+            ExprKind::Number(value) => ExprKind::Number(*value),
+            ExprKind::Unary(op, a) => ExprKind::Unary(*op, Box::new(a.substitute(replace))),
+            ExprKind::Binary(op, a, b) => {
+                ExprKind::Binary(*op, Box::new(a.substitute(replace)), Box::new(b.substitute(replace)))
+            }
+            ExprKind::Call { name, arguments } => ExprKind::Call {
+                name: name.clone(),
+                arguments: arguments.iter().map(|argument| argument.substitute(replace)).collect(),
+            },
+        };
+        Self { kind, span: self.span }
+    }
+
+    /// Whether the value is a whole number whenever the names for which `integral` holds (and `P`) are.
+    ///
+    /// Exponents and shift counts are taken to be at least zero unless a minus sign stands in them.
+    #[must_use]
+    pub fn is_integral(&self, integral: &dyn Fn(&str) -> bool) -> bool {
+        use BinaryOp::*;
+        let count = |e: &Self| e.is_integral(integral) && !e.has_minus();
+        match &self.kind {
+            ExprKind::Number(value) => value.fract() == 0.0,
+            ExprKind::Name(name) => name == "P" || integral(name),
+            ExprKind::Unary(UnaryOp::Not, _) => true,
+            ExprKind::Unary(UnaryOp::Negate, a) => a.is_integral(integral),
+            ExprKind::Binary(op, a, b) => match op {
+                Or | And | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | ShiftRight => true,
+                Add | Subtract | Multiply | Remainder => a.is_integral(integral) && b.is_integral(integral),
+                Power | ShiftLeft => a.is_integral(integral) && count(b),
+                Divide => false,
+            },
+            ExprKind::Call { name, arguments } => match Function::from_name(name) {
+                Some(Function::Min | Function::Max | Function::Abs) => {
+                    arguments.iter().all(|a| a.is_integral(integral))
+                }
+                Some(Function::Ceil | Function::Floor) => true,
+                Some(Function::Pow) => {
+                    matches!(&arguments[..], [a, b] if a.is_integral(integral) && count(b))
+                }
+                _ => false,
+            },
+        }
+    }
+
+    fn has_minus(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| match e.kind {
+            ExprKind::Number(value) => found |= value < 0.0,
+            ExprKind::Unary(UnaryOp::Negate, _) | ExprKind::Binary(BinaryOp::Subtract, ..) => found = true,
+            _ => {}
+        });
+        found
+    }
+
+    /// How many nodes the tree has, and how many lie on its longest branch.
+    #[must_use]
+    pub fn measure(&self) -> (usize, usize) {
+        let (mut nodes, mut height) = (1, 0);
+        for child in self.children() {
+            let (n, h) = child.measure();
+            nodes += n;
+            height = height.max(h);
+        }
+        (nodes, height + 1)
+    }
+}

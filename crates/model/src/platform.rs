@@ -1,0 +1,257 @@
+//! Which machine something was measured on: models are true there and nowhere else.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What identifies a machine and the way it is used. Two sets of models with equal platforms may be exchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Platform {
+    /// How the nodes talk: `threads`, `mpi`, or the name of a simulated machine.
+    pub transport: String,
+    /// The number of nodes of the run.
+    pub nodes: usize,
+    /// The processor's name as the system gives it.
+    pub cpu: String,
+    /// The number of hardware threads of one machine.
+    pub cores: usize,
+    /// The caches, smallest first.
+    pub cache: String,
+    /// The operating system.
+    pub os: String,
+    /// The instruction set.
+    pub arch: String,
+}
+
+impl Platform {
+    /// Names the first thing in which `other` differs, for a message; `None` if the platforms are equal.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        let pairs: [(&str, String, String); 7] = [
+            ("transport", self.transport.clone(), other.transport.clone()),
+            ("number of nodes", self.nodes.to_string(), other.nodes.to_string()),
+            ("processor", self.cpu.clone(), other.cpu.clone()),
+            ("number of cores", self.cores.to_string(), other.cores.to_string()),
+            ("cache", self.cache.clone(), other.cache.clone()),
+            ("operating system", self.os.clone(), other.os.clone()),
+            ("architecture", self.arch.clone(), other.arch.clone()),
+        ];
+        let (what, ours, theirs) = pairs.into_iter().find(|(_, ours, theirs)| ours != theirs)?;
+        Some(format!("the {what} differs: `{ours}` against `{theirs}`"))
+    }
+}
+
+impl fmt::Display for Platform {
+    /// One line: `threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K" os=linux arch=x86_64`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} nodes={} cores={} ", word(&self.transport), self.nodes, self.cores)?;
+        write!(f, "cpu={} cache={} ", quoted(&self.cpu), quoted(&self.cache))?;
+        write!(f, "os={} arch={}", word(&self.os), word(&self.arch))
+    }
+}
+
+/// What is wrong with the text of a platform.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{message} (at character {column} of the platform; it looks like `threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K\" os=linux arch=x86_64`)"
+)]
+pub struct PlatformError {
+    /// What is wrong.
+    pub message: String,
+    /// Where, in characters from one.
+    pub column: usize,
+}
+
+impl FromStr for Platform {
+    type Err = PlatformError;
+
+    fn from_str(text: &str) -> Result<Self, PlatformError> {
+        let mut transport = None;
+        let mut fields: [Option<String>; 6] = Default::default();
+        let mut rest = Rest { text, chars: 0 };
+        while let Some((key, value, column)) = rest.next()? {
+            let fail = |message| Err(PlatformError { message, column });
+            match (key, &transport) {
+                (None, None) => transport = Some(value),
+                (None, Some(_)) => return fail(format!("`{value}` is not of the form name=value")),
+                (Some(key), _) => {
+                    let Some(slot) = KEYS.iter().position(|known| *known == key) else {
+                        return fail(format!("`{key}` is not one of {}", KEYS.join(", ")));
+                    };
+                    if fields[slot].replace(value).is_some() {
+                        return fail(format!("`{key}` is given twice"));
+                    }
+                }
+            }
+        }
+        let end = rest.chars + 1;
+        let missing = |what: &str| PlatformError { message: format!("{what} is missing"), column: end };
+        let mut take = |key: &str| {
+            let slot = KEYS.iter().position(|known| *known == key).and_then(|at| fields[at].take());
+            slot.ok_or_else(|| missing(&format!("`{key}`")))
+        };
+        let count = |key: &str, text: String| {
+            let message = format!("`{key}` must be a whole number, but it is `{text}`");
+            text.parse().map_err(|_| PlatformError { message, column: end })
+        };
+        Ok(Self {
+            transport: transport.ok_or_else(|| missing("the transport (threads, mpi, …)"))?,
+            nodes: count("nodes", take("nodes")?)?,
+            cores: count("cores", take("cores")?)?,
+            cpu: take("cpu")?,
+            cache: take("cache")?,
+            os: take("os")?,
+            arch: take("arch")?,
+        })
+    }
+}
+
+const KEYS: [&str; 6] = ["nodes", "cores", "cpu", "cache", "os", "arch"];
+
+/// A word stands as it is, anything else in quotes.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:+/".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { quoted(text) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// What is still to be read, and how many characters are behind it.
+struct Rest<'a> {
+    text: &'a str,
+    chars: usize,
+}
+
+impl<'a> Rest<'a> {
+    /// The next `value` or `key=value`, and the character at which it begins.
+    #[allow(clippy::type_complexity, reason = "key, value, place: named where they are used")]
+    fn next(&mut self) -> Result<Option<(Option<&'a str>, String, usize)>, PlatformError> {
+        let trimmed = self.text.trim_start();
+        self.advance(self.text.len() - trimmed.len());
+        if self.text.is_empty() {
+            return Ok(None);
+        }
+        let column = self.chars + 1;
+        let key_end =
+            self.text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(self.text.len());
+        let key = self.text.get(..key_end).filter(|k| !k.is_empty() && self.text[key_end..].starts_with('='));
+        if key.is_some() {
+            self.advance(key_end + 1);
+        }
+        let value = if self.text.starts_with('"') { self.quoted(column)? } else { self.word() };
+        Ok(Some((key, value, column)))
+    }
+
+    fn word(&mut self) -> String {
+        let end = self.text.find(char::is_whitespace).unwrap_or(self.text.len());
+        let word = self.text[..end].to_owned();
+        self.advance(end);
+        word
+    }
+
+    fn quoted(&mut self, column: usize) -> Result<String, PlatformError> {
+        let mut value = String::new();
+        let mut chars = self.text.char_indices().skip(1);
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.advance(at + 1);
+                    return Ok(value);
+                }
+                '\\' => match chars.next() {
+                    Some((_, 'n')) => value.push('\n'),
+                    Some((_, 'r')) => value.push('\r'),
+                    Some((_, c)) => value.push(c),
+                    None => break,
+                },
+                c => value.push(c),
+            }
+        }
+        Err(PlatformError { message: "the text in quotes has no end".into(), column })
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        let (passed, rest) = self.text.split_at(bytes);
+        self.chars += passed.chars().count();
+        self.text = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> Platform {
+        Platform {
+            transport: "threads".into(),
+            nodes: 4,
+            cpu: "AMD EPYC \"Rome\" \\ 7".into(),
+            cores: 2,
+            cache: "L1d:32K L2:512K L3:32M".into(),
+            os: "linux".into(),
+            arch: "x86_64".into(),
+        }
+    }
+
+    #[test]
+    fn one_line_there_and_back() {
+        let text = sample().to_string();
+        assert_eq!(
+            text,
+            r#"threads nodes=4 cores=2 cpu="AMD EPYC \"Rome\" \\ 7" cache="L1d:32K L2:512K L3:32M" os=linux arch=x86_64"#
+        );
+        assert_eq!(text.parse(), Ok(sample()));
+    }
+
+    #[test]
+    fn names_what_differs() {
+        assert_eq!(sample().difference(&sample()), None);
+        let other = Platform { nodes: 8, arch: "arm".into(), ..sample() };
+        assert_eq!(sample().difference(&other).unwrap(), "the number of nodes differs: `4` against `8`");
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        let message = |text: &str| text.parse::<Platform>().unwrap_err().to_string();
+        insta::assert_snapshot!(
+            [
+                message(""),
+                message("threads nodes=4"),
+                message("threads nodes=x cores=1 cpu=a cache=b os=c arch=d"),
+                message("threads nodes=1 nodes=2"),
+                message("threads colour=red"),
+                message("threads mpi"),
+                message("threads cpu=\"never ends"),
+            ]
+            .join("\n")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,80}") {
+            let _ = text.parse::<Platform>();
+        }
+
+        #[test]
+        fn any_platform_survives(transport in ".{0,12}", cpu in ".{0,20}", cache in "\\PC{0,20}", nodes: usize) {
+            let platform = Platform { transport, cpu, cache, nodes, ..sample() };
+            prop_assert_eq!(platform.to_string().parse(), Ok(platform));
+        }
+    }
+}

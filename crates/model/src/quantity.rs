@@ -1,0 +1,152 @@
+//! Times as types: what a model predicts and what a clock measures.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A duration in seconds; finite and not negative, by construction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Seconds(f64);
+
+impl Seconds {
+    /// No time at all.
+    pub const ZERO: Self = Self(0.0);
+
+    /// `None` where `seconds` is negative, infinite or not a number.
+    #[must_use]
+    pub fn new(seconds: f64) -> Option<Self> {
+        (seconds.is_finite() && seconds >= 0.0).then_some(Self(seconds))
+    }
+
+    /// The number of seconds.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl From<Seconds> for f64 {
+    fn from(seconds: Seconds) -> Self {
+        seconds.0
+    }
+}
+
+impl TryFrom<f64> for Seconds {
+    type Error = String;
+
+    fn try_from(seconds: f64) -> Result<Self, String> {
+        Self::new(seconds)
+            .ok_or_else(|| format!("a time must be finite and not negative, but this is {seconds}"))
+    }
+}
+
+impl fmt::Display for Seconds {
+    /// Three significant digits and a unit: `57.8 µs`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = scale(self.0);
+        write!(f, "{} {unit}", three_digits(value))
+    }
+}
+
+/// The value in the largest unit in which it is at least one, as it will be rounded.
+fn scale(seconds: f64) -> (f64, &'static str) {
+    const UNITS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+    for (size, unit) in UNITS {
+        if seconds >= size * 0.9995 {
+            return (seconds / size, unit);
+        }
+    }
+    if seconds == 0.0 { (0.0, "s") } else { (seconds / 1e-9, "ns") }
+}
+
+fn three_digits(value: f64) -> String {
+    let digits = match value {
+        v if v == 0.0 || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.0995 => 2,
+        _ => return format!("{value:.2e}"),
+    };
+    format!("{value:.digits$}")
+}
+
+/// The predicted time of an operation, with the 95 % interval of a new measurement around it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// The most likely time.
+    pub seconds: Seconds,
+    /// Half the width of the interval; zero where the spread is not known.
+    pub half_width: Seconds,
+}
+
+impl Prediction {
+    /// `None` unless both numbers are finite and not negative.
+    #[must_use]
+    pub fn new(seconds: f64, half_width: f64) -> Option<Self> {
+        Some(Self { seconds: Seconds::new(seconds)?, half_width: Seconds::new(half_width)? })
+    }
+
+    /// The lower end of the interval, at least zero.
+    #[must_use]
+    pub fn low(&self) -> Seconds {
+        Seconds((self.seconds.0 - self.half_width.0).max(0.0))
+    }
+
+    /// The upper end of the interval.
+    #[must_use]
+    pub fn high(&self) -> Seconds {
+        Seconds((self.seconds.0 + self.half_width.0).min(f64::MAX))
+    }
+}
+
+impl fmt::Display for Prediction {
+    /// `57.8 µs ± 1.20 µs`, or the time alone where the spread is not known.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.half_width.0 == 0.0 {
+            self.seconds.fmt(f)
+        } else {
+            write!(f, "{} ± {}", self.seconds, self.half_width)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_times_are_times() {
+        for bad in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e-300] {
+            assert_eq!(Seconds::new(bad), None);
+        }
+        assert_eq!(Seconds::new(0.0), Some(Seconds::ZERO));
+        assert_eq!(Seconds::new(-0.0), Some(Seconds::ZERO));
+    }
+
+    #[test]
+    fn people_read_three_digits() {
+        let texts = [
+            (57.84e-6, "57.8 µs"),
+            (0.0, "0 s"),
+            (1.0, "1.00 s"),
+            (999.6e-6, "1.00 ms"),
+            (123.4, "123 s"),
+            (12345.0, "12345 s"),
+            (9.996e-9, "10.0 ns"),
+            (0.25e-9, "0.25 ns"),
+            (1e-15, "1.00e-6 ns"),
+        ];
+        for (seconds, text) in texts {
+            assert_eq!(Seconds::new(seconds).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_interval_stays_a_time() {
+        let p = Prediction::new(1e-6, 3e-6).unwrap();
+        assert_eq!((p.low().get(), p.high().get()), (0.0, 4e-6));
+        assert_eq!(p.to_string(), "1.00 µs ± 3.00 µs");
+        assert_eq!(Prediction::new(1.0, f64::NAN), None);
+        assert!(Prediction::new(f64::MAX, f64::MAX).unwrap().high().get().is_finite());
+    }
+}

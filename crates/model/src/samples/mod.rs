@@ -1,0 +1,145 @@
+//! Measurements as text: one line a sample, readable by people and by the tools of thirty years ago.
+//!
+//! ```text
+//! strata-samples 1
+//! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K" os=linux arch=x86_64
+//! spec specs/strata/combine.spec sha256=…
+//! model CombineVector length logP length*logP
+//! CombineVector 5.784e-5 1 4 4
+//! @CombineVector 6.1532e-4 431 4 1724 ; at=431 repeats=3 spread=0.021
+//! ```
+//!
+//! A row is the model's name, the seconds, and one value a column of the model's structure line; `@` marks the samples kept for
+//! verification (Brewer 1994, Fig 3-7). A column in parentheses is an input that is not a candidate term. Everything before the
+//! structure line is optional and so is the word `model`, so that a fragment like Brewer's reads too. What follows `;` are
+//! notes on how the sample was taken. `#` begins a comment line.
+
+mod parse;
+mod write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Platform;
+use crate::expr::{RESERVED, is_name};
+
+pub use parse::{MAX_ERRORS, Partial, SampleError, SamplesErrors};
+pub use write::SamplesWriter;
+
+/// The version of the format, in its first line.
+pub const VERSION: u32 = 1;
+
+/// Which spec something was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpecId {
+    /// The path of the spec, relative to where `specc` ran.
+    pub path: String,
+    /// The hash of its text, see [`sha256_hex`](crate::sha256_hex).
+    pub sha256: String,
+}
+
+/// Everything in a samples file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// Where the samples were taken; unknown for a bare fragment.
+    pub platform: Option<Platform>,
+    /// The spec they belong to; unknown for a bare fragment.
+    pub spec: Option<SpecId>,
+    /// The models in the order in which they were declared.
+    pub models: Vec<ModelSamples>,
+}
+
+/// The samples of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelSamples {
+    /// The name of the model.
+    pub name: String,
+    /// What the values of a row are.
+    pub columns: Vec<Column>,
+    /// The rows in the order of the file.
+    pub rows: Vec<Sample>,
+}
+
+/// What one value of every row is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The canonical text of the expression (`length*logP`).
+    pub text: String,
+    /// Whether it is a candidate for a term of the model; written in parentheses if not.
+    pub candidate: bool,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Whether the sample is kept back for verification.
+    pub verify: bool,
+    /// The time. Any number that was written: the fit judges it.
+    pub seconds: f64,
+    /// One value a column.
+    pub values: Vec<f64>,
+    /// How the sample was taken.
+    pub notes: Notes,
+    /// The line of the file, from one; zero for a sample that was never in a file.
+    pub line: usize,
+}
+
+/// How a sample was taken. A note that is zero or empty was not given, and is not written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notes {
+    /// The values of the iteration variables.
+    pub at: Vec<i64>,
+    /// How many timings the median was taken of.
+    pub repeats: u32,
+    /// Half the width of the median's interval over the median.
+    pub spread: f64,
+    /// How many timings were thrown away because the system preempted them.
+    pub preempted: u32,
+}
+
+impl Column {
+    /// A candidate term.
+    #[must_use]
+    pub fn term(text: impl Into<String>) -> Self {
+        Self { text: text.into(), candidate: true }
+    }
+
+    /// An input that is not a candidate.
+    #[must_use]
+    pub fn input(text: impl Into<String>) -> Self {
+        Self { text: text.into(), candidate: false }
+    }
+
+    /// Whether the column is an input of the model: a plain name that is not reserved.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        is_name(&self.text) && !RESERVED.contains(&self.text.as_str())
+    }
+}
+
+impl std::fmt::Display for Column {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.candidate { f.write_str(&self.text) } else { write!(f, "({})", self.text) }
+    }
+}
+
+impl Samples {
+    /// The samples of the model of this name.
+    #[must_use]
+    pub fn model(&self, name: &str) -> Option<&ModelSamples> {
+        self.models.iter().find(|model| model.name == name)
+    }
+
+    /// The whole file as text, as a [`SamplesWriter`] would have written it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        write::to_text(self)
+    }
+}
+
+impl ModelSamples {
+    /// The columns that are inputs, each with its place among the columns.
+    pub fn inputs(&self) -> impl Iterator<Item = (usize, &Column)> {
+        self.columns.iter().enumerate().filter(|(_, column)| column.is_input())
+    }
+}

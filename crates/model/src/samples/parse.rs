@@ -1,0 +1,360 @@
+//! Text to samples. Every bad line is an error of its own, with its place; nothing is guessed.
+
+use std::fmt;
+use std::io::Read;
+
+use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, VERSION};
+use crate::expr::{self, is_name};
+
+/// How many bad lines are reported; further ones are only counted.
+pub const MAX_ERRORS: usize = 20;
+
+/// One bad line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct SampleError {
+    /// The file, as it was named by the caller.
+    pub file: String,
+    /// The line, from one.
+    pub line: usize,
+    /// The character in the line, from one.
+    pub column: usize,
+    /// What is wrong and what to do about it.
+    pub message: String,
+}
+
+/// Everything that is wrong with a samples file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamplesErrors {
+    /// The first bad lines, in order.
+    pub errors: Vec<SampleError>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+impl fmt::Display for SamplesErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.errors.iter().enumerate() {
+            write!(f, "{}{error}", if i > 0 { "\n" } else { "" })?;
+        }
+        if self.more > 0 { write!(f, "\nand {} more bad lines", self.more) } else { Ok(()) }
+    }
+}
+
+impl std::error::Error for SamplesErrors {}
+
+/// A samples file whose writer may have been interrupted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Partial {
+    /// What was written completely.
+    pub samples: Samples,
+    /// Whether the last line was torn; it is not among the samples.
+    pub torn: bool,
+    /// How many bytes of the file are complete lines: cut it here before appending.
+    pub bytes: usize,
+}
+
+impl Samples {
+    /// Reads a samples file, or a bare fragment of one.
+    ///
+    /// A file with the header line must end with a line end: without it the last line may be torn in the middle of a number,
+    /// and nobody could tell.
+    ///
+    /// # Errors
+    /// Every bad line, up to [`MAX_ERRORS`]; `file_name` is only for these messages.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, SamplesErrors> {
+        Parser::new(file_name).run(text, true)
+    }
+
+    /// As [`parse`](Self::parse), from a reader.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and what the reader says.
+    pub fn read(mut reader: impl Read, file_name: &str) -> Result<Self, SamplesErrors> {
+        let mut bytes = Vec::new();
+        let mut parser = Parser::new(file_name);
+        if let Err(error) = reader.read_to_end(&mut bytes) {
+            return Err(parser.only(1, 1, format!("cannot read: {error}")));
+        }
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => parser.run(text, true),
+            Err(error) => {
+                let good = &bytes[..error.valid_up_to()];
+                let line = good.iter().filter(|&&byte| byte == b'\n').count() + 1;
+                let start = good.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+                let column = String::from_utf8_lossy(&good[start..]).chars().count() + 1;
+                Err(parser.only(line, column, "this is not text (UTF-8): is it a samples file?".into()))
+            }
+        }
+    }
+
+    /// Reads what an interrupted run has left: a last line without a line end is set aside. Anything else that is wrong is an
+    /// error as in [`parse`](Self::parse).
+    ///
+    /// # Errors
+    /// Every bad line but a torn last one.
+    pub fn parse_partial(text: &str, file_name: &str) -> Result<Partial, SamplesErrors> {
+        let bytes = text.rfind('\n').map_or(0, |at| at + 1);
+        let samples = Parser::new(file_name).run(&text[..bytes], false)?;
+        Ok(Partial { samples, torn: bytes < text.len(), bytes })
+    }
+}
+
+/// A word of a line and the character at which it begins, from one.
+type Word<'a> = (&'a str, usize);
+
+/// A message and the character it is about.
+type Bad = (String, usize);
+
+struct Parser<'f> {
+    file: &'f str,
+    samples: Samples,
+    /// Whether the file began with its version: then it was written by a program, and must be complete.
+    versioned: bool,
+    /// Whether anything but comments was seen.
+    begun: bool,
+    errors: SamplesErrors,
+}
+
+impl<'f> Parser<'f> {
+    fn new(file: &'f str) -> Self {
+        let errors = SamplesErrors { errors: Vec::new(), more: 0 };
+        Self { file, samples: Samples::default(), versioned: false, begun: false, errors }
+    }
+
+    fn error(&mut self, line: usize, column: usize, message: String) {
+        if self.errors.errors.len() < MAX_ERRORS {
+            self.errors.errors.push(SampleError { file: self.file.to_owned(), line, column, message });
+        } else {
+            self.errors.more += 1;
+        }
+    }
+
+    fn only(&mut self, line: usize, column: usize, message: String) -> SamplesErrors {
+        self.error(line, column, message);
+        self.errors.clone()
+    }
+
+    fn run(mut self, text: &str, whole: bool) -> Result<Samples, SamplesErrors> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut lines = 0;
+        for (index, line) in text.lines().enumerate() {
+            lines = index + 1;
+            if let Err((message, column)) = self.line(line, lines) {
+                self.error(lines, column, message);
+            }
+        }
+        if whole && self.versioned && !text.ends_with('\n') {
+            let column = text.lines().last().map_or(0, |line| line.chars().count()) + 1;
+            self.error(
+                lines,
+                column,
+                "the file ends in the middle of this line: it was truncated; profile again".into(),
+            );
+        }
+        if whole && !self.begun {
+            self.error(
+                1,
+                1,
+                "there is nothing in this file: expected `model NAME COLUMN …` and samples below it".into(),
+            );
+        }
+        if self.errors.errors.is_empty() { Ok(self.samples) } else { Err(self.errors) }
+    }
+
+    fn line(&mut self, line: &str, number: usize) -> Result<(), Bad> {
+        let (row, notes) = line.split_once(';').map_or((line, None), |(row, notes)| (row, Some(notes)));
+        let words = words(line, 0);
+        let Some(&(first, _)) = words.first() else { return Ok(()) };
+        if first.starts_with('#') {
+            return Ok(());
+        }
+        let begun = std::mem::replace(&mut self.begun, true);
+        let at = words.get(1).map_or(line.chars().count() + 1, |word| word.1);
+        let rest = line.trim_start()[first.len()..].trim();
+        match first {
+            "strata-samples" => {
+                if begun {
+                    return Err(("`strata-samples` belongs into the first line and nowhere else".into(), 1));
+                }
+                if rest != VERSION.to_string() {
+                    return Err((
+                        format!(
+                            "this program reads version {VERSION} of the format, not `{rest}`: profile again"
+                        ),
+                        at,
+                    ));
+                }
+                self.versioned = true;
+                Ok(())
+            }
+            "platform" => {
+                let platform = rest
+                    .parse()
+                    .map_err(|e: crate::platform::PlatformError| (e.to_string(), at + e.column - 1))?;
+                if self.samples.platform.replace(platform).is_some() {
+                    return Err(("the platform is given twice".into(), 1));
+                }
+                Ok(())
+            }
+            "spec" => {
+                if self.samples.spec.replace(spec(rest, at)?).is_some() {
+                    return Err(("the spec is given twice".into(), 1));
+                }
+                Ok(())
+            }
+            "model" => match words.get(1) {
+                Some(&name) => self.structure(name, &words[2..]),
+                None => Err(("the model's name is missing: `model NAME COLUMN …`".into(), at)),
+            },
+            _ => {
+                let name = first.trim_start_matches('@');
+                let bare = words.get(1).is_some_and(|(word, _)| word.parse::<f64>().is_err());
+                if bare && !first.starts_with('@') && self.samples.model(name).is_none() {
+                    return self.structure(words[0], &words[1..]);
+                }
+                let row_words: Vec<_> = self::words(row, 0);
+                let sample =
+                    self.row(&row_words, notes.map(|notes| (notes, row.chars().count() + 1)), number)?;
+                if let Some(model) = self.samples.models.iter_mut().find(|model| model.name == name) {
+                    model.rows.push(sample);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn structure(&mut self, (name, at): Word<'_>, words: &[Word<'_>]) -> Result<(), Bad> {
+        if !is_name(name) {
+            return Err((
+                format!("a model's name is a letter, then letters, digits and _, but this is `{name}`"),
+                at,
+            ));
+        }
+        let mut columns: Vec<Column> = Vec::with_capacity(words.len());
+        for &(word, at) in words {
+            let parsed = expr::parse(word).map_err(|error| {
+                let before = word.get(..error.span.start).map_or(0, |text| text.chars().count());
+                (format!("`{word}` is not a column: {}", error.message), at + before)
+            })?;
+            let column = Column { text: parsed.to_string(), candidate: !in_parentheses(word) };
+            if columns.iter().any(|other| other.text == column.text) {
+                return Err((format!("the column `{}` stands here twice", column.text), at));
+            }
+            columns.push(column);
+        }
+        match self.samples.model(name) {
+            // Fragments of several files may be joined.
+            Some(model) if model.columns == columns => Ok(()),
+            Some(_) => Err((format!("the model `{name}` was declared before with other columns"), at)),
+            None => {
+                self.samples.models.push(ModelSamples { name: name.to_owned(), columns, rows: Vec::new() });
+                Ok(())
+            }
+        }
+    }
+
+    fn row(&self, words: &[Word<'_>], notes: Option<Word<'_>>, line: usize) -> Result<Sample, Bad> {
+        let Some(&(first, at)) = words.first() else {
+            return Err(("a sample is missing before `;`".into(), 1));
+        };
+        let verify = first.starts_with('@');
+        let name = first.strip_prefix('@').unwrap_or(first);
+        let Some(model) = self.samples.model(name) else {
+            let message = format!(
+                "no line above declares the model `{name}`: put `model {name} COLUMN …` before its samples"
+            );
+            return Err((message, at));
+        };
+        let end = words.last().map_or(1, |(word, at)| at + word.chars().count());
+        let Some(&seconds) = words.get(1) else {
+            return Err(("the sample has no time: was the file truncated?".into(), end));
+        };
+        let seconds = number(seconds, || "a time in seconds".into())?;
+        let (expected, found) = (model.columns.len(), words.len() - 2);
+        if found < expected {
+            let missing = &model.columns[found].text;
+            let message = format!(
+                "`{name}` has {expected} columns, but {found} values stand here; `{missing}` is missing (truncated?)"
+            );
+            return Err((message, end));
+        }
+        if found > expected {
+            return Err((
+                format!("`{name}` has {expected} columns, but {found} values stand here"),
+                words[2 + expected].1,
+            ));
+        }
+        let values = words[2..].iter().zip(&model.columns);
+        let values = values.map(|(word, column)| number(*word, || format!("the value of `{}`", column.text)));
+        let values = values.collect::<Result<_, _>>()?;
+        let notes = notes.map_or(Ok(Notes::default()), |(text, before)| self::notes(text, before))?;
+        Ok(Sample { verify, seconds, values, notes, line })
+    }
+}
+
+/// The words of a text that begins after `before` characters of its line.
+fn words(text: &str, before: usize) -> Vec<Word<'_>> {
+    let mut found = Vec::new();
+    let mut column = before + 1;
+    for piece in text.split(|c: char| c.is_whitespace()) {
+        if !piece.is_empty() {
+            found.push((piece, column));
+        }
+        column += piece.chars().count() + 1;
+    }
+    found
+}
+
+/// Whether the first parenthesis closes at the very end: `(keys)`, but not `(a)*(b)`.
+fn in_parentheses(word: &str) -> bool {
+    let mut depth = 0_usize;
+    for (at, byte) in word.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return at > 0 && at + 1 == word.len();
+        }
+    }
+    false
+}
+
+fn number((word, at): Word<'_>, what: impl FnOnce() -> String) -> Result<f64, Bad> {
+    word.parse().map_err(|_| (format!("{} must be a number, but it is `{word}`", what()), at))
+}
+
+fn spec(text: &str, at: usize) -> Result<SpecId, Bad> {
+    let form = || ("expected `spec PATH sha256=HASH`".to_owned(), at);
+    let (path, hash) = text.rsplit_once("sha256=").ok_or_else(form)?;
+    let path = path.trim();
+    if path.is_empty() || hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(form());
+    }
+    Ok(SpecId { path: path.to_owned(), sha256: hash.to_owned() })
+}
+
+fn notes(text: &str, before: usize) -> Result<Notes, Bad> {
+    let mut notes = Notes::default();
+    for (word, at) in words(text, before) {
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| (format!("a note is NAME=VALUE, but this is `{word}`"), at))?;
+        let at = at + key.chars().count() + 1;
+        let bad = |what: &str| (format!("`{key}` must be {what}, but it is `{value}`"), at);
+        match key {
+            "at" => {
+                let values =
+                    value.split(',').map(|v| v.parse().map_err(|_| bad("whole numbers joined by commas")));
+                notes.at = values.collect::<Result<_, _>>()?;
+            }
+            "repeats" => notes.repeats = value.parse().map_err(|_| bad("a whole number"))?,
+            "spread" => notes.spread = value.parse().map_err(|_| bad("a number"))?,
+            "preempted" => notes.preempted = value.parse().map_err(|_| bad("a whole number"))?,
+            _ => return Err((format!("`{key}` is not one of the notes at, repeats, spread, preempted"), at)),
+        }
+    }
+    Ok(notes)
+}

@@ -1,0 +1,155 @@
+//! Samples to text, one at a time: an interrupted run keeps what it has measured.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::{Column, Notes, Sample, Samples, SpecId, VERSION};
+use crate::expr::is_name;
+use crate::{Platform, number_text};
+
+/// Writes a samples file line by line. Every sample is flushed, so that it survives whatever happens next.
+///
+/// To go on with a file that was interrupted, cut it to [`Partial::bytes`](super::Partial), open it for appending, and write
+/// samples without a header.
+#[derive(Debug)]
+pub struct SamplesWriter<W: Write> {
+    out: W,
+}
+
+impl<W: Write> SamplesWriter<W> {
+    /// A writer that has written nothing yet.
+    pub fn new(out: W) -> Self {
+        Self { out }
+    }
+
+    /// The first lines of the file.
+    ///
+    /// # Errors
+    /// Those of the output, and `InvalidInput` for a path that does not fit into a line.
+    pub fn header(&mut self, platform: Option<&Platform>, spec: Option<&SpecId>) -> io::Result<()> {
+        let mut text = format!("strata-samples {VERSION}\n");
+        if let Some(platform) = platform {
+            line(&mut text, format_args!("platform {platform}"));
+        }
+        if let Some(spec) = spec {
+            let fits =
+                spec.path.trim() == spec.path && !spec.path.contains(['\n', '\r']) && !spec.path.is_empty();
+            let hash = !spec.sha256.is_empty() && spec.sha256.bytes().all(|b| b.is_ascii_alphanumeric());
+            require(fits && hash, || {
+                format!("the spec's path `{}` or its hash cannot be written in one line", spec.path)
+            })?;
+            line(&mut text, format_args!("spec {} sha256={}", spec.path, spec.sha256));
+        }
+        self.put(&text)
+    }
+
+    /// The structure line of a model: from here on it may have samples.
+    ///
+    /// # Errors
+    /// Those of the output, and `InvalidInput` for a name or column that does not read back.
+    pub fn model(&mut self, name: &str, columns: &[Column]) -> io::Result<()> {
+        check_name(name)?;
+        let mut text = format!("model {name}");
+        for column in columns {
+            let plain =
+                !column.text.is_empty() && !column.text.contains(|c: char| c.is_whitespace() || c == ';');
+            require(plain, || {
+                format!("a column must be an expression without spaces, but this is `{}`", column.text)
+            })?;
+            let _ = write!(text, " {column}");
+        }
+        text.push('\n');
+        self.put(&text)
+    }
+
+    /// One sample of a model.
+    ///
+    /// # Errors
+    /// Those of the output, and `InvalidInput` for a name that does not read back.
+    pub fn sample(&mut self, name: &str, sample: &Sample) -> io::Result<()> {
+        check_name(name)?;
+        let mut text = String::new();
+        push_sample(&mut text, name, sample);
+        self.put(&text)
+    }
+
+    /// The output, everything written.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+fn require(holds: bool, message: impl FnOnce() -> String) -> io::Result<()> {
+    if holds { Ok(()) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, message())) }
+}
+
+fn check_name(name: &str) -> io::Result<()> {
+    require(is_name(name), || {
+        format!("a model's name is a letter, then letters, digits and _, but this is `{name}`")
+    })
+}
+
+fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "{content}");
+}
+
+fn push_sample(text: &mut String, name: &str, sample: &Sample) {
+    if sample.verify {
+        text.push('@');
+    }
+    text.push_str(name);
+    text.push(' ');
+    // Seconds always have an exponent: the column stays readable when they span six decades.
+    if sample.seconds.is_finite() {
+        let _ = write!(text, "{:e}", sample.seconds);
+    } else {
+        text.push_str(&number_text(sample.seconds));
+    }
+    for value in &sample.values {
+        text.push(' ');
+        text.push_str(&number_text(*value));
+    }
+    push_notes(text, &sample.notes);
+    text.push('\n');
+}
+
+fn push_notes(text: &mut String, notes: &Notes) {
+    if *notes == Notes::default() {
+        return;
+    }
+    text.push_str(" ;");
+    if !notes.at.is_empty() {
+        let at: Vec<_> = notes.at.iter().map(i64::to_string).collect();
+        let _ = write!(text, " at={}", at.join(","));
+    }
+    if notes.repeats != 0 {
+        let _ = write!(text, " repeats={}", notes.repeats);
+    }
+    if notes.spread != 0.0 {
+        let _ = write!(text, " spread={}", number_text(notes.spread));
+    }
+    if notes.preempted != 0 {
+        let _ = write!(text, " preempted={}", notes.preempted);
+    }
+}
+
+pub(super) fn to_text(samples: &Samples) -> String {
+    let mut writer = SamplesWriter::new(Vec::new());
+    // A vector takes everything; a name that does not read back is left out, as the writer would refuse it.
+    let _ = writer.header(samples.platform.as_ref(), samples.spec.as_ref());
+    for model in &samples.models {
+        if writer.model(&model.name, &model.columns).is_err() {
+            continue;
+        }
+        for sample in &model.rows {
+            let _ = writer.sample(&model.name, sample);
+        }
+    }
+    String::from_utf8(writer.into_inner()).unwrap_or_default()
+}

@@ -1,0 +1,305 @@
+//! Model sets: fitted models as they are kept, exchanged and evaluated.
+//!
+//! A set is TOML text ([`ModelSet::read`], [`ModelSet::to_text`]) that says, besides the coefficients, everything one needs to
+//! judge a prediction: the range that was measured, the covariance of the coefficients, the error on samples that the fit never
+//! saw, and the hashes of the spec and the samples it came from.
+
+mod read;
+mod write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Platform, SpecId};
+
+/// The version of the format, in its first line.
+pub const VERSION: u32 = 1;
+
+/// Models that were fitted together, and what competes among them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct ModelSet {
+    /// Where the samples were taken.
+    pub platform: Option<Platform>,
+    /// The spec that the models come from.
+    pub spec: Option<SpecId>,
+    /// The hash of the samples file; empty if there is none.
+    #[serde(default)]
+    pub samples_sha256: String,
+    /// The models, in the order of the spec.
+    #[serde(default)]
+    pub models: Vec<Model>,
+    /// The libraries, in the order of the spec.
+    #[serde(default)]
+    pub libraries: Vec<Library>,
+}
+
+/// One model.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Its name.
+    pub name: String,
+    /// Its inputs, in the order of its arguments.
+    #[serde(default)]
+    pub inputs: Vec<Input>,
+    /// Expressions that must hold, or the model predicts nothing.
+    #[serde(default)]
+    pub requires: Vec<String>,
+    /// Fitted to samples, or an expression over other models. In the text: `expression = "…"` for the latter.
+    #[serde(default, rename = "expression", deserialize_with = "read::kind")]
+    pub kind: Kind,
+    /// Which error the fit minimised.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The terms with their coefficients; a term may call another model (a hybrid model).
+    #[serde(default)]
+    pub terms: Vec<Term>,
+    /// The covariance of the coefficients, over all terms; zero rows and columns for terms that were dropped.
+    #[serde(default)]
+    pub covariance: Vec<Vec<f64>>,
+    /// The residual variance V of the weighted fit, s².
+    #[serde(default)]
+    pub noise_variance: f64,
+    /// The mean of the measured times ȳ, s. In relative mode a new measurement at ŷ has the standard deviation √V·ŷ/ȳ.
+    #[serde(default)]
+    pub mean_time: f64,
+    /// The quantile of Student's t by which standard errors become half widths.
+    #[serde(default)]
+    pub t_quantile: f64,
+    /// The share of the variation that the model explains.
+    #[serde(default)]
+    pub r2: f64,
+    /// The mean relative error of the samples that were fitted; 0.05 is 5 %.
+    #[serde(default)]
+    pub mre_fit: f64,
+    /// The mean relative error of the samples kept for verification, if there were any.
+    pub mre_verify: Option<f64>,
+    /// How many samples were fitted.
+    #[serde(default)]
+    pub samples: usize,
+    /// How many samples were kept for verification.
+    #[serde(default)]
+    pub verify_samples: usize,
+    /// Whether the model may be trusted.
+    #[serde(default)]
+    pub verdict: Verdict,
+    /// Why, in words.
+    #[serde(default)]
+    pub reason: String,
+    /// The rank of the design matrix.
+    #[serde(default)]
+    pub rank: usize,
+    /// The condition of the design matrix: its largest singular value over its least.
+    #[serde(default)]
+    pub condition: f64,
+    /// The number of nodes of the run; the model is valid there only. Zero: unknown, or samples of several numbers of nodes.
+    #[serde(default)]
+    pub nodes: usize,
+}
+
+impl Default for Model {
+    /// A model without inputs or terms, about which nothing is known.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            inputs: Vec::new(),
+            requires: Vec::new(),
+            kind: Kind::Fitted,
+            mode: Mode::Relative,
+            terms: Vec::new(),
+            covariance: Vec::new(),
+            noise_variance: 0.0,
+            mean_time: 0.0,
+            t_quantile: 0.0,
+            r2: 0.0,
+            mre_fit: 0.0,
+            mre_verify: None,
+            samples: 0,
+            verify_samples: 0,
+            verdict: Verdict::Unverified,
+            reason: String::new(),
+            rank: 0,
+            condition: 0.0,
+            nodes: 0,
+        }
+    }
+}
+
+/// Where a model's prediction comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Kind {
+    /// Coefficients fitted to samples.
+    #[default]
+    Fitted,
+    /// An expression over other models, never fitted.
+    Factored {
+        /// Its text.
+        expression: String,
+    },
+}
+
+/// Which error a fit minimises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The error over the time: a short time counts as much as a long one.
+    #[default]
+    Relative,
+    /// The error in seconds.
+    Absolute,
+}
+
+/// Whether a model may be trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The verification error is at or below the limit.
+    Verified,
+    /// It is above the limit, or the fit failed.
+    Failed,
+    /// There was nothing to verify it with.
+    #[default]
+    Unverified,
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Relative => "relative",
+            Self::Absolute => "absolute",
+        })
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Verified => "verified",
+            Self::Failed => "failed",
+            Self::Unverified => "unverified",
+        })
+    }
+}
+
+/// An input of a model and the range in which it was measured.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// The least value measured.
+    pub min: f64,
+    /// The greatest value measured.
+    pub max: f64,
+    /// Whether it takes whole numbers only.
+    #[serde(default)]
+    pub integer: bool,
+}
+
+/// A term of a fitted model.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Term {
+    /// The canonical text of the expression; `1` is the constant term.
+    pub term: String,
+    /// The coefficient, in seconds per unit of the term; 0 if the term was dropped.
+    pub coefficient: f64,
+    /// Its standard error.
+    #[serde(default)]
+    pub std_error: f64,
+    /// Half the width of its confidence interval.
+    #[serde(default)]
+    pub half_width: f64,
+    /// Whether the term was kept.
+    pub relevant: bool,
+}
+
+/// What competes: one interface, several implementations.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Library {
+    /// Its name.
+    pub name: String,
+    /// What the choice depends on.
+    pub inputs: Vec<String>,
+    /// The implementations, in order: the first named wins a tie.
+    #[serde(default)]
+    pub candidates: Vec<LibraryCandidate>,
+}
+
+/// One implementation of a library.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LibraryCandidate {
+    /// Its name, by which it is pinned.
+    pub name: String,
+    /// The model of its time.
+    pub model: String,
+    /// The model's arguments: expressions over the library's inputs and the candidate's parameters.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// What may be chosen about it.
+    #[serde(default)]
+    pub parameters: Vec<ParameterRange>,
+    /// Expressions that must hold, or the candidate does not compete.
+    #[serde(default)]
+    pub requires: Vec<String>,
+}
+
+/// A parameter of a candidate: a whole number from a range.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterRange {
+    /// Its name.
+    pub name: String,
+    /// The least value.
+    pub min: i64,
+    /// The greatest value.
+    pub max: i64,
+}
+
+/// What is wrong with a model set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetError {
+    /// The text is not TOML, or not of a model set's form.
+    #[error("this is not a model set: {message}")]
+    Form {
+        /// What is wrong, with line and column where they are known.
+        message: String,
+    },
+    /// The set was written by another version.
+    #[error(
+        "this program reads version {VERSION} of model sets, but this one is of version {found}: calibrate again"
+    )]
+    Version {
+        /// The version in the text.
+        found: String,
+    },
+    /// Something in a model or library is wrong.
+    #[error("{place}: {message}")]
+    Content {
+        /// The model or library, and what in it.
+        place: String,
+        /// What is wrong and what to do about it.
+        message: String,
+    },
+}
+
+impl ModelSet {
+    /// The model of this name.
+    #[must_use]
+    pub fn model(&self, name: &str) -> Option<&Model> {
+        self.models.iter().find(|model| model.name == name)
+    }
+
+    /// The library of this name.
+    #[must_use]
+    pub fn library(&self, name: &str) -> Option<&Library> {
+        self.libraries.iter().find(|library| library.name == name)
+    }
+
+    /// The hash of the canonical text: the nodes of a team compare it, and generated code names it.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        crate::sha256_hex(self.to_text().as_bytes())
+    }
+}

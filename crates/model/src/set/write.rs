@@ -1,0 +1,170 @@
+//! Model set to TOML, always the same text for the same set: its hash is what nodes and generated code compare.
+//!
+//! Written by hand rather than through serde so that the layout is ours: one line a term, one line a row of the covariance.
+
+use std::fmt::Write;
+
+use super::{Input, Kind, Library, Model, ModelSet, ParameterRange, Term, VERSION};
+
+impl ModelSet {
+    /// The set as TOML. Reads back equal, floats to the bit.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = Text(String::new());
+        out.entry("strata-models", &VERSION.to_string());
+        out.entry("samples_sha256", &string(&self.samples_sha256));
+        if let Some(p) = &self.platform {
+            out.head("[platform]");
+            out.entry("transport", &string(&p.transport));
+            out.entry("nodes", &p.nodes.to_string());
+            out.entry("cpu", &string(&p.cpu));
+            out.entry("cores", &p.cores.to_string());
+            out.entry("cache", &string(&p.cache));
+            out.entry("os", &string(&p.os));
+            out.entry("arch", &string(&p.arch));
+        }
+        if let Some(spec) = &self.spec {
+            out.head("[spec]");
+            out.entry("path", &string(&spec.path));
+            out.entry("sha256", &string(&spec.sha256));
+        }
+        for model in &self.models {
+            out.model(model);
+        }
+        for library in &self.libraries {
+            out.library(library);
+        }
+        out.0
+    }
+}
+
+struct Text(String);
+
+impl Text {
+    fn head(&mut self, head: &str) {
+        // Writing to a string does not fail.
+        let _ = write!(self.0, "\n{head}\n");
+    }
+
+    fn entry(&mut self, key: &str, value: &str) {
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    fn float(&mut self, key: &str, value: f64) {
+        self.entry(key, &float(value));
+    }
+
+    fn count(&mut self, key: &str, value: usize) {
+        self.entry(key, &value.to_string());
+    }
+
+    /// A list with one line an item; nothing at all if it is empty.
+    fn list<T>(&mut self, key: &str, items: &[T], show: impl Fn(&T) -> String) {
+        if items.is_empty() {
+            return;
+        }
+        let _ = writeln!(self.0, "{key} = [");
+        for item in items {
+            let _ = writeln!(self.0, "    {},", show(item));
+        }
+        self.0.push_str("]\n");
+    }
+
+    fn model(&mut self, model: &Model) {
+        self.head("[[models]]");
+        self.entry("name", &string(&model.name));
+        self.list("inputs", &model.inputs, input);
+        self.list("requires", &model.requires, |text| string(text));
+        if let Kind::Factored { expression } = &model.kind {
+            self.entry("expression", &string(expression));
+        }
+        self.entry("mode", &string(&model.mode.to_string()));
+        self.list("terms", &model.terms, term);
+        self.list("covariance", &model.covariance, |row| {
+            format!("[{}]", row.iter().map(|value| float(*value)).collect::<Vec<_>>().join(", "))
+        });
+        self.float("noise_variance", model.noise_variance);
+        self.float("mean_time", model.mean_time);
+        self.float("t_quantile", model.t_quantile);
+        self.float("r2", model.r2);
+        self.float("mre_fit", model.mre_fit);
+        if let Some(mre) = model.mre_verify {
+            self.float("mre_verify", mre);
+        }
+        self.count("samples", model.samples);
+        self.count("verify_samples", model.verify_samples);
+        self.entry("verdict", &string(&model.verdict.to_string()));
+        self.entry("reason", &string(&model.reason));
+        self.count("rank", model.rank);
+        self.float("condition", model.condition);
+        self.count("nodes", model.nodes);
+    }
+
+    fn library(&mut self, library: &Library) {
+        self.head("[[libraries]]");
+        self.entry("name", &string(&library.name));
+        self.entry("inputs", &strings(&library.inputs));
+        for candidate in &library.candidates {
+            self.head("[[libraries.candidates]]");
+            self.entry("name", &string(&candidate.name));
+            self.entry("model", &string(&candidate.model));
+            self.entry("arguments", &strings(&candidate.arguments));
+            self.list("parameters", &candidate.parameters, parameter);
+            self.list("requires", &candidate.requires, |text| string(text));
+        }
+    }
+}
+
+fn input(input: &Input) -> String {
+    let Input { name, min, max, integer } = input;
+    format!(
+        "{{ name = {}, min = {}, max = {}, integer = {integer} }}",
+        string(name),
+        float(*min),
+        float(*max)
+    )
+}
+
+fn term(term: &Term) -> String {
+    format!(
+        "{{ term = {}, coefficient = {}, std_error = {}, half_width = {}, relevant = {} }}",
+        string(&term.term),
+        float(term.coefficient),
+        float(term.std_error),
+        float(term.half_width),
+        term.relevant
+    )
+}
+
+fn parameter(parameter: &ParameterRange) -> String {
+    format!("{{ name = {}, min = {}, max = {} }}", string(&parameter.name), parameter.min, parameter.max)
+}
+
+/// The shortest text that reads back to the same bits.
+fn float(value: f64) -> String {
+    if value.is_nan() { "nan".into() } else { format!("{value:?}") }
+}
+
+fn strings(values: &[String]) -> String {
+    format!("[{}]", values.iter().map(|value| string(value)).collect::<Vec<_>>().join(", "))
+}
+
+/// A basic string of TOML 1.0.
+fn string(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
