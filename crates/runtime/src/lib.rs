@@ -24,6 +24,7 @@ mod error;
 mod machine;
 mod node;
 mod number;
+mod platform;
 mod settings;
 mod transport;
 

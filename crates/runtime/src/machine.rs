@@ -1,7 +1,7 @@
 //! Machines: how many nodes, on what, and how to start a program there.
 
 use crate::error::Error;
-use crate::node::Node;
+use crate::node::{Clock, Node};
 use crate::settings::Settings;
 use crate::transport::threads;
 use std::sync::Arc;
@@ -71,8 +71,9 @@ impl Machine {
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         let Kind::Threads(nodes) = self.0;
-        let settings = Arc::new(Settings::of_this_process());
-        threads::run(nodes, |transport| program(&mut Node::new(transport, Arc::clone(&settings))))
+        let settings = Arc::new(Settings::of_this_process("threads", nodes));
+        let clock = Clock::start();
+        threads::run(nodes, |transport| program(&mut Node::new(transport, Arc::clone(&settings), clock)))
     }
 }
 

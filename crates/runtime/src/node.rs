@@ -7,6 +7,8 @@ use crate::transport::{Action, Call, Failure, Transport};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
 use std::sync::Arc;
+use strata_model::platform::Platform;
+use strata_model::quantity::Seconds;
 
 /// One of the nodes that run a program together.
 ///
@@ -29,11 +31,23 @@ use std::sync::Arc;
 pub struct Node {
     transport: Box<dyn Transport>,
     settings: Arc<Settings>,
+    clock: Clock,
+}
+
+/// When the program began.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock(std::time::Instant);
+
+impl Clock {
+    /// A clock that shows zero now.
+    pub(crate) fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
 }
 
 impl Node {
-    pub(crate) fn new(transport: Box<dyn Transport>, settings: Arc<Settings>) -> Self {
-        Self { transport, settings }
+    pub(crate) fn new(transport: Box<dyn Transport>, settings: Arc<Settings>, clock: Clock) -> Self {
+        Self { transport, settings, clock }
     }
 
     /// This node's number, from 0 to `size() - 1`.
@@ -190,6 +204,12 @@ impl Node {
         f()
     }
 
+    /// The time since the program began; the clock only goes forward.
+    #[must_use]
+    pub fn now(&self) -> Seconds {
+        Seconds::new(self.clock.0.elapsed().as_secs_f64()).unwrap_or_default()
+    }
+
     /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes, so that they may
     /// decide by it together.
     ///
@@ -203,6 +223,12 @@ impl Node {
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.variable(name)
+    }
+
+    /// The machine that this program runs on, as node 0 found it; models fitted on another one do not hold here.
+    #[must_use]
+    pub fn platform(&self) -> Platform {
+        self.settings.platform.clone()
     }
 
     /// Ends the job on every node: this one cannot go on, and says why.

@@ -3,6 +3,7 @@
 //! Selection must go the same way on every node, so nothing that it looks at may come from a node's own environment.
 
 use std::collections::BTreeMap;
+use strata_model::platform::Platform;
 
 /// The prefix of every environment variable that Strata reads.
 const PREFIX: &str = "STRATA_";
@@ -10,16 +11,18 @@ const PREFIX: &str = "STRATA_";
 /// Node 0's settings.
 pub(crate) struct Settings {
     variables: BTreeMap<String, String>,
+    /// The machine.
+    pub(crate) platform: Platform,
 }
 
 impl Settings {
     /// This process's own.
-    pub(crate) fn of_this_process() -> Self {
+    pub(crate) fn of_this_process(transport: &str, nodes: usize) -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| name.starts_with(PREFIX))
             .collect();
-        Self { variables }
+        Self { variables, platform: crate::platform::detect(transport, nodes) }
     }
 
     /// The value of a variable.

@@ -54,7 +54,7 @@ impl Job {
             eager: nodes <= cores,
             come: Apart::default(),
             complete: Apart::default(),
-            beds: Beds::new(nodes, cores),
+            beds: Beds::new(nodes),
             ways: (0..nodes * nodes).map(|_| OnceLock::new()).collect(),
             left: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
             some_left: AtomicBool::new(false),

@@ -1,21 +1,23 @@
 //! Waiting: spin, then yield, then sleep.
 //!
 //! What a node waits for is a condition on shared memory. Spinning answers soonest, but only if whoever is to fulfil
-//! the condition has a core of its own; with more nodes than cores it takes that core away, so a node then gives up
-//! its turn almost at once. Long waits end in sleep, so that a node alone at work has the machine to itself.
+//! the condition runs on another core; else it takes away the very core that is waited for. Nobody can tell
+//! beforehand (more nodes than cores, other programs, the scheduler's placing), so each node learns: a spin that
+//! succeeds doubles the patience for the next, one that fails quarters it. Long waits end in sleep, so that a node
+//! alone at work has the machine to itself.
 //!
 //! Waking is the classical two-flag handshake: a sleeper says so, then looks at the condition once more; a waker
 //! fulfils the condition, then looks for sleepers. A sequentially consistent fence between the two steps on each
 //! side makes sure that at least one of them sees the other.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::thread::Thread;
 
-/// Rounds of a spin loop before the first yield where every node has a core: some tens of microseconds.
-const SPINS_ALONE: u32 = 2000;
-/// The same with more nodes than cores: long enough for a node that runs on another core at this moment.
-const SPINS_SHARED: u32 = 20;
+/// The most rounds of the spin loop before the first yield: some tens of microseconds.
+const MOST_SPINS: u32 = 2048;
+/// The fewest: long enough for a node that runs on another core at this moment.
+const FEWEST_SPINS: u32 = 16;
 /// Yields before sleeping.
 const YIELDS: u32 = 200;
 
@@ -23,6 +25,8 @@ const YIELDS: u32 = 200;
 #[repr(align(128))]
 #[derive(Default)]
 struct Bed {
+    /// How long this node spins; written by it alone.
+    spins: AtomicU32,
     asleep: AtomicBool,
     thread: OnceLock<Thread>,
 }
@@ -32,14 +36,11 @@ pub(super) struct Beds {
     beds: Box<[Bed]>,
     /// How many are asleep or about to be: while it is 0, waking costs one read of a line that nobody writes.
     sleepers: AtomicUsize,
-    spins: u32,
 }
 
 impl Beds {
-    pub(super) fn new(nodes: usize, cores: usize) -> Self {
-        let spins = if nodes <= cores { SPINS_ALONE } else { SPINS_SHARED };
-        let beds = (0..nodes).map(|_| Bed::default()).collect();
-        Self { beds, sleepers: AtomicUsize::new(0), spins }
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { beds: (0..nodes).map(|_| Bed::default()).collect(), sleepers: AtomicUsize::new(0) }
     }
 
     /// Says which thread is node `rank`: the one that calls.
@@ -50,12 +51,19 @@ impl Beds {
 
     /// Returns when `ready` is true; between spins `patience` is asked, which may unwind.
     pub(super) fn wait(&self, rank: usize, ready: impl Fn() -> bool, patience: impl Fn()) {
-        for _ in 0..self.spins {
+        if ready() {
+            return;
+        }
+        let spins = &self.beds[rank].spins;
+        let most = spins.load(Ordering::Relaxed).max(FEWEST_SPINS);
+        for _ in 0..most {
+            std::hint::spin_loop();
             if ready() {
+                spins.store((most * 2).min(MOST_SPINS), Ordering::Relaxed);
                 return;
             }
-            std::hint::spin_loop();
         }
+        spins.store(most / 4, Ordering::Relaxed);
         self.wait_long(rank, &ready, &patience);
     }
 
