@@ -1,1 +1,3 @@
 //! The library half of specc.
+
+pub mod lang;

@@ -1,0 +1,258 @@
+//! What a spec file says, before it is checked: one tree for both spellings.
+//!
+//! The one-line form of Brewer (1994), Fig 3-3, becomes the same statements as a block; [`Spelling`] remembers
+//! which one was written, for the printer and for the rule that in the one-line form inputs are terms too.
+
+use strata_model::expr::{Expr, Span};
+
+/// One spec file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    /// The `//!` lines at the top, without their marks.
+    pub docs: Vec<String>,
+    /// The `use` lines, in order.
+    pub uses: Vec<UseLine>,
+    /// Models and libraries, in order.
+    pub items: Vec<Item>,
+    /// Every comment outside Rust code, in order; docs are among them.
+    pub comments: Vec<Comment>,
+}
+
+/// A comment, from its `//` to the end of its line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comment {
+    /// The text with its marks, without blanks at its end.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A `use` line of Rust.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UseLine {
+    /// The whole line, from `use` to `;`.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A name and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What stands at the top level of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// A model, in either spelling.
+    Model(Model),
+    /// A library: what competes.
+    Library(Library),
+}
+
+/// How a model was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// `model Name(inputs) { … }`, `= …` or `~ …`.
+    Block,
+    /// `{{ loops @ setup @ task @ cleanup @ inputs @ terms }}`.
+    Line,
+}
+
+/// A model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// The `///` lines before it, without their marks.
+    pub docs: Vec<String>,
+    /// How it was written.
+    pub spelling: Spelling,
+    /// Its name; in the one-line form the text of the task before the parenthesis.
+    pub name: Name,
+    /// The header's inputs; in the one-line form the names of the inputs field.
+    pub inputs: Vec<Name>,
+    /// What it is.
+    pub body: Body,
+    /// Whether everything in it could be read; if not, a syntax error says why.
+    pub complete: bool,
+    /// From its first to its last character.
+    pub span: Span,
+}
+
+/// What a model is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// `{ … }`: measured and fitted.
+    Measured(Vec<Statement>),
+    /// `= expr`: an expression over models, never fitted.
+    Factored(Expr),
+    /// `~ term, … { … }`: fitted to terms that may be models; without a block the samples come from elsewhere.
+    Hybrid {
+        /// The candidate terms.
+        terms: Vec<Term>,
+        /// How it is measured.
+        statements: Option<Vec<Statement>>,
+    },
+}
+
+/// A line or block of a measured model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// What it says.
+    pub kind: StatementKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What a statement says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind {
+    /// `for i in 1..=8 step *2`
+    For(Loop),
+    /// `let length = 1 << i`
+    Let {
+        /// The name it gives.
+        name: Name,
+        /// The value function.
+        value: Expr,
+    },
+    /// `require length >= 1`
+    Require(Expr),
+    /// `setup { … }`: runs before the timing.
+    Setup(Code),
+    /// `task { … }`: what is timed.
+    Task {
+        /// `task once`: never repeated inside one timing, because it consumes what the setup made.
+        once: bool,
+        /// The code.
+        code: Code,
+    },
+    /// `cleanup { … }`: runs after the timing.
+    Cleanup(Code),
+    /// `sample { … }`: measures by itself and ends with the seconds.
+    Sample(Code),
+    /// `terms length, length*logP`
+    Terms(Vec<Term>),
+    /// `verify 20` and its like.
+    Option {
+        /// Which option.
+        name: Name,
+        /// What it is set to, as written.
+        value: Name,
+    },
+}
+
+/// A candidate term.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// Its `ID:` in the one-line form.
+    pub label: Option<Name>,
+    /// The basis function.
+    pub value: Expr,
+}
+
+/// One loop of the nest: an iteration variable and its range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// The iteration variable.
+    pub name: Name,
+    /// The first value.
+    pub start: Expr,
+    /// The last value, or the one after it.
+    pub stop: Expr,
+    /// `..=` rather than `..`.
+    pub inclusive: bool,
+    /// How it advances; by one if not said.
+    pub step: Option<Step>,
+}
+
+/// How an iteration variable advances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// With what.
+    pub operator: StepOperator,
+    /// By how much.
+    pub by: i64,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The operators by which an iteration variable may advance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOperator {
+    /// `step +3`, `+=3`, `++`
+    Add,
+    /// `step *2`, `*=2`
+    Multiply,
+    /// `step <<1`, `<<=1`
+    ShiftLeft,
+}
+
+/// Rust code, untouched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Code {
+    /// The text between the braces, or between two `@` of the one-line form.
+    pub text: String,
+    /// Where that text stands.
+    pub span: Span,
+}
+
+/// A library: one interface, several implementations, the model of each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Library {
+    /// The `///` lines before it, without their marks.
+    pub docs: Vec<String>,
+    /// Its name.
+    pub name: Name,
+    /// What a choice depends on.
+    pub inputs: Vec<Name>,
+    /// The implementations, in order.
+    pub candidates: Vec<Candidate>,
+    /// Whether everything in it could be read; if not, a syntax error says why.
+    pub complete: bool,
+    /// From its first to its last character.
+    pub span: Span,
+}
+
+/// One implementation of a library.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its name.
+    pub name: Name,
+    /// The model that predicts it.
+    pub model: Name,
+    /// The model's inputs, over the library's inputs and the parameters.
+    pub arguments: Vec<Expr>,
+    /// What may be tuned.
+    pub parameters: Vec<Parameter>,
+    /// Outside these it does not apply.
+    pub requires: Vec<Expr>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A parameter of a candidate and its range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: Name,
+    /// The least value.
+    pub start: Expr,
+    /// The greatest value, or the one after it.
+    pub stop: Expr,
+    /// `..=` rather than `..`.
+    pub inclusive: bool,
+}
+
+impl Item {
+    /// From its first to its last character.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Model(model) => model.span,
+            Self::Library(library) => library.span,
+        }
+    }
+}

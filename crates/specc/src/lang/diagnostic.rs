@@ -1,0 +1,263 @@
+//! What is wrong with a spec: where, why, and the way out.
+//!
+//! One shape for every stage (scanning, grammar, names, loops, Rust code), so that all errors of all files come
+//! at once and look alike. `miette` draws them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use strata_model::expr::Span;
+
+/// The kinds of error, as shown in brackets: stable names to search for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorCode {
+    /// The text does not follow the grammar.
+    Syntax,
+    /// A piece of Rust that `syn` cannot parse.
+    Rust,
+    /// A brace, or `{{`, that is never closed.
+    Unclosed,
+    /// A statement, option or value that does not exist.
+    Unknown,
+    /// A name that nothing defines.
+    UnknownName,
+    /// A name or option given twice.
+    Duplicate,
+    /// A name with a meaning of its own: `P`, a Rust keyword, a word of this language.
+    Reserved,
+    /// A term, requirement or argument that is not a function of the inputs.
+    NotAFunction,
+    /// A loop that has no point, never ends, or has too many points.
+    Loop,
+    /// A call with the wrong number of arguments.
+    Arity,
+    /// Models that call each other in a circle.
+    Cycle,
+    /// A `require` that no sample meets.
+    Excluded,
+    /// A part that has to be there.
+    Missing,
+    /// A number outside its range.
+    Range,
+    /// An expression that is too large.
+    TooLarge,
+    /// A file that cannot be read.
+    File,
+}
+
+impl ErrorCode {
+    /// The name shown with the error.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Syntax => "spec::syntax",
+            Self::Rust => "spec::rust",
+            Self::Unclosed => "spec::unclosed",
+            Self::Unknown => "spec::unknown",
+            Self::UnknownName => "spec::unknown_name",
+            Self::Duplicate => "spec::duplicate",
+            Self::Reserved => "spec::reserved",
+            Self::NotAFunction => "spec::not_a_function",
+            Self::Loop => "spec::loop",
+            Self::Arity => "spec::arity",
+            Self::Cycle => "spec::cycle",
+            Self::Excluded => "spec::excluded",
+            Self::Missing => "spec::missing",
+            Self::Range => "spec::range",
+            Self::TooLarge => "spec::too_large",
+            Self::File => "spec::file",
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug)]
+pub struct CheckError {
+    /// Its kind.
+    pub code: ErrorCode,
+    /// What is wrong.
+    pub message: String,
+    /// The places, the main one first, each with a few words.
+    pub labels: Vec<(Span, String)>,
+    /// The way out.
+    pub help: Option<String>,
+    source: Option<Arc<NamedSource<String>>>,
+}
+
+impl CheckError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>, span: Span, label: impl Into<String>) -> Self {
+        Self { code, message: message.into(), labels: vec![(span, label.into())], help: None, source: None }
+    }
+
+    /// An error about a file as a whole.
+    pub(crate) fn of_file(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { code: ErrorCode::File, message: message.into(), labels: Vec::new(), help: Some(help.into()), source: None }
+    }
+
+    pub(crate) fn label(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.labels.push((span, label.into()));
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn within(mut self, source: &Arc<NamedSource<String>>) -> Self {
+        self.source.get_or_insert_with(|| Arc::clone(source));
+        self
+    }
+
+    /// Where the error begins; 0 for an error about a whole file.
+    #[must_use]
+    pub fn start(&self) -> usize {
+        self.labels.first().map_or(0, |(span, _)| span.start)
+    }
+
+    /// The name of the file it is in, if it is in one.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.source.as_deref().map(NamedSource::name)
+    }
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+impl Diagnostic for CheckError {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.code.name()))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.source.as_deref().map(|source| source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let one = |(at, (span, text)): (usize, &(Span, String))| {
+            let place = (span.start, span.end.saturating_sub(span.start));
+            if at == 0 {
+                LabeledSpan::new_primary_with_span(Some(text.clone()), place)
+            } else {
+                LabeledSpan::new_with_span(Some(text.clone()), place)
+            }
+        };
+        Some(Box::new(self.labels.iter().enumerate().map(one)))
+    }
+}
+
+/// Everything that is wrong with the specs that were loaded together.
+#[derive(Debug)]
+pub struct CheckErrors {
+    errors: Vec<CheckError>,
+}
+
+/// More errors than this are counted, not drawn.
+const DRAWN: usize = 200;
+
+impl CheckErrors {
+    /// Takes the errors in the order in which they are to be shown; there is at least one.
+    pub(crate) fn new(errors: Vec<CheckError>) -> Self {
+        Self { errors }
+    }
+
+    /// The errors, by file and place.
+    #[must_use]
+    pub fn errors(&self) -> &[CheckError] {
+        &self.errors
+    }
+
+    /// The text for people: every error with its place drawn, then their number. Ends with a line feed.
+    ///
+    /// Without `colour` the text is the same on every machine.
+    #[must_use]
+    pub fn render(&self, colour: bool) -> String {
+        let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false);
+        let mut text = String::new();
+        for error in self.errors.iter().take(DRAWN) {
+            if handler.render_report(&mut text, error).is_err() {
+                text.push_str(&error.message);
+                text.push('\n');
+            }
+            text.push('\n');
+        }
+        if self.errors.len() > DRAWN {
+            text.push_str(&format!("… and {} more\n", self.errors.len() - DRAWN));
+        }
+        text.push_str(&format!("{self}\n"));
+        text
+    }
+
+    /// [`render`](Self::render) for standard error: in colour on a terminal, unless `NO_COLOR` is set.
+    #[must_use]
+    pub fn render_for_terminal(&self) -> String {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        self.render(!plain && std::io::IsTerminal::is_terminal(&std::io::stderr()))
+    }
+}
+
+impl fmt::Display for CheckErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut files: Vec<&str> = self.errors.iter().filter_map(CheckError::file).collect();
+        files.dedup();
+        let errors = if self.errors.len() == 1 { "error" } else { "errors" };
+        write!(f, "{} {errors}", self.errors.len())?;
+        match files.as_slice() {
+            [] => Ok(()),
+            [one] => write!(f, " in {one}"),
+            many => write!(f, " in {} files", many.len()),
+        }
+    }
+}
+
+impl std::error::Error for CheckErrors {}
+
+impl Diagnostic for CheckErrors {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(self.errors.iter().map(|error| error as &dyn Diagnostic)))
+    }
+}
+
+/// The name among `known` that `name` was probably meant to be.
+pub(crate) fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = name.chars().count() / 3 + 1;
+    known
+        .into_iter()
+        .take(CONSIDERED)
+        .filter_map(|other| Some((distance(name, other, allowed)?, other)))
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, other)| other)
+}
+
+/// More names than this are not looked at for a suggestion.
+const CONSIDERED: usize = 2000;
+
+/// How many characters must be inserted, dropped or replaced (Wagner and Fischer 1974), if at most `allowed`.
+fn distance(a: &str, b: &str, allowed: usize) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
+    if a.len().abs_diff(b.len()) > allowed || a.len() > 64 {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().filter(|&distance| distance <= allowed)
+}

@@ -1,0 +1,453 @@
+//! Text to tree, with every syntax error of the file.
+
+use pest::Parser;
+use pest::error::{Error as PestError, ErrorVariant, InputLocation};
+use pest::iterators::Pair;
+use strata_model::expr::{self, Expr, Span};
+
+use super::ast::*;
+use super::diagnostic::{CheckError, ErrorCode, closest};
+use super::scan::{Scan, scan};
+
+#[derive(pest_derive::Parser)]
+#[grammar = "lang/grammar.pest"]
+struct SpecParser;
+
+/// What could be read of a file, and what could not.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The items that could be read.
+    pub file: File,
+    /// The syntax errors, by place; if there are none then `file` is all there is.
+    pub errors: Vec<CheckError>,
+}
+
+/// Reads a spec file as far as it can be read.
+#[must_use]
+pub fn parse(text: &str) -> Parsed {
+    let scan = scan(text);
+    let mut reader = Reader { text, scan: &scan, errors: scan.faults.clone(), complete: true };
+    let mut file = File { docs: Vec::new(), uses: Vec::new(), items: Vec::new(), comments: scan.comments.clone() };
+    match SpecParser::parse(Rule::file, &scan.shallow) {
+        Ok(pairs) => pairs.flat_map(Pair::into_inner).for_each(|pair| reader.top_level(&pair, &mut file)),
+        Err(error) => reader.pest_error(&error, 0, "a spec"),
+    }
+    let first = file.items.iter().map(|item| item.span().start).chain(file.uses.iter().map(|line| line.span.start)).min();
+    let header = file.comments.iter().take_while(|comment| first.is_none_or(|first| comment.span.start < first));
+    file.docs = header.filter_map(|comment| doc_text(&comment.text, "//!")).collect();
+    let mut errors = reader.errors;
+    errors.sort_by_key(CheckError::start);
+    errors.dedup_by_key(|error| error.start());
+    Parsed { file, errors }
+}
+
+fn doc_text(comment: &str, mark: &str) -> Option<String> {
+    comment.strip_prefix(mark).map(|rest| rest.strip_prefix(' ').unwrap_or(rest).to_owned())
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    scan: &'a Scan,
+    errors: Vec<CheckError>,
+    /// Whether everything of the model at hand could be read.
+    complete: bool,
+}
+
+fn span(pair: &Pair<'_, Rule>) -> Span {
+    let span = pair.as_span();
+    Span { start: span.start(), end: span.end() }
+}
+
+fn child<'p>(pair: &Pair<'p, Rule>, rule: Rule) -> Option<Pair<'p, Rule>> {
+    pair.clone().into_inner().find(|inner| inner.as_rule() == rule)
+}
+
+fn children<'p>(pair: &Pair<'p, Rule>, rule: Rule) -> impl Iterator<Item = Pair<'p, Rule>> {
+    pair.clone().into_inner().filter(move |inner| inner.as_rule() == rule)
+}
+
+fn name(pair: &Pair<'_, Rule>) -> Name {
+    Name { text: pair.as_str().to_owned(), span: span(pair) }
+}
+
+fn names(pair: Option<Pair<'_, Rule>>) -> Vec<Name> {
+    pair.iter().flat_map(|pair| children(pair, Rule::identifier)).map(|pair| name(&pair)).collect()
+}
+
+impl Reader<'_> {
+    fn top_level(&mut self, pair: &Pair<'_, Rule>, file: &mut File) {
+        self.complete = true;
+        match pair.as_rule() {
+            Rule::use_line => {
+                let span = span(pair);
+                file.uses.push(UseLine { text: self.text[span.start..span.end].to_owned(), span });
+            }
+            Rule::model => file.items.extend(self.model(pair).map(Item::Model)),
+            Rule::line_model => file.items.extend(self.line_model(pair).map(Item::Model)),
+            Rule::library => file.items.extend(self.library(pair).map(Item::Library)),
+            Rule::stray => self.stray(pair, Rule::top, "a model, a library or `use`"),
+            _ => {}
+        }
+    }
+
+    /// Reports text that is no `rule`, by trying to read it as one.
+    fn stray(&mut self, pair: &Pair<'_, Rule>, rule: Rule, expected: &str) {
+        self.complete = false;
+        let start = span(pair).start;
+        match SpecParser::parse(rule, &self.scan.shallow[start..]) {
+            Err(error) => self.pest_error(&error, start, expected),
+            Ok(_) => {
+                let end = start + self.text[start..].chars().next().map_or(0, char::len_utf8);
+                self.fail(Span { start, end }, format!("expected {expected}"), "not expected here");
+            }
+        }
+    }
+
+    fn fail(&mut self, span: Span, message: String, label: &str) {
+        self.errors.push(CheckError::new(ErrorCode::Syntax, message, span, label));
+        self.complete = false;
+    }
+
+    /// Says what was expected and found, in our words.
+    fn pest_error(&mut self, error: &PestError<Rule>, offset: usize, otherwise: &str) {
+        let at = offset
+            + match error.location {
+                InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
+            };
+        let positives = match &error.variant {
+            ErrorVariant::ParsingError { positives, .. } => positives.as_slice(),
+            ErrorVariant::CustomError { .. } => &[],
+        };
+        let mut expected: Vec<&str> = Vec::new();
+        for words in positives.iter().filter_map(|&rule| in_words(rule)) {
+            if !expected.contains(&words) {
+                expected.push(words);
+            }
+        }
+        let expected = match expected.split_last() {
+            None => otherwise.to_owned(),
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        };
+        let rest = &self.text[at..];
+        let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let length = if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) };
+        let found = match &rest[..length] {
+            "" => "the end of the file".to_owned(),
+            blank if blank.trim().is_empty() => "the end of the line".to_owned(),
+            text => format!("`{}`", text.escape_debug()),
+        };
+        let place = Span { start: at, end: at + length };
+        self.fail(place, format!("expected {expected}, found {found}"), "here");
+    }
+
+    fn docs(&self, start: usize) -> Vec<String> {
+        let comments = &self.scan.comments;
+        let end = comments.partition_point(|comment| comment.span.start < start);
+        let mut next = start;
+        let mut docs = Vec::new();
+        for comment in comments[..end].iter().rev() {
+            let between = &self.text[comment.span.end..next];
+            if !between.trim().is_empty() || between.matches('\n').count() != 1 {
+                break;
+            }
+            let Some(text) = doc_text(&comment.text, "///") else { break };
+            docs.push(text);
+            next = comment.span.start;
+        }
+        docs.reverse();
+        docs
+    }
+
+    fn model(&mut self, pair: &Pair<'_, Rule>) -> Option<Model> {
+        let here = span(pair);
+        let name = name(&child(pair, Rule::identifier)?);
+        let inputs = names(child(pair, Rule::parameters));
+        let inner = pair.clone().into_inner().last()?;
+        let body = match inner.as_rule() {
+            Rule::factored => self.expr(&child(&inner, Rule::expression)?).map(Body::Factored)?,
+            Rule::hybrid => {
+                let terms = self.terms(&child(&inner, Rule::terms)?);
+                let statements = child(&inner, Rule::body).map(|body| self.statements(&body, &name));
+                Body::Hybrid { terms, statements }
+            }
+            _ => Body::Measured(self.statements(&inner, &name)),
+        };
+        let docs = self.docs(here.start);
+        Some(Model { docs, spelling: Spelling::Block, name, inputs, body, complete: self.complete, span: here })
+    }
+
+    fn closed(&mut self, body: &Pair<'_, Rule>, name: &Name) {
+        let open = span(body).start;
+        let inside = self.scan.faults.iter().any(|fault| (open..=span(body).end).contains(&fault.start()));
+        if child(body, Rule::unclosed).is_some() {
+            self.complete = false;
+            if !inside {
+                let brace = Span { start: open, end: open + 1 };
+                let message = format!("the block of `{}` never ends", name.text);
+                let error = CheckError::new(ErrorCode::Unclosed, message, brace, "no `}` closes this brace");
+                self.errors.push(error.help("close the brace, here or in the Rust code of this block"));
+            }
+        }
+    }
+
+    fn statements(&mut self, body: &Pair<'_, Rule>, model: &Name) -> Vec<Statement> {
+        let mut statements = Vec::new();
+        for pair in body.clone().into_inner() {
+            match pair.as_rule() {
+                Rule::stray_statement => self.stray(&pair, Rule::line, "a statement of a model"),
+                Rule::unknown => self.unknown(&pair),
+                _ => match self.statement(&pair) {
+                    Some(kind) => statements.push(Statement { kind, span: span(&pair) }),
+                    None => self.complete &= matches!(pair.as_rule(), Rule::open | Rule::close | Rule::semicolon),
+                },
+            }
+        }
+        self.closed(body, model);
+        statements
+    }
+
+    fn unknown(&mut self, pair: &Pair<'_, Rule>) {
+        self.complete = false;
+        let Some(word) = child(pair, Rule::unknown_line).and_then(|line| child(&line, Rule::identifier)) else { return };
+        let message = format!("`{}` is not a statement of a model", word.as_str());
+        let error = CheckError::new(ErrorCode::Unknown, message, span(&word), "not known");
+        self.errors.push(error.help(match closest(word.as_str(), STATEMENTS) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("a model has {}", STATEMENTS.join(", ")),
+        }));
+    }
+
+    fn statement(&mut self, pair: &Pair<'_, Rule>) -> Option<StatementKind> {
+        Some(match pair.as_rule() {
+            Rule::for_loop => StatementKind::For(self.for_loop(pair)?),
+            Rule::let_line => StatementKind::Let {
+                name: name(&child(pair, Rule::identifier)?),
+                value: self.expr(&child(pair, Rule::expression)?)?,
+            },
+            Rule::require => StatementKind::Require(self.expr(&child(pair, Rule::expression)?)?),
+            Rule::setup => StatementKind::Setup(self.code(pair)?),
+            Rule::task => {
+                StatementKind::Task { once: child(pair, Rule::once).is_some(), code: self.code(pair)? }
+            }
+            Rule::cleanup => StatementKind::Cleanup(self.code(pair)?),
+            Rule::sample => StatementKind::Sample(self.code(pair)?),
+            Rule::terms_line => StatementKind::Terms(self.terms(&child(pair, Rule::terms)?)),
+            Rule::option => StatementKind::Option {
+                name: name(&child(pair, Rule::option_key)?),
+                value: name(&child(pair, Rule::option_value)?),
+            },
+            _ => return None,
+        })
+    }
+
+    fn for_loop(&mut self, pair: &Pair<'_, Rule>) -> Option<Loop> {
+        let mut bounds = children(pair, Rule::expression);
+        let (start, stop) = (self.expr(&bounds.next()?), self.expr(&bounds.next()?));
+        let step = match child(pair, Rule::step) {
+            Some(step) => Some(self.step(&step, Rule::step_operator)?),
+            None => None,
+        };
+        let inclusive = child(pair, Rule::range)?.as_str() == "..=";
+        Some(Loop { name: name(&child(pair, Rule::identifier)?), start: start?, stop: stop?, inclusive, step })
+    }
+
+    fn step(&mut self, pair: &Pair<'_, Rule>, sign: Rule) -> Option<Step> {
+        let here = span(pair);
+        if child(pair, Rule::increment).is_some() {
+            return Some(Step { operator: StepOperator::Add, by: 1, span: here });
+        }
+        let operator = match child(pair, sign)?.as_str().trim_end_matches('=') {
+            "+" => StepOperator::Add,
+            "*" => StepOperator::Multiply,
+            _ => StepOperator::ShiftLeft,
+        };
+        let number = child(pair, Rule::integer)?;
+        match number.as_str().replace('_', "").parse() {
+            Ok(by) => Some(Step { operator, by, span: here }),
+            Err(_) => {
+                self.fail(span(&number), format!("the step {} is too large", number.as_str()), "at most 2^63 - 1");
+                None
+            }
+        }
+    }
+
+    /// Rust code in braces: the code of a statement.
+    fn code(&self, statement: &Pair<'_, Rule>) -> Option<Code> {
+        let open = span(&child(statement, Rule::code)?).start;
+        let span = *self.scan.code.get(&open)?;
+        Some(Code { text: self.text[span.start..span.end].to_owned(), span })
+    }
+
+    fn terms(&mut self, pair: &Pair<'_, Rule>) -> Vec<Term> {
+        let terms = children(pair, Rule::expression);
+        terms.filter_map(|pair| Some(Term { label: None, value: self.expr(&pair)? })).collect()
+    }
+
+    /// An expression: delimited by our grammar, read by the expressions' own.
+    fn expr(&mut self, pair: &Pair<'_, Rule>) -> Option<Expr> {
+        let here = span(pair);
+        let text = self.scan.plain[here.start..here.end].trim_end();
+        match expr::parse_at(text, here.start) {
+            Ok(expr) => Some(expr),
+            Err(error) => {
+                self.fail(error.span, error.message, "here");
+                None
+            }
+        }
+    }
+
+    fn line_model(&mut self, pair: &Pair<'_, Rule>) -> Option<Model> {
+        let here = span(pair);
+        let mut statements = Vec::new();
+        for pair in child(pair, Rule::line_loops).iter().flat_map(|loops| children(loops, Rule::line_loop)) {
+            let mut bounds = children(&pair, Rule::bare);
+            let (start, stop) = (self.expr(&bounds.next()?), self.expr(&bounds.next()?));
+            let step = self.step(&child(&pair, Rule::update)?, Rule::update_operator);
+            let name = name(&child(&pair, Rule::identifier)?);
+            if let (Some(start), Some(stop), Some(step)) = (start, stop, step) {
+                let kind = StatementKind::For(Loop { name, start, stop, inclusive: true, step: Some(step) });
+                statements.push(Statement { kind, span: span(&pair) });
+            }
+        }
+        let inputs = self.bindings(child(pair, Rule::line_inputs));
+        let terms = self.bindings(child(pair, Rule::line_terms));
+        let header: Vec<Name> = inputs.iter().map(|(name, _)| name.clone()).collect();
+        for (name, value) in inputs {
+            let span = Span { start: name.span.start, end: value.span.end };
+            statements.push(Statement { kind: StatementKind::Let { name, value }, span });
+        }
+        let marks: Vec<usize> = children(pair, Rule::at).map(|at| span(&at).start).collect();
+        let &[first, second, third, fourth, _] = marks.as_slice() else { return None };
+        let (setup, task, cleanup) = (self.field(first, second), self.field(second, third), self.field(third, fourth));
+        statements.extend(setup.map(|code| Statement { span: code.span, kind: StatementKind::Setup(code) }));
+        let Some(task) = task else {
+            let message = "this one-line model has no task".to_owned();
+            self.fail(Span { start: second, end: third + 1 }, message, "between these two `@`");
+            return None;
+        };
+        let name = self.line_name(&task)?;
+        statements.push(Statement { span: task.span, kind: StatementKind::Task { once: false, code: task } });
+        statements.extend(cleanup.map(|code| Statement { span: code.span, kind: StatementKind::Cleanup(code) }));
+        if let (Some(first), Some(last)) = (terms.first(), terms.last()) {
+            let span = Span { start: first.0.span.start, end: last.1.span.end };
+            let terms = terms.into_iter().map(|(label, value)| Term { label: Some(label), value }).collect();
+            statements.push(Statement { kind: StatementKind::Terms(terms), span });
+        }
+        let (docs, complete) = (self.docs(here.start), self.complete);
+        let body = Body::Measured(statements);
+        Some(Model { docs, spelling: Spelling::Line, name, inputs: header, body, complete, span: here })
+    }
+
+    fn bindings(&mut self, pair: Option<Pair<'_, Rule>>) -> Vec<(Name, Expr)> {
+        let bindings = pair.into_iter().flat_map(Pair::into_inner).filter(|pair| pair.as_rule() == Rule::binding);
+        let one = |pair: Pair<'_, Rule>| {
+            Some((name(&child(&pair, Rule::identifier)?), self.expr(&child(&pair, Rule::expression)?)?))
+        };
+        bindings.filter_map(one).collect()
+    }
+
+    /// Rust code between two `@`, without the blanks around it; `None` if there is nothing else.
+    fn field(&self, before: usize, after: usize) -> Option<Code> {
+        let text = &self.text[before + 1..after];
+        let start = after - text.trim_start().len();
+        let text = text.trim();
+        let span = Span { start, end: start + text.len() };
+        (!text.is_empty()).then(|| Code { text: text.to_owned(), span })
+    }
+
+    /// The name of a one-line model: the text of its task before the parenthesis (Brewer 1994, table 3-3).
+    fn line_name(&mut self, task: &Code) -> Option<Name> {
+        let text = task.text.split('(').next().unwrap_or_default().trim_end();
+        if task.text.contains('(') && expr::is_name(text) {
+            let span = Span { start: task.span.start, end: task.span.start + text.len() };
+            return Some(Name { text: text.to_owned(), span });
+        }
+        let message = "the task of a one-line model is a call of a function, whose name is the model's";
+        let error = CheckError::new(ErrorCode::Syntax, message, task.span, "not a call such as `clear_memory(data, x)`");
+        self.errors.push(error.help("wrap the code in a function, or write the model as a block: `model Name(inputs) { … }`"));
+        None
+    }
+
+    fn library(&mut self, pair: &Pair<'_, Rule>) -> Option<Library> {
+        let here = span(pair);
+        let name = name(&child(pair, Rule::identifier)?);
+        let inputs = names(child(pair, Rule::parameters));
+        let body = child(pair, Rule::library_body)?;
+        let mut candidates = Vec::new();
+        for pair in body.clone().into_inner() {
+            match pair.as_rule() {
+                Rule::candidate => candidates.extend(self.candidate(&pair)),
+                Rule::stray_candidate => self.stray(&pair, Rule::candidate, "`candidate`"),
+                _ => {}
+            }
+        }
+        self.closed(&body, &name);
+        Some(Library { docs: self.docs(here.start), name, inputs, candidates, complete: self.complete, span: here })
+    }
+
+    fn candidate(&mut self, pair: &Pair<'_, Rule>) -> Option<Candidate> {
+        let mut words = children(pair, Rule::identifier).map(|pair| name(&pair));
+        let (name, model) = (words.next()?, words.next()?);
+        let arguments = child(pair, Rule::arguments)?;
+        let count = children(&arguments, Rule::expression).count();
+        let arguments: Vec<Expr> = children(&arguments, Rule::expression).filter_map(|pair| self.expr(&pair)).collect();
+        let mut parameters = Vec::new();
+        for pair in child(pair, Rule::ranges).iter().flat_map(|ranges| children(ranges, Rule::parameter)) {
+            let mut bounds = children(&pair, Rule::expression);
+            let (start, stop) = (self.expr(&bounds.next()?), self.expr(&bounds.next()?));
+            let inclusive = child(&pair, Rule::range)?.as_str() == "..=";
+            let name = self::name(&child(&pair, Rule::identifier)?);
+            parameters.push(Parameter { name, start: start?, stop: stop?, inclusive });
+        }
+        let mut requires = Vec::new();
+        for pair in children(pair, Rule::candidate_require) {
+            requires.push(self.expr(&child(&pair, Rule::expression)?)?);
+        }
+        (arguments.len() == count).then(|| Candidate { name, model, arguments, parameters, requires, span: span(pair) })
+    }
+}
+
+/// The words that begin the statements of a model.
+const STATEMENTS: [&str; 13] = [
+    "for", "let", "require", "setup", "task", "cleanup", "sample", "terms", "fit", "verify", "repeat", "accept", "confidence",
+];
+
+/// What a rule is called in messages; `None` for what is clear from the others.
+fn in_words(rule: Rule) -> Option<&'static str> {
+    Some(match rule {
+        Rule::model | Rule::model_key => "`model`",
+        Rule::library | Rule::library_key => "`library`",
+        Rule::use_line | Rule::use_key => "`use`",
+        Rule::line_model | Rule::line_start => "`{{`",
+        Rule::line_end => "`}}`",
+        Rule::at => "`@`",
+        Rule::identifier => "a name",
+        Rule::parameters | Rule::arguments | Rule::left => "`(`",
+        Rule::right => "`)`",
+        Rule::body | Rule::library_body | Rule::open => "`{`",
+        Rule::close => "`}`",
+        Rule::comma => "`,`",
+        Rule::colon => "`:`",
+        Rule::semicolon => "`;`",
+        Rule::factored | Rule::equals => "`=`",
+        Rule::hybrid | Rule::tilde => "`~`",
+        Rule::expression | Rule::number | Rule::name | Rule::terms | Rule::bare => "an expression",
+        Rule::operator => "an operator",
+        Rule::range => "`..=`",
+        Rule::code => "`{` and Rust code",
+        Rule::in_key => "`in`",
+        Rule::for_key | Rule::ranges => "`for`",
+        Rule::step_key => "`step`",
+        Rule::step | Rule::step_operator => "a step such as `*2`, `+3` or `<<1`",
+        Rule::update | Rule::update_operator | Rule::increment => "an update such as `++`, `*=10` or `<<=1`",
+        Rule::integer => "a whole number",
+        Rule::option_value => "a value",
+        Rule::candidate | Rule::candidate_key => "`candidate`",
+        Rule::require_key | Rule::candidate_require => "`require`",
+        Rule::binding | Rule::line_inputs | Rule::line_terms => "`name:expression`",
+        Rule::line_loop | Rule::line_loops => "a loop such as `i 1 100 *=10`",
+        Rule::use_tree => "a path",
+        _ => return None,
+    })
+}

@@ -1,0 +1,318 @@
+//! A checked spec: every name resolved, every expression reduced. What stands here can always be generated.
+//!
+//! Reduced means: terms and requirements read nothing but the model's inputs and the reserved names `P`, `logP`
+//! and `sqrtP`, so that a prediction needs nothing else; loop bounds and values read iteration variables.
+
+use std::sync::Arc;
+
+use strata_model::expr::{Expr, Span};
+
+use super::ast::{Code, Step, StepOperator, UseLine};
+
+/// Everything that was loaded together, checked.
+#[derive(Clone, Debug)]
+pub struct CheckedSpec {
+    /// The files, in the order in which they were given.
+    pub files: Vec<SpecFile>,
+    /// The models of all files, in order.
+    pub models: Vec<Model>,
+    /// The libraries of all files, in order.
+    pub libraries: Vec<Library>,
+    /// The indices of `models`, each after the models that it calls: the order in which to fit.
+    pub order: Vec<usize>,
+}
+
+/// One file of a spec.
+#[derive(Clone, Debug)]
+pub struct SpecFile {
+    /// The name it was given, usually its path.
+    pub name: String,
+    /// Its text; the spans of its models count bytes of it.
+    pub text: Arc<str>,
+    /// The `//!` lines at its top, without their marks.
+    pub docs: Vec<String>,
+    /// Its `use` lines, in scope of all Rust code in the file.
+    pub uses: Vec<UseLine>,
+}
+
+/// A model.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Its name, different from all others.
+    pub name: String,
+    /// The `///` lines before it, without their marks.
+    pub docs: Vec<String>,
+    /// Which of [`CheckedSpec::files`] it stands in.
+    pub file: usize,
+    /// From its first to its last character.
+    pub span: Span,
+    /// Where its name stands.
+    pub name_span: Span,
+    /// What it depends on, in the order in which it is called.
+    pub inputs: Vec<Input>,
+    /// What it is.
+    pub kind: ModelKind,
+    /// Over the inputs: where one does not hold, nothing is measured or predicted.
+    pub requires: Vec<Expr>,
+    /// The candidate terms over the inputs, the constant aside; none for a factored model.
+    pub terms: Vec<Term>,
+    /// How it is measured and fitted.
+    pub options: Options,
+}
+
+/// An input of a model.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Whether it takes whole values only, as far as is known.
+    pub integral: bool,
+    /// Whether it is itself a candidate term.
+    pub candidate: bool,
+    /// Where the header names it.
+    pub span: Span,
+}
+
+/// What a model is.
+#[derive(Clone, Debug)]
+pub enum ModelKind {
+    /// Measured by generated code, then fitted.
+    Measured(Measured),
+    /// Fitted to samples that come from elsewhere: nothing is generated for it.
+    Unmeasured,
+    /// An expression over the inputs and other models; never fitted.
+    Factored(Expr),
+}
+
+/// How a model is measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The loop nest, outermost first; without loops there is one point.
+    pub loops: Vec<LoopPlan>,
+    /// The values computed at each point, in order: inputs, and names that only later values and the Rust code read.
+    pub bindings: Vec<Binding>,
+    /// Runs before each timing.
+    pub setup: Option<Code>,
+    /// What is measured.
+    pub work: Work,
+    /// Runs after each timing.
+    pub cleanup: Option<Code>,
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Timed by the harness.
+    Task {
+        /// Never repeated inside one timing: it consumes what the setup made.
+        once: bool,
+        /// The code: statements, perhaps with a value at the end.
+        code: Code,
+    },
+    /// Measures by itself: a block whose value is the seconds, an `f64`.
+    Sample(Code),
+}
+
+/// One loop of the nest.
+#[derive(Clone, Debug)]
+pub struct LoopPlan {
+    /// The iteration variable.
+    pub name: String,
+    /// Its first value, whole; over `P`, `logP`, `sqrtP` and the iteration variables of outer loops.
+    pub first: Expr,
+    /// Its last value at most, whole; verification draws from `first..=last`. May be less than `first`: then there is no point.
+    pub last: Expr,
+    /// How it advances.
+    pub step: Step,
+    /// The type of the variable in Rust code: `Usize` or `I64`.
+    pub number: NumberKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A value computed at each point.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Its name in expressions and in Rust code.
+    pub name: String,
+    /// As written: over iteration variables, earlier bindings, `P`, `logP` and `sqrtP`.
+    pub value: Expr,
+    /// The same over iteration variables, `P`, `logP` and `sqrtP` alone.
+    pub reduced: Expr,
+    /// Its type in Rust code.
+    pub number: NumberKind,
+    /// Where its name stands.
+    pub span: Span,
+}
+
+/// The Rust type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberKind {
+    /// Whole and never negative.
+    Usize,
+    /// Whole, perhaps negative.
+    I64,
+    /// Anything else.
+    F64,
+}
+
+impl NumberKind {
+    /// The name of the type.
+    #[must_use]
+    pub fn rust_type(self) -> &'static str {
+        match self {
+            Self::Usize => "usize",
+            Self::I64 => "i64",
+            Self::F64 => "f64",
+        }
+    }
+}
+
+/// A candidate term.
+#[derive(Clone, Debug)]
+pub struct Term {
+    /// The basis function over the inputs, `P`, `logP`, `sqrtP` and other models; its text names the column.
+    pub value: Expr,
+    /// Whether it calls other models, which generated code cannot evaluate: the fit does.
+    pub calls_models: bool,
+    /// Where it stands; the input's name for an input that is a term by default.
+    pub span: Span,
+}
+
+/// How a model is fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FitMode {
+    /// Minimises the relative error.
+    Relative,
+    /// Minimises the absolute error.
+    Absolute,
+}
+
+/// What a model may set, with what holds if it does not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// `fit relative|absolute`
+    pub fit: FitMode,
+    /// `verify 20`: how many samples verify the fit.
+    pub verify: u32,
+    /// `repeat 3`: how many timings a sample is the median of.
+    pub repeat: u32,
+    /// `accept 10%`: the mean relative error up to which a model passes; a fraction.
+    pub accept: f64,
+    /// `confidence 95%`: of the intervals of coefficients and predictions; a fraction.
+    pub confidence: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { fit: FitMode::Relative, verify: 20, repeat: 3, accept: 0.10, confidence: 0.95 }
+    }
+}
+
+/// What competes.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// Its name, different from all others.
+    pub name: String,
+    /// The `///` lines before it, without their marks.
+    pub docs: Vec<String>,
+    /// Which of [`CheckedSpec::files`] it stands in.
+    pub file: usize,
+    /// From its first to its last character.
+    pub span: Span,
+    /// What a choice depends on.
+    pub inputs: Vec<String>,
+    /// The implementations, in order.
+    pub candidates: Vec<Candidate>,
+}
+
+/// One implementation of a library.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its name.
+    pub name: String,
+    /// Which of [`CheckedSpec::models`] predicts it.
+    pub model: usize,
+    /// That model's inputs, over the library's inputs, the parameters, `P`, `logP` and `sqrtP`.
+    pub arguments: Vec<Expr>,
+    /// What may be tuned.
+    pub parameters: Vec<Parameter>,
+    /// Outside these it does not apply.
+    pub requires: Vec<Expr>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A parameter of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// The least value.
+    pub min: i64,
+    /// The greatest value.
+    pub max: i64,
+}
+
+impl CheckedSpec {
+    /// The model of this name.
+    #[must_use]
+    pub fn model(&self, name: &str) -> Option<&Model> {
+        self.models.iter().find(|model| model.name == name)
+    }
+
+    /// The library of this name.
+    #[must_use]
+    pub fn library(&self, name: &str) -> Option<&Library> {
+        self.libraries.iter().find(|library| library.name == name)
+    }
+}
+
+impl SpecFile {
+    /// The line and column, both from 1, of a byte of the text; columns count characters.
+    #[must_use]
+    pub fn position(&self, byte: usize) -> (usize, usize) {
+        let mut end = byte.min(self.text.len());
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let before = &self.text[..end];
+        let line_start = before.rfind('\n').map_or(0, |n| n + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+}
+
+impl Model {
+    /// The columns of the model's samples: every input, then the other terms that generated code can evaluate.
+    ///
+    /// An input that is not a candidate term stands in parentheses.
+    #[must_use]
+    pub fn columns(&self) -> Vec<String> {
+        let input = |input: &Input| if input.candidate { input.name.clone() } else { format!("({})", input.name) };
+        let mut columns: Vec<String> = self.inputs.iter().map(input).collect();
+        columns.extend(self.column_terms().map(|term| term.value.to_string()));
+        columns
+    }
+
+    /// The terms that are columns of their own: neither an input nor calling other models.
+    pub fn column_terms(&self) -> impl Iterator<Item = &Term> {
+        let own = |term: &&Term| {
+            !term.calls_models && !term.value.as_name().is_some_and(|name| self.inputs.iter().any(|input| input.name == name))
+        };
+        self.terms.iter().filter(own)
+    }
+}
+
+impl Step {
+    /// The value after `value`; `None` beyond the range of `i64`.
+    #[must_use]
+    pub fn next(self, value: i64) -> Option<i64> {
+        match self.operator {
+            StepOperator::Add => value.checked_add(self.by),
+            StepOperator::Multiply => value.checked_mul(self.by),
+            StepOperator::ShiftLeft => {
+                u32::try_from(self.by).ok().and_then(|by| 2_i64.checked_pow(by)).and_then(|by| value.checked_mul(by))
+            }
+        }
+    }
+}
