@@ -1,1 +1,135 @@
-//! Under construction.
+//! Fits performance models to samples, drops irrelevant terms, verifies, reports and emits Rust.
+//!
+//! A sample is a measured time with the values of its terms. [`fit_model`] finds the coefficients that minimise the
+//! *relative* error (a microsecond matters in ten, not in a million), drops the terms whose confidence intervals hold
+//! zero, and judges the model by samples it has not seen. The result goes into a [model set](strata_model::set), from
+//! which `emit` makes Rust that a library compiles in and [`report`] a page for people.
+//!
+//! The method is Brewer's (*Portable High-Performance Supercomputing*, 1994, chapters 2 and 3.6); the numerics are in
+//! [`solve`]. A fit never ends in a silent model: what cannot be fitted is a [`FitError`], what should not be trusted
+//! has a verdict with its reason.
+//!
+//! ```
+//! use strata_fit::{Options, fit_samples};
+//! use strata_model::{Samples, set::Verdict};
+//!
+//! let text = "Clear length\nClear 1.01e-6 10\nClear 2.0e-6 20\nClear 4.02e-6 40\nClear 8.0e-6 80\n@Clear 5.0e-6 50\n";
+//! let samples = Samples::parse(text, "clear.txt").unwrap();
+//! let fitted = fit_samples(&samples, &Options::default()).remove(0).unwrap();
+//! assert_eq!(fitted.model.verdict, Verdict::Verified);
+//! assert!((fitted.model.terms[1].coefficient - 1e-7).abs() < 2e-9);
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod design;
+mod error;
+mod fit;
+pub mod json;
+mod regress;
+pub mod report;
+mod residuals;
+pub mod solve;
+pub mod stats;
+
+pub use error::FitError;
+pub use fit::{fit_model, fit_samples, structure_of};
+pub use residuals::{residuals_to, write_residuals};
+
+use strata_model::Expr;
+use strata_model::set::{Mode, Model};
+
+/// How to fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Which error is minimised.
+    pub mode: Mode,
+    /// Whether a constant is a candidate term.
+    pub constant: bool,
+    /// Whether irrelevant terms are kept all the same.
+    pub keep_all: bool,
+    /// The confidence of intervals, 0.95 unless told.
+    pub confidence: f64,
+    /// The greatest mean relative error of verification that is accepted, 0.1 unless told.
+    pub accept: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { mode: Mode::Relative, constant: true, keep_all: false, confidence: 0.95, accept: 0.1 }
+    }
+}
+
+impl Options {
+    fn check(&self) -> Result<(), FitError> {
+        let bad = |option, value, expected| Err(FitError::BadOption { option, value, expected });
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            return bad("the confidence", self.confidence, "above 0 and below 1 (100 %)");
+        }
+        if !(self.accept >= 0.0 && self.accept.is_finite()) {
+            return bad("the accepted error", self.accept, "at least 0");
+        }
+        Ok(())
+    }
+}
+
+/// What a model may consist of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Structure {
+    /// The inputs, in the order of the model's arguments; each is a column of the samples.
+    pub inputs: Vec<String>,
+    /// The candidate terms besides the constant.
+    pub terms: Vec<Expr>,
+    /// What must hold of the inputs; kept with the model.
+    pub requires: Vec<Expr>,
+    /// The number of nodes of the run; 0 if unknown.
+    pub nodes: usize,
+}
+
+/// An earlier model, as a function that a term may call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Callee {
+    /// Its inputs.
+    pub inputs: Vec<String>,
+    /// Its time in terms of the inputs, with all that it calls in its turn inlined.
+    pub body: Expr,
+}
+
+/// Finds an earlier model by name.
+pub type Lookup<'a> = dyn Fn(&str) -> Option<Callee> + 'a;
+
+/// A fitted model and what is worth telling about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// The model, ready for a model set.
+    pub model: Model,
+    /// What the model says of every sample: those fitted first, then those for verification.
+    pub residuals: Vec<Residual>,
+    /// What the user should know: dependent terms, for instance.
+    pub warnings: Vec<String>,
+}
+
+/// A sample beside its prediction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Residual {
+    /// The model.
+    pub model: String,
+    /// The line of the sample in its file; 0 if it was never in one.
+    pub line: usize,
+    /// Whether the sample was kept for verification.
+    pub verify: bool,
+    /// The time measured, s.
+    pub observed: f64,
+    /// The time predicted, s.
+    pub predicted: f64,
+    /// The values of the inputs.
+    pub inputs: Vec<f64>,
+}
+
+impl Residual {
+    /// (observed − predicted) / observed; infinite if nothing was observed.
+    #[must_use]
+    pub fn relative_error(&self) -> f64 {
+        if self.observed == self.predicted { 0.0 } else { (self.observed - self.predicted) / self.observed }
+    }
+}

@@ -1,0 +1,186 @@
+//! The design matrix: one value of each term at each sample.
+//!
+//! A term that is a column of the samples is taken from there; every other term is computed from the inputs, after the
+//! models it calls (hybrid terms) were put in its place. What cannot be a number in a fit is found here, with its place.
+
+use nalgebra::{DMatrix, DVector};
+use strata_model::expr::{Expr, ExprKind, Function, Program};
+use strata_model::samples::{ModelSamples, Sample};
+use strata_model::set::Mode;
+
+use crate::{FitError, Lookup, Options, Structure};
+
+/// Name of the constant term.
+pub(crate) const CONSTANT: &str = "1";
+
+/// What is fitted, as numbers.
+pub(crate) struct Design {
+    /// Names of the terms, the constant first if it is a candidate.
+    pub(crate) terms: Vec<String>,
+    /// The samples to fit.
+    pub(crate) fit: Part,
+    /// The samples kept for verification.
+    pub(crate) verify: Part,
+    /// Column of each input in the samples.
+    pub(crate) inputs: Vec<usize>,
+}
+
+/// Samples of one kind.
+pub(crate) struct Part {
+    /// Samples × terms.
+    pub(crate) matrix: DMatrix<f64>,
+    /// Seconds.
+    pub(crate) times: DVector<f64>,
+    /// Index of each in the rows of the samples.
+    pub(crate) rows: Vec<usize>,
+}
+
+/// Where the values of a term come from.
+enum Source {
+    One,
+    Column(usize),
+    Computed(Program),
+}
+
+/// Builds the design matrices of a model.
+pub(crate) fn build(
+    samples: &ModelSamples,
+    structure: &Structure,
+    options: &Options,
+    lookup: &Lookup<'_>,
+) -> Result<Design, FitError> {
+    let model = || samples.name.clone();
+    let inputs = structure
+        .inputs
+        .iter()
+        .map(|input| {
+            let column = samples.columns.iter().position(|c| c.text == *input);
+            column.ok_or_else(|| FitError::NoColumn { model: model(), input: input.clone() })
+        })
+        .collect::<Result<Vec<usize>, _>>()?;
+
+    let mut terms = Vec::new();
+    let mut sources = Vec::new();
+    if options.constant {
+        terms.push(CONSTANT.to_owned());
+        sources.push(Source::One);
+    }
+    for term in &structure.terms {
+        let text = term.to_string();
+        if text == CONSTANT {
+            continue;
+        }
+        sources.push(match samples.columns.iter().position(|c| c.text == text) {
+            Some(column) => Source::Column(column),
+            None => Source::Computed(
+                compile(term, &structure.inputs, lookup).map_err(|message| FitError::BadTerm {
+                    model: model(),
+                    term: text.clone(),
+                    message,
+                })?,
+            ),
+        });
+        terms.push(text);
+    }
+
+    check_rows(samples, &inputs, options)?;
+    let part = |verify: bool| {
+        let rows: Vec<usize> =
+            (0..samples.rows.len()).filter(|&i| samples.rows[i].verify == verify).collect();
+        let mut variables = Vec::new();
+        let mut matrix = DMatrix::zeros(rows.len(), terms.len());
+        for (i, &row) in rows.iter().enumerate() {
+            let values = &samples.rows[row].values;
+            variables.clear();
+            variables.extend(inputs.iter().map(|&c| values[c]));
+            variables.extend(node_values(structure.nodes));
+            for (j, source) in sources.iter().enumerate() {
+                matrix[(i, j)] = match source {
+                    Source::One => 1.0,
+                    Source::Column(c) => values[*c],
+                    Source::Computed(program) => program.eval(&variables),
+                };
+            }
+        }
+        let times = DVector::from_iterator(rows.len(), rows.iter().map(|&row| samples.rows[row].seconds));
+        Part { matrix, times, rows }
+    };
+    let (fit, verify) = (part(false), part(true));
+    if fit.rows.is_empty() {
+        return Err(FitError::NoSamples { model: model(), verification: verify.rows.len() });
+    }
+    // At a verification sample a term may overflow: then the model fails there, but it is a model.
+    for (i, &row) in fit.rows.iter().enumerate() {
+        if let Some(j) = (0..terms.len()).find(|&j| !fit.matrix[(i, j)].is_finite()) {
+            return Err(FitError::NotFinite {
+                model: model(),
+                line: samples.rows[row].line,
+                term: terms[j].clone(),
+                value: fit.matrix[(i, j)],
+            });
+        }
+    }
+    Ok(Design { terms, fit, verify, inputs })
+}
+
+/// Times must be numbers, above zero if errors are relative; inputs must be numbers.
+fn check_rows(samples: &ModelSamples, inputs: &[usize], options: &Options) -> Result<(), FitError> {
+    let model = || samples.name.clone();
+    for Sample { seconds, values, line, .. } in &samples.rows {
+        if !seconds.is_finite() {
+            return Err(FitError::BadTime { model: model(), line: *line, seconds: *seconds });
+        }
+        if options.mode == Mode::Relative && *seconds <= 0.0 {
+            return Err(FitError::NotPositive { model: model(), line: *line, seconds: *seconds });
+        }
+        let missing = samples.columns.get(values.len()).map(|c| c.text.clone());
+        let bad = inputs.iter().find(|&&c| values.get(c).is_some_and(|v| !v.is_finite()));
+        if let Some(term) = missing.or_else(|| bad.map(|&c| samples.columns[c].text.clone())) {
+            let value = bad.map_or(f64::NAN, |&c| values[c]);
+            return Err(FitError::NotFinite { model: model(), line: *line, term, value });
+        }
+    }
+    Ok(())
+}
+
+/// Values of `P`, `logP` and `sqrtP`.
+pub(crate) fn node_values(nodes: usize) -> [f64; 3] {
+    let p = nodes as f64;
+    [p, p.log2(), p.sqrt()]
+}
+
+/// Compiles a term as a function of the inputs and of `P`, `logP`, `sqrtP`.
+fn compile(term: &Expr, inputs: &[String], lookup: &Lookup<'_>) -> Result<Program, String> {
+    let term = inline(term, lookup)?;
+    let mut variables: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    variables.extend(["P", "logP", "sqrtP"]);
+    Program::compile(&term, &variables).map_err(|e| e.to_string())
+}
+
+/// Puts the models that a term calls in its place.
+pub(crate) fn inline(term: &Expr, lookup: &Lookup<'_>) -> Result<Expr, String> {
+    let kind = match &term.kind {
+        ExprKind::Number(_) | ExprKind::Name(_) => return Ok(term.clone()),
+        ExprKind::Unary(op, a) => ExprKind::Unary(*op, Box::new(inline(a, lookup)?)),
+        ExprKind::Binary(op, a, b) => {
+            ExprKind::Binary(*op, Box::new(inline(a, lookup)?), Box::new(inline(b, lookup)?))
+        }
+        ExprKind::Call { name, arguments } => {
+            let arguments =
+                arguments.iter().map(|argument| inline(argument, lookup)).collect::<Result<Vec<_>, _>>()?;
+            if Function::from_name(name).is_some() {
+                ExprKind::Call { name: name.clone(), arguments }
+            } else {
+                let callee = lookup(name).ok_or_else(|| format!("there is no fitted model `{name}`"))?;
+                if callee.inputs.len() != arguments.len() {
+                    let (takes, got) = (callee.inputs.len(), arguments.len());
+                    return Err(format!("`{name}` takes {takes} arguments, not {got}"));
+                }
+                return Ok(callee.body.substitute(&|input| {
+                    callee.inputs.iter().position(|i| i == input).map(|i| arguments[i].clone())
+                }));
+            }
+        }
+    };
+    Ok(Expr { kind, span: term.span })
+}

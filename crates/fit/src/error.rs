@@ -1,0 +1,117 @@
+//! Why a model could not be fitted; each error names the model, the place and the way out.
+
+use thiserror::Error;
+
+/// Why there is no model. A model that merely predicts badly is no error: it gets a verdict.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// The samples hold nothing to fit.
+    #[error("model `{model}` has no samples to fit{}; profile it first", only_verification(*verification))]
+    NoSamples {
+        /// The model.
+        model: String,
+        /// How many verification samples there are.
+        verification: usize,
+    },
+    /// There are no more samples than independent terms.
+    #[error(
+        "model `{model}` has {samples} samples for {terms} terms; take at least {more} more at other inputs, or name fewer terms"
+    )]
+    TooFewSamples {
+        /// The model.
+        model: String,
+        /// How many samples there are.
+        samples: usize,
+        /// How many terms they are to determine.
+        terms: usize,
+        /// How many more are needed at least.
+        more: usize,
+    },
+    /// A term is infinite or not a number at a sample.
+    #[error(
+        "model `{model}`, line {line}: term `{term}` is {value}; take the sample out, or `require` inputs at which the term is finite"
+    )]
+    NotFinite {
+        /// The model.
+        model: String,
+        /// Line of the sample in its file.
+        line: usize,
+        /// The term or input.
+        term: String,
+        /// `NaN`, `inf` or `-inf`.
+        value: f64,
+    },
+    /// A time is infinite or not a number.
+    #[error("model `{model}`, line {line}: the time is {seconds}; take the sample out or measure it again")]
+    BadTime {
+        /// The model.
+        model: String,
+        /// Line of the sample in its file.
+        line: usize,
+        /// What stands for the time.
+        seconds: f64,
+    },
+    /// A relative error cannot be formed, since the time is zero or less.
+    #[error(
+        "model `{model}`, line {line}: the time is {seconds}, and a relative fit needs times above zero; measure it again or fit with absolute errors"
+    )]
+    NotPositive {
+        /// The model.
+        model: String,
+        /// Line of the sample in its file.
+        line: usize,
+        /// The time.
+        seconds: f64,
+    },
+    /// A term or requirement cannot be evaluated.
+    #[error("model `{model}`: `{term}` cannot be evaluated: {message}")]
+    BadTerm {
+        /// The model.
+        model: String,
+        /// The term or requirement, or the column that should be one.
+        term: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The samples have no column for an input.
+    #[error("model `{model}`: the samples have no column for the input `{input}`; profile it again")]
+    NoColumn {
+        /// The model.
+        model: String,
+        /// The input.
+        input: String,
+    },
+    /// A number left the range of doubles.
+    #[error(
+        "model `{model}`: times or terms are so large or small that the fit leaves the range of numbers; use other units"
+    )]
+    Overflow {
+        /// The model.
+        model: String,
+    },
+    /// No accurate solution was found.
+    #[error(
+        "model `{model}`: no accurate least-squares solution was found (residual ratio {ratio:.1e}, 30 is allowed); name fewer terms"
+    )]
+    Inaccurate {
+        /// The model.
+        model: String,
+        /// The residual ratio that was reached.
+        ratio: f64,
+    },
+    /// An option makes no sense.
+    #[error("{option} is {value}, but must be {expected}")]
+    BadOption {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it may be.
+        expected: &'static str,
+    },
+}
+
+fn only_verification(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(", only {count} to verify it") }
+}

@@ -1,0 +1,75 @@
+//! The summary of a fit as JSON, for programs.
+
+use serde::Serialize;
+use strata_model::set::{Kind, Mode, Model, Verdict};
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    models: Vec<ModelSummary<'a>>,
+}
+
+#[derive(Serialize)]
+struct ModelSummary<'a> {
+    name: &'a str,
+    mode: Mode,
+    terms: Vec<TermSummary<'a>>,
+    r2: f64,
+    mre_fit: f64,
+    mre_verify: Option<f64>,
+    samples: usize,
+    verify_samples: usize,
+    verified: bool,
+    verdict: Verdict,
+    reason: &'a str,
+    rank: usize,
+    condition: f64,
+}
+
+#[derive(Serialize)]
+struct TermSummary<'a> {
+    term: &'a str,
+    coefficient: f64,
+    std_error: f64,
+    half_width: f64,
+    relevant: bool,
+}
+
+/// `{"models": […]}` with name, mode, terms, errors, verdict, rank and condition of each fitted model; factored models
+/// have no fit and are left out.
+///
+/// Mean relative errors are fractions (0.05 is 5 %), `mre_verify` is `null` without verification samples, and numbers
+/// are the shortest text that reads back equal (`null` for what is no number).
+#[must_use]
+pub fn fit_json<'a>(models: impl IntoIterator<Item = &'a Model>) -> String {
+    let models = models.into_iter().filter(|m| m.kind == Kind::Fitted).map(summary).collect();
+    // Structs of strings and numbers always serialise.
+    serde_json::to_string_pretty(&Summary { models }).unwrap_or_default()
+}
+
+fn summary(model: &Model) -> ModelSummary<'_> {
+    ModelSummary {
+        name: &model.name,
+        mode: model.mode,
+        terms: model
+            .terms
+            .iter()
+            .map(|t| TermSummary {
+                term: &t.term,
+                coefficient: t.coefficient,
+                std_error: t.std_error,
+                half_width: t.half_width,
+                relevant: t.relevant,
+            })
+            .collect(),
+        r2: model.r2,
+        mre_fit: model.mre_fit,
+        mre_verify: model.mre_verify,
+        samples: model.samples,
+        verify_samples: model.verify_samples,
+        verified: model.verdict == Verdict::Verified,
+        verdict: model.verdict,
+        reason: &model.reason,
+        rank: model.rank,
+        condition: model.condition,
+    }
+}

@@ -1,0 +1,279 @@
+//! Least squares that can be trusted: column scaling, QR, a relative rank rule, refinement, and a test of the answer.
+//!
+//! The columns of a design matrix are cost terms: some are huge, some tiny, and some may depend on others (with a fixed
+//! number of nodes `logP` is a multiple of the constant). So columns are scaled first, the rank is read from singular
+//! values relative to the largest, and terms that depend on each other share their weight: among all solutions the one
+//! in which their contributions are equal is taken, as Brewer §3.6.2 asks. Refinement with residuals in twice the
+//! working precision then removes what rounding in the factorisation left, and no answer leaves this module before it
+//! passed the residual ratio test that LAPACK uses on its own solvers.
+//!
+//! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §5.3, §5.5; Björck, *Numerical Methods for Least Squares
+//! Problems*, §2.9 (refinement of solution and residual together); LAPACK `TESTING/LIN/dqrt17` (the test).
+
+mod double;
+mod jacobi;
+
+pub(crate) use double::{dot, sum};
+
+use nalgebra::{DMatrix, DVector};
+
+/// An answer with a residual ratio at or above this is refused, as in LAPACK's test suite.
+const MAX_RATIO: f64 = 30.0;
+/// Refinement steps at most; each gains the digits that the condition number leaves, so a few suffice.
+const MAX_STEPS: usize = 8;
+/// A term takes part in a dependency if its share in the null space is above this (shares are 1 or rounding).
+const SHARE: f64 = 1e-7;
+
+/// Why a system was not solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SolveError {
+    /// An entry is infinite or not a number.
+    NotFinite,
+    /// A coefficient or its variance is too large or too small for a double.
+    Overflow,
+    /// The answer failed the residual ratio test (its ratio is given; 30 is allowed).
+    Inaccurate(f64),
+}
+
+/// A least-squares solution with all that the statistics need.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// One coefficient a column, in units of the right-hand side per unit of the column.
+    pub coefficients: DVector<f64>,
+    /// (AᵀA)⁺: times the noise variance it is the covariance of the coefficients.
+    pub covariance: DMatrix<f64>,
+    /// b − Ax, row by row; its digits are good even where it is tiny beside b.
+    pub residual: DVector<f64>,
+    /// How many independent columns there are.
+    pub rank: usize,
+    /// Largest over least singular value that counts, of the matrix with columns scaled to length one.
+    pub condition: f64,
+    /// Groups of columns that depend on each other, each in rising order; a column of zeros is a group of its own.
+    pub dependent: Vec<Vec<usize>>,
+    /// The residual ratio of the answer.
+    pub ratio: f64,
+}
+
+/// Solves min ‖Ax − b‖₂; of several solutions, the one whose scaled coefficients are least.
+///
+/// # Shapes
+/// - `a`: m × n, a row a sample, a column a term, n ≥ 1; m < n is allowed. Any finite magnitudes.
+/// - `b`: m values.
+///
+/// # Rank
+/// Columns are scaled to length one; singular values at or below 10 max(m, n) ε σ₁ count as zero (max(m, n) is taken
+/// between 8 and 1000). That is well above the rounding of terms and weights and below any real dependence on a term.
+///
+/// # Errors
+/// See [`SolveError`]; an answer that fails the residual ratio test is never returned.
+///
+/// # Panics
+/// If `a` and `b` differ in their number of rows, or `a` has no column.
+pub fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Solution, SolveError> {
+    assert!(a.nrows() == b.len() && a.ncols() > 0, "a system of {}x{} and {}", a.nrows(), a.ncols(), b.len());
+    if a.iter().chain(b.iter()).any(|x| !x.is_finite()) {
+        return Err(SolveError::NotFinite);
+    }
+    let (m, n) = a.shape();
+    let exponents: Vec<i32> = a.column_iter().map(|c| exponent(c.amax())).collect();
+    let b_exponent = exponent(b.amax());
+    // Rows of zeros make a wide matrix square and change nothing.
+    let rows = m.max(n);
+    let scaled = DMatrix::from_fn(rows, n, |i, j| if i < m { shift(a[(i, j)], -exponents[j]) } else { 0.0 });
+    let rhs = DVector::from_fn(rows, |i, _| if i < m { shift(b[i], -b_exponent) } else { 0.0 });
+
+    let factors = Factors::new(&scaled).ok_or(SolveError::Inaccurate(f64::INFINITY))?;
+    let (x, r) = factors.refine(&scaled, &rhs)?;
+    let ratio = residual_ratio(&scaled, &x, &rhs);
+    if ratio.is_nan() || ratio >= MAX_RATIO {
+        return Err(SolveError::Inaccurate(ratio));
+    }
+
+    let coefficients = DVector::from_fn(n, |j, _| shift(x[j], b_exponent - exponents[j]));
+    let covariance = factors.covariance();
+    let covariance = DMatrix::from_fn(n, n, |i, j| shift(covariance[(i, j)], -exponents[i] - exponents[j]));
+    let residual = DVector::from_fn(m, |i, _| shift(r[i], b_exponent));
+    let lost = |before: f64, after: f64| !after.is_finite() || (before != 0.0 && after == 0.0);
+    if (0..n).any(|j| lost(x[j], coefficients[j])) || covariance.iter().any(|c| !c.is_finite()) {
+        return Err(SolveError::Overflow);
+    }
+    Ok(Solution {
+        coefficients,
+        covariance,
+        residual,
+        rank: factors.rank,
+        condition: factors.condition(),
+        dependent: factors.dependent(),
+        ratio,
+    })
+}
+
+/// A = Q · U Σ Vᵀ · D with orthogonal Q (m × n), U and V and the column lengths D.
+struct Factors {
+    q: DMatrix<f64>,
+    svd: jacobi::Svd,
+    lengths: Vec<f64>,
+    rank: usize,
+}
+
+impl Factors {
+    /// Factors a matrix with at least as many rows as columns.
+    fn new(a: &DMatrix<f64>) -> Option<Self> {
+        let (m, n) = a.shape();
+        let qr = a.clone().qr();
+        let r = qr.r();
+        let lengths: Vec<f64> =
+            a.column_iter().map(|c| c.norm()).map(|l| if l > 0.0 { l } else { 1.0 }).collect();
+        let svd = jacobi::svd(DMatrix::from_fn(n, n, |i, j| r[(i, j)] / lengths[j]))?;
+        let least = 10.0 * (m.max(n).clamp(8, 1000) as f64) * f64::EPSILON * svd.sigma[0];
+        let rank = svd.sigma.iter().filter(|&&s| s > least).count();
+        Some(Self { q: qr.q(), svd, lengths, rank })
+    }
+
+    /// A⁺ f: the least coefficients that fit `f` best.
+    fn pseudo_solve(&self, f: &DVector<f64>) -> DVector<f64> {
+        let y = self.svd.u.tr_mul(&self.q.tr_mul(f));
+        self.back(|k| y[k] / self.svd.sigma[k])
+    }
+
+    /// (AᵀA)⁺ g.
+    fn normal_solve(&self, g: &DVector<f64>) -> DVector<f64> {
+        let scaled = DVector::from_fn(g.len(), |j, _| g[j] / self.lengths[j]);
+        let y = self.svd.v.tr_mul(&scaled);
+        self.back(|k| y[k] / self.svd.sigma[k] / self.svd.sigma[k])
+    }
+
+    /// D⁻¹ V y over the singular values that count.
+    fn back(&self, y: impl Fn(usize) -> f64) -> DVector<f64> {
+        DVector::from_fn(self.lengths.len(), |j, _| {
+            sum((0..self.rank).map(|k| self.svd.v[(j, k)] * y(k))) / self.lengths[j]
+        })
+    }
+
+    /// Solution and residual, refined together until they stand still.
+    fn refine(&self, a: &DMatrix<f64>, b: &DVector<f64>) -> Result<(DVector<f64>, DVector<f64>), SolveError> {
+        let mut x = self.pseudo_solve(b);
+        let mut r = DVector::from_fn(b.len(), |i, _| defect(a, b, &x, None, i));
+        let mut last = f64::INFINITY;
+        for _ in 0..MAX_STEPS {
+            let f = DVector::from_fn(b.len(), |i, _| defect(a, b, &x, Some(&r), i));
+            let g = DVector::from_fn(x.len(), |j, _| -dot(a.column(j).iter(), r.iter()));
+            let dx = self.pseudo_solve(&f) - self.normal_solve(&g);
+            let dr = f - a * &dx;
+            let change = dx.component_mul(&DVector::from_column_slice(&self.lengths)).norm();
+            // Refinement that no longer halves its steps has reached the last digit (or, near the edge of the
+            // rank rule, cannot gain one): the residual test decides what the answer is worth.
+            if !change.is_finite() || change > last / 2.0 {
+                break;
+            }
+            x += dx;
+            r += dr;
+            last = change;
+            if change == 0.0 {
+                break;
+            }
+        }
+        if x.iter().chain(r.iter()).all(|v| v.is_finite()) { Ok((x, r)) } else { Err(SolveError::Overflow) }
+    }
+
+    /// (AᵀA)⁺.
+    fn covariance(&self) -> DMatrix<f64> {
+        let n = self.lengths.len();
+        let w =
+            DMatrix::from_fn(n, self.rank, |j, k| self.svd.v[(j, k)] / self.svd.sigma[k] / self.lengths[j]);
+        &w * w.transpose()
+    }
+
+    fn condition(&self) -> f64 {
+        if self.rank == 0 { 1.0 } else { self.svd.sigma[0] / self.svd.sigma[self.rank - 1] }
+    }
+
+    /// Columns linked through the null space, as groups.
+    fn dependent(&self) -> Vec<Vec<usize>> {
+        let n = self.lengths.len();
+        let null = self.svd.v.columns(self.rank, n - self.rank);
+        let projector = null * null.transpose();
+        let mut group: Vec<Option<usize>> = vec![None; n];
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for start in 0..n {
+            if group[start].is_some() || projector[(start, start)].abs() <= SHARE {
+                continue;
+            }
+            let (id, mut open, mut members) = (groups.len(), vec![start], Vec::new());
+            group[start] = Some(id);
+            while let Some(j) = open.pop() {
+                members.push(j);
+                for k in 0..n {
+                    if group[k].is_none() && projector[(j, k)].abs() > SHARE {
+                        group[k] = Some(id);
+                        open.push(k);
+                    }
+                }
+            }
+            members.sort_unstable();
+            groups.push(members);
+        }
+        groups
+    }
+}
+
+/// Row `i` of b − r − Ax, rounded once.
+fn defect(a: &DMatrix<f64>, b: &DVector<f64>, x: &DVector<f64>, r: Option<&DVector<f64>>, i: usize) -> f64 {
+    let mut total = double::Sum::default();
+    total.add(b[i]);
+    if let Some(r) = r {
+        total.add(-r[i]);
+    }
+    for j in 0..x.len() {
+        total.add_product(-a[(i, j)], x[j]);
+    }
+    total.get()
+}
+
+/// ‖Aᵀr‖₁ / (‖A‖₁ ‖r‖₁ max(m, n) ε): below 30, `x` is as good a least-squares solution as doubles can hold.
+///
+/// Where `b` is met exactly, r is only the rounding of x to doubles and has no reason to be orthogonal to A. What that
+/// rounding alone can cause, 2ε |Aᵀ|(|A||x| + |b|), is therefore taken off first; an exact fit has ratio 0.
+pub fn residual_ratio(a: &DMatrix<f64>, x: &DVector<f64>, b: &DVector<f64>) -> f64 {
+    let (m, n) = a.shape();
+    // The residual that x really has, not the one that refinement carries along.
+    let r = DVector::from_fn(m, |i, _| defect(a, b, x, None, i));
+    let allowance = DVector::from_fn(m, |i, _| {
+        2.0 * f64::EPSILON * ((0..n).map(|j| (a[(i, j)] * x[j]).abs()).sum::<f64>() + b[i].abs())
+    });
+    let mut above = 0.0;
+    for column in a.column_iter() {
+        let product = dot(column.iter(), r.iter()).abs();
+        let rounding: f64 = column.iter().zip(allowance.iter()).map(|(x, e)| x.abs() * e).sum();
+        above += (product - rounding).max(0.0);
+    }
+    if above == 0.0 {
+        return 0.0;
+    }
+    let norm_a = a.column_iter().map(|c| c.lp_norm(1)).fold(0.0, f64::max);
+    above / (norm_a * r.lp_norm(1) * m.max(n) as f64 * f64::EPSILON)
+}
+
+/// The binary exponent e with 2^e ≤ |x| < 2^(e+1), about; 0 for zero.
+fn exponent(x: f64) -> i32 {
+    if x == 0.0 {
+        return 0;
+    }
+    let bits = ((x.to_bits() >> 52) & 0x7ff) as i32;
+    if bits == 0 { exponent(x * 2f64.powi(64)) - 64 } else { bits - 1023 }
+}
+
+/// x · 2^e without intermediate overflow.
+fn shift(x: f64, e: i32) -> f64 {
+    let power = |e: i32| f64::from_bits(((1023 + e.clamp(-1022, 1023)) as u64) << 52);
+    let (mut x, mut e) = (x, e);
+    while e != 0 && x != 0.0 && x.is_finite() {
+        let step = e.clamp(-1022, 1023);
+        x *= power(step);
+        e -= step;
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests;
