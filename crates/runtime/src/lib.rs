@@ -25,6 +25,7 @@ mod machine;
 mod node;
 mod number;
 mod platform;
+pub mod profile;
 mod settings;
 mod transport;
 

@@ -1,0 +1,262 @@
+//! The samples on disk: a journal while the run goes on, the samples file at its end.
+//!
+//! Medians change as repeats are added, so the journal (`<output>.partial`) holds single timings, each flushed as soon
+//! as it is taken: whatever ends the run, at most one is lost. It is a samples file like any other. At the end the
+//! medians are written in order (models as in the spec, fit points before verification points, loop order) and take the
+//! output's name in one step. A run that is interrupted softly orders its journal the same way, one median a point; to
+//! go on from there, such a sample stands for timings with its median and spread.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use strata_model::samples::{Column, Notes, Sample, Samples, SamplesWriter, SpecId};
+use strata_model::{Platform, write_atomically};
+
+use super::plan::{ModelPlan, Point};
+use super::run::{Job, Refusal};
+use super::schedule::{Place, Schedule};
+use super::stats::stand_ins;
+use super::timer::Timing;
+use super::{Failure, Profiled};
+
+/// The journal of one run.
+pub(crate) struct Journal {
+    writer: SamplesWriter<File>,
+    path: PathBuf,
+    output: PathBuf,
+    platform: Platform,
+    spec: SpecId,
+    models: Vec<(&'static str, Vec<Column>)>,
+}
+
+impl Journal {
+    /// Begins a journal, or goes on with the one that is there and gives its timings to `schedule`.
+    pub(crate) fn open(
+        job: &Job<'_>,
+        platform: &Platform,
+        plans: &[ModelPlan],
+        schedule: &mut Schedule,
+    ) -> Result<Self, Refusal> {
+        let path = job.settings.partial();
+        let models: Vec<_> = job.models.iter().map(|model| (model.name(), columns(*model))).collect();
+        let file = if job.settings.resume && path.exists() {
+            resume(job, &path, platform, plans, schedule, &models)?
+        } else {
+            if job.settings.resume {
+                eprintln!("there is no {} to go on with; starting afresh", path.display());
+            }
+            begin(&path, platform, &job.spec, &models).map_err(|error| machine(&path, &error))?
+        };
+        Ok(Self {
+            writer: SamplesWriter::new(file),
+            path,
+            output: job.settings.output.clone(),
+            platform: platform.clone(),
+            spec: job.spec.clone(),
+            models,
+        })
+    }
+
+    /// Writes down one timing.
+    pub(crate) fn timing(&mut self, place: Place, point: &Point, timing: Timing) -> Result<(), Failure> {
+        let sample = Sample {
+            verify: point.verify,
+            seconds: timing.seconds,
+            values: point.values.clone(),
+            notes: Notes {
+                at: point.at.clone(),
+                repeats: 1,
+                spread: 0.0,
+                preempted: u32::from(timing.preempted),
+            },
+            line: 0,
+        };
+        let (name, _) = self.models[place.model];
+        self.writer.sample(name, &sample).map_err(|error| unwritten(&self.path, &error).into())
+    }
+
+    /// Writes the medians in order, to the output if the run is complete, else in place of the journal; returns where.
+    pub(crate) fn finish(
+        self,
+        plans: &[ModelPlan],
+        schedule: &Schedule,
+        complete: bool,
+    ) -> Result<PathBuf, Failure> {
+        let target = if complete { &self.output } else { &self.path };
+        write_atomically(target, |out| {
+            let mut writer = SamplesWriter::new(out);
+            writer.header(Some(&self.platform), Some(&self.spec))?;
+            for (model, (name, columns)) in self.models.iter().enumerate() {
+                writer.model(name, columns)?;
+                for (index, point) in plans[model].points.iter().enumerate() {
+                    let Some(summary) = schedule.summary(Place { model, point: index }) else { continue };
+                    let notes = Notes {
+                        at: point.at.clone(),
+                        repeats: summary.repeats,
+                        spread: summary.spread,
+                        preempted: summary.preempted,
+                    };
+                    let sample = Sample {
+                        verify: point.verify,
+                        seconds: summary.seconds,
+                        values: point.values.clone(),
+                        notes,
+                        line: 0,
+                    };
+                    writer.sample(name, &sample)?;
+                }
+            }
+            Ok(())
+        })
+        .map_err(|error| format!("{error}; what was measured is in {}", self.path.display()))?;
+        if complete {
+            // The output holds all of it. A journal that cannot be removed is only untidy.
+            let _untidy = std::fs::remove_file(&self.path);
+        }
+        Ok(target.clone())
+    }
+}
+
+fn columns(model: &dyn Profiled) -> Vec<Column> {
+    model
+        .columns()
+        .iter()
+        .map(|text| match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
+            Some(input) if strata_model::expr::is_name(input) => Column::input(input),
+            _ => Column::term(*text),
+        })
+        .collect()
+}
+
+fn begin(
+    path: &Path,
+    platform: &Platform,
+    spec: &SpecId,
+    models: &[(&'static str, Vec<Column>)],
+) -> io::Result<File> {
+    // What another run has left may be all that is left of it.
+    if path.exists() {
+        let mut old = path.as_os_str().to_owned();
+        old.push(".old");
+        std::fs::rename(path, &old)?;
+        eprintln!(
+            "{} of an earlier run is now {}; --resume would have gone on with it",
+            path.display(),
+            Path::new(&old).display()
+        );
+    }
+    let file = OpenOptions::new().create_new(true).append(true).open(path)?;
+    let mut writer = SamplesWriter::new(file);
+    writer.header(Some(platform), Some(spec))?;
+    for (name, columns) in models {
+        writer.model(name, columns)?;
+    }
+    Ok(writer.into_inner())
+}
+
+fn resume(
+    job: &Job<'_>,
+    path: &Path,
+    platform: &Platform,
+    plans: &[ModelPlan],
+    schedule: &mut Schedule,
+    models: &[(&'static str, Vec<Column>)],
+) -> Result<File, Refusal> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| machine(path, &error))?;
+    let partial = Samples::parse_partial(&text, &shown.to_string()).map_err(|errors| {
+        Refusal::Fault(format!("{errors}\nmend {shown}, or start afresh without --resume"))
+    })?;
+    let samples = partial.samples;
+    if samples.spec.is_none() && samples.models.is_empty() {
+        // Torn in its header: nothing had been measured.
+        std::fs::remove_file(path).map_err(|error| machine(path, &error))?;
+        return begin(path, platform, &job.spec, models).map_err(|error| machine(path, &error));
+    }
+    let refuse = |why: String| {
+        Err(Refusal::Fault(format!("cannot go on with {shown}: {why}; start afresh without --resume")))
+    };
+    match &samples.spec {
+        None => return refuse("it does not say which spec it belongs to".to_owned()),
+        Some(spec) if spec.sha256 != job.spec.sha256 => {
+            return refuse(format!("the spec {} has changed since, or it belongs to another", spec.path));
+        }
+        Some(_) => {}
+    }
+    match &samples.platform {
+        None => return refuse("it does not say on which machine it was measured".to_owned()),
+        Some(other) => {
+            if let Some(difference) = other.difference(platform) {
+                return refuse(format!("it was measured on another machine, {difference}"));
+            }
+        }
+    }
+    let complete =
+        models.iter().all(|(name, columns)| samples.model(name).is_some_and(|m| m.columns == *columns));
+    if !complete {
+        // The header was cut short; the rows that follow it, if any, keep their meaning.
+        if samples.models.iter().all(|model| model.rows.is_empty()) {
+            std::fs::remove_file(path).map_err(|error| machine(path, &error))?;
+            return begin(path, platform, &job.spec, models).map_err(|error| machine(path, &error));
+        }
+        return refuse("its models are not those of the spec".to_owned());
+    }
+    let (restored, strange) = restore(&samples, job, plans, schedule);
+    eprintln!("going on with {restored} samples of {shown}");
+    if strange > 0 {
+        eprintln!(
+            "{strange} of its samples belong to no point of this run (was the seed another?) and are left out"
+        );
+    }
+    let file = OpenOptions::new().append(true).open(path).map_err(|error| machine(path, &error))?;
+    file.set_len(partial.bytes as u64).map_err(|error| machine(path, &error))?;
+    Ok(file)
+}
+
+/// Points at one place, and whose turn it is.
+#[derive(Default)]
+struct Sharing {
+    points: Vec<usize>,
+    turn: usize,
+}
+
+/// Gives the journal's timings to the points they belong to; where several points are at one place (verification points
+/// are drawn with replacement) they share them evenly. Returns how many samples were taken and how many were not.
+fn restore(samples: &Samples, job: &Job<'_>, plans: &[ModelPlan], schedule: &mut Schedule) -> (usize, usize) {
+    let (mut taken, mut strange) = (0, 0);
+    for (model, plan) in plans.iter().enumerate() {
+        let mut places: BTreeMap<(bool, &[i64]), Sharing> = BTreeMap::new();
+        for (index, point) in plan.points.iter().enumerate() {
+            places.entry((point.verify, &point.at)).or_default().points.push(index);
+        }
+        for row in samples.model(job.models[model].name()).iter().flat_map(|model| &model.rows) {
+            let Some(sharing) = places.get_mut(&(row.verify, row.notes.at.as_slice())) else {
+                strange += 1;
+                continue;
+            };
+            taken += 1;
+            let place = Place { model, point: sharing.points[sharing.turn % sharing.points.len()] };
+            sharing.turn += 1;
+            // A note without a number of repeats is from another hand: one timing.
+            if row.notes.repeats <= 1 {
+                schedule.restore(place, row.seconds, row.notes.preempted > 0);
+            } else {
+                // No file has that many; what a hand has written must not exhaust the memory.
+                for seconds in stand_ins(row.seconds, row.notes.spread, row.notes.repeats.min(1000)) {
+                    schedule.restore(place, seconds, false);
+                }
+            }
+        }
+    }
+    (taken, strange)
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> String {
+    format!("cannot write {}: {error}; the samples before are kept, go on with --resume", path.display())
+}
+
+fn machine(path: &Path, error: &io::Error) -> Refusal {
+    Refusal::Machine(format!("cannot use {}: {error}", path.display()).into())
+}

@@ -1,0 +1,58 @@
+//! What the run says while it runs: sentences on stderr for people, or lines on stdout for the program that started it.
+
+use std::io::Write as _;
+
+use super::schedule::Schedule;
+use super::signals::Interrupt;
+
+/// Seconds between two reports.
+const EVERY: f64 = 0.2;
+const EVERY_SENTENCE: f64 = 5.0;
+
+/// Reports from node 0.
+pub(crate) struct Progress {
+    machine: bool,
+    last: f64,
+    announced: bool,
+    interrupt: Interrupt,
+}
+
+impl Progress {
+    pub(crate) fn new(machine: bool, interrupt: Interrupt) -> Self {
+        Self { machine, last: 0.0, announced: false, interrupt }
+    }
+
+    /// Says how far the run is, and once, as soon as it can be told, how long it will take.
+    pub(crate) fn tell(&mut self, schedule: &Schedule, elapsed: f64, budget: f64, model: &str) {
+        let (begun, points) = schedule.begun();
+        if !self.announced && schedule.probed() {
+            self.announced = true;
+            let expected = (elapsed + schedule.remaining()).min(budget);
+            if self.machine {
+                self.line(&format!("strata-expect seconds={expected:.3} budget={budget:.3}"));
+            } else {
+                eprintln!("measuring {points} points takes about {expected:.1} s (budget {budget:.1} s)");
+            }
+        }
+        if elapsed - self.last < if self.machine { EVERY } else { EVERY_SENTENCE } {
+            return;
+        }
+        self.last = elapsed;
+        let remaining = schedule.remaining().min(budget - elapsed).max(0.0);
+        if self.machine {
+            self.line(&format!(
+                "strata-progress begun={begun} points={points} elapsed={elapsed:.3} remaining={remaining:.3} model={model}"
+            ));
+        } else {
+            eprintln!("{begun} of {points} points, {elapsed:.0} s, about {remaining:.0} s left; now {model}");
+        }
+    }
+
+    /// If nobody reads the lines any more, whoever started the program is gone: stop.
+    fn line(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
+            self.interrupt.set();
+        }
+    }
+}

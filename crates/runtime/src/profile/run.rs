@@ -1,0 +1,336 @@
+//! The run itself: all nodes in step, node 0 deciding and writing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use strata_model::samples::SpecId;
+
+use super::journal::Journal;
+use super::plan::{ModelPlan, plan};
+use super::progress::Progress;
+use super::schedule::{Place, Rules, Schedule};
+use super::settings::{DEFAULT_BUDGET, Settings};
+use super::signals::Interrupt;
+use super::timer::{Clock, NodeClock, Timer, Timing};
+use super::{Bench, Failure, Profiled, Random, Scope, Scratch};
+use crate::Node;
+
+/// Relative half width of a median that is good enough, when the budget was not asked for by name.
+const GOAL: f64 = 0.05;
+/// The same for a run that was given a budget: it may use all of it.
+const GOAL_WITH_BUDGET: f64 = 0.005;
+
+/// How a run ended, equal on all nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    /// The spec or the journal is at fault; node 0 has said why.
+    Fault,
+    Interrupted,
+}
+
+/// What is to be run.
+pub(crate) struct Job<'a> {
+    pub(crate) spec: SpecId,
+    pub(crate) models: &'a [&'a dyn Profiled],
+    pub(crate) settings: Settings,
+    pub(crate) interrupt: Interrupt,
+    /// Makes each node's clock.
+    pub(crate) clock: fn() -> Box<dyn Clock>,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(
+        spec: &str,
+        sha256: &str,
+        models: &'a [&'a dyn Profiled],
+        settings: Settings,
+        interrupt: Interrupt,
+    ) -> Self {
+        let spec = SpecId { path: spec.to_owned(), sha256: sha256.to_owned() };
+        Self { spec, models, settings, interrupt, clock: || Box::new(NodeClock) }
+    }
+}
+
+/// What node 0 tells the others to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Time { place: Place, count: u32 },
+    End(Outcome),
+}
+
+impl Order {
+    fn encode(self) -> [i64; 4] {
+        match self {
+            Self::Time { place, count } => [0, place.model as i64, place.point as i64, i64::from(count)],
+            Self::End(Outcome::Done) => [1, 0, 0, 0],
+            Self::End(Outcome::Fault) => [2, 0, 0, 0],
+            Self::End(Outcome::Interrupted) => [3, 0, 0, 0],
+        }
+    }
+
+    fn decode([kind, model, point, count]: [i64; 4]) -> Self {
+        match kind {
+            0 => Self::Time {
+                place: Place { model: model as usize, point: point as usize },
+                count: count as u32,
+            },
+            1 => Self::End(Outcome::Done),
+            2 => Self::End(Outcome::Fault),
+            _ => Self::End(Outcome::Interrupted),
+        }
+    }
+
+    /// # Participation
+    /// Collective: all nodes get what node 0 has.
+    fn agree(self, node: &mut Node) -> Self {
+        let mut words = self.encode();
+        node.broadcast(0, &mut words);
+        Self::decode(words)
+    }
+}
+
+/// Runs a job.
+///
+/// # Participation
+/// Collective over all nodes.
+///
+/// # Errors
+/// Code of the spec failed, or node 0 cannot write; what was written stays.
+pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
+    let mut clock = (job.clock)();
+    let start = clock.now(node);
+    let plans =
+        job.models.iter().map(|model| plan(*model, node.size(), job.settings.seed)).collect::<Vec<_>>();
+    let (plans, faults): (Vec<_>, Vec<_>) = plans.into_iter().partition(Result::is_ok);
+    if !faults.is_empty() {
+        if node.rank() == 0 {
+            faults.into_iter().filter_map(Result::err).for_each(|fault| eprintln!("error: {fault}"));
+        }
+        return Ok(Outcome::Fault);
+    }
+    let plans: Vec<ModelPlan> = plans.into_iter().flatten().collect();
+    let mut director =
+        match if node.rank() == 0 { Director::new(node, job, &plans).map(Some) } else { Ok(None) } {
+            Ok(director) => director,
+            Err(Refusal::Fault(message)) => {
+                eprintln!("error: {message}");
+                Order::End(Outcome::Fault).agree(node);
+                return Ok(Outcome::Fault);
+            }
+            Err(Refusal::Machine(error)) => return Err(error),
+        };
+    // Whether node 0 could begin; the others have nothing to say.
+    if Order::End(Outcome::Done).agree(node) == Order::End(Outcome::Fault) {
+        return Ok(Outcome::Fault);
+    }
+    let mut bench = instruments(node, job);
+    let mut timings = 0;
+    loop {
+        let order = match &mut director {
+            Some(director) => director.next(clock.now(node) - start),
+            None => Order::End(Outcome::Done),
+        };
+        let (place, count) = match order.agree(node) {
+            Order::Time { place, count } => (place, count),
+            Order::End(outcome) => {
+                if let Some(director) = director {
+                    director.finish(outcome)?;
+                }
+                return Ok(outcome);
+            }
+        };
+        let before = clock.now(node);
+        let (timing, count) = time(node, job, &plans, place, count, &mut bench, &mut timings)?;
+        if let Some(director) = &mut director {
+            let now = clock.now(node);
+            director.record(place, timing, count, now - before, now - start)?;
+        }
+    }
+}
+
+/// Calibrates the timers, one node after the other so that they do not disturb each other.
+fn instruments(node: &mut Node, job: &Job<'_>) -> Bench {
+    let mut timer = Timer::new((job.clock)());
+    for rank in 0..node.size() {
+        if rank == node.rank() {
+            timer.calibrate(node);
+        }
+        node.barrier();
+    }
+    let tick = node.reduce_max(timer.tick());
+    timer.set_tick(tick);
+    Bench { timer, scratch: Scratch::default(), random: Random::new(job.settings.seed, "", 0) }
+}
+
+/// One timing of the slowest node, and how often the task was executed in it: short tasks are timed again with a higher
+/// count until the timing is long enough.
+fn time(
+    node: &mut Node,
+    job: &Job<'_>,
+    plans: &[ModelPlan],
+    place: Place,
+    mut count: u32,
+    bench: &mut Bench,
+    timings: &mut u64,
+) -> Result<(Timing, u32), Failure> {
+    let model = job.models[place.model];
+    let point = &plans[place.model].points[place.point];
+    let scope = Scope::new(model.name(), point.verify, node.size());
+    let once = model.options().once;
+    loop {
+        let stream = *timings * node.size() as u64 + node.rank() as u64;
+        *timings += 1;
+        bench.random = Random::new(job.settings.seed, model.name(), stream + 1);
+        bench.timer.prepare(count);
+        let outcome = catch_unwind(AssertUnwindSafe(|| model.measure(node, &scope, &point.at, bench)));
+        let failure = match outcome {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(payload) => match message(payload.as_ref()) {
+                Some(text) => Some(format!("panicked: {text}")),
+                // Another node failed; this one is only being told.
+                None => resume_unwind(payload),
+            },
+        };
+        if let Some(failure) = failure {
+            return Err(format!("model {}: {failure}", describe(model, &point.at)).into());
+        }
+        let Some(own) = bench.timer.take() else {
+            return Err(format!(
+                "model {}: the task left before the timing ended",
+                describe(model, &point.at)
+            )
+            .into());
+        };
+        let timing = slowest(node, own);
+        match bench.timer.raise(count, timing.interval) {
+            Some(more) if !once => count = more,
+            _ => return Ok((timing, count)),
+        }
+    }
+}
+
+/// The longest of all nodes' timings; no number if one of them is none.
+fn slowest(node: &mut Node, own: Timing) -> Timing {
+    let nan = own.seconds.is_nan();
+    let seconds = if nan { f64::NEG_INFINITY } else { own.seconds };
+    let mut all = [seconds, f64::from(u8::from(nan)), own.interval, f64::from(u8::from(own.preempted))];
+    node.reduce(crate::Op::Max, &mut all);
+    let [seconds, nan, interval, preempted] = all;
+    Timing { seconds: if nan > 0.0 { f64::NAN } else { seconds }, interval, preempted: preempted > 0.0 }
+}
+
+fn describe(model: &dyn Profiled, at: &[i64]) -> String {
+    let mut text = model.name().to_owned();
+    for (index, value) in at.iter().enumerate() {
+        let name = model.variables().get(index).copied().unwrap_or("?");
+        text += &format!("{} {name}={value}", if index == 0 { " at" } else { "," });
+    }
+    text
+}
+
+/// What a panic said, if it was one of the program and not the runtime's way of telling of a peer's failure.
+fn message(payload: &(dyn std::any::Any + Send)) -> Option<&str> {
+    payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
+/// Why node 0 cannot begin.
+pub(crate) enum Refusal {
+    Fault(String),
+    Machine(Failure),
+}
+
+/// Node 0's part: what to time next, what to write.
+struct Director<'a> {
+    job: &'a Job<'a>,
+    plans: &'a [ModelPlan],
+    schedule: Schedule,
+    counts: Vec<Vec<u32>>,
+    journal: Journal,
+    progress: Progress,
+    budget: f64,
+    timed: u64,
+    preempted: u64,
+}
+
+impl<'a> Director<'a> {
+    fn new(node: &Node, job: &'a Job<'a>, plans: &'a [ModelPlan]) -> Result<Self, Refusal> {
+        let settings = &job.settings;
+        let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
+        let goal = if settings.budget.is_some() { GOAL_WITH_BUDGET } else { GOAL };
+        let platform = node.platform();
+        let rules = Rules { budget, goal, discard: node.size() <= platform.cores };
+        let repeats: Vec<u32> = job.models.iter().map(|model| model.options().repeat).collect();
+        let mut schedule = Schedule::new(plans, &repeats, rules);
+        for (model, plan) in job.models.iter().zip(plans) {
+            if plan.undrawn > 0 {
+                eprintln!(
+                    "model {}: {} of {} verification points could not be drawn: its `require` leaves too little",
+                    model.name(),
+                    plan.undrawn,
+                    model.options().verify
+                );
+            }
+        }
+        let journal = Journal::open(job, &platform, plans, &mut schedule)?;
+        Ok(Self {
+            job,
+            plans,
+            schedule,
+            counts: plans.iter().map(|plan| vec![1; plan.points.len()]).collect(),
+            journal,
+            progress: Progress::new(settings.machine, job.interrupt.clone()),
+            budget,
+            timed: 0,
+            preempted: 0,
+        })
+    }
+
+    fn next(&mut self, elapsed: f64) -> Order {
+        if self.job.interrupt.is_set() {
+            return Order::End(Outcome::Interrupted);
+        }
+        match self.schedule.next(elapsed) {
+            Some(place) => Order::Time { place, count: self.counts[place.model][place.point] },
+            None => Order::End(Outcome::Done),
+        }
+    }
+
+    fn record(
+        &mut self,
+        place: Place,
+        timing: Timing,
+        count: u32,
+        cost: f64,
+        elapsed: f64,
+    ) -> Result<(), Failure> {
+        self.counts[place.model][place.point] = count;
+        self.timed += 1;
+        self.preempted += u64::from(timing.preempted);
+        self.schedule.record(place, timing.seconds, timing.preempted, cost);
+        self.journal.timing(place, &self.plans[place.model].points[place.point], timing)?;
+        self.progress.tell(&self.schedule, elapsed, self.budget, self.job.models[place.model].name());
+        Ok(())
+    }
+
+    fn finish(self, outcome: Outcome) -> Result<(), Failure> {
+        let names: Vec<&str> = self.job.models.iter().map(|model| model.name()).collect();
+        if self.preempted > 0 {
+            eprintln!("{} of {} timings were preempted", self.preempted, self.timed);
+        }
+        let written = self.journal.finish(self.plans, &self.schedule, outcome == Outcome::Done)?;
+        if outcome == Outcome::Done {
+            for (name, (begun, points)) in names.iter().zip(self.schedule.begun_by_model()) {
+                if begun < points {
+                    eprintln!(
+                        "model {name}: the budget of {} s sufficed for {begun} of {points} points; the rest is left out",
+                        self.budget
+                    );
+                }
+            }
+        } else {
+            eprintln!("interrupted: what was measured is kept in {}; go on with --resume", written.display());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,448 @@
+//! What to time next, and when to stop: how the budget is spent.
+//!
+//! First every point is timed once, which also tells what it costs; then each is brought to its `repeat` timings; what
+//! is left goes to the points whose medians are least certain. Among the models the one that has used the least time is
+//! always next, so a costly model cannot starve a cheap one, and what cheap ones leave over goes to the others. A model
+//! begins a new point only while its share of the remaining time can pay the repeats of all it has begun: a short
+//! budget gives fewer points, not worse ones.
+//!
+//! Nothing here looks at a clock: the caller says how much time has passed. Node 0 alone decides.
+
+use super::plan::ModelPlan;
+use super::stats::{median, relative_half_width};
+
+/// Timings after which a point is left alone, however uncertain.
+pub(crate) const MAX_TIMINGS: usize = 30;
+
+/// Points of each model timed before the run's length is estimated.
+const PROBES: usize = 3;
+
+/// The rules of one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// Seconds for everything.
+    pub(crate) budget: f64,
+    /// Relative half width of a median that is good enough.
+    pub(crate) goal: f64,
+    /// Whether preempted timings are set aside; senseless where nodes outnumber cores and all are.
+    pub(crate) discard: bool,
+}
+
+/// The timings of one point.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timings {
+    clean: Vec<f64>,
+    preempted: Vec<f64>,
+    /// Mean wall time of one timing with its setup and cleanup, in this run.
+    cost: Option<f64>,
+    costed: u32,
+    width: f64,
+}
+
+impl Timings {
+    fn total(&self) -> usize {
+        self.clean.len() + self.preempted.len()
+    }
+
+    /// The timings that count: the undisturbed ones, unless they are too few.
+    fn used(&self, repeat: usize, discard: bool) -> Vec<f64> {
+        let mut used = self.clean.clone();
+        if !discard || used.len() < repeat {
+            used.extend(&self.preempted);
+        }
+        used
+    }
+}
+
+/// What a point's timings say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Summary {
+    pub(crate) seconds: f64,
+    pub(crate) repeats: u32,
+    pub(crate) spread: f64,
+    pub(crate) preempted: u32,
+}
+
+#[derive(Debug)]
+struct Work {
+    order: Vec<usize>,
+    points: Vec<Timings>,
+    repeat: usize,
+    discard: bool,
+    /// Wall time used on this model in this run.
+    spent: f64,
+    /// Next in `order` that may not have been begun.
+    begin: usize,
+    /// Where in `order` the search for an unfinished point goes on.
+    round: usize,
+    begun: usize,
+    unfinished: usize,
+    cost_sum: f64,
+    cost_count: usize,
+}
+
+/// Which point of which model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) model: usize,
+    pub(crate) point: usize,
+}
+
+/// Spends the budget.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    rules: Rules,
+    models: Vec<Work>,
+}
+
+impl Schedule {
+    /// `repeats` holds each model's least number of timings a point.
+    pub(crate) fn new(plans: &[ModelPlan], repeats: &[u32], rules: Rules) -> Self {
+        let models = plans
+            .iter()
+            .zip(repeats)
+            .map(|(plan, repeat)| Work {
+                order: plan.order.clone(),
+                points: vec![Timings { width: f64::INFINITY, ..Timings::default() }; plan.points.len()],
+                repeat: (*repeat).max(1) as usize,
+                discard: rules.discard,
+                spent: 0.0,
+                begin: 0,
+                round: 0,
+                begun: 0,
+                unfinished: 0,
+                cost_sum: 0.0,
+                cost_count: 0,
+            })
+            .collect();
+        Self { rules, models }
+    }
+
+    /// The point to time next when `elapsed` seconds of the budget are gone; `None` ends the run.
+    pub(crate) fn next(&mut self, elapsed: f64) -> Option<Place> {
+        if elapsed >= self.rules.budget {
+            return None;
+        }
+        // A few points of every model come first: they tell how long it all will take.
+        if let Some(place) =
+            self.least_spent(|work, _| (work.begun < PROBES).then(|| work.fresh()).flatten(), elapsed)
+        {
+            return Some(place);
+        }
+        let busy = self.models.iter().filter(|work| work.has_duties()).count().max(1);
+        let share = (self.rules.budget - elapsed) / busy as f64;
+        self.least_spent(|work, left| work.duty(share, left), elapsed)
+            .or_else(|| self.least_spent(|work, left| work.widest(self.rules.goal, left), elapsed))
+    }
+
+    fn least_spent(&self, wanted: impl Fn(&Work, f64) -> Option<usize>, elapsed: f64) -> Option<Place> {
+        let left = self.rules.budget - elapsed;
+        let mut best: Option<(f64, Place)> = None;
+        for (model, work) in self.models.iter().enumerate() {
+            if best.is_some_and(|(spent, _)| spent <= work.spent) {
+                continue;
+            }
+            if let Some(point) = wanted(work, left) {
+                best = Some((work.spent, Place { model, point }));
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+
+    /// Takes in one timing of `seconds` that cost `cost` seconds of the budget.
+    pub(crate) fn record(&mut self, place: Place, seconds: f64, preempted: bool, cost: f64) {
+        let work = &mut self.models[place.model];
+        work.spent += cost;
+        work.cost_sum += cost;
+        work.cost_count += 1;
+        let timings = &mut work.points[place.point];
+        timings.costed += 1;
+        let mean = timings.cost.unwrap_or(0.0);
+        timings.cost = Some(mean + (cost - mean) / f64::from(timings.costed));
+        work.add(place.point, seconds, preempted);
+        work.round = (work.round + 1) % work.order.len().max(1);
+    }
+
+    /// Takes in a timing of an earlier run, which cost this one nothing.
+    pub(crate) fn restore(&mut self, place: Place, seconds: f64, preempted: bool) {
+        self.models[place.model].add(place.point, seconds, preempted);
+    }
+
+    /// What is known of a point; `None` before its first timing.
+    pub(crate) fn summary(&self, place: Place) -> Option<Summary> {
+        let work = &self.models[place.model];
+        let timings = &work.points[place.point];
+        let used = timings.used(work.repeat, work.discard);
+        (!used.is_empty()).then(|| Summary {
+            seconds: median(&used),
+            repeats: used.len() as u32,
+            spread: relative_half_width(&used),
+            preempted: timings.preempted.len() as u32,
+        })
+    }
+
+    /// Points with at least one timing, and all points.
+    pub(crate) fn begun(&self) -> (usize, usize) {
+        self.models.iter().fold((0, 0), |(begun, all), work| (begun + work.begun, all + work.points.len()))
+    }
+
+    /// Of each model: points begun, points in all.
+    pub(crate) fn begun_by_model(&self) -> Vec<(usize, usize)> {
+        self.models.iter().map(|work| (work.begun, work.points.len())).collect()
+    }
+
+    /// Whether enough has been timed for [`Self::remaining`] to mean something.
+    pub(crate) fn probed(&self) -> bool {
+        self.models.iter().all(|work| work.begun >= PROBES.min(work.points.len()))
+    }
+
+    /// Seconds still needed to bring every point to its repeats, as far as costs are known.
+    pub(crate) fn remaining(&self) -> f64 {
+        self.models
+            .iter()
+            .map(|work| work.committed() + work.new_points() * work.repeat as f64 * work.mean_cost())
+            .sum()
+    }
+}
+
+impl Work {
+    fn mean_cost(&self) -> f64 {
+        if self.cost_count == 0 { 0.0 } else { self.cost_sum / self.cost_count as f64 }
+    }
+
+    fn cost(&self, point: usize) -> f64 {
+        self.points[point].cost.unwrap_or_else(|| self.mean_cost())
+    }
+
+    fn new_points(&self) -> f64 {
+        (self.points.len() - self.begun) as f64
+    }
+
+    fn add(&mut self, point: usize, seconds: f64, preempted: bool) {
+        let was_begun = self.points[point].total() > 0;
+        let was_finished = self.finished(point);
+        let timings = &mut self.points[point];
+        if preempted { &mut timings.preempted } else { &mut timings.clean }.push(seconds);
+        timings.width = relative_half_width(&timings.used(self.repeat, self.discard));
+        let finished = self.finished(point);
+        if !was_begun {
+            self.begun += 1;
+            self.unfinished += usize::from(!finished);
+        } else if finished && !was_finished {
+            self.unfinished -= 1;
+        }
+        while self.order.get(self.begin).is_some_and(|point| self.points[*point].total() > 0) {
+            self.begin += 1;
+        }
+    }
+
+    /// Enough undisturbed timings, or so many tries that waiting for them is vain.
+    fn finished(&self, point: usize) -> bool {
+        let timings = &self.points[point];
+        let counted = if self.discard { timings.clean.len() } else { timings.total() };
+        counted >= self.repeat || timings.total() >= 2 * self.repeat
+    }
+
+    /// The next point that has not been begun.
+    fn fresh(&self) -> Option<usize> {
+        self.order.get(self.begin).copied()
+    }
+
+    fn has_duties(&self) -> bool {
+        self.unfinished > 0 || self.begun < self.points.len()
+    }
+
+    /// Seconds that the repeats of the points already begun will need.
+    fn committed(&self) -> f64 {
+        if self.unfinished == 0 {
+            return 0.0;
+        }
+        self.points
+            .iter()
+            .enumerate()
+            .filter(|(_, timings)| timings.total() > 0)
+            .map(|(point, timings)| self.repeat.saturating_sub(timings.total()) as f64 * self.cost(point))
+            .sum()
+    }
+
+    /// A new point while the share pays for it and its repeats, else a repeat of a point begun.
+    fn duty(&self, share: f64, left: f64) -> Option<usize> {
+        let affordable = || self.committed() + self.repeat as f64 * self.mean_cost() <= share;
+        if let Some(point) = self.fresh()
+            && affordable()
+        {
+            return Some(point);
+        }
+        if self.unfinished == 0 {
+            return None;
+        }
+        let count = self.order.len();
+        (0..count).map(|step| self.order[(self.round + step) % count]).find(|&point| {
+            self.points[point].total() > 0 && !self.finished(point) && self.cost(point) <= left
+        })
+    }
+
+    /// The point whose median is least certain.
+    fn widest(&self, goal: f64, left: f64) -> Option<usize> {
+        (0..self.points.len())
+            .filter(|&point| {
+                let timings = &self.points[point];
+                timings.width > goal
+                    && (1..MAX_TIMINGS.max(self.repeat)).contains(&timings.total())
+                    && self.cost(point) <= left
+            })
+            .max_by(|a, b| self.points[*a].width.total_cmp(&self.points[*b].width))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::plan::{Point, spread};
+    use proptest::prelude::*;
+
+    fn plans(sizes: &[usize]) -> Vec<ModelPlan> {
+        let point = |i| Point { verify: false, at: vec![i as i64], values: vec![] };
+        sizes
+            .iter()
+            .map(|&size| ModelPlan {
+                points: (0..size).map(point).collect(),
+                order: spread(size, 0.3),
+                ..ModelPlan::default()
+            })
+            .collect()
+    }
+
+    const STEADY: Rules = Rules { budget: 60.0, goal: 0.05, discard: true };
+
+    /// Runs a schedule against costs by model; timings are `noise` apart. Returns the time used.
+    fn play(schedule: &mut Schedule, costs: &[f64], noise: impl Fn(Place, usize) -> (f64, bool)) -> f64 {
+        let mut elapsed = 0.0;
+        for step in 0.. {
+            let Some(place) = schedule.next(elapsed) else { break };
+            let (seconds, preempted) = noise(place, step);
+            elapsed += costs[place.model];
+            schedule.record(place, seconds, preempted, costs[place.model]);
+        }
+        elapsed
+    }
+
+    #[test]
+    fn every_point_gets_its_repeats_and_steady_ones_no_more() {
+        let mut schedule = Schedule::new(&plans(&[12, 20]), &[3, 5], STEADY);
+        let elapsed = play(&mut schedule, &[0.01, 0.02], |_, _| (1.0, false));
+        for (model, size, repeat) in [(0, 12, 3), (1, 20, 5)] {
+            for point in 0..size {
+                let summary = schedule.summary(Place { model, point }).unwrap();
+                assert_eq!(summary, Summary { seconds: 1.0, repeats: repeat, spread: 0.0, preempted: 0 });
+            }
+        }
+        assert!((elapsed - (36.0 * 0.01 + 100.0 * 0.02)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_left_goes_to_the_least_certain_point() {
+        let mut schedule = Schedule::new(&plans(&[5]), &[3], Rules { budget: 3.0, ..STEADY });
+        play(&mut schedule, &[0.1], |place, step| {
+            (if place.point == 2 { 1.0 + (step % 2) as f64 } else { 1.0 }, false)
+        });
+        let repeats: Vec<_> =
+            (0..5).map(|point| schedule.summary(Place { model: 0, point }).unwrap().repeats).collect();
+        assert_eq!((repeats[0], repeats[1], repeats[3], repeats[4]), (3, 3, 3, 3));
+        assert!(repeats[2] > 10, "{repeats:?}");
+    }
+
+    #[test]
+    fn no_point_is_timed_without_end() {
+        let mut schedule = Schedule::new(&plans(&[2]), &[3], Rules { budget: f64::MAX, ..STEADY });
+        play(&mut schedule, &[0.1], |_, step| (1.0 + (step % 7) as f64, false));
+        assert_eq!(schedule.summary(Place { model: 0, point: 0 }).unwrap().repeats as usize, MAX_TIMINGS);
+    }
+
+    #[test]
+    fn preempted_timings_are_set_aside_while_others_can_be_had() {
+        let mut schedule = Schedule::new(&plans(&[1]), &[3], STEADY);
+        play(&mut schedule, &[0.1], |_, step| if step == 1 { (13.0, true) } else { (1.0, false) });
+        let summary = schedule.summary(Place { model: 0, point: 0 }).unwrap();
+        assert_eq!(summary, Summary { seconds: 1.0, repeats: 3, spread: 0.0, preempted: 1 });
+    }
+
+    #[test]
+    fn where_every_timing_is_preempted_they_count() {
+        let mut schedule = Schedule::new(&plans(&[1]), &[3], STEADY);
+        play(&mut schedule, &[0.1], |_, _| (2.0, true));
+        let summary = schedule.summary(Place { model: 0, point: 0 }).unwrap();
+        assert_eq!(summary, Summary { seconds: 2.0, repeats: 6, spread: 0.0, preempted: 6 });
+    }
+
+    #[test]
+    fn a_short_budget_gives_fewer_points_with_their_repeats() {
+        let mut schedule = Schedule::new(&plans(&[100]), &[3], Rules { budget: 6.0, ..STEADY });
+        play(&mut schedule, &[0.1], |_, _| (1.0, false));
+        let (begun, _) = schedule.begun();
+        let repeats: Vec<_> = (0..100)
+            .filter_map(|point| schedule.summary(Place { model: 0, point }))
+            .map(|s| s.repeats)
+            .collect();
+        assert_eq!(repeats.len(), begun);
+        assert!((18..=20).contains(&begun), "{begun}");
+        assert!(repeats.iter().all(|r| *r >= 3), "{repeats:?}");
+    }
+
+    #[test]
+    fn a_costly_model_does_not_starve_a_cheap_one() {
+        let mut schedule = Schedule::new(&plans(&[500, 40]), &[3, 3], Rules { budget: 20.0, ..STEADY });
+        play(&mut schedule, &[1.0, 0.01], |_, _| (1.0, false));
+        let begun = schedule.begun_by_model();
+        assert_eq!(begun[1], (40, 40));
+        assert!(begun[0].0 >= 4, "{begun:?}");
+    }
+
+    #[test]
+    fn what_an_earlier_run_measured_is_not_measured_again() {
+        let mut schedule = Schedule::new(&plans(&[4]), &[3], STEADY);
+        for point in 0..3 {
+            (0..3).for_each(|_| schedule.restore(Place { model: 0, point }, 1.0, false));
+        }
+        schedule.restore(Place { model: 0, point: 3 }, 1.0, false);
+        let mut timed = 0;
+        while let Some(place) = schedule.next(0.0) {
+            assert_eq!(place.point, 3);
+            schedule.record(place, 1.0, false, 0.1);
+            timed += 1;
+        }
+        assert_eq!(timed, 2);
+    }
+
+    #[test]
+    fn timings_that_are_no_numbers_end_too() {
+        let mut schedule = Schedule::new(&plans(&[3]), &[3], STEADY);
+        play(&mut schedule, &[0.1], |_, _| (f64::NAN, false));
+        assert!(schedule.summary(Place { model: 0, point: 0 }).unwrap().seconds.is_nan());
+    }
+
+    #[test]
+    fn the_estimate_is_right_when_costs_are_even() {
+        let mut schedule = Schedule::new(&plans(&[50]), &[3], STEADY);
+        while !schedule.probed() {
+            let place = schedule.next(0.0).unwrap();
+            schedule.record(place, 1.0, false, 0.1);
+        }
+        assert!((schedule.remaining() - 14.7).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn the_budget_is_exceeded_by_one_timing_at_most(
+            sizes in prop::collection::vec(1usize..60, 1..5),
+            costs in prop::collection::vec(0.001..5.0f64, 5),
+            budget in 0.0..30.0f64,
+        ) {
+            let repeats = vec![3; sizes.len()];
+            let mut schedule = Schedule::new(&plans(&sizes), &repeats, Rules { budget, ..STEADY });
+            let elapsed = play(&mut schedule, &costs, |place, step| (1.0 + ((place.point * 7 + step) % 5) as f64, step % 3 == 0));
+            let most = costs[..sizes.len()].iter().copied().fold(0.0, f64::max);
+            prop_assert!(elapsed <= budget + most);
+        }
+    }
+}

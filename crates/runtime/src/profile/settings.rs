@@ -1,0 +1,151 @@
+//! The profiling program's command line.
+
+use std::path::PathBuf;
+
+/// Budget in seconds where none is given.
+pub(crate) const DEFAULT_BUDGET: f64 = 60.0;
+
+/// What the person (or `specc profile`) asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings {
+    /// The samples file; while the program runs its journal lies beside it.
+    pub(crate) output: PathBuf,
+    /// Seconds for the whole run, if given.
+    pub(crate) budget: Option<f64>,
+    pub(crate) seed: u64,
+    /// Go on with the journal of an interrupted run.
+    pub(crate) resume: bool,
+    /// Progress as lines for a program on stdout, instead of sentences on stderr.
+    pub(crate) machine: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { output: PathBuf::from("samples.txt"), budget: None, seed: 1, resume: false, machine: false }
+    }
+}
+
+impl Settings {
+    /// The journal of an unfinished run.
+    pub(crate) fn partial(&self) -> PathBuf {
+        let mut name = self.output.clone().into_os_string();
+        name.push(".partial");
+        PathBuf::from(name)
+    }
+}
+
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Request {
+    Run(Settings),
+    Help,
+}
+
+pub(crate) const HELP: &str = "\
+Measures the models of one spec and writes their samples.
+
+Usage: [--output samples.txt] [--budget 60s] [--seed 1] [--resume]
+
+  --output FILE   the samples; an unfinished run leaves FILE.partial
+  --budget TIME   time for all of it, such as 90, 90s, 500ms or 5m
+  --seed N        settles the verification points and the order of visits
+  --resume        go on with FILE.partial
+  --progress      progress as lines on stdout, for programs
+
+The environment says where: STRATA_ON=threads:4, or start it under mpirun.
+Exit status: 0 done; 1 the spec or the journal is at fault; 2 wrong usage;
+3 the machine failed; 130 interrupted, what was measured is kept.";
+
+/// Reads the command line.
+///
+/// # Errors
+/// What is wrong with it, in a sentence.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Request, String> {
+    use lexopt::prelude::*;
+    let mut settings = Settings::default();
+    let mut parser = lexopt::Parser::from_args(arguments);
+    while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+        match argument {
+            Long("output") | Short('o') => settings.output = value(&mut parser)?.into(),
+            Long("budget") => {
+                let text = value(&mut parser)?;
+                settings.budget = Some(text.to_str().and_then(duration).ok_or_else(|| {
+                    format!("--budget {}: not a time; write it like 60s, 500ms or 5m", text.display())
+                })?);
+            }
+            Long("seed") => {
+                let text = value(&mut parser)?;
+                settings.seed = text
+                    .to_str()
+                    .and_then(|text| text.parse().ok())
+                    .ok_or_else(|| format!("--seed {}: not a whole number", text.display()))?;
+            }
+            Long("resume") => settings.resume = true,
+            Long("progress") => settings.machine = true,
+            Long("help") | Short('h') => return Ok(Request::Help),
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    if settings.output.as_os_str().is_empty() {
+        return Err("--output needs the name of a file".to_owned());
+    }
+    Ok(Request::Run(settings))
+}
+
+fn value(parser: &mut lexopt::Parser) -> Result<std::ffi::OsString, String> {
+    parser.value().map_err(|error| error.to_string())
+}
+
+/// Seconds in `60`, `60s`, `1.5s`, `500ms`, `5m`; more than zero and finite.
+fn duration(text: &str) -> Option<f64> {
+    let (number, unit) = if let Some(number) = text.strip_suffix("ms") {
+        (number, 1e-3)
+    } else if let Some(number) = text.strip_suffix('s') {
+        (number, 1.0)
+    } else if let Some(number) = text.strip_suffix('m') {
+        (number, 60.0)
+    } else {
+        (text, 1.0)
+    };
+    let seconds = number.trim().parse::<f64>().ok()? * unit;
+    (seconds.is_finite() && seconds > 0.0).then_some(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Request, String> {
+        parse(arguments.iter().map(Into::into))
+    }
+
+    #[test]
+    fn everything_can_be_set() {
+        let settings =
+            Settings { output: "out/s.txt".into(), budget: Some(90.0), seed: 7, resume: true, machine: true };
+        assert_eq!(settings.partial(), PathBuf::from("out/s.txt.partial"));
+        let arguments = ["--output", "out/s.txt", "--budget=1.5m", "--seed", "7", "--resume", "--progress"];
+        assert_eq!(read(&arguments), Ok(Request::Run(settings)));
+        assert_eq!(read(&[]), Ok(Request::Run(Settings::default())));
+        assert_eq!(read(&["--help"]), Ok(Request::Help));
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("60"), Some(60.0));
+        assert_eq!(duration("500ms"), Some(0.5));
+        assert_eq!(duration("2s"), Some(2.0));
+        for bad in ["", "s", "-1s", "0", "inf", "NaN", "1h", "1e999"] {
+            assert_eq!(duration(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn wrong_usage_is_named() {
+        assert!(read(&["--budget", "soon"]).unwrap_err().contains("--budget soon: not a time"));
+        assert!(read(&["--seed", "x"]).unwrap_err().contains("--seed x"));
+        assert!(read(&["--output", ""]).unwrap_err().contains("name of a file"));
+        assert!(read(&["--speed"]).unwrap_err().contains("--speed"));
+        assert!(read(&["--seed"]).is_err());
+    }
+}

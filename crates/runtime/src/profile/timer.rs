@@ -1,0 +1,205 @@
+//! START and STOP (Brewer Fig 3-5): one timing of one task on one node.
+//!
+//! The timer's own cost, measured at the start of the run, is subtracted. A clock has a resolution; a task shorter than
+//! a hundred of its ticks is repeated inside one timing, `count` times, so that the error of reading it is below 1 %.
+//! Whether the node was switched out meanwhile is told by the system's count of involuntary context switches, read
+//! outside the timed interval.
+
+use crate::Node;
+
+/// Ticks that a timing must last at least to be trusted.
+const LEAST_TICKS: f64 = 100.0;
+
+/// Most repetitions inside one timing; a task that is nothing at all would otherwise never end.
+const MAX_COUNT: u32 = 1 << 20;
+
+/// A timing this long, in seconds, must expect to be switched out now and then: it is not held against it.
+const TIME_SLICE: f64 = 0.1;
+
+/// Where the timer gets its time from. Tests set their own.
+pub trait Clock: Send {
+    /// Seconds since some fixed moment.
+    fn now(&mut self, node: &Node) -> f64;
+}
+
+/// The node's own clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeClock;
+
+impl Clock for NodeClock {
+    #[inline]
+    fn now(&mut self, node: &Node) -> f64 {
+        node.now().get()
+    }
+}
+
+/// Times one task on one node; generated code calls [`Timer::start`] and [`Timer::stop`] around it.
+pub struct Timer {
+    clock: Box<dyn Clock>,
+    overhead: f64,
+    tick: f64,
+    count: u32,
+    began: f64,
+    switches: Option<i64>,
+    outcome: Option<Timing>,
+}
+
+/// What one node saw of one timing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Timing {
+    /// Seconds for one execution of the task, without the timer's own cost.
+    pub(crate) seconds: f64,
+    /// Seconds between START and STOP; what a task reports that measures itself never needs repeating.
+    pub(crate) interval: f64,
+    pub(crate) preempted: bool,
+}
+
+impl Timer {
+    pub(crate) fn new(clock: Box<dyn Clock>) -> Self {
+        Self { clock, overhead: 0.0, tick: 0.0, count: 1, began: 0.0, switches: None, outcome: None }
+    }
+
+    /// Measures the clock's resolution and the cost of an empty timing. Local; call it while no other node works.
+    pub(crate) fn calibrate(&mut self, node: &Node) {
+        let mut ticks = Vec::with_capacity(500);
+        let mut last = self.clock.now(node);
+        for _ in 0..5_000 {
+            let now = self.clock.now(node);
+            if now > last {
+                ticks.push(now - last);
+            }
+            last = now;
+        }
+        ticks.sort_by(f64::total_cmp);
+        // The least step seen; reading the clock may take longer than its resolution, which then does not matter.
+        self.tick = ticks.first().copied().unwrap_or(0.0);
+        let mut empty: Vec<f64> = (0..1_001)
+            .map(|_| {
+                let began = self.clock.now(node);
+                self.clock.now(node) - began
+            })
+            .collect();
+        empty.sort_by(f64::total_cmp);
+        self.overhead = empty[empty.len() / 2];
+    }
+
+    pub(crate) fn tick(&self) -> f64 {
+        self.tick
+    }
+
+    /// All nodes must use the same tick, for they decide by it how often to repeat.
+    pub(crate) fn set_tick(&mut self, tick: f64) {
+        self.tick = tick;
+    }
+
+    pub(crate) fn prepare(&mut self, count: u32) {
+        self.count = count.max(1);
+        self.switches = None;
+        self.outcome = None;
+    }
+
+    /// How often the task is executed within this timing.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// START: all nodes come together, then the clock is read.
+    ///
+    /// # Participation
+    /// Collective: a barrier.
+    pub fn start(&mut self, node: &mut Node) {
+        node.barrier();
+        self.switches = involuntary_switches();
+        self.began = self.clock.now(node);
+    }
+
+    /// STOP: the clock is read.
+    pub fn stop(&mut self, node: &Node) {
+        let interval = self.clock.now(node) - self.began;
+        let preempted = match (self.switches, involuntary_switches()) {
+            (Some(before), Some(after)) => after > before && interval < TIME_SLICE,
+            _ => false,
+        };
+        let seconds = (interval - self.overhead).max(0.0) / f64::from(self.count);
+        self.outcome = Some(Timing { seconds, interval, preempted });
+    }
+
+    /// Takes the seconds that a task found by itself (`sample { … }`).
+    pub fn record(&mut self, seconds: f64) {
+        self.outcome = Some(Timing { seconds, interval: f64::INFINITY, preempted: false });
+    }
+
+    /// The timing, once; `None` if the task left before STOP.
+    pub(crate) fn take(&mut self) -> Option<Timing> {
+        self.outcome.take()
+    }
+
+    /// How often to execute the task in one timing, given that `count` times lasted `interval` on the slowest node.
+    /// `None` if that was long enough. Every node computes the same from equal arguments.
+    pub(crate) fn raise(&self, count: u32, interval: f64) -> Option<u32> {
+        let needed = LEAST_TICKS * self.tick;
+        if interval >= needed || count >= MAX_COUNT || needed.is_nan() || interval.is_nan() {
+            return None;
+        }
+        let each = (interval - self.overhead).max(0.0) / f64::from(count);
+        // Aim a little higher, so that the next timing is not too short again; at most a hundredfold at once, because
+        // an interval this short says little.
+        let aim = (1.25 * needed / each).min(100.0 * f64::from(count)).min(f64::from(MAX_COUNT));
+        Some((aim.ceil() as u32).clamp(count + 1, MAX_COUNT))
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn involuntary_switches() -> Option<i64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| usage.involuntary_context_switches())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn involuntary_switches() -> Option<i64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timer(tick: f64) -> Timer {
+        let mut timer = Timer::new(Box::new(NodeClock));
+        timer.set_tick(tick);
+        timer
+    }
+
+    #[test]
+    fn a_long_task_is_executed_once() {
+        assert_eq!(timer(1e-8).raise(1, 1e-6), None);
+        assert_eq!(timer(1e-8).raise(1, 2.0), None);
+    }
+
+    #[test]
+    fn a_short_task_is_repeated_until_it_lasts_a_hundred_ticks() {
+        let timer = timer(1e-8);
+        let each = 3e-9;
+        let (mut count, mut timings) = (1, 0);
+        while let Some(more) = timer.raise(count, each * f64::from(count)) {
+            assert!(more > count);
+            count = more;
+            timings += 1;
+        }
+        assert!((334..=500).contains(&count), "{count}");
+        assert!(timings <= 3);
+    }
+
+    #[test]
+    fn a_task_that_is_nothing_ends_too() {
+        let timer = timer(1e-8);
+        let mut count = 1;
+        while let Some(more) = timer.raise(count, 0.0) {
+            count = more;
+        }
+        assert_eq!(count, MAX_COUNT);
+        assert_eq!(timer.raise(1, f64::NAN), None);
+        assert_eq!(timer.raise(1, f64::INFINITY), None);
+    }
+}
