@@ -50,6 +50,8 @@ pub struct Choice {
     pub runner_up: Option<RunnerUp>,
     /// Whether a pin decided.
     pub pinned: bool,
+    /// What decided where there is no prediction and no pin, if a library knows better than "the first that applies".
+    pub note: Option<&'static str>,
     pub(super) count: usize,
     pub(super) names: [&'static str; MAX_CANDIDATES],
     pub(super) declared: [&'static [Parameter]; MAX_CANDIDATES],
@@ -84,7 +86,9 @@ impl fmt::Display for Choice {
         match self.predicted {
             Some(predicted) => write!(f, ", predicted {predicted}")?,
             None if self.pinned => f.write_str(", outside what its model was measured for")?,
-            None => f.write_str(", the first that applies: no model covers this problem")?,
+            None => {
+                write!(f, ", {}", self.note.unwrap_or("the first that applies: no model covers this problem"))?;
+            }
         }
         if self.pinned {
             f.write_str(" (pinned)")?;

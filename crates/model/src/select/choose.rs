@@ -152,6 +152,7 @@ pub fn choose<P: ?Sized, C>(
             seconds: best.seconds,
         }),
         pinned: pinned.is_some(),
+        note: None,
         count: candidates.len(),
         names: [""; MAX_CANDIDATES],
         declared: [&[]; MAX_CANDIDATES],
