@@ -1,3 +1,5 @@
 //! The library half of specc.
 
+pub mod drive;
+pub mod emit;
 pub mod lang;

@@ -1,0 +1,116 @@
+//! Compiles a profiling program with cargo.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use cargo_metadata::Message;
+
+use super::child::{self, Line};
+use super::compiler::Collector;
+use super::progress::Status;
+use super::{DriveError, Interrupt, On};
+use crate::emit::Emitted;
+
+/// A compiled profiling program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable.
+    pub executable: PathBuf,
+    /// What it was compiled for.
+    pub on: On,
+}
+
+/// Compiles the emitted program for a machine, in release mode, into a target folder that all profiling programs of the
+/// workspace share; one folder a transport, because mpi-sys does not notice when the MPI changes.
+///
+/// # Errors
+/// Code of the spec does not compile ([`DriveError::Code`], with its place there), cargo fails, or Ctrl-C.
+pub fn build(emitted: &Emitted, on: &On) -> Result<Program, DriveError> {
+    on.check()?;
+    let interrupt = Interrupt::listen();
+    let mut status = Status::spinner("building the profiling program");
+    let mut offline = true;
+    loop {
+        let attempt = cargo(emitted, on, offline, interrupt, &mut status)?;
+        if attempt.end.interrupted {
+            status.done("");
+            let help = "nothing was measured yet; run the same command again".to_owned();
+            return Err(DriveError::Interrupted { help });
+        }
+        if attempt.end.status.success()
+            && let Some(executable) = attempt.executable
+        {
+            status.done("built the profiling program");
+            return Ok(Program { executable, on: on.clone() });
+        }
+        // A crate that was never downloaded, for example of a feature never built: then the network has to help.
+        if offline && attempt.said.contains("--offline") {
+            offline = false;
+            continue;
+        }
+        status.done("");
+        return Err(match attempt.collector.finish(emitted) {
+            Ok(errors) => DriveError::Code(Box::new(errors)),
+            Err(foreign) if foreign.is_empty() => DriveError::Build { output: attempt.said },
+            Err(foreign) => DriveError::Build { output: foreign },
+        });
+    }
+}
+
+struct Attempt {
+    end: child::End,
+    executable: Option<PathBuf>,
+    collector: Collector,
+    said: String,
+}
+
+fn cargo(
+    emitted: &Emitted,
+    on: &On,
+    offline: bool,
+    interrupt: Interrupt,
+    status: &mut Status,
+) -> Result<Attempt, DriveError> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(&cargo);
+    // Called from the workspace, so that its .cargo/config.toml holds; what cargo sets for us is not for the child.
+    command.current_dir(&emitted.root).env_remove("RUSTFLAGS").env_remove("CARGO_MANIFEST_DIR");
+    command.args(["build", "--release", "--message-format=json", "--manifest-path"]);
+    command.arg(emitted.folder.join("Cargo.toml"));
+    command.arg("--target-dir").arg(emitted.target.join("specc").join(on.to_string()));
+    if offline {
+        command.arg("--offline");
+    }
+    if *on == On::Mpi {
+        command.args(["--features", "mpi"]);
+    }
+    let mut collector = Collector::default();
+    let mut executable = None;
+    let mut said = String::new();
+    let end = child::run(&mut command, interrupt, |line| match line {
+        Line::Out(text) => match serde_json::from_str::<Message>(&text) {
+            Ok(Message::CompilerMessage(message)) => collector.take(&message.message, emitted),
+            Ok(Message::CompilerArtifact(artifact)) => {
+                if artifact.target.is_bin() && artifact.target.name == emitted.name {
+                    executable = artifact.executable.map(Into::into);
+                }
+            }
+            _ => {}
+        },
+        Line::Err(text) => {
+            if let Some(name) = text.trim_start().strip_prefix("Compiling ") {
+                status.detail(name.split(" (").next().unwrap_or(name));
+            } else {
+                said += &text;
+                said.push('\n');
+            }
+        }
+    })
+    .map_err(|error| DriveError::Start {
+        program: cargo.to_string_lossy().into_owned(),
+        reason: error.to_string(),
+        help: "profiling compiles a Rust program; install the Rust toolchain from https://rustup.rs"
+            .to_owned(),
+    })?;
+    Ok(Attempt { end, executable, collector, said })
+}

@@ -1,0 +1,153 @@
+//! Builds and runs profiling programs: cargo, the target machine, progress, Ctrl-C, and errors shown in the spec.
+//!
+//! [`build`] compiles what [`crate::emit::emit`] wrote; a compiler error inside code of the spec is shown at its place
+//! there. [`profile`] runs the program on threads or under `mpirun` and returns the samples file. Nothing measured is
+//! ever lost: the program keeps a journal beside its output, and [`Options::resume`] goes on with it.
+
+mod build;
+mod child;
+mod compiler;
+mod error;
+mod interrupt;
+mod progress;
+mod run;
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+pub use build::{Program, build};
+pub use compiler::{CodeError, CodeErrors};
+pub use error::DriveError;
+pub use interrupt::Interrupt;
+pub use run::profile;
+
+/// The most nodes a run may have; the runtime's own limit may be lower.
+pub const MAX_NODES: usize = 4096;
+
+/// Where to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum On {
+    /// Nodes are threads of one process.
+    #[default]
+    Threads,
+    /// Nodes are processes under `mpirun`.
+    Mpi,
+    /// A simulated machine.
+    Sim(String),
+}
+
+impl FromStr for On {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "threads" => Ok(Self::Threads),
+            "mpi" => Ok(Self::Mpi),
+            _ => match text.strip_prefix("sim:") {
+                Some(machine) if !machine.is_empty() => Ok(Self::Sim(machine.to_owned())),
+                _ => Err(format!("`{text}` is not a machine: say threads, mpi, or sim:<platform>")),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for On {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Threads => f.write_str("threads"),
+            Self::Mpi => f.write_str("mpi"),
+            Self::Sim(machine) => write!(f, "sim:{machine}"),
+        }
+    }
+}
+
+/// How to profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Where.
+    pub on: On,
+    /// On how many nodes.
+    pub nodes: usize,
+    /// Seconds for all the measuring; without it, up to 60 s, but no longer than until the medians are certain.
+    pub budget: Option<f64>,
+    /// Settles the verification points and the order of visits.
+    pub seed: u64,
+    /// Go on with the journal of an interrupted run.
+    pub resume: bool,
+    /// The samples file.
+    pub output: PathBuf,
+}
+
+impl Options {
+    /// Refuses what cannot be run, before anything is built.
+    ///
+    /// # Errors
+    /// [`DriveError::Usage`] or, for a simulated machine, [`DriveError::NotBuilt`].
+    pub fn check(&self) -> Result<(), DriveError> {
+        self.on.check()?;
+        let usage = |message| Err(DriveError::Usage { message });
+        if self.nodes == 0 {
+            return usage("--nodes 0: a run needs at least one node".to_owned());
+        }
+        if self.nodes > MAX_NODES {
+            return usage(format!("--nodes {}: the most is {MAX_NODES}", self.nodes));
+        }
+        match self.budget {
+            Some(budget) if !(budget.is_finite() && budget > 0.0) => {
+                usage(format!("--budget {budget}: it must be a time greater than zero"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl On {
+    pub(crate) fn check(&self) -> Result<(), DriveError> {
+        match self {
+            Self::Sim(machine) => Err(DriveError::NotBuilt { machine: machine.clone() }),
+            Self::Threads | Self::Mpi => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> Options {
+        Options {
+            on: On::Threads,
+            nodes: 4,
+            budget: None,
+            seed: 1,
+            resume: false,
+            output: "samples.txt".into(),
+        }
+    }
+
+    #[test]
+    fn machines_have_names() {
+        for on in [On::Threads, On::Mpi, On::Sim("cm5".to_owned())] {
+            assert_eq!(on.to_string().parse(), Ok(on));
+        }
+        for bad in ["", "thread", "sim", "sim:"] {
+            assert!(bad.parse::<On>().unwrap_err().contains("say threads, mpi"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused_with_status_2() {
+        assert!(options().check().is_ok());
+        assert!(Options { nodes: 300, ..options() }.check().is_ok());
+        let refused = [
+            Options { nodes: 0, ..options() },
+            Options { nodes: usize::MAX, ..options() },
+            Options { budget: Some(0.0), ..options() },
+            Options { budget: Some(f64::NAN), ..options() },
+            Options { on: On::Sim("cm5".to_owned()), ..options() },
+        ];
+        for options in refused {
+            assert_eq!(options.check().unwrap_err().exit_status(), 2, "{options:?}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Which crates the code of a spec uses, and where they are.
+//!
+//! A spec belongs to the package whose folder holds it. Its code may use what that package's workspace uses: members by
+//! path, others in the version and with the features that the workspace has resolved, so that what is measured is what
+//! applications run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
+use proc_macro2::{TokenStream, TokenTree};
+
+use super::EmitError;
+
+/// First segments that name no crate of the workspace.
+const BUILT_IN: [&str; 7] = ["std", "core", "alloc", "crate", "self", "super", "Self"];
+
+/// The workspace that a spec belongs to.
+#[derive(Debug)]
+pub struct Workspace {
+    metadata: Metadata,
+    /// Crates by the name that code uses.
+    crates: BTreeMap<String, Found>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    package: String,
+    version: String,
+    /// Folder of the manifest.
+    folder: PathBuf,
+    registry: bool,
+    features: BTreeSet<String>,
+}
+
+impl Workspace {
+    /// Finds the workspace of the spec file at `spec`: the package that contains it, else the one we are called in,
+    /// else our own.
+    ///
+    /// # Errors
+    /// Cargo cannot read the workspace.
+    pub fn containing(spec: &Path) -> Result<Self, EmitError> {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let here = std::env::current_dir().unwrap_or_default();
+        let spec = here.join(spec);
+        let manifest = [spec.parent().unwrap_or(&here), here.as_path(), own]
+            .into_iter()
+            .flat_map(Path::ancestors)
+            .map(|folder| folder.join("Cargo.toml"))
+            .find(|manifest| manifest.is_file())
+            .ok_or_else(|| EmitError::NoWorkspace { spec: spec.clone() })?;
+        Self::read(&manifest)
+    }
+
+    /// Reads the workspace of a manifest.
+    ///
+    /// # Errors
+    /// Cargo cannot read it.
+    pub fn read(manifest: &Path) -> Result<Self, EmitError> {
+        // Everything that can be built here has been downloaded; only if that proves wrong, ask the network.
+        let mut failure = None;
+        for offline in [true, false] {
+            let mut command = MetadataCommand::new();
+            command.manifest_path(manifest).features(CargoOpt::SomeFeatures(Vec::new()));
+            if let Some(folder) = manifest.parent() {
+                command.current_dir(folder);
+            }
+            let mut options = Vec::new();
+            if let Some(host) = host() {
+                options.extend(["--filter-platform".to_owned(), host]);
+            }
+            if offline {
+                options.push("--offline".to_owned());
+            }
+            command.other_options(options);
+            match command.exec() {
+                Ok(metadata) => return Ok(Self::index(metadata)),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        let reason = failure.map_or_else(String::new, |error| error.to_string());
+        Err(EmitError::Metadata { manifest: manifest.to_owned(), reason })
+    }
+
+    fn index(metadata: Metadata) -> Self {
+        let mut crates: BTreeMap<String, Found> = BTreeMap::new();
+        let features: BTreeMap<_, BTreeSet<String>> = metadata
+            .resolve
+            .iter()
+            .flat_map(|resolve| &resolve.nodes)
+            .map(|node| (&node.id, node.features.iter().map(|feature| feature.to_string()).collect()))
+            .collect();
+        let found = |package: &Package| Found {
+            package: package.name.to_string(),
+            version: package.version.to_string(),
+            folder: package
+                .manifest_path
+                .parent()
+                .map(|folder| folder.as_std_path().to_owned())
+                .unwrap_or_default(),
+            registry: package.source.is_some(),
+            features: features.get(&package.id).cloned().unwrap_or_default(),
+        };
+        let by_id: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
+        // Of several versions the newest; but what members name themselves goes before, then the members.
+        let mut packages: Vec<&Package> = metadata.packages.iter().collect();
+        packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+        for package in packages {
+            if let Some(library) = library(package) {
+                crates.insert(library, found(package));
+            }
+        }
+        let members: BTreeSet<_> = metadata.workspace_members.iter().collect();
+        for node in
+            metadata.resolve.iter().flat_map(|resolve| &resolve.nodes).filter(|n| members.contains(&n.id))
+        {
+            for dependency in &node.deps {
+                if let Some(package) = by_id.get(&dependency.pkg) {
+                    crates.insert(dependency.name.to_string(), found(package));
+                }
+            }
+        }
+        for package in metadata.workspace_packages() {
+            if let Some(library) = library(package) {
+                crates.insert(library, found(package));
+            }
+        }
+        Self { metadata, crates }
+    }
+
+    /// The workspace's folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.metadata.workspace_root.as_std_path()
+    }
+
+    /// The workspace's target folder.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        self.metadata.target_directory.as_std_path()
+    }
+
+    /// Whether code may name the crate.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        BUILT_IN.contains(&name) || self.crates.contains_key(name)
+    }
+
+    /// The crates whose names are most like `name`, for advice.
+    #[must_use]
+    pub fn members(&self) -> Vec<String> {
+        self.metadata.workspace_packages().into_iter().filter_map(library).collect()
+    }
+
+    /// The lines of `[dependencies]` for these crates, in a manifest in `folder`; names that are no crates are left out.
+    #[must_use]
+    pub fn dependency_lines(&self, names: &BTreeSet<String>, folder: &Path) -> Vec<String> {
+        names
+            .iter()
+            .filter_map(|name| Some((name, self.crates.get(name)?)))
+            .map(|(name, found)| {
+                let key = if found.package.replace('-', "_") == *name { &found.package } else { name };
+                let mut fields = Vec::new();
+                if key != &found.package {
+                    fields.push(format!("package = {}", quoted(&found.package)));
+                }
+                if found.registry {
+                    fields.push(format!("version = {}", quoted(&format!("={}", found.version))));
+                    if !found.features.contains("default") {
+                        fields.push("default-features = false".to_owned());
+                    }
+                    let features: Vec<_> = found
+                        .features
+                        .iter()
+                        .filter(|name| *name != "default")
+                        .map(|name| quoted(name))
+                        .collect();
+                    if !features.is_empty() {
+                        fields.push(format!("features = [{}]", features.join(", ")));
+                    }
+                } else {
+                    fields.push(format!("path = {}", quoted(&relative(&found.folder, folder))));
+                }
+                format!("{key} = {{ {} }}", fields.join(", "))
+            })
+            .collect()
+    }
+
+    /// The `[profile.release]` table of the workspace, as text; what is measured is to be compiled like the rest.
+    #[must_use]
+    pub fn release_profile(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.root().join("Cargo.toml")).ok()?;
+        let manifest: toml::Table = text.parse().ok()?;
+        let release = manifest.get("profile")?.get("release")?.as_table()?.clone();
+        let only = |name: &str, value| toml::Table::from_iter([(name.to_owned(), toml::Value::Table(value))]);
+        toml::to_string(&only("profile", only("release", release))).ok()
+    }
+}
+
+fn library(package: &Package) -> Option<String> {
+    package
+        .targets
+        .iter()
+        .find(|target| target.is_lib() || target.is_rlib())
+        .map(|target| target.name.replace('-', "_"))
+}
+
+/// The way from `folder` to `to`, with slashes.
+fn relative(to: &Path, folder: &Path) -> String {
+    let path = pathdiff::diff_paths(to, folder).unwrap_or_else(|| to.to_owned());
+    path.to_string_lossy().replace('\\', "/")
+}
+
+pub(crate) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn host() -> Option<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = std::process::Command::new(rustc).arg("-vV").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
+}
+
+/// The first segments of all paths in a piece of Rust, even inside macros; some are crates, others types or modules.
+pub(crate) fn first_segments(code: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    if let Ok(tokens) = code.parse::<TokenStream>() {
+        walk(tokens, &mut found);
+    }
+    found
+}
+
+fn walk(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => walk(group.stream(), found),
+            TokenTree::Ident(ident) => {
+                let leads = at < 2 || !(colon(at - 1) && colon(at - 2)) || at == 2;
+                if leads && colon(at + 1) && colon(at + 2) {
+                    found.insert(ident.to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The crate that a `use` line begins with; `None` if it begins with a brace or does not parse.
+pub(crate) fn crate_of_use(line: &str) -> Option<String> {
+    let item: syn::ItemUse = syn::parse_str(line).ok()?;
+    match item.tree {
+        syn::UseTree::Path(path) => Some(path.ident.to_string()),
+        syn::UseTree::Name(name) => Some(name.ident.to_string()),
+        syn::UseTree::Rename(rename) => Some(rename.ident.to_string()),
+        syn::UseTree::Glob(_) | syn::UseTree::Group(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_segments_are_found_everywhere() {
+        let code = "strata_sort::sort(node, v); let x = vec![rand::random::<u8>(); 3]; a::b::c(); Vec::<f64>::new();";
+        let names: Vec<_> = first_segments(code).into_iter().collect();
+        assert_eq!(names, ["Vec", "a", "rand", "strata_sort"]);
+        assert!(first_segments("no :: {").is_empty());
+    }
+
+    #[test]
+    fn a_use_line_names_its_crate() {
+        assert_eq!(crate_of_use("use strata_runtime::prelude::*;").as_deref(), Some("strata_runtime"));
+        assert_eq!(crate_of_use("use rand as r;").as_deref(), Some("rand"));
+        assert_eq!(crate_of_use("use {a::b, c};"), None);
+    }
+
+    #[test]
+    fn the_workspace_knows_its_crates() {
+        let workspace = Workspace::containing(Path::new("nowhere.spec")).unwrap();
+        for name in ["strata_runtime", "strata_model", "rand", "std"] {
+            assert!(workspace.knows(name), "{name}");
+        }
+        assert!(!workspace.knows("no_such_crate"));
+        let names = ["rand", "strata_runtime", "Vec"].map(str::to_owned).into();
+        let lines = workspace.dependency_lines(&names, &workspace.root().join("target/out/profile"));
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("rand = { version = \"="), "{lines:?}");
+        assert_eq!(lines[1], "strata-runtime = { path = \"../../../crates/runtime\" }");
+    }
+}

@@ -1,0 +1,94 @@
+//! Why a checked spec cannot become a program.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use thiserror::Error;
+
+/// Why nothing was emitted.
+#[derive(Debug, Error, Diagnostic)]
+pub enum EmitError {
+    /// No model of the spec has a task.
+    #[error("nothing to profile: no model of {spec} has a task or a sample")]
+    NothingToMeasure {
+        /// The spec.
+        spec: String,
+    },
+    /// There is no package that the spec could belong to.
+    #[error("{} belongs to no Rust package: no Cargo.toml in its folder or above", spec.display())]
+    #[diagnostic(help("put the spec into the package whose code it measures"))]
+    NoWorkspace {
+        /// The spec.
+        spec: PathBuf,
+    },
+    /// Cargo cannot read the workspace.
+    #[error("cargo cannot read {}: {reason}", manifest.display())]
+    Metadata {
+        /// Its manifest.
+        manifest: PathBuf,
+        /// What cargo said.
+        reason: String,
+    },
+    /// The workspace has no runtime to measure with.
+    #[error("the workspace {} does not contain or depend on strata-runtime, which profiling programs need", root.display())]
+    #[diagnostic(help("add strata-runtime to the dependencies of one of its packages"))]
+    NoRuntime {
+        /// The workspace's folder.
+        root: PathBuf,
+    },
+    /// `use` lines name crates that do not exist.
+    #[error("the spec uses {} that the workspace does not know", if errors.len() == 1 { "a crate" } else { "crates" })]
+    UnknownCrates {
+        /// One for each line.
+        #[related]
+        errors: Vec<UnknownCrate>,
+    },
+    /// The folder holds something else.
+    #[error("{} was not made by specc; it will not be overwritten", path.display())]
+    #[diagnostic(help("choose another folder with -o"))]
+    Foreign {
+        /// The file that is in the way.
+        path: PathBuf,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl EmitError {
+    /// 1 where the spec is at fault, 2 for wrong usage, 3 where the machine is.
+    #[must_use]
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::NothingToMeasure { .. } | Self::UnknownCrates { .. } => 1,
+            Self::NoWorkspace { .. } | Self::NoRuntime { .. } | Self::Foreign { .. } => 2,
+            Self::Metadata { .. } | Self::File { .. } => 3,
+        }
+    }
+}
+
+/// A `use` line that names a crate the workspace does not know.
+#[derive(Debug, Error, Diagnostic)]
+#[error("there is no crate `{name}`")]
+#[diagnostic(
+    code(spec::unknown_crate),
+    help("the workspace has {known}; others must be dependencies of one of its packages")
+)]
+pub struct UnknownCrate {
+    /// The crate's name.
+    pub name: String,
+    /// The workspace's own crates.
+    pub known: String,
+    /// The spec.
+    #[source_code]
+    pub source_code: NamedSource<Arc<str>>,
+    /// The line.
+    #[label("neither in the workspace nor among its dependencies")]
+    pub line: SourceSpan,
+}
