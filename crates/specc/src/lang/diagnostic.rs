@@ -178,6 +178,11 @@ impl CheckErrors {
         &self.errors
     }
 
+    /// The errors themselves.
+    pub(crate) fn into_errors(self) -> Vec<CheckError> {
+        self.errors
+    }
+
     /// The text for people: every error with its place drawn, then their number. Ends with a line feed.
     ///
     /// Without `colour` the text is the same on every machine.

@@ -1,11 +1,30 @@
-//! The spec language.
+//! The spec language: what to measure, which terms its cost may have, and which implementations compete.
+//!
+//! One grammar, two spellings of one tree: blocks for people, and the one-line form of Brewer (1994), Fig 3-3. The
+//! stages, one module each: `scan` takes comments and Rust code out, `parse` builds the tree ([`ast`]), `check` makes
+//! it a plan ([`plan`]) or says everything that is wrong ([`CheckErrors`]), `print` writes it canonically.
+//!
+//! ```
+//! let spec = specc::lang::load("clear.spec", "{{ x 1 10000 <<=1 @ @ clear_memory(data, x) @ @ length:x @ }}")?;
+//! assert_eq!(spec.models[0].name, "clear_memory");
+//! assert_eq!(spec.models[0].columns(), ["length"]);
+//! # Ok::<(), specc::lang::CheckErrors>(())
+//! ```
+//!
+//! **Invariant:** what [`load_all`] accepts can always be generated; no text makes it panic.
 
 pub mod ast;
+mod check;
 mod diagnostic;
 mod lex;
-pub mod plan;
+mod load;
 mod parse;
+pub mod plan;
+mod points;
 mod scan;
 
 pub use diagnostic::{CheckError, CheckErrors, ErrorCode};
+pub use load::{find_specs, load, load_all, load_paths, read_spec};
 pub use parse::{Parsed, parse};
+pub use plan::CheckedSpec;
+pub use points::{MAX_POINTS, Nest, TooManyPoints};

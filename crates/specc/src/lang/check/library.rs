@@ -1,0 +1,125 @@
+//! Libraries: candidates whose models exist and get what they take.
+
+use std::collections::BTreeMap;
+
+use strata_model::expr::{Expr, RESERVED};
+
+use super::calls::Models;
+use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, unknown, value_name};
+use super::range::{Range, Ranges, range, reserved};
+use crate::lang::ast;
+use crate::lang::diagnostic::{CheckError, ErrorCode};
+use crate::lang::plan::{Candidate, Library, Parameter};
+
+/// What the selector has room for.
+const MAX_CANDIDATES: usize = 16;
+const MAX_PARAMETERS: usize = 4;
+/// A parameter's values are searched at run time.
+const MAX_VALUES: i64 = 1_000_000;
+
+/// Checks one library. The plan is right only if there are no errors.
+pub(super) fn check(library: &ast::Library, file: usize, models: &Models<'_>) -> (Library, Vec<CheckError>) {
+    let mut errors = duplicates("input", &library.inputs);
+    errors.extend(item_name(&library.name));
+    errors.extend(library.inputs.iter().filter_map(value_name));
+    if library.candidates.is_empty() && library.complete {
+        let message = format!("the library `{}` has no candidate", library.name.text);
+        let error = CheckError::new(ErrorCode::Missing, message, library.name.span, "nothing competes");
+        errors.push(error.help("add `candidate name = Model(…)`"));
+    }
+    if let Some(extra) = library.candidates.get(MAX_CANDIDATES) {
+        let message = format!("a library has at most {MAX_CANDIDATES} candidates");
+        errors.push(CheckError::new(ErrorCode::Range, message, extra.name.span, "one too many"));
+    }
+    let names: Vec<ast::Name> = library.candidates.iter().map(|candidate| candidate.name.clone()).collect();
+    errors.extend(duplicates("candidate", &names));
+    let candidates = library.candidates.iter().map(|one| candidate(one, library, models, &mut errors)).collect();
+    let plan = Library {
+        name: library.name.text.clone(),
+        docs: library.docs.clone(),
+        file,
+        span: library.span,
+        inputs: library.inputs.iter().map(|input| input.text.clone()).collect(),
+        candidates,
+    };
+    (plan, errors)
+}
+
+fn candidate(one: &ast::Candidate, library: &ast::Library, models: &Models<'_>, errors: &mut Vec<CheckError>) -> Candidate {
+    errors.extend(item_name(&one.name));
+    errors.extend(models.check_call(&one.model.text, one.arguments.len(), one.span, one.model.span));
+    let mut ranges = reserved();
+    ranges.extend(library.inputs.iter().map(|input| (input.text.clone(), Range::ANY)));
+    if let Some(extra) = one.parameters.get(MAX_PARAMETERS) {
+        let message = format!("a candidate has at most {MAX_PARAMETERS} parameters");
+        errors.push(CheckError::new(ErrorCode::Range, message, extra.name.span, "one too many"));
+    }
+    let mut defined: BTreeMap<&str, _> = library.inputs.iter().map(|input| (input.text.as_str(), input.span)).collect();
+    let mut parameters = Vec::new();
+    for parameter in &one.parameters {
+        errors.extend(value_name(&parameter.name));
+        if let Some(&first) = defined.get(parameter.name.text.as_str()) {
+            errors.push(duplicate("parameter", &parameter.name, Some(first)));
+        }
+        defined.insert(&parameter.name.text, parameter.name.span);
+        let used = one.arguments.iter().any(|argument| argument.names().contains(&parameter.name.text));
+        if !used {
+            let message = format!("no argument of the model reads the parameter `{}`", parameter.name.text);
+            let error = CheckError::new(ErrorCode::NotAFunction, message, parameter.name.span, "has no effect");
+            errors.push(error.help("pass it to the model, or remove it"));
+        }
+        let values = self::range_of(parameter, errors);
+        ranges.insert(parameter.name.text.clone(), values);
+        let (min, max) = (values.low as i64, values.high as i64);
+        parameters.push(Parameter { name: parameter.name.text.clone(), min, max });
+    }
+    for expr in one.arguments.iter().chain(&one.requires) {
+        errors.extend(forbid_calls(expr, "an argument or requirement of a candidate"));
+        for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !ranges.contains_key(*name)) {
+            let known = defined.keys().copied().chain(RESERVED);
+            errors.push(unknown("the name", name, span, known));
+        }
+    }
+    excluded(&one.requires, &ranges, errors);
+    Candidate {
+        name: one.name.text.clone(),
+        model: models.by_name.get(one.model.text.as_str()).copied().unwrap_or(0),
+        arguments: one.arguments.clone(),
+        parameters,
+        requires: one.requires.clone(),
+        span: one.span,
+    }
+}
+
+/// The values of a parameter: constant whole bounds, the smaller first.
+fn range_of(parameter: &ast::Parameter, errors: &mut Vec<CheckError>) -> Range {
+    let mut bound = |expr: &Expr| {
+        let value = expr.eval(&|_| None).ok().filter(|value| expr.is_constant() && value.fract() == 0.0 && value.abs() < 1e15);
+        if value.is_none() {
+            let message = format!("the bounds of the parameter `{}` are whole constants", parameter.name.text);
+            let error = CheckError::new(ErrorCode::Range, message, expr.span, "not a whole constant");
+            errors.push(error.help("restrict it further by `require`"));
+        }
+        value
+    };
+    let (start, stop) = (bound(&parameter.start), bound(&parameter.stop));
+    let (Some(low), Some(stop)) = (start, stop) else { return Range { integral: true, ..Range::ANY } };
+    let high = if parameter.inclusive { stop } else { stop - 1.0 };
+    if low > high || high - low >= MAX_VALUES as f64 {
+        let message = match low > high {
+            true => format!("the parameter `{}` has no value", parameter.name.text),
+            false => format!("the parameter `{}` has more than {MAX_VALUES} values", parameter.name.text),
+        };
+        let span = strata_model::expr::Span { start: parameter.start.span.start, end: parameter.stop.span.end };
+        errors.push(CheckError::new(ErrorCode::Range, message, span, format!("from {low} to {high}")));
+    }
+    Range::new(low, high, true)
+}
+
+fn excluded(requires: &[Expr], ranges: &Ranges, errors: &mut Vec<CheckError>) {
+    for expr in requires.iter().filter(|expr| range(expr, ranges).never_holds()) {
+        let message = "this requirement excludes the candidate everywhere".to_owned();
+        let error = CheckError::new(ErrorCode::Excluded, message, expr.span, "never holds");
+        errors.push(error.help("widen it, or remove the candidate"));
+    }
+}

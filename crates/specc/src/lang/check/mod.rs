@@ -1,0 +1,88 @@
+//! From trees to a plan: everything that can be wrong with a spec beyond its grammar.
+//!
+//! All errors of all files are collected; an error that only follows from another one is not reported. What passes
+//! can always be generated: every name is resolved, every expression compiles, every piece of Rust parses.
+
+mod calls;
+mod library;
+mod loops;
+mod model;
+mod names;
+mod options;
+mod parts;
+mod range;
+mod rust;
+mod sampling;
+mod size;
+
+use std::collections::BTreeMap;
+
+use self::calls::{Models, Signature};
+use self::sampling::Effort;
+use super::ast::{File, Item, Library, Name};
+use super::diagnostic::CheckError;
+use super::plan::{CheckedSpec, SpecFile};
+
+/// The stack that the Rust parser needs for the longest code that is let through to it.
+pub(super) const STACK: usize = 256 << 20;
+
+/// Checks files that were loaded together. Errors come with the index of their file.
+///
+/// `complete` says whether all files could be read completely. Runs deep into the stack: see [`STACK`].
+pub(super) fn check(files: Vec<SpecFile>, trees: &[File], complete: bool) -> (CheckedSpec, Vec<(usize, CheckError)>) {
+    let mut errors: Vec<(usize, CheckError)> = Vec::new();
+    let (mut models, mut libraries) = (Models { by_name: BTreeMap::new(), all: Vec::new(), complete }, Vec::new());
+    let mut library_names = BTreeMap::new();
+    for (file, tree) in trees.iter().enumerate() {
+        errors.extend(tree.uses.iter().filter_map(rust::check_use).map(|error| (file, error)));
+        for item in &tree.items {
+            match item {
+                Item::Model(model) => {
+                    if let Some(&first) = models.by_name.get(model.name.text.as_str()) {
+                        let first: &Signature<'_> = &models.all[first];
+                        errors.push((file, twice("the model", &model.name, &first.model.name, file, first.file, &files)));
+                    } else {
+                        models.by_name.insert(&model.name.text, models.all.len());
+                    }
+                    models.all.push(Signature { model, file });
+                }
+                Item::Library(library) => {
+                    if let Some(&(first, first_file)) = library_names.get(library.name.text.as_str()) {
+                        let first: &Library = first;
+                        errors.push((file, twice("the library", &library.name, &first.name, file, first_file, &files)));
+                    } else {
+                        library_names.insert(library.name.text.as_str(), (library, file));
+                    }
+                    libraries.push((library, file));
+                }
+            }
+        }
+    }
+    let (order, circles) = calls::order(&models);
+    errors.extend(circles);
+    errors.extend(calls::too_large(&models, &order));
+    let mut effort = Effort::new();
+    let mut spec = CheckedSpec { files, models: Vec::new(), libraries: Vec::new(), order };
+    for signature in &models.all {
+        let (plan, found) = model::check(signature.model, signature.file, &models, &mut effort);
+        spec.models.extend(plan);
+        errors.extend(found.into_iter().map(|error| (signature.file, error)));
+    }
+    for (library, file) in libraries {
+        let (plan, found) = library::check(library, file, &models);
+        spec.libraries.push(plan);
+        errors.extend(found.into_iter().map(|error| (file, error)));
+    }
+    (spec, errors)
+}
+
+fn twice(what: &str, name: &Name, first: &Name, file: usize, first_file: usize, files: &[SpecFile]) -> CheckError {
+    if file == first_file {
+        return names::duplicate(what, name, Some(first.span));
+    }
+    let error = names::duplicate(what, name, None);
+    match files.get(first_file) {
+        Some(other) => error.help(format!("the first stands in {}, line {}", other.name, other.position(first.span.start).0)),
+        None => error,
+    }
+}

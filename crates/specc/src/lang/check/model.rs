@@ -1,0 +1,387 @@
+//! One model: from what is written to what is measured and fitted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strata_model::expr::{Expr, RESERVED, Span};
+
+use super::calls::Models;
+use super::loops;
+use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, unknown, value_name};
+use super::options;
+use super::parts::{Parts, parts};
+use super::range::{Range, Ranges, range, reserved};
+use super::rust::{self, Shape};
+use super::sampling::{self, Effort};
+use super::size::Size;
+use crate::lang::ast::{self, Body, Name, Spelling};
+use crate::lang::diagnostic::{CheckError, ErrorCode};
+use crate::lang::plan::{Binding, Input, LoopPlan, Measured, Model, ModelKind, Options, Term, Work};
+
+/// Checks one model. The plan is right only if there are no errors.
+pub(super) fn check(model: &ast::Model, file: usize, models: &Models<'_>, effort: &mut Effort) -> (Option<Model>, Vec<CheckError>) {
+    let mut checker = Checker::new(model);
+    checker.errors.extend(item_name(&model.name));
+    let kind = match &model.body {
+        Body::Factored(expr) => checker.factored(expr, models),
+        Body::Hybrid { terms, statements: None } => {
+            checker.header();
+            checker.ranges.extend(model.inputs.iter().map(|input| (input.text.clone(), Range::ANY)));
+            checker.terms(terms, models);
+            Some(ModelKind::Unmeasured)
+        }
+        Body::Hybrid { terms, statements: Some(statements) } => {
+            let parts = parts(statements, model.spelling, &mut checker.errors);
+            if let Some((_, span)) = parts.terms {
+                let message = format!("`{}` has its terms after `~` already", model.name.text);
+                let error = CheckError::new(ErrorCode::Duplicate, message, span, "given again");
+                checker.errors.push(error.help("move these terms to the header"));
+            }
+            checker.measured(&parts, Some(terms), models, effort)
+        }
+        Body::Measured(statements) => {
+            let parts = parts(statements, model.spelling, &mut checker.errors);
+            checker.measured(&parts, parts.terms.map(|(terms, _)| terms), models, effort)
+        }
+    };
+    checker.finish(kind, file)
+}
+
+struct Checker<'a> {
+    model: &'a ast::Model,
+    errors: Vec<CheckError>,
+    /// The ranges of the names in scope of values: `P` and its like, iteration variables, bindings.
+    ranges: Ranges,
+    /// Where those names are defined; names whose definition has an error are here but not in `ranges`.
+    spans: BTreeMap<String, Span>,
+    bindings: Vec<Binding>,
+    /// The bindings that are not inputs, over the inputs where they can be.
+    intermediate: BTreeMap<String, Expr>,
+    requires: Vec<Expr>,
+    terms: Vec<Term>,
+    options: Options,
+}
+
+impl<'a> Checker<'a> {
+    fn new(model: &'a ast::Model) -> Self {
+        Self {
+            model,
+            errors: Vec::new(),
+            ranges: reserved(),
+            spans: BTreeMap::new(),
+            bindings: Vec::new(),
+            intermediate: BTreeMap::new(),
+            requires: Vec::new(),
+            terms: Vec::new(),
+            options: Options::default(),
+        }
+    }
+
+    fn finish(mut self, kind: Option<ModelKind>, file: usize) -> (Option<Model>, Vec<CheckError>) {
+        if !self.model.complete {
+            // What could not be read may be just what is missing.
+            let because = [ErrorCode::UnknownName, ErrorCode::Missing, ErrorCode::NotAFunction, ErrorCode::Excluded];
+            self.errors.retain(|error| !because.contains(&error.code));
+        }
+        let model = self.model;
+        let candidates: BTreeSet<&str> = self.terms.iter().filter_map(|term| term.value.as_name()).collect();
+        let input = |input: &Name| Input {
+            name: input.text.clone(),
+            integral: self.ranges.get(&input.text).is_some_and(|range| range.integral),
+            candidate: candidates.contains(input.text.as_str()),
+            span: input.span,
+        };
+        let plan = kind.map(|kind| Model {
+            name: model.name.text.clone(),
+            docs: model.docs.clone(),
+            file,
+            span: model.span,
+            name_span: model.name.span,
+            inputs: model.inputs.iter().map(input).collect(),
+            kind,
+            requires: self.requires.clone(),
+            terms: self.terms.clone(),
+            options: self.options,
+        });
+        (plan, self.errors)
+    }
+
+    /// The header's names; in the one-line form they are checked as bindings.
+    fn header(&mut self) {
+        if self.model.spelling == Spelling::Block {
+            self.errors.extend(duplicates("input", &self.model.inputs));
+            self.errors.extend(self.model.inputs.iter().filter_map(value_name));
+        }
+    }
+
+    fn factored(&mut self, expr: &Expr, models: &Models<'_>) -> Option<ModelKind> {
+        self.header();
+        for (name, span) in name_uses(expr) {
+            if !RESERVED.contains(&name) && !self.model.inputs.iter().any(|input| input.text == name) {
+                let known = self.model.inputs.iter().map(|input| input.text.as_str()).chain(RESERVED);
+                self.errors.push(unknown("the input", name, span, known));
+            }
+        }
+        self.errors.extend(models.check_calls(expr));
+        Some(ModelKind::Factored(expr.clone()))
+    }
+
+    fn measured(
+        &mut self,
+        parts: &Parts<'_>,
+        terms: Option<&[ast::Term]>,
+        models: &Models<'_>,
+        effort: &mut Effort,
+    ) -> Option<ModelKind> {
+        self.header();
+        let nest = loops::check(&parts.loops, &mut self.ranges);
+        self.errors.extend(nest.errors);
+        self.spans = nest.spans;
+        let is_input = |name: &str| self.model.inputs.iter().any(|input| input.text == name);
+        let labels = terms.unwrap_or_default().iter().filter_map(|term| Some((term.label.as_ref()?, &term.value)));
+        let values: Vec<(&Name, &Expr)> = parts.lets.iter().copied().chain(labels).collect();
+        for &(name, value) in &values {
+            // `x:x` in the one-line form says that the iteration variable is the input.
+            let same = self.model.spelling == Spelling::Line && value.as_name() == Some(name.text.as_str());
+            if !(same && nest.plans.iter().any(|plan| plan.name == name.text)) {
+                self.binding(name, value, is_input(&name.text), &values);
+            }
+        }
+        for input in &self.model.inputs {
+            if !self.spans.contains_key(&input.text) {
+                let message = format!("the input `{}` is neither an iteration variable nor given by `let`", input.text);
+                let error = CheckError::new(ErrorCode::UnknownName, message, input.span, "has no value");
+                self.errors.push(error.help(format!("add `let {} = …` or `for {} in 1..=…`", input.text, input.text)));
+            }
+        }
+        for expr in &parts.requires {
+            self.errors.extend(forbid_calls(expr, "a requirement"));
+            let reduced = self.over_inputs(expr, "a requirement");
+            self.requires.extend(reduced);
+        }
+        match terms {
+            Some(terms) => self.terms(terms, models),
+            None => self.default_terms(),
+        }
+        for (name, value) in &parts.options {
+            if let Err(error) = options::set(&mut self.options, name, value) {
+                self.errors.push(error);
+            }
+        }
+        let work = self.code(parts)?;
+        if self.errors.is_empty() && self.model.complete {
+            self.sampling(&nest.plans, parts, effort);
+        }
+        let (setup, cleanup) = (parts.setup.cloned(), parts.cleanup.cloned());
+        let bindings = std::mem::take(&mut self.bindings);
+        Some(ModelKind::Measured(Measured { loops: nest.plans, bindings, setup, work, cleanup }))
+    }
+
+    fn binding(&mut self, name: &Name, value: &Expr, is_input: bool, all: &[(&Name, &Expr)]) {
+        let before = self.errors.len();
+        self.errors.extend(value_name(name));
+        if let Some(&first) = self.spans.get(&name.text) {
+            self.errors.push(duplicate("value", name, Some(first)));
+            return;
+        }
+        self.spans.insert(name.text.clone(), name.span);
+        let mut poisoned = false;
+        for (used, span) in name_uses(value).into_iter().filter(|(used, _)| !self.ranges.contains_key(*used)) {
+            let later = all.iter().find(|(other, _)| other.text == used && other.span.start > name.span.start);
+            if used == name.text {
+                let message = format!("the value of `{used}` reads itself");
+                self.errors.push(CheckError::new(ErrorCode::UnknownName, message, span, "has no value yet"));
+            } else if self.spans.contains_key(used) {
+                poisoned = true;
+            } else if let Some((later, _)) = later {
+                let message = format!("`{used}` is given only further down");
+                let error = CheckError::new(ErrorCode::UnknownName, message, span, "has no value yet");
+                self.errors.push(error.label(later.span, "given here").help(format!("move `{used}` before `{}`", name.text)));
+            } else {
+                let known = self.ranges.keys().map(String::as_str);
+                self.errors.push(unknown("the name", used, span, known));
+            }
+        }
+        self.errors.extend(forbid_calls(value, "a value"));
+        if poisoned || self.errors.len() > before {
+            return;
+        }
+        let reduced = self.bindings_in(value);
+        let over_inputs = if is_input { None } else { self.intermediates_in(value) };
+        let Some(reduced) = reduced else {
+            let message = format!("`{}` becomes too large when the values that it reads are put in", name.text);
+            let error = CheckError::new(ErrorCode::TooLarge, message, value.span, "too large");
+            self.errors.push(error.help("compute it in Rust code, or make it simpler"));
+            return;
+        };
+        let values = range(value, &self.ranges);
+        self.ranges.insert(name.text.clone(), values);
+        self.intermediate.extend(over_inputs.map(|expr| (name.text.clone(), expr)));
+        let (name, span) = (name.text.clone(), name.span);
+        self.bindings.push(Binding { name, value: value.clone(), reduced, number: values.number(), span });
+    }
+
+    /// `value` with all bindings replaced; `None` if that is too large.
+    fn bindings_in(&self, value: &Expr) -> Option<Expr> {
+        let by_name = |name: &str| self.bindings.iter().find(|binding| binding.name == name).map(|binding| &binding.reduced);
+        replace(value, &by_name)
+    }
+
+    fn intermediates_in(&self, value: &Expr) -> Option<Expr> {
+        replace(value, &|name| self.intermediate.get(name))
+    }
+
+    /// `expr` over the inputs; errors for what else it reads.
+    fn over_inputs(&mut self, expr: &Expr, what: &str) -> Option<Expr> {
+        let before = self.errors.len();
+        let is_input = |name: &str| RESERVED.contains(&name) || self.model.inputs.iter().any(|input| input.text == name);
+        let mut poisoned = false;
+        for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !is_input(name)) {
+            let reads = match self.intermediate.get(name) {
+                Some(value) => value.names().into_iter().find(|name| !is_input(name)),
+                None => Some(name.to_owned()),
+            };
+            let Some(reads) = reads else { continue };
+            if !self.ranges.contains_key(name) {
+                if self.spans.contains_key(name) {
+                    poisoned = true;
+                } else {
+                    let known = self.model.inputs.iter().map(|input| input.text.as_str()).chain(RESERVED);
+                    let error = unknown("the input", name, span, known.chain(self.intermediate.keys().map(String::as_str)));
+                    self.errors.push(error);
+                }
+                continue;
+            }
+            let message = format!("{what} is a function of the inputs, and `{reads}` is not an input");
+            let label = if reads == name { "not an input".to_owned() } else { format!("reads `{reads}`") };
+            let error = CheckError::new(ErrorCode::NotAFunction, message, span, label);
+            self.errors.push(error.help(format!(
+                "write it over the inputs, or make `{reads}` an input: {}",
+                self.header_with(&reads)
+            )));
+        }
+        if poisoned || self.errors.len() > before {
+            return None;
+        }
+        let reduced = self.intermediates_in(expr);
+        if reduced.is_none() {
+            let message = format!("{what} becomes too large when the values that it reads are put in");
+            self.errors.push(CheckError::new(ErrorCode::TooLarge, message, expr.span, "too large"));
+        }
+        reduced
+    }
+
+    fn header_with(&self, input: &str) -> String {
+        let mut names: Vec<&str> = self.model.inputs.iter().map(|input| input.text.as_str()).collect();
+        names.push(input);
+        match self.model.spelling {
+            Spelling::Block => format!("`model {}({})`", self.model.name.text, names.join(", ")),
+            Spelling::Line => format!("`{input}:{input}`"),
+        }
+    }
+
+    fn default_terms(&mut self) {
+        let one = |input: &Name| Term {
+            value: Expr { span: input.span, ..Expr::name(input.text.clone()) },
+            calls_models: false,
+            span: input.span,
+        };
+        self.terms = self.model.inputs.iter().map(one).collect();
+    }
+
+    fn terms(&mut self, terms: &[ast::Term], models: &Models<'_>) {
+        if self.model.spelling == Spelling::Line {
+            self.default_terms();
+        }
+        let mut seen: BTreeMap<String, Span> =
+            self.terms.iter().map(|term| (term.value.to_string(), term.span)).collect();
+        for term in terms {
+            self.errors.extend(models.check_calls(&term.value));
+            let span = term.value.span;
+            let Some(value) = self.over_inputs(&term.value, "a term") else { continue };
+            let calls_models = !value.calls().is_empty();
+            let text = value.to_string();
+            if let Some(&first) = seen.get(&text) {
+                let message = format!("the term `{text}` is given twice");
+                let error = CheckError::new(ErrorCode::Duplicate, message, span, "given again");
+                self.errors.push(error.label(first, "first given here").help("remove one of them"));
+                continue;
+            }
+            if value.is_constant() {
+                let message = format!("the term `{text}` depends on nothing: the constant `1` is always a candidate");
+                let error = CheckError::new(ErrorCode::Reserved, message, span, "a constant");
+                self.errors.push(error.help("remove it, or write a function of the inputs"));
+                continue;
+            }
+            seen.insert(text, span);
+            self.terms.push(Term { value, calls_models, span });
+        }
+    }
+
+    /// What is measured, and the Rust code around it.
+    fn code(&mut self, parts: &Parts<'_>) -> Option<Work> {
+        let setup = parts.setup.and_then(|code| rust::check("setup", code, Shape::Statements));
+        let cleanup = parts.cleanup.and_then(|code| rust::check("cleanup", code, Shape::Statements));
+        self.errors.extend(setup.into_iter().chain(cleanup));
+        match (parts.task, parts.sample) {
+            (Some((once, code)), None) => {
+                self.errors.extend(rust::check("task", code, Shape::Statements));
+                Some(Work::Task { once, code: code.clone() })
+            }
+            (None, Some(code)) => {
+                self.errors.extend(rust::check("sample", code, Shape::Value));
+                Some(Work::Sample(code.clone()))
+            }
+            (Some((_, task)), Some(sample)) => {
+                let message = format!("`{}` has a task to be timed and a `sample` that measures by itself", self.model.name.text);
+                let error = CheckError::new(ErrorCode::Duplicate, message, sample.span, "measures by itself");
+                self.errors.push(error.label(task.span, "to be timed").help("keep one of them"));
+                None
+            }
+            (None, None) => {
+                let message = format!("`{}` has no task", self.model.name.text);
+                let error = CheckError::new(ErrorCode::Missing, message, self.model.name.span, "nothing to measure");
+                self.errors.push(error.help("add `task { … }` with the Rust code to time"));
+                None
+            }
+        }
+    }
+
+    /// The number of points, and whether any of them meets the requirements.
+    fn sampling(&mut self, loops: &[LoopPlan], parts: &Parts<'_>, effort: &mut Effort) {
+        let mut requires = Vec::new();
+        for (expr, reduced) in parts.requires.iter().zip(&self.requires) {
+            let truth = range(reduced, &self.ranges);
+            if truth.never_holds() {
+                let message = "this requirement excludes every sample".to_owned();
+                self.errors.push(sampling::excluded(message, expr.span));
+                return;
+            }
+            if !truth.always_holds() {
+                match self.bindings_in(reduced) {
+                    Some(over_points) => requires.push((over_points, expr.span)),
+                    None => {
+                        let message = "a requirement becomes too large when the values that it reads are put in";
+                        self.errors.push(CheckError::new(ErrorCode::TooLarge, message, expr.span, "too large"));
+                        return;
+                    }
+                }
+            }
+        }
+        let nest = parts.loops.first().zip(parts.loops.last()).map(|(first, last)| Span {
+            start: first.name.span.start.min(last.name.span.start),
+            end: first.stop.span.end.max(last.stop.span.end),
+        });
+        self.errors.extend(sampling::check(loops, nest.unwrap_or(self.model.name.span), &requires, effort));
+    }
+}
+
+/// Replaces names; `None` if the result is too large to work with.
+fn replace<'e>(expr: &Expr, by_name: &dyn Fn(&str) -> Option<&'e Expr>) -> Option<Expr> {
+    let sizes = expr
+        .names()
+        .into_iter()
+        .filter_map(|name| by_name(&name).map(|value| (name, Size::of(value, &BTreeMap::new(), &BTreeMap::new()))))
+        .collect();
+    let fine = Size::of(expr, &sizes, &BTreeMap::new()).is_fine();
+    fine.then(|| expr.substitute(&|name| by_name(name).cloned()))
+}

@@ -1,0 +1,69 @@
+//! The statements of a model, sorted by kind; those that may stand once stand once.
+
+use strata_model::expr::{Expr, Span};
+
+use crate::lang::ast::{Code, Loop, Name, Spelling, Statement, StatementKind, Term};
+use crate::lang::diagnostic::{CheckError, ErrorCode};
+
+/// The statements of a model by kind, each kind in order.
+#[derive(Default)]
+pub(super) struct Parts<'a> {
+    pub(super) loops: Vec<&'a Loop>,
+    pub(super) lets: Vec<(&'a Name, &'a Expr)>,
+    pub(super) requires: Vec<&'a Expr>,
+    pub(super) setup: Option<&'a Code>,
+    pub(super) task: Option<(bool, &'a Code)>,
+    pub(super) cleanup: Option<&'a Code>,
+    pub(super) sample: Option<&'a Code>,
+    pub(super) terms: Option<(&'a [Term], Span)>,
+    pub(super) options: Vec<(&'a Name, &'a Name)>,
+}
+
+/// Sorts the statements and reports what stands twice.
+pub(super) fn parts<'a>(statements: &'a [Statement], spelling: Spelling, errors: &mut Vec<CheckError>) -> Parts<'a> {
+    let mut parts = Parts::default();
+    let mut first: std::collections::BTreeMap<&str, Span> = std::collections::BTreeMap::new();
+    let mut once = |what: &'a str, span: Span| match first.get(what) {
+        Some(&earlier) if spelling == Spelling::Block => {
+            let message = format!("`{what}` is given twice");
+            let error = CheckError::new(ErrorCode::Duplicate, message, span, "given again");
+            errors.push(error.label(earlier, "first given here").help("keep one of them"));
+        }
+        _ => {
+            first.insert(what, span);
+        }
+    };
+    for statement in statements {
+        let word = |length: usize| Span { start: statement.span.start, end: statement.span.start + length };
+        match &statement.kind {
+            StatementKind::For(plan) => parts.loops.push(plan),
+            StatementKind::Let { name, value } => parts.lets.push((name, value)),
+            StatementKind::Require(expr) => parts.requires.push(expr),
+            StatementKind::Setup(code) => {
+                once("setup", word(5));
+                parts.setup = Some(code);
+            }
+            StatementKind::Task { once: single, code } => {
+                once("task", word(4));
+                parts.task = Some((*single, code));
+            }
+            StatementKind::Cleanup(code) => {
+                once("cleanup", word(7));
+                parts.cleanup = Some(code);
+            }
+            StatementKind::Sample(code) => {
+                once("sample", word(6));
+                parts.sample = Some(code);
+            }
+            StatementKind::Terms(terms) => {
+                once("terms", word(5));
+                parts.terms = Some((terms, word(5)));
+            }
+            StatementKind::Option { name, value } => {
+                once(name.text.as_str(), name.span);
+                parts.options.push((name, value));
+            }
+        }
+    }
+    parts
+}

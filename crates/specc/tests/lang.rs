@@ -1,0 +1,72 @@
+//! Golden tests of the spec language: what passes, and how what does not is reported.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use specc::lang::plan::{CheckedSpec, ModelKind, Work};
+use specc::lang::{CheckErrors, load};
+
+fn load_file(path: &Path) -> Result<CheckedSpec, CheckErrors> {
+    let text = std::fs::read_to_string(path).unwrap();
+    load(&path.file_name().unwrap().to_string_lossy(), &text)
+}
+
+/// A plan in a few lines a model.
+fn outline(spec: &CheckedSpec) -> String {
+    let mut text = String::new();
+    for model in &spec.models {
+        let inputs: Vec<&str> = model.inputs.iter().map(|input| input.name.as_str()).collect();
+        writeln!(text, "model {}({})", model.name, inputs.join(", ")).unwrap();
+        match &model.kind {
+            ModelKind::Factored(expr) => writeln!(text, "  = {expr}").unwrap(),
+            ModelKind::Unmeasured => writeln!(text, "  measured elsewhere").unwrap(),
+            ModelKind::Measured(measured) => {
+                for plan in &measured.loops {
+                    let (operator, by) = (plan.step.operator, plan.step.by);
+                    let number = plan.number.rust_type();
+                    writeln!(text, "  for {}: {number} from {} to {}, {operator:?} {by}", plan.name, plan.first, plan.last).unwrap();
+                }
+                for binding in &measured.bindings {
+                    let number = binding.number.rust_type();
+                    writeln!(text, "  let {}: {number} = {} = {}", binding.name, binding.value, binding.reduced).unwrap();
+                }
+                match &measured.work {
+                    Work::Task { once, code } => writeln!(text, "  task once={once} {:?}", code.text).unwrap(),
+                    Work::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
+                }
+                let points: Vec<usize> = [1, 4].iter().map(|&nodes| measured.points(nodes).unwrap().len()).collect();
+                writeln!(text, "  points on 1 and 4 nodes: {points:?}").unwrap();
+            }
+        }
+        for expr in &model.requires {
+            writeln!(text, "  require {expr}").unwrap();
+        }
+        writeln!(text, "  columns {:?}", model.columns()).unwrap();
+        let terms: Vec<String> = model.terms.iter().map(|term| term.value.to_string()).collect();
+        writeln!(text, "  terms {terms:?}\n  {:?}", model.options).unwrap();
+    }
+    for library in &spec.libraries {
+        writeln!(text, "library {}({})", library.name, library.inputs.join(", ")).unwrap();
+        for candidate in &library.candidates {
+            let arguments: Vec<String> = candidate.arguments.iter().map(ToString::to_string).collect();
+            let model = &spec.models[candidate.model].name;
+            writeln!(text, "  {} = {model}({}) {:?}", candidate.name, arguments.join(", "), candidate.parameters).unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn what_is_right_passes() {
+    insta::glob!("pass/*.spec", |path| {
+        let checked = load_file(path).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
+        insta::assert_snapshot!(outline(&checked));
+    });
+}
+
+#[test]
+fn diagnostics_read_well() {
+    insta::glob!("ui/*.spec", |path| {
+        insta::assert_snapshot!(load_file(path).expect_err("it has errors").render(false));
+    });
+}
