@@ -37,4 +37,4 @@ pub use platform::Platform;
 pub use quantity::{Prediction, Seconds};
 pub use samples::{Samples, SamplesWriter, SpecId};
 pub use select::{Candidate, Choice, Parameter, Parameters, Pin, Pins, choose};
-pub use set::ModelSet;
+pub use set::{LibraryModels, ModelSet, Resolved};

@@ -204,7 +204,7 @@ mod tests {
 
         #[test]
         fn no_point_of_the_grid_is_better(length in 300_i64..1_000_000, waves in 1.0..40.0_f64) {
-            let f = |x: i64| (x as f64 / length as f64 * waves * 6.28).sin() + x as f64 / length as f64;
+            let f = |x: i64| (x as f64 / length as f64 * waves * std::f64::consts::TAU).sin() + x as f64 / length as f64;
             let found = global_minimum(0, length, f);
             prop_assert!(grid(0, length).chain([0, length]).all(|x| f(found) <= f(x)));
         }

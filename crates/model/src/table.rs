@@ -1,7 +1,7 @@
 //! The form in which models are compiled into a library: plain functions and constants, no text to read at start.
 //!
 //! `specc emit` writes one `pub static` [`Table`] for each library of a spec; a library crate's candidates look their times up
-//! in it. The same questions are answered from a model-set file by `LibraryModels`.
+//! in it. The same questions are answered from a model-set file by [`LibraryModels`](crate::LibraryModels).
 
 use crate::{Parameter, Prediction};
 

@@ -64,9 +64,9 @@ impl Registers {
             file
         }
         match count {
-            0..=SMALL => Some(Self::Small(fill(values))),
-            0..=MEDIUM => Some(Self::Medium(fill(values))),
-            0..=LARGE => Some(Self::Large(fill(values))),
+            c if c <= SMALL => Some(Self::Small(fill(values))),
+            c if c <= MEDIUM => Some(Self::Medium(fill(values))),
+            c if c <= LARGE => Some(Self::Large(fill(values))),
             _ => None,
         }
     }
@@ -79,13 +79,19 @@ impl Program {
     #[must_use]
     #[inline]
     pub fn eval(&self, values: &[f64]) -> f64 {
-        if values.len() != self.variables {
+        self.eval_parts(values, &[], &[])
+    }
+
+    /// As [`eval`](Self::eval), with the values in three parts so that nobody has to copy them together.
+    #[inline]
+    pub(crate) fn eval_parts(&self, first: &[f64], integers: &[i64], last: &[f64]) -> f64 {
+        if first.len() + integers.len() + last.len() != self.variables {
             return f64::NAN;
         }
         match &self.registers {
-            Registers::Small(file) => self.run(file, values),
-            Registers::Medium(file) => self.run(file, values),
-            Registers::Large(file) => self.run(file, values),
+            Registers::Small(file) => self.run(file, first, integers, last),
+            Registers::Medium(file) => self.run(file, first, integers, last),
+            Registers::Large(file) => self.run(file, first, integers, last),
         }
     }
 
@@ -96,9 +102,17 @@ impl Program {
     }
 
     #[inline]
-    fn run<const N: usize>(&self, file: &[f64; N], values: &[f64]) -> f64 {
+    fn run<const N: usize>(&self, file: &[f64; N], first: &[f64], integers: &[i64], last: &[f64]) -> f64 {
         let mut r = *file;
-        for (register, value) in r.iter_mut().zip(values) {
+        let mut variables = r.iter_mut();
+        // The values come first in each zip: it must not take a register for which there is no value.
+        for (value, register) in first.iter().zip(variables.by_ref()) {
+            *register = *value;
+        }
+        for (value, register) in integers.iter().zip(variables.by_ref()) {
+            *register = *value as f64;
+        }
+        for (value, register) in last.iter().zip(variables) {
             *register = *value;
         }
         let at = |register: u16| usize::from(register) & (N - 1);

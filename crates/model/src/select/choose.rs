@@ -2,7 +2,7 @@
 
 use super::choice::{Choice, Outcome, RunnerUp};
 use super::{Candidate, MAX_CANDIDATES, MAX_PARAMETERS, Parameter, Parameters, Pin};
-use crate::{Seconds, optimise};
+use crate::{Prediction, Seconds, optimise};
 
 /// Up to so many combinations of parameters are all tried.
 const EXHAUSTIVE: u64 = 64;
@@ -144,7 +144,9 @@ pub fn choose<P: ?Sized, C>(
         index,
         name: chosen.name(),
         parameters,
-        predicted: chosen.predict(problem, &parameters),
+        predicted: chosen
+            .predict(problem, &parameters)
+            .or_else(|| without_spread(chosen, problem, &parameters)),
         runner_up: runner_up.map(|(index, best)| RunnerUp {
             index,
             name: candidates[index].name(),
@@ -214,6 +216,15 @@ fn pinned_index<P: ?Sized, C>(
 fn cost<P: ?Sized, C>(candidate: &dyn Candidate<P, C>, problem: &P, parameters: Parameters) -> Option<Best> {
     let seconds = candidate.seconds(problem, &parameters).and_then(Seconds::new)?;
     Some(Best { seconds, parameters })
+}
+
+/// A time whose interval could not be computed is still a time.
+fn without_spread<P: ?Sized, C>(
+    candidate: &dyn Candidate<P, C>,
+    problem: &P,
+    parameters: &[i64],
+) -> Option<Prediction> {
+    Prediction::new(candidate.seconds(problem, parameters)?, 0.0)
 }
 
 fn middle(declared: &[Parameter]) -> Parameters {

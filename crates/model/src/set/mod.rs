@@ -4,12 +4,21 @@
 //! judge a prediction: the range that was measured, the covariance of the coefficients, the error on samples that the fit never
 //! saw, and the hashes of the spec and the samples it came from.
 
+mod compiled;
+mod inline;
+mod library;
 mod read;
+mod resolve;
 mod write;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Platform, SpecId};
+
+pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
+pub use inline::{Check, MAX_CHAIN, MAX_NODES};
+pub use library::LibraryModels;
+pub use resolve::Resolved;
 
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;

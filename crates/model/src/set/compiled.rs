@@ -1,0 +1,309 @@
+//! Evaluation of resolved models: no allocation, no panic, `None` where a model has nothing to say.
+
+use super::SetError;
+use super::inline::{Check, Inlined};
+use crate::expr::{CompileError, Expr, ExprKind, Function, Program, RESERVED, holds};
+use crate::{Prediction, Seconds};
+
+/// As many inputs (with parameters, for a candidate) as a model can have.
+pub const MAX_INPUTS: usize = 24;
+/// As many terms as a fitted model can keep.
+pub const MAX_TERMS: usize = 64;
+/// As many different calls of other models as one expression can have.
+pub const MAX_CALLS: usize = 32;
+
+/// Inputs, the reserved names and the calls of one model.
+const MAX_VALUES: usize = MAX_INPUTS + RESERVED.len() + MAX_CALLS;
+
+/// A model or candidate, ready to be evaluated.
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    pub(super) inlined: Inlined,
+    guards: Vec<Guard>,
+    /// Over the inputs, then `P`, `logP`, `sqrtP` if they are needed.
+    program: Program,
+    /// Whether the guards and the program take `P`, `logP`, `sqrtP`.
+    reserved: bool,
+    spread: Spread,
+}
+
+#[derive(Clone, Debug)]
+enum Guard {
+    Range(Program, f64, f64),
+    Require(Program),
+}
+
+/// What the interval is computed from.
+#[derive(Clone, Debug)]
+struct Spread {
+    calls: Vec<Call>,
+    /// The model as a function of the inputs, the reserved names and the calls' results; only if there are calls.
+    outer: Option<Program>,
+    /// The kept terms, as functions of the same.
+    terms: Vec<Program>,
+    fit: FitSpread,
+}
+
+/// A call of another model.
+#[derive(Clone, Debug)]
+struct Call {
+    /// Which of the compiled models.
+    model: usize,
+    /// Functions of the inputs, the reserved names and the results of earlier calls.
+    arguments: Vec<Program>,
+    /// Whether an argument depends on an earlier call.
+    nested: bool,
+}
+
+/// The part of the spread that the fit itself gives.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FitSpread {
+    /// Over the kept terms, row by row.
+    pub(super) covariance: Vec<f64>,
+    /// The variance of one measurement: this much, or this much times the square of the prediction.
+    pub(super) noise: f64,
+    pub(super) relative: bool,
+    pub(super) t_quantile: f64,
+}
+
+/// What [`Compiled::new`] makes a model of.
+pub(super) struct Source<'a> {
+    pub(super) place: &'a str,
+    /// Before inlining.
+    pub(super) expr: &'a Expr,
+    /// The kept terms before inlining.
+    pub(super) terms: &'a [Expr],
+    pub(super) fit: FitSpread,
+    /// The index and name of every model that may be called.
+    pub(super) index: &'a dyn Fn(&str) -> Option<usize>,
+}
+
+impl Compiled {
+    pub(super) fn new(mut inlined: Inlined, source: Source<'_>) -> Result<Self, SetError> {
+        let fail = |message: String| SetError::Content { place: source.place.to_owned(), message };
+        let wrong = |error: CompileError| fail(error.to_string());
+        if inlined.inputs.len() > MAX_INPUTS {
+            return Err(fail(format!(
+                "{} inputs are too many, {MAX_INPUTS} are possible",
+                inlined.inputs.len()
+            )));
+        }
+        if source.terms.len() > MAX_TERMS {
+            return Err(fail(format!("{} terms are too many, {MAX_TERMS} are possible", source.terms.len())));
+        }
+        merge_ranges(&mut inlined);
+        let mut names: Vec<String> =
+            inlined.inputs.iter().cloned().chain(RESERVED.map(String::from)).collect();
+        let compile = |expr: &Expr, names: &[String]| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            // Where the number of nodes is fixed it is a constant, and so is what depends on nothing else.
+            let fixed = expr.substitute(&|name| node_value(name, inlined.nodes).map(Expr::number));
+            Program::compile(&fixed, &names).map_err(wrong)
+        };
+        let reads_nodes = |expr: &Expr| expr.names().iter().any(|name| RESERVED.contains(&name.as_str()));
+        let read = reads_nodes(&inlined.expr) || inlined.checks.iter().any(|check| reads_nodes(check.expr()));
+        let reserved = inlined.nodes == 0 && read;
+        let direct = if reserved { &names[..] } else { &names[..inlined.inputs.len()] };
+        let program = compile(&inlined.expr, direct)?;
+        let mut guards = Vec::new();
+        for check in &inlined.checks {
+            guards.push(match check {
+                Check::Range { value, min, max } => Guard::Range(compile(value, direct)?, *min, *max),
+                Check::Require(condition) => Guard::Require(compile(condition, direct)?),
+            });
+        }
+        let mut calls = Vec::new();
+        let mut sites: Vec<Expr> = Vec::new();
+        let mut replaced = Vec::new();
+        for expr in [source.expr].into_iter().chain(source.terms) {
+            replaced.push(name_calls(expr, &mut sites));
+        }
+        if sites.len() > MAX_CALLS {
+            return Err(fail(format!(
+                "{} calls of other models are too many, {MAX_CALLS} are possible",
+                sites.len()
+            )));
+        }
+        for (number, site) in sites.iter().enumerate() {
+            let ExprKind::Call { name, arguments } = &site.kind else { continue };
+            let model =
+                (source.index)(name).ok_or_else(|| fail(format!("calls `{name}`, which is not known")))?;
+            let nested =
+                arguments.iter().any(|argument| argument.names().iter().any(|name| name.starts_with('#')));
+            let arguments =
+                arguments.iter().map(|argument| compile(argument, &names)).collect::<Result<_, _>>()?;
+            calls.push(Call { model, arguments, nested });
+            names.push(site_name(number));
+        }
+        let outer = if calls.is_empty() { None } else { Some(compile(&replaced[0], &names)?) };
+        let terms = replaced[1..].iter().map(|term| compile(term, &names)).collect::<Result<_, _>>()?;
+        Ok(Self {
+            guards,
+            program,
+            reserved,
+            spread: Spread { calls, outer, terms, fit: source.fit },
+            inlined,
+        })
+    }
+
+    /// The predicted time in seconds. `values`: inputs, then `integers` for the parameters of a candidate.
+    pub(super) fn seconds(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<f64> {
+        let Inlined { ranges, nodes: valid, .. } = &self.inlined;
+        if nodes == 0 || *valid != 0 && nodes != *valid || values.len() + integers.len() != ranges.len() {
+            return None;
+        }
+        let inside = |value: f64, (min, max): (f64, f64)| min <= value && value <= max;
+        let (first, rest) = ranges.split_at_checked(values.len())?;
+        if !values.iter().zip(first).all(|(value, range)| inside(*value, *range))
+            || !integers.iter().zip(rest).all(|(value, range)| inside(*value as f64, *range))
+        {
+            return None;
+        }
+        let known = if self.reserved { reserved(nodes) } else { [0.0; RESERVED.len()] };
+        let known = if self.reserved { &known[..] } else { &[] };
+        let eval = |program: &Program| program.eval_parts(values, integers, known);
+        for guard in &self.guards {
+            let good = match guard {
+                Guard::Range(program, min, max) => inside(eval(program), (*min, *max)),
+                Guard::Require(program) => holds(eval(program)),
+            };
+            if !good {
+                return None;
+            }
+        }
+        Seconds::new(eval(&self.program)).map(Seconds::get)
+    }
+
+    /// The prediction with the interval of a new measurement. `models`: those that calls refer to.
+    pub(super) fn predict(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<Prediction> {
+        let seconds = self.seconds(nodes, inputs, &[])?;
+        let mut values = [0.0; MAX_VALUES];
+        let known = inputs.len() + RESERVED.len();
+        values.get_mut(..inputs.len())?.copy_from_slice(inputs);
+        values.get_mut(inputs.len()..known)?.copy_from_slice(&reserved(nodes));
+        let mut half_widths = [0.0; MAX_CALLS];
+        for (number, call) in self.spread.calls.iter().enumerate() {
+            let place = known + number;
+            let prediction = call.with_arguments(values.get(..place)?, |arguments| {
+                models.get(call.model)?.predict(models, nodes, arguments)
+            })?;
+            values[place] = prediction.seconds.get();
+            half_widths[number] = prediction.half_width.get();
+        }
+        let count = known + self.spread.calls.len();
+        let mut square = self.fit_square(values.get(..count)?, seconds);
+        for (number, half_width) in half_widths.iter().enumerate().take(self.spread.calls.len()) {
+            let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
+            let difference = (shifted(*half_width) - shifted(-half_width)) / 2.0;
+            if difference.is_finite() {
+                square += difference * difference;
+            }
+        }
+        Prediction::new(seconds, square.sqrt())
+    }
+
+    /// The square of the half width that the fit's own uncertainty gives: t² (x'Σx + noise).
+    fn fit_square(&self, values: &[f64], seconds: f64) -> f64 {
+        let FitSpread { covariance, noise, relative, t_quantile } = &self.spread.fit;
+        let mut x = [0.0; MAX_TERMS];
+        for (value, term) in x.iter_mut().zip(&self.spread.terms) {
+            *value = term.eval(values);
+        }
+        let count = self.spread.terms.len().min(MAX_TERMS);
+        let mut variance = if *relative { noise * seconds * seconds } else { *noise };
+        if count > 0 {
+            for (row, left) in covariance.chunks_exact(count).zip(x) {
+                variance += left * row.iter().zip(x).map(|(c, right)| c * right).sum::<f64>();
+            }
+        }
+        t_quantile * t_quantile * variance.max(0.0)
+    }
+
+    /// The model's time if the result of one call were this much longer. NaN if that leaves the range of another call.
+    fn with_shift(
+        &self,
+        models: &[Self],
+        nodes: usize,
+        mut values: [f64; MAX_VALUES],
+        known: usize,
+        number: usize,
+        by: f64,
+    ) -> f64 {
+        let calls = &self.spread.calls;
+        values[known + number] += by;
+        for (later, call) in calls.iter().enumerate().skip(number + 1).filter(|(_, call)| call.nested) {
+            let place = known + later;
+            let seconds = call.with_arguments(&values[..place], |arguments| {
+                models.get(call.model)?.seconds(nodes, arguments, &[])
+            });
+            values[place] = seconds.unwrap_or(f64::NAN);
+        }
+        self.spread.outer.as_ref().map_or(0.0, |outer| outer.eval(&values[..known + calls.len()]))
+    }
+}
+
+impl Call {
+    fn with_arguments<T>(&self, values: &[f64], then: impl FnOnce(&[f64]) -> Option<T>) -> Option<T> {
+        let mut arguments = [0.0; MAX_INPUTS];
+        for (argument, program) in arguments.iter_mut().zip(&self.arguments) {
+            *argument = program.eval(values);
+        }
+        then(arguments.get(..self.arguments.len())?)
+    }
+}
+
+/// `P`, `logP`, `sqrtP`.
+fn reserved(nodes: usize) -> [f64; 3] {
+    let p = nodes as f64;
+    [p, p.log2(), p.sqrt()]
+}
+
+/// The value of a reserved name where the number of nodes is fixed.
+fn node_value(name: &str, nodes: usize) -> Option<f64> {
+    let place = RESERVED.iter().position(|reserved| *reserved == name).filter(|_| nodes != 0)?;
+    Some(reserved(nodes)[place])
+}
+
+/// A range on a plain input is a comparison, not a program.
+fn merge_ranges(inlined: &mut Inlined) {
+    let Inlined { inputs, ranges, checks, .. } = inlined;
+    checks.retain(|check| {
+        let Check::Range { value, min, max } = check else { return true };
+        let place = value.as_name().and_then(|name| inputs.iter().position(|input| input == name));
+        let Some(range) = place.and_then(|place| ranges.get_mut(place)) else { return true };
+        *range = (range.0.max(*min), range.1.min(*max));
+        false
+    });
+}
+
+/// Not a name that could be written: the result of a call.
+fn site_name(number: usize) -> String {
+    format!("#{number}")
+}
+
+/// Replaces calls of models by names, innermost first, and lists the different calls.
+fn name_calls(expr: &Expr, sites: &mut Vec<Expr>) -> Expr {
+    let kind = match &expr.kind {
+        ExprKind::Number(_) | ExprKind::Name(_) => return expr.clone(),
+        ExprKind::Unary(op, a) => ExprKind::Unary(*op, Box::new(name_calls(a, sites))),
+        ExprKind::Binary(op, a, b) => {
+            let (a, b) = (name_calls(a, sites), name_calls(b, sites));
+            ExprKind::Binary(*op, Box::new(a), Box::new(b))
+        }
+        ExprKind::Call { name, arguments } => {
+            let arguments = arguments.iter().map(|argument| name_calls(argument, sites)).collect();
+            ExprKind::Call { name: name.clone(), arguments }
+        }
+    };
+    let replaced = Expr { kind, span: expr.span };
+    match &replaced.kind {
+        ExprKind::Call { name, .. } if Function::from_name(name).is_none() => {
+            let number = sites.iter().position(|site| *site == replaced).unwrap_or_else(|| {
+                sites.push(replaced.clone());
+                sites.len() - 1
+            });
+            Expr::name(site_name(number))
+        }
+        _ => replaced,
+    }
+}

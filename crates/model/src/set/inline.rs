@@ -1,0 +1,189 @@
+//! Models of models: calls replaced by what they call, with everything that must hold on the way.
+//!
+//! A set comes from a file, so nothing about it may be trusted: the size of what results is bounded before it is built.
+
+use std::collections::BTreeMap;
+
+use super::SetError;
+use crate::expr::{Expr, ExprKind, Function, MAX_HEIGHT};
+
+/// As many nodes as an inlined model may have.
+pub const MAX_NODES: usize = 20_000;
+
+/// As many models as may call each other in a chain.
+pub const MAX_CHAIN: usize = 64;
+
+/// What must hold for a model to predict, besides the ranges of its own inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Check {
+    /// The argument of a called model must lie in the range in which that was measured.
+    Range {
+        /// The argument.
+        value: Expr,
+        /// The least value.
+        min: f64,
+        /// The greatest value.
+        max: f64,
+    },
+    /// A condition, see [`holds`](crate::expr::holds).
+    Require(Expr),
+}
+
+impl Check {
+    /// The expression that is checked.
+    #[must_use]
+    pub fn expr(&self) -> &Expr {
+        match self {
+            Self::Range { value, .. } | Self::Require(value) => value,
+        }
+    }
+
+    fn substitute(&self, replace: &dyn Fn(&str) -> Option<Expr>) -> Self {
+        match self {
+            Self::Range { value, min, max } => {
+                Self::Range { value: value.substitute(replace), min: *min, max: *max }
+            }
+            Self::Require(condition) => Self::Require(condition.substitute(replace)),
+        }
+    }
+}
+
+/// A model as a function of its inputs alone.
+#[derive(Clone, Debug)]
+pub(super) struct Inlined {
+    pub(super) inputs: Vec<String>,
+    /// One range an input.
+    pub(super) ranges: Vec<(f64, f64)>,
+    pub(super) expr: Expr,
+    pub(super) checks: Vec<Check>,
+    /// The number of nodes for which all of it is valid; zero: any.
+    pub(super) nodes: usize,
+    /// The nodes of this model and of all that it calls, as often as it calls them: the work of a prediction.
+    pub(super) cost: usize,
+    /// How many models call each other, this one included.
+    pub(super) chain: usize,
+}
+
+/// Inlines the expressions of one model or candidate.
+pub(super) struct Inliner<'a> {
+    /// What messages name.
+    pub(super) place: &'a str,
+    /// The models that may be called.
+    pub(super) models: &'a BTreeMap<String, Inlined>,
+    pub(super) checks: Vec<Check>,
+    pub(super) nodes: usize,
+    pub(super) cost: usize,
+    pub(super) chain: usize,
+    /// Tree nodes built so far.
+    size: usize,
+}
+
+impl<'a> Inliner<'a> {
+    /// `nodes`: where the caller itself is valid, zero for anywhere.
+    pub(super) fn new(place: &'a str, models: &'a BTreeMap<String, Inlined>, nodes: usize) -> Self {
+        Self { place, models, checks: Vec::new(), nodes, cost: 0, chain: 1, size: 0 }
+    }
+
+    fn fail<T>(&self, message: String) -> Result<T, SetError> {
+        Err(SetError::Content { place: self.place.to_owned(), message })
+    }
+
+    fn grow(&mut self, size: usize, cost: usize) -> Result<(), SetError> {
+        self.size = self.size.saturating_add(size);
+        self.cost = self.cost.saturating_add(cost);
+        if self.size > MAX_NODES || self.cost > MAX_NODES {
+            return self.fail(format!(
+                "with all models that it calls it is too large (more than {MAX_NODES} operations)"
+            ));
+        }
+        Ok(())
+    }
+
+    /// `expr` without calls of models. What these calls need is added to the checks.
+    pub(super) fn inline(&mut self, expr: &Expr) -> Result<Expr, SetError> {
+        let inlined = self.rewrite(expr)?;
+        if inlined.measure().1 > MAX_HEIGHT {
+            return self.fail(format!(
+                "with all models that it calls, more than {MAX_HEIGHT} operators apply one after the other"
+            ));
+        }
+        Ok(inlined)
+    }
+
+    fn rewrite(&mut self, expr: &Expr) -> Result<Expr, SetError> {
+        self.grow(1, 1)?;
+        let kind = match &expr.kind {
+            ExprKind::Number(_) | ExprKind::Name(_) => expr.kind.clone(),
+            ExprKind::Unary(op, a) => ExprKind::Unary(*op, Box::new(self.rewrite(a)?)),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.rewrite(a)?, self.rewrite(b)?);
+                ExprKind::Binary(*op, Box::new(a), Box::new(b))
+            }
+            ExprKind::Call { name, arguments } => {
+                let arguments =
+                    arguments.iter().map(|argument| self.rewrite(argument)).collect::<Result<Vec<_>, _>>()?;
+                if Function::from_name(name).is_none() {
+                    return self.call(name, &arguments);
+                }
+                ExprKind::Call { name: name.clone(), arguments }
+            }
+        };
+        Ok(Expr { kind, span: expr.span })
+    }
+
+    fn call(&mut self, name: &str, arguments: &[Expr]) -> Result<Expr, SetError> {
+        let models = self.models;
+        let Some(model) = models.get(name) else {
+            return self.fail(format!(
+                "calls `{name}`, which is neither a model of this set nor a built-in function"
+            ));
+        };
+        if arguments.len() != model.inputs.len() {
+            let (takes, given) = (model.inputs.join(", "), arguments.len());
+            return self.fail(format!(
+                "calls `{name}` with {given} arguments, but it takes {} ({takes})",
+                model.inputs.len()
+            ));
+        }
+        if self.nodes != 0 && model.nodes != 0 && self.nodes != model.nodes {
+            let (ours, theirs) = (self.nodes, model.nodes);
+            return self.fail(format!(
+                "is valid for {ours} nodes, but calls `{name}`, which was measured on {theirs}"
+            ));
+        }
+        self.nodes = self.nodes.max(model.nodes);
+        self.chain = self.chain.max(model.chain + 1);
+        self.grow(0, model.cost)?;
+        let sizes: Vec<usize> = arguments.iter().map(|argument| argument.measure().0).collect();
+        let size = |expr: &Expr| {
+            let mut size = 0_usize;
+            expr.visit(&mut |e| {
+                let place = e.as_name().and_then(|name| model.inputs.iter().position(|input| input == name));
+                size = size.saturating_add(place.map_or(1, |place| sizes[place]));
+            });
+            size
+        };
+        let checks = model.checks.iter().map(|check| size(check.expr())).fold(0, usize::saturating_add);
+        self.grow(size(&model.expr).saturating_add(checks).saturating_add(sizes.iter().sum()), 0)?;
+        let replace = |name: &str| {
+            let place = model.inputs.iter().position(|input| input == name)?;
+            Some(arguments[place].clone())
+        };
+        for (argument, (min, max)) in arguments.iter().zip(&model.ranges) {
+            if *min != f64::NEG_INFINITY || *max != f64::INFINITY {
+                self.check(Check::Range { value: argument.clone(), min: *min, max: *max });
+            }
+        }
+        for check in &model.checks {
+            self.check(check.substitute(&replace));
+        }
+        Ok(model.expr.substitute(&replace))
+    }
+
+    /// Adds a check, once.
+    pub(super) fn check(&mut self, check: Check) {
+        if !self.checks.contains(&check) {
+            self.checks.push(check);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The models of a library's candidates, evaluated from a model set.
+//!
+//! A candidate is a model of a model: its time is that of the model it names, with arguments computed from the library's inputs
+//! and the candidate's parameters. So a library can run from a file that was calibrated on this machine as well as from the
+//! [`Table`](crate::table::Table) that was compiled in.
+
+use std::sync::Arc;
+
+use super::compiled::{Compiled, FitSpread, MAX_INPUTS, Source};
+use super::inline::{Check, Inlined, Inliner};
+use super::resolve::{Resolved, check_name, check_names, content, parse};
+use super::{Library, LibraryCandidate, ParameterRange, SetError};
+use crate::Prediction;
+use crate::expr::{Expr, ExprKind};
+use crate::select::{MAX_CANDIDATES, MAX_PARAMETERS};
+
+/// The candidates of one library, ready to predict.
+#[derive(Clone, Debug)]
+pub struct LibraryModels {
+    library: Library,
+    models: Arc<[Compiled]>,
+    candidates: Vec<Compiled>,
+}
+
+impl LibraryModels {
+    /// Compiles the candidates of `library` over the models of `resolved`.
+    ///
+    /// # Errors
+    /// As [`ModelSet::resolve`](super::ModelSet::resolve), for this library.
+    pub fn new(resolved: &Resolved, library: &Library) -> Result<Self, SetError> {
+        let place = format!("library `{}`", library.name);
+        check_name(&place, &library.name)?;
+        check_names(&place, library.inputs.iter())?;
+        check_names(&place, library.candidates.iter().map(|candidate| &candidate.name))?;
+        if library.candidates.len() > MAX_CANDIDATES {
+            let count = library.candidates.len();
+            return content(
+                &place,
+                format!("{count} candidates are too many, {MAX_CANDIDATES} are possible"),
+            );
+        }
+        let candidates = library.candidates.iter().map(|candidate| compile(resolved, library, candidate));
+        Ok(Self {
+            library: library.clone(),
+            models: Arc::clone(&resolved.models),
+            candidates: candidates.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The library's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.library.name
+    }
+
+    /// The names of the inputs.
+    #[must_use]
+    pub fn inputs(&self) -> &[String] {
+        &self.library.inputs
+    }
+
+    /// The candidates as the set declares them.
+    #[must_use]
+    pub fn candidates(&self) -> &[LibraryCandidate] {
+        &self.library.candidates
+    }
+
+    /// The place of the candidate of this name.
+    #[must_use]
+    pub fn candidate(&self, name: &str) -> Option<usize> {
+        self.library.candidates.iter().position(|candidate| candidate.name == name)
+    }
+
+    /// The parameters of a candidate.
+    #[must_use]
+    pub fn parameters(&self, candidate: usize) -> &[ParameterRange] {
+        self.library.candidates.get(candidate).map_or(&[], |candidate| &candidate.parameters)
+    }
+
+    /// A candidate's time in seconds as an expression over inputs, parameters and `P`, `logP`, `sqrtP`.
+    #[must_use]
+    pub fn expression(&self, candidate: usize) -> Option<&Expr> {
+        Some(&self.candidates.get(candidate)?.inlined.expr)
+    }
+
+    /// What must hold for a candidate to predict, besides its [`ranges`](Self::ranges).
+    #[must_use]
+    pub fn checks(&self, candidate: usize) -> Option<&[Check]> {
+        Some(&self.candidates.get(candidate)?.inlined.checks)
+    }
+
+    /// The range of each input, then of each parameter, in which a candidate predicts; infinite where nothing limits it.
+    #[must_use]
+    pub fn ranges(&self, candidate: usize) -> Option<&[(f64, f64)]> {
+        Some(&self.candidates.get(candidate)?.inlined.ranges)
+    }
+
+    /// The number of nodes for which a candidate's model is valid; zero if for any.
+    #[must_use]
+    pub fn nodes(&self, candidate: usize) -> Option<usize> {
+        Some(self.candidates.get(candidate)?.inlined.nodes)
+    }
+
+    /// The predicted time of a candidate in seconds; `None` as [`Resolved::predict`]. Allocates nothing.
+    #[must_use]
+    pub fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        if inputs.len() != self.library.inputs.len() {
+            return None;
+        }
+        self.candidates.get(candidate)?.seconds(nodes, inputs, parameters)
+    }
+
+    /// The same with the interval of a new measurement. Allocates nothing.
+    #[must_use]
+    pub fn predict(
+        &self,
+        candidate: usize,
+        nodes: usize,
+        inputs: &[f64],
+        parameters: &[i64],
+    ) -> Option<Prediction> {
+        if inputs.len() != self.library.inputs.len() {
+            return None;
+        }
+        let mut values = [0.0; MAX_INPUTS];
+        let count = inputs.len() + parameters.len();
+        let all = inputs.iter().copied().chain(parameters.iter().map(|value| *value as f64));
+        for (value, given) in values.get_mut(..count)?.iter_mut().zip(all) {
+            *value = given;
+        }
+        self.candidates.get(candidate)?.predict(&self.models, nodes, values.get(..count)?)
+    }
+}
+
+fn compile(
+    resolved: &Resolved,
+    library: &Library,
+    candidate: &LibraryCandidate,
+) -> Result<Compiled, SetError> {
+    let place = format!("library `{}`, candidate `{}`", library.name, candidate.name);
+    let names = library.inputs.iter().chain(candidate.parameters.iter().map(|parameter| &parameter.name));
+    check_names(&place, names.clone())?;
+    if candidate.parameters.len() > MAX_PARAMETERS {
+        let count = candidate.parameters.len();
+        return content(&place, format!("{count} parameters are too many, {MAX_PARAMETERS} are possible"));
+    }
+    for ParameterRange { name, min, max } in &candidate.parameters {
+        if min > max {
+            return content(&place, format!("the range of `{name}`, {min}..={max}, is empty"));
+        }
+    }
+    let arguments = candidate.arguments.iter().map(|text| parse(&place, "the argument", text));
+    let kind =
+        ExprKind::Call { name: candidate.model.clone(), arguments: arguments.collect::<Result<_, _>>()? };
+    let call = Expr::new(kind);
+    let mut inliner = Inliner::new(&place, &resolved.inlined, 0);
+    let expr = inliner.inline(&call)?;
+    for text in &candidate.requires {
+        let condition = inliner.inline(&parse(&place, "the requirement", text)?)?;
+        inliner.check(Check::Require(condition));
+    }
+    let everything = (f64::NEG_INFINITY, f64::INFINITY);
+    let parameters =
+        candidate.parameters.iter().map(|parameter| (parameter.min as f64, parameter.max as f64));
+    let inlined = Inlined {
+        inputs: names.cloned().collect(),
+        ranges: library.inputs.iter().map(|_| everything).chain(parameters).collect(),
+        expr,
+        nodes: inliner.nodes,
+        cost: inliner.cost,
+        chain: inliner.chain,
+        checks: inliner.checks,
+    };
+    let index = |name: &str| resolved.index.get(name).copied();
+    let source = Source { place: &place, expr: &call, terms: &[], fit: FitSpread::default(), index: &index };
+    Compiled::new(inlined, source)
+}

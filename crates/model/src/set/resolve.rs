@@ -1,0 +1,299 @@
+//! A model set made ready: everything parsed, checked, inlined and compiled.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::compiled::{Compiled, FitSpread, Source};
+use super::inline::{Check, Inlined, Inliner, MAX_CHAIN};
+use super::library::LibraryModels;
+use super::{Kind, Mode, Model, ModelSet, SetError};
+use crate::Prediction;
+use crate::expr::{self, BinaryOp, Expr, Function, RESERVED, is_name};
+
+/// The models of a set, ready to predict.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    pub(super) models: Arc<[Compiled]>,
+    pub(super) index: BTreeMap<String, usize>,
+    pub(super) inlined: BTreeMap<String, Inlined>,
+    libraries: Vec<LibraryModels>,
+}
+
+impl ModelSet {
+    /// Parses, checks and compiles every model and library.
+    ///
+    /// # Errors
+    /// The first thing that makes no sense, with the model or library it is in: a name that is unknown or used twice, text that
+    /// is no expression, models that call each other in a circle, a covariance of another size than the terms, …
+    pub fn resolve(&self) -> Result<Resolved, SetError> {
+        let mut work = Work { set: self, order: Vec::new(), inlined: BTreeMap::new(), models: Vec::new() };
+        for model in &self.models {
+            check_name(&format!("model `{}`", model.name), &model.name)?;
+            if self.models.iter().filter(|other| other.name == model.name).count() > 1 {
+                return content(
+                    &format!("model `{}`", model.name),
+                    "there are two models of this name".into(),
+                );
+            }
+        }
+        for model in &self.models {
+            work.visit(&model.name, &mut Vec::new())?;
+        }
+        let index = work.order.iter().enumerate().map(|(place, name)| (name.clone(), place)).collect();
+        let mut resolved =
+            Resolved { models: work.models.into(), index, inlined: work.inlined, libraries: Vec::new() };
+        for library in &self.libraries {
+            if resolved.library(&library.name).is_some() {
+                return content(
+                    &format!("library `{}`", library.name),
+                    "there are two libraries of this name".into(),
+                );
+            }
+            let library = LibraryModels::new(&resolved, library)?;
+            resolved.libraries.push(library);
+        }
+        Ok(resolved)
+    }
+}
+
+impl Resolved {
+    /// The predicted time in seconds and the 95 % interval of a new measurement.
+    ///
+    /// `None` for a model that does not exist, inputs of another number, outside the range that was measured, where a
+    /// requirement of the model or of one that it calls fails, on another number of nodes than was measured, and where the
+    /// result is negative or not finite.
+    ///
+    /// The interval of a fitted model is t √(x'Σx + noise); that of a factored model is the root of the sum of squares of what
+    /// each model that it calls contributes, by finite differences.
+    #[must_use]
+    pub fn predict(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<Prediction> {
+        self.find(model)?.predict(&self.models, nodes, inputs)
+    }
+
+    /// The predicted time alone, in seconds. Quick; otherwise as [`predict`](Self::predict).
+    #[must_use]
+    pub fn seconds(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<f64> {
+        self.find(model)?.seconds(nodes, inputs, &[])
+    }
+
+    /// The model as an expression over its inputs and `P`, `logP`, `sqrtP`: dropped terms left out, calls inlined.
+    #[must_use]
+    pub fn expression(&self, model: &str) -> Option<&Expr> {
+        Some(&self.find(model)?.inlined.expr)
+    }
+
+    /// What must hold for the model to predict, besides the [`ranges`](Self::ranges) of its inputs.
+    #[must_use]
+    pub fn checks(&self, model: &str) -> Option<&[Check]> {
+        Some(&self.find(model)?.inlined.checks)
+    }
+
+    /// The range of each input: what was measured, and what the models that it calls with that input allow.
+    #[must_use]
+    pub fn ranges(&self, model: &str) -> Option<&[(f64, f64)]> {
+        Some(&self.find(model)?.inlined.ranges)
+    }
+
+    /// The number of nodes for which the model is valid; zero if for any.
+    #[must_use]
+    pub fn nodes(&self, model: &str) -> Option<usize> {
+        Some(self.find(model)?.inlined.nodes)
+    }
+
+    /// The library of this name.
+    #[must_use]
+    pub fn library(&self, name: &str) -> Option<&LibraryModels> {
+        self.libraries.iter().find(|library| library.name() == name)
+    }
+
+    fn find(&self, model: &str) -> Option<&Compiled> {
+        self.models.get(*self.index.get(model)?)
+    }
+}
+
+pub(super) fn content<T>(place: &str, message: String) -> Result<T, SetError> {
+    Err(SetError::Content { place: place.to_owned(), message })
+}
+
+pub(super) fn check_name(place: &str, name: &str) -> Result<(), SetError> {
+    if !is_name(name) {
+        return content(
+            place,
+            format!("a name is a letter, then letters, digits and _, but this is `{name}`"),
+        );
+    }
+    if RESERVED.contains(&name) || Function::from_name(name).is_some() {
+        return content(place, format!("`{name}` has a meaning of its own: choose another name"));
+    }
+    Ok(())
+}
+
+/// Names that are in order and differ from each other.
+pub(super) fn check_names<'a>(
+    place: &str,
+    names: impl Iterator<Item = &'a String> + Clone,
+) -> Result<(), SetError> {
+    for name in names.clone() {
+        check_name(place, name)?;
+        if names.clone().filter(|other| *other == name).count() > 1 {
+            return content(place, format!("`{name}` stands here twice"));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn parse(place: &str, what: &str, text: &str) -> Result<Expr, SetError> {
+    expr::parse(text).or_else(|error| {
+        let before = text.get(..error.span.start).map_or(0, |text| text.chars().count());
+        content(place, format!("{what} `{text}`, character {}: {}", before + 1, error.message))
+    })
+}
+
+/// The sum of coefficients times terms.
+fn linear(terms: &[(f64, Expr)]) -> Expr {
+    let mut sum: Option<Expr> = None;
+    for (coefficient, term) in terms {
+        let coefficient = Expr::number(*coefficient);
+        let addend = match term.as_number() {
+            Some(1.0) => coefficient,
+            _ => Expr::binary(BinaryOp::Multiply, coefficient, term.clone()),
+        };
+        sum = Some(match sum {
+            Some(sum) => Expr::binary(BinaryOp::Add, sum, addend),
+            None => addend,
+        });
+    }
+    // A model without terms knows nothing: it must not predict that things take no time.
+    sum.unwrap_or_else(|| Expr::number(f64::NAN))
+}
+
+struct Work<'a> {
+    set: &'a ModelSet,
+    /// The names of the compiled models, in their order.
+    order: Vec<String>,
+    inlined: BTreeMap<String, Inlined>,
+    models: Vec<Compiled>,
+}
+
+impl Work<'_> {
+    /// Compiles a model after those that it calls. `path`: who called it.
+    fn visit(&mut self, name: &str, path: &mut Vec<String>) -> Result<(), SetError> {
+        if self.inlined.contains_key(name) {
+            return Ok(());
+        }
+        let place = format!("model `{name}`");
+        if path.iter().any(|caller| caller == name) {
+            return content(&place, format!("it calls itself: {} -> {name}", path.join(" -> ")));
+        }
+        if path.len() >= MAX_CHAIN {
+            return content(&place, format!("more than {MAX_CHAIN} models call each other in a chain"));
+        }
+        let Some(model) = self.set.model(name) else {
+            // Whoever calls it says so, with its place.
+            return Ok(());
+        };
+        check_model(&place, model)?;
+        let terms = kept_terms(&place, model)?;
+        let whole = match &model.kind {
+            Kind::Factored { expression } => parse(&place, "the expression", expression)?,
+            Kind::Fitted => linear(&terms),
+        };
+        let requires = model.requires.iter().map(|text| parse(&place, "the requirement", text));
+        let requires = requires.collect::<Result<Vec<_>, _>>()?;
+        path.push(name.to_owned());
+        for called in [&whole].into_iter().chain(&requires).flat_map(Expr::calls) {
+            self.visit(&called, path)?;
+        }
+        path.pop();
+        let mut inliner = Inliner::new(&place, &self.inlined, model.nodes);
+        let expr = inliner.inline(&whole)?;
+        for condition in &requires {
+            let condition = inliner.inline(condition)?;
+            inliner.check(Check::Require(condition));
+        }
+        if inliner.chain > MAX_CHAIN {
+            return content(&place, format!("more than {MAX_CHAIN} models call each other in a chain"));
+        }
+        let inlined = Inlined {
+            inputs: model.inputs.iter().map(|input| input.name.clone()).collect(),
+            ranges: model.inputs.iter().map(|input| (input.min, input.max)).collect(),
+            expr,
+            nodes: inliner.nodes,
+            cost: inliner.cost,
+            chain: inliner.chain,
+            checks: inliner.checks,
+        };
+        let terms: Vec<Expr> = if model.kind == Kind::Fitted {
+            terms.into_iter().map(|(_, term)| term).collect()
+        } else {
+            Vec::new()
+        };
+        let index = |name: &str| self.order.iter().position(|known| known == name);
+        let source =
+            Source { place: &place, expr: &whole, terms: &terms, fit: fit_spread(model), index: &index };
+        let compiled = Compiled::new(inlined, source)?;
+        // With the ranges as they are after compiling: callers need them all.
+        self.inlined.insert(name.to_owned(), compiled.inlined.clone());
+        self.order.push(name.to_owned());
+        self.models.push(compiled);
+        Ok(())
+    }
+}
+
+fn check_model(place: &str, model: &Model) -> Result<(), SetError> {
+    check_names(place, model.inputs.iter().map(|input| &input.name))?;
+    for input in &model.inputs {
+        if input.min > input.max || input.min.is_nan() || input.max.is_nan() {
+            let (name, min, max) = (&input.name, input.min, input.max);
+            return content(place, format!("the range of `{name}`, {min} to {max}, is empty"));
+        }
+    }
+    let count = model.terms.len();
+    if !model.covariance.is_empty()
+        && (model.covariance.len() != count || model.covariance.iter().any(|row| row.len() != count))
+    {
+        return content(place, format!("the covariance must have {count} rows and columns, one a term"));
+    }
+    let mut numbers =
+        model.covariance.iter().flatten().chain([&model.noise_variance, &model.mean_time, &model.t_quantile]);
+    if !numbers.all(|number| number.is_finite())
+        || !model.terms.iter().all(|term| term.coefficient.is_finite())
+    {
+        return content(
+            place,
+            "a coefficient, or what the interval is computed from, is not a finite number".into(),
+        );
+    }
+    Ok(())
+}
+
+fn kept_terms(place: &str, model: &Model) -> Result<Vec<(f64, Expr)>, SetError> {
+    let mut kept = Vec::new();
+    for term in &model.terms {
+        let parsed = parse(place, "the term", &term.term)?;
+        if term.relevant {
+            kept.push((term.coefficient, parsed));
+        }
+    }
+    Ok(kept)
+}
+
+fn fit_spread(model: &Model) -> FitSpread {
+    if model.kind != Kind::Fitted {
+        return FitSpread::default();
+    }
+    let kept: Vec<usize> = (0..model.terms.len()).filter(|place| model.terms[*place].relevant).collect();
+    let covariance = if model.covariance.is_empty() {
+        Vec::new()
+    } else {
+        kept.iter().flat_map(|row| kept.iter().map(|column| model.covariance[*row][*column])).collect()
+    };
+    // In relative mode a weight is y/ȳ, so that the noise at ŷ is V (ŷ/ȳ)².
+    let relative = model.mode == Mode::Relative && model.mean_time > 0.0;
+    let noise = if relative {
+        model.noise_variance / (model.mean_time * model.mean_time)
+    } else {
+        model.noise_variance
+    };
+    FitSpread { covariance, noise, relative, t_quantile: model.t_quantile }
+}

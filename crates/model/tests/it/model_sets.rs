@@ -1,0 +1,359 @@
+//! Model sets: the text there and back, resolving, predicting, and what is refused.
+
+use proptest::prelude::*;
+use strata_model::set::{
+    Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet, ParameterRange, Term, Verdict,
+};
+use strata_model::{Platform, SpecId};
+
+fn term(term: &str, coefficient: f64) -> Term {
+    Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant: coefficient != 0.0 }
+}
+
+fn input(name: &str, min: f64, max: f64) -> Input {
+    Input { name: name.into(), min, max, integer: true }
+}
+
+fn fitted(name: &str, inputs: &[Input], terms: &[Term]) -> Model {
+    Model { name: name.into(), inputs: inputs.to_vec(), terms: terms.to_vec(), nodes: 4, ..Model::default() }
+}
+
+fn factored(name: &str, inputs: &[Input], expression: &str) -> Model {
+    let kind = Kind::Factored { expression: expression.into() };
+    Model { name: name.into(), inputs: inputs.to_vec(), kind, ..Model::default() }
+}
+
+fn set(models: Vec<Model>) -> ModelSet {
+    ModelSet { models, ..ModelSet::default() }
+}
+
+/// The CM-5's radix sort of Fig 5-4 in seconds of 33 MHz cycles, and a sample sort over it.
+fn sorts() -> ModelSet {
+    let keys = || input("keys", 1.0, 1e6);
+    let radix = Model {
+        covariance: vec![vec![1e-14, 0.0, 0.0], vec![0.0, 0.0, 0.0], vec![0.0, 0.0, 1e-18]],
+        noise_variance: 1e-10,
+        mean_time: 1e-2,
+        t_quantile: 2.0,
+        requires: vec!["bits<=width".into()],
+        ..fitted(
+            "Radix",
+            &[keys(), input("bits", 1.0, 16.0), input("width", 8.0, 64.0)],
+            &[term("2^bits", 3.4e-7), term("logP", 0.0), term("ceil(width/bits)*keys", 3e-7)],
+        )
+    };
+    let sample = Model {
+        mode: Mode::Absolute,
+        ..fitted("Sample", &[keys()], &[term("1", 1e-4), term("Radix(64,8,32)", 1.0), term("keys", 2e-7)])
+    };
+    let library = Library {
+        name: "sort".into(),
+        inputs: vec!["keys".into(), "width".into()],
+        candidates: vec![
+            LibraryCandidate {
+                name: "radix".into(),
+                model: "Radix".into(),
+                arguments: vec!["keys".into(), "bits".into(), "width".into()],
+                parameters: vec![ParameterRange { name: "bits".into(), min: 1, max: 16 }],
+                requires: vec![],
+            },
+            LibraryCandidate {
+                name: "sample".into(),
+                model: "Sample".into(),
+                arguments: vec!["keys".into()],
+                parameters: vec![],
+                requires: vec!["keys>=64".into()],
+            },
+        ],
+    };
+    ModelSet {
+        platform: Some(Platform {
+            transport: "threads".into(),
+            nodes: 4,
+            cpu: "A \"quoted\" cpu\t\\ ü".into(),
+            cores: 2,
+            cache: "L1d:32K".into(),
+            os: "linux".into(),
+            arch: "x86_64".into(),
+        }),
+        spec: Some(SpecId { path: "specs/sort".into(), sha256: "00ff".into() }),
+        samples_sha256: "abc".into(),
+        models: vec![radix, sample, factored("Both", &[keys()], "Radix(keys,8,32)+2*Sample(keys)")],
+        libraries: vec![library],
+    }
+}
+
+#[test]
+fn the_text_is_pinned_and_reads_back() {
+    let set = sorts();
+    let text = set.to_text();
+    assert_eq!(ModelSet::read(&text).unwrap(), set);
+    assert_eq!(ModelSet::read(&text).unwrap().digest(), set.digest());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_set_written_by_hand_reads() {
+    let text = "strata-models = 1\n[[models]]\nname = \"A\"\nterms = [{term = \"1\", coefficient = 1, relevant = true}]\n";
+    let set = ModelSet::read(text).unwrap();
+    assert_eq!(
+        (set.models[0].verdict, set.models[0].mode, &set.models[0].kind),
+        (Verdict::Unverified, Mode::Relative, &Kind::Fitted)
+    );
+    assert_eq!(set.resolve().unwrap().seconds("A", 7, &[]), Some(1.0));
+}
+
+#[test]
+fn predicts_what_the_terms_say() {
+    let resolved = sorts().resolve().unwrap();
+    assert_eq!(
+        resolved.expression("Radix").unwrap().to_string(),
+        "3.4e-7*2^bits+3e-7*(ceil(width/bits)*keys)"
+    );
+    let radix = 3.4e-7 * 256.0 + 3e-7 * (4.0 * 1000.0);
+    assert_eq!(resolved.seconds("Radix", 4, &[1000.0, 8.0, 32.0]), Some(radix));
+    let prediction = resolved.predict("Radix", 4, &[1000.0, 8.0, 32.0]).unwrap();
+    assert_eq!(prediction.seconds.get(), radix);
+    let variance = 1e-14 * 256.0_f64.powi(2) + 1e-18 * 4000.0_f64.powi(2) + 1e-10 * (radix / 1e-2).powi(2);
+    assert!((prediction.half_width.get() / (2.0 * variance.sqrt()) - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn predicts_nothing_where_nothing_was_measured() {
+    let resolved = sorts().resolve().unwrap();
+    let radix = |nodes, inputs: &[f64]| resolved.predict("Radix", nodes, inputs).is_some();
+    assert!(radix(4, &[1.0, 1.0, 8.0]) && radix(4, &[1e6, 16.0, 64.0]));
+    assert!(!radix(4, &[0.0, 8.0, 32.0]), "below the range");
+    assert!(!radix(4, &[1e6 + 1.0, 8.0, 32.0]), "above the range");
+    assert!(!radix(4, &[f64::NAN, 8.0, 32.0]));
+    assert!(!radix(4, &[100.0, 16.0, 8.0]), "the requirement fails");
+    assert!(!radix(5, &[100.0, 8.0, 32.0]) && !radix(0, &[100.0, 8.0, 32.0]), "another number of nodes");
+    assert!(!radix(4, &[100.0, 8.0]) && !radix(4, &[100.0, 8.0, 32.0, 1.0]), "another number of inputs");
+    assert_eq!(resolved.seconds("Rdix", 4, &[]), None);
+    // Through a call: the argument's range, the requirement and the number of nodes of what is called.
+    let outside =
+        set([sorts().models, vec![factored("F", &[input("k", -1e9, 1e9)], "Radix(k*2,16,k)")]].concat())
+            .resolve()
+            .unwrap();
+    assert!(outside.seconds("F", 4, &[32.0]).is_some());
+    assert_eq!(outside.ranges("F").unwrap(), [(8.0, 64.0)]);
+    assert_eq!(outside.seconds("F", 4, &[9.0]), None);
+    assert_eq!(outside.seconds("F", 8, &[32.0]), None);
+    assert_eq!(outside.nodes("F"), Some(4));
+    // Negative and endless times, and models that know nothing.
+    let odd = set(vec![
+        fitted("Negative", &[], &[term("1", -1.0)]),
+        fitted("Endless", &[], &[term("1/0", 1.0)]),
+        fitted("Ignorant", &[], &[term("1", 0.0)]),
+    ]);
+    let odd = odd.resolve().unwrap();
+    for model in ["Negative", "Endless", "Ignorant"] {
+        assert_eq!((odd.seconds(model, 4, &[]), odd.predict(model, 4, &[])), (None, None), "{model}");
+    }
+}
+
+#[test]
+fn intervals_of_factored_models_add_in_squares() {
+    let resolved = sorts().resolve().unwrap();
+    let half = |model: &str, inputs: &[f64]| resolved.predict(model, 4, inputs).unwrap().half_width.get();
+    let sample = half("Sample", &[5000.0]);
+    assert!(
+        (sample / half("Radix", &[64.0, 8.0, 32.0]) - 1.0).abs() < 1e-9,
+        "the hybrid has no spread of its own here"
+    );
+    let expected = half("Radix", &[5000.0, 8.0, 32.0]).hypot(2.0 * sample);
+    assert!((half("Both", &[5000.0]) / expected - 1.0).abs() < 1e-9);
+    // A call inside a call passes its spread on.
+    let chain = set([sorts().models, vec![factored("Chain", &[], "Sample(Radix(64,8,32)*1e6)")]].concat())
+        .resolve()
+        .unwrap();
+    let chain = chain.predict("Chain", 4, &[]).unwrap().half_width.get();
+    assert!(
+        (chain / sample.hypot(half("Radix", &[64.0, 8.0, 32.0]) * 1e6 * 2e-7) - 1.0).abs() < 1e-6,
+        "{chain}"
+    );
+}
+
+#[test]
+fn models_of_any_number_of_nodes_read_it() {
+    let any =
+        Model { nodes: 0, ..fitted("A", &[], &[term("logP", 1.0), term("P", 0.5), term("sqrtP", 1.0)]) };
+    let resolved = set(vec![any]).resolve().unwrap();
+    assert_eq!(resolved.seconds("A", 16, &[]), Some(4.0 + 8.0 + 4.0));
+    assert_eq!(resolved.seconds("A", 1, &[]), Some(1.5));
+    let fixed = set(vec![fitted("A", &[], &[term("logP", 1.0)])]).resolve().unwrap();
+    assert_eq!((fixed.seconds("A", 4, &[]), fixed.seconds("A", 16, &[])), (Some(2.0), None));
+}
+
+#[test]
+fn a_library_runs_from_a_set() {
+    let set = sorts();
+    let resolved = set.resolve().unwrap();
+    let library = resolved.library("sort").unwrap();
+    let radix = library.candidate("radix").unwrap();
+    let inputs = [1000.0, 32.0];
+    assert_eq!(library.seconds(radix, 4, &inputs, &[8]), resolved.seconds("Radix", 4, &[1000.0, 8.0, 32.0]));
+    let (ours, direct) = (
+        library.predict(radix, 4, &inputs, &[8]).unwrap(),
+        resolved.predict("Radix", 4, &[1000.0, 8.0, 32.0]).unwrap(),
+    );
+    assert_eq!(ours.seconds, direct.seconds);
+    assert!((ours.half_width.get() / direct.half_width.get() - 1.0).abs() < 1e-9);
+    assert_eq!(library.ranges(radix).unwrap(), [(1.0, 1e6), (8.0, 64.0), (1.0, 16.0)]);
+    assert_eq!(library.seconds(radix, 4, &inputs, &[17]), None);
+    assert_eq!(library.seconds(radix, 4, &inputs, &[]), None);
+    assert_eq!(library.seconds(1, 4, &[63.0, 32.0], &[]), None, "the candidate's own requirement");
+    assert!(library.seconds(1, 4, &[64.0, 32.0], &[]).is_some());
+    assert_eq!(library.seconds(2, 4, &inputs, &[]), None);
+    assert_eq!(library.predict(0, 4, &[0.0; 40], &[1; 40]), None);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_place() {
+    let base = sorts;
+    let with = |change: &dyn Fn(&mut ModelSet)| {
+        let mut set = base();
+        change(&mut set);
+        set.resolve().unwrap_err().to_string()
+    };
+    let all = [
+        with(&|s| s.models[0].name = "7".into()),
+        with(&|s| s.models[0].name = "Sample".into()),
+        with(&|s| s.models[0].name = "sqrt".into()),
+        with(&|s| s.models[0].inputs[0].name = "logP".into()),
+        with(&|s| s.models[0].inputs[0].name = "width".into()),
+        with(&|s| s.models[0].inputs[0].min = f64::NAN),
+        with(&|s| s.models[0].terms[2].term = "keys*".into()),
+        with(&|s| s.models[0].terms[2].term = "kyes".into()),
+        with(&|s| s.models[0].terms[2].coefficient = f64::INFINITY),
+        with(&|s| drop(s.models[0].covariance.pop())),
+        with(&|s| s.models[0].requires = vec!["Both(keys)>1".into()]),
+        with(&|s| s.models[1].terms[1].term = "Radix(64)".into()),
+        with(&|s| s.models[1].terms[1].term = "Quick(64)".into()),
+        with(&|s| s.models[1].nodes = 8),
+        with(&|s| s.libraries[0].candidates[1].model = "Quick".into()),
+        with(&|s| s.libraries[0].candidates[0].arguments[1] = "bit".into()),
+        with(&|s| s.libraries[0].candidates[0].parameters[0].min = 99),
+        with(&|s| s.libraries[0].candidates[1].name = "radix".into()),
+        with(&|s| s.libraries[0].inputs[1] = "keys".into()),
+        with(&|s| s.libraries.push(s.libraries[0].clone())),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn text_that_is_no_set_is_refused() {
+    let message = |text: &str| ModelSet::read(text).unwrap_err().to_string();
+    insta::assert_snapshot!(
+        [
+            message(""),
+            message("strata-models = 2\n"),
+            message("strata-models = 1\nmodels = 3\n"),
+            message("strata-models = 1\n[[models]]\nnme = \"A\"\n"),
+            message("strata-models = \n"),
+        ]
+        .join("\n----\n")
+    );
+}
+
+#[test]
+fn no_set_exhausts_the_stack_or_the_memory() {
+    // A long chain, each model calling the one before.
+    let chain = |length: usize| {
+        let mut models = vec![fitted("M0", &[input("x", 0.0, 1.0)], &[term("x", 1.0)])];
+        models.extend(
+            (1..length)
+                .map(|n| factored(&format!("M{n}"), &[input("x", 0.0, 1.0)], &format!("M{}(x)", n - 1))),
+        );
+        models
+    };
+    for reversed in [false, true] {
+        let mut models = chain(10_000);
+        if reversed {
+            models.reverse();
+        }
+        // Names must be looked up quickly, too: this is the whole of a large set.
+        let error = set(models).resolve().unwrap_err().to_string();
+        assert!(error.contains("call each other in a chain"), "{error}");
+    }
+    let resolved = set(chain(MAX_CHAIN)).resolve().unwrap();
+    assert!(resolved.predict(&format!("M{}", MAX_CHAIN - 1), 4, &[0.5]).is_some());
+    // Each model calls the one before twice: its size doubles.
+    for body in ["M{}(x)+M{}(x+1)", "M{}(x+x)", "M{}(M{}(x))", "0*M{}(x)+Drop(M{}(x)+M{}(x+1))"] {
+        let mut models = chain(1);
+        models.push(fitted("Drop", &[input("x", 0.0, 1e9)], &[term("1", 1.0)]));
+        models.extend((1..60).map(|n| {
+            factored(&format!("M{n}"), &[input("x", 0.0, 1e9)], &body.replace("{}", &(n - 1).to_string()))
+        }));
+        match set(models).resolve() {
+            Err(error) => assert!(
+                error.to_string().contains("too large") || error.to_string().contains("one after"),
+                "{error}"
+            ),
+            Ok(resolved) => assert!(resolved.predict("M59", 4, &[0.0]).is_some() || body.contains("M{}(M{}")),
+        }
+    }
+    // Many inputs, terms and calls.
+    let inputs: Vec<_> = (0..100).map(|n| input(&format!("x{n}"), 0.0, 1.0)).collect();
+    assert!(set(vec![fitted("A", &inputs, &[])]).resolve().is_err());
+    let terms: Vec<_> = (0..100).map(|n| term(&format!("x+{n}"), 1.0)).collect();
+    assert!(set(vec![fitted("A", &[input("x", 0.0, 1.0)], &terms)]).resolve().is_err());
+    let calls: Vec<_> = (0..100).map(|n| format!("M0({n})")).collect();
+    assert!(set([chain(1), vec![factored("A", &[], &calls.join("+"))]].concat()).resolve().is_err());
+}
+
+fn awkward() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        any::<u64>().prop_map(f64::from_bits),
+        Just(-0.0),
+        Just(5e-324),
+        Just(1e300),
+        Just(0.1 + 0.2)
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_set_reads_back(
+        name in "\\PC{0,12}", reason in any::<String>(), numbers in prop::collection::vec(awkward(), 12),
+        rows in prop::collection::vec(prop::collection::vec(awkward(), 0..3), 0..3), counts in any::<[u32; 5]>(), verified: bool
+    ) {
+        let model = Model {
+            name,
+            inputs: vec![Input { name: "x".into(), min: numbers[0], max: numbers[1], integer: verified }],
+            requires: vec![reason.clone()],
+            kind: if verified { Kind::Factored { expression: reason.clone() } } else { Kind::Fitted },
+            mode: if verified { Mode::Absolute } else { Mode::Relative },
+            terms: vec![Term { term: "x".into(), coefficient: numbers[2], std_error: numbers[3], half_width: numbers[4], relevant: verified }],
+            covariance: rows,
+            noise_variance: numbers[5],
+            mean_time: numbers[6],
+            t_quantile: numbers[7],
+            r2: numbers[8],
+            mre_fit: numbers[9],
+            mre_verify: verified.then_some(numbers[10]),
+            samples: counts[0] as usize,
+            verify_samples: counts[1] as usize,
+            verdict: if verified { Verdict::Verified } else { Verdict::Failed },
+            reason,
+            rank: counts[2] as usize,
+            condition: numbers[11],
+            nodes: counts[3] as usize,
+        };
+        let set = ModelSet { models: vec![model], ..ModelSet::default() };
+        let text = set.to_text();
+        let back = ModelSet::read(&text).unwrap();
+        // Through the text, so that NaN equals itself; floats print all their bits.
+        prop_assert_eq!(back.to_text(), text);
+        prop_assert_eq!(back.models[0].terms[0].coefficient.to_bits() == set.models[0].terms[0].coefficient.to_bits(), !numbers[2].is_nan() || back.models[0].terms[0].coefficient.to_bits() == numbers[2].to_bits());
+        let _ = back.resolve();
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in prop_oneof![".{0,80}", "strata-models = 1\n(\\[\\[models\\]\\]\n|name = \"a\"\n|terms = \\[\\]\n|\\[platform\\]\n|.{0,20}\n){0,8}"]) {
+        if let Ok(set) = ModelSet::read(&text) {
+            let _ = set.resolve();
+        }
+    }
+}

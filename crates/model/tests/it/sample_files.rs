@@ -1,0 +1,258 @@
+//! The samples format: the thesis's own rows, everything that can be torn or mistyped, and the way there and back.
+
+use proptest::prelude::*;
+use strata_model::samples::{Column, ModelSamples, Notes, Sample, Samples, SamplesWriter, SpecId};
+use strata_model::{Platform, number_text};
+
+/// Brewer 1994, Fig 3-7, under its structure line.
+const FIGURE_3_7: &str = "\
+CombineVector length logP length*logP
+CombineVector .00005784 1 4 4
+CombineVector .00006927 2 4 8
+CombineVector .00008853 4 4 16
+CombineVector .00013707 8 4 32
+CombineVector .00023070 16 4 64
+CombineVector .00042423 32 4 128
+CombineVector .00084327 64 4 256
+CombineVector .00167703 128 4 512
+CombineVector .00335283 256 4 1024
+CombineVector .00669810 512 4 2048
+CombineVector .01339074 1024 4 4096
+CombineVector .02677662 2048 4 8192
+@CombineVector .00061532 431 4 1724
+@CombineVector .00010412 71 4 284
+@CombineVector .01598114 11252 4 45008
+@CombineVector .01332716 9383 4 37532
+@CombineVector .01866778 13144 4 52576
+";
+
+#[test]
+fn the_thesis_fragment_reads_as_printed() {
+    for text in [
+        FIGURE_3_7.to_owned(),
+        format!("model {FIGURE_3_7}"),
+        FIGURE_3_7.replace('\n', "\r\n"),
+        format!("\u{feff}{FIGURE_3_7}"),
+    ] {
+        let samples = Samples::parse(&text, "fig-3-7").unwrap();
+        assert_eq!(
+            (samples.platform.is_none(), samples.spec.is_none(), samples.models.len()),
+            (true, true, 1)
+        );
+        let model = samples.model("CombineVector").unwrap();
+        let columns: Vec<_> = model.columns.iter().map(|column| column.text.as_str()).collect();
+        assert_eq!(columns, ["length", "logP", "length*logP"]);
+        assert_eq!(model.inputs().map(|(place, _)| place).collect::<Vec<_>>(), [0]);
+        assert_eq!((model.rows.len(), model.rows.iter().filter(|row| row.verify).count()), (17, 5));
+        let last = &model.rows[16];
+        assert_eq!(
+            (last.seconds, &last.values[..], last.line, last.verify),
+            (0.01866778, &[13144.0, 4.0, 52576.0][..], 18, true)
+        );
+    }
+    // Without a line end after the last row: it was typed by hand.
+    assert_eq!(Samples::parse(FIGURE_3_7.trim_end(), "fig-3-7").unwrap().models[0].rows.len(), 17);
+}
+
+#[test]
+fn the_full_form_reads() {
+    let text = "\
+strata-samples 1
+# by hand
+platform threads nodes=4 cores=2 cpu=\"AMD EPYC; 7\" cache=\"L1d:32K\" os=linux arch=x86_64
+spec specs/my sorts/radix.spec sha256=00ff
+
+model Radix (keys) bits max(0,keys-32768) (2^bits)
+Radix 1e-3 100 8 0 256 ; at=100,8 repeats=3 spread=0.021 preempted=1
+@Radix NaN 100 8 inf 256
+";
+    let samples = Samples::parse(text, "x").unwrap();
+    assert_eq!(samples.platform.as_ref().unwrap().cpu, "AMD EPYC; 7");
+    assert_eq!(
+        samples.spec,
+        Some(SpecId { path: "specs/my sorts/radix.spec".into(), sha256: "00ff".into() })
+    );
+    let model = &samples.models[0];
+    let expected = [
+        Column::input("keys"),
+        Column::term("bits"),
+        Column::term("max(0,keys-32768)"),
+        Column::input("2^bits"),
+    ];
+    assert_eq!(model.columns, expected);
+    assert_eq!(model.inputs().count(), 2);
+    assert_eq!(model.rows[0].notes, Notes { at: vec![100, 8], repeats: 3, spread: 0.021, preempted: 1 });
+    assert!(model.rows[1].seconds.is_nan() && model.rows[1].values[2].is_infinite());
+}
+
+#[test]
+fn every_bad_line_is_named() {
+    let text = "\
+strata-samples 1
+platform threads nodes=4
+spec somewhere
+model Radix keys keys*logP
+model Radix keys
+model 7up x
+model Twice x x
+model Odd sqrt()
+Radix 1e-3 1 2 3
+Radix 1e-3 1
+Radix fast 1 2
+Radix 1e-3 1 two
+Radix
+Other 1e-3 1
+@Later x 1
+Radix 1e-3 1 2 ; at=1,x
+Radix 1e-3 1 2 ; speed=3
+Radix 1e-3 1 2 ; hello
+@@Radix 1e-3 1 2
+strata-samples 1
+model
+Radix 1e-3 1 2
+";
+    insta::assert_snapshot!(Samples::parse(text, "bad.txt").unwrap_err().to_string());
+}
+
+#[test]
+fn many_bad_lines_are_counted() {
+    let errors = Samples::parse(
+        &"model A x\n".repeat(1).chars().chain("A x 1\n".repeat(50).chars()).collect::<String>(),
+        "f",
+    )
+    .unwrap_err();
+    assert_eq!((errors.errors.len(), errors.more), (20, 30));
+    assert!(errors.to_string().ends_with("and 30 more bad lines"));
+}
+
+#[test]
+fn torn_files_are_noticed() {
+    let text = "strata-samples 1\nmodel A x\nA 1e-3 17\nA 2e-3 1";
+    let error = Samples::parse(text, "a.txt").unwrap_err().to_string();
+    assert_eq!(error, "a.txt:4:9: the file ends in the middle of this line: it was truncated; profile again");
+    let partial = Samples::parse_partial(text, "a.txt").unwrap();
+    assert!(partial.torn);
+    assert_eq!((partial.samples.models[0].rows.len(), &text[partial.bytes..]), (1, "A 2e-3 1"));
+    let whole = Samples::parse_partial(&text[..partial.bytes], "a.txt").unwrap();
+    assert!(!whole.torn);
+    // Only the last line may be torn.
+    assert!(Samples::parse_partial("model A x\nA 1\nA 1 1\n", "a.txt").is_err());
+    // Nothing at all is a state to go on from, too.
+    assert_eq!(Samples::parse_partial("", "a.txt").unwrap().samples, Samples::default());
+}
+
+#[test]
+fn what_is_no_samples_file_is_refused() {
+    let message = |text: &str| Samples::parse(text, "f").unwrap_err().to_string();
+    assert_eq!(
+        message(""),
+        "f:1:1: there is nothing in this file: expected `model NAME COLUMN …` and samples below it"
+    );
+    assert!(message("strata-samples 2\n").contains("reads version 1 of the format, not `2`"));
+    let bytes = Samples::read(&b"model A x\nA \xff\xfe 1\n"[..], "f").unwrap_err().to_string();
+    assert_eq!(bytes, "f:2:3: this is not text (UTF-8): is it a samples file?");
+}
+
+#[test]
+fn the_writer_refuses_what_would_not_read_back() {
+    let mut writer = SamplesWriter::new(Vec::new());
+    assert!(writer.model("two words", &[]).is_err());
+    assert!(writer.model("A", &[Column::term("a b")]).is_err());
+    assert!(writer.sample("A\nB", &Sample::default()).is_err());
+    let spec = SpecId { path: "a\nb".into(), sha256: "00".into() };
+    assert!(writer.header(None, Some(&spec)).is_err());
+    assert!(writer.into_inner().is_empty());
+}
+
+fn any_sample(columns: usize) -> impl Strategy<Value = Sample> {
+    let notes = (prop::collection::vec(any::<i64>(), 0..3), any::<u32>(), 0.0..1e9_f64, any::<u32>());
+    let notes = notes.prop_map(|(at, repeats, spread, preempted)| Notes { at, repeats, spread, preempted });
+    let notes = prop_oneof![Just(Notes::default()), notes];
+    (any::<bool>(), any::<f64>(), prop::collection::vec(any::<f64>(), columns), notes)
+        .prop_map(|(verify, seconds, values, notes)| Sample { verify, seconds, values, notes, line: 0 })
+}
+
+fn any_samples() -> impl Strategy<Value = Samples> {
+    let model = (0..4_usize).prop_flat_map(|columns| {
+        (prop::collection::vec(any::<bool>(), columns), prop::collection::vec(any_sample(columns), 0..6))
+    });
+    let platform = prop::option::of("\\PC{0,20}".prop_map(|cpu| Platform {
+        transport: "mpi".into(),
+        nodes: 3,
+        cpu,
+        cores: 2,
+        cache: String::new(),
+        os: "linux".into(),
+        arch: "x86_64".into(),
+    }));
+    (platform, prop::collection::vec(model, 1..4)).prop_map(|(platform, models)| {
+        let models = models.into_iter().enumerate().map(|(number, (candidates, rows))| {
+            let texts = ["keys", "logP", "keys*logP", "max(0,keys-32768)"];
+            let columns = candidates
+                .into_iter()
+                .zip(texts)
+                .map(|(candidate, text)| Column { text: text.into(), candidate });
+            ModelSamples { name: format!("M{number}"), columns: columns.collect(), rows }
+        });
+        Samples { platform, spec: None, models: models.collect() }
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(samples in any_samples()) {
+        let text = samples.to_text();
+        let back = Samples::parse(&text, "f").unwrap();
+        prop_assert_eq!(back.to_text(), text);
+        prop_assert_eq!(&back.platform, &samples.platform);
+        for (ours, theirs) in samples.models.iter().zip(&back.models) {
+            prop_assert_eq!(&ours.columns, &theirs.columns);
+            prop_assert_eq!(ours.rows.len(), theirs.rows.len());
+            for (a, b) in ours.rows.iter().zip(&theirs.rows) {
+                let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
+                prop_assert_eq!(bits(a.seconds), bits(b.seconds));
+                prop_assert!(a.values.iter().map(|v| bits(*v)).eq(b.values.iter().map(|v| bits(*v))));
+                prop_assert_eq!((&a.notes, a.verify), (&b.notes, b.verify));
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_anywhere_is_noticed_or_harmless(samples in any_samples(), cut in 0.0..1.0_f64) {
+        let text = samples.to_text();
+        let mut at = (text.len() as f64 * cut) as usize;
+        while !text.is_char_boundary(at) { at -= 1; }
+        let cut = &text[..at];
+        if let Ok(read) = Samples::parse(cut, "f") {
+            // Only a cut between two lines, which leaves whole samples, may pass.
+            prop_assert!(cut.ends_with('\n') || !cut.starts_with("strata-samples 1\n"), "{:?}", cut);
+            let rows = |samples: &Samples| samples.models.iter().map(|m| m.rows.len()).sum::<usize>();
+            prop_assert!(rows(&read) <= rows(&samples));
+        }
+        prop_assert!(Samples::parse_partial(cut, "f").is_ok());
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in prop_oneof![".{0,80}", "(@|model |platform |spec |strata-samples |A |1 |x |;|at=|\\(|\n|é|sha256=){0,30}"]) {
+        for result in [Samples::parse(&text, "f"), Samples::parse_partial(&text, "f").map(|partial| partial.samples)] {
+            match result {
+                Ok(samples) => { prop_assert!(samples.models.is_empty() || Samples::parse(&samples.to_text(), "f").is_ok()); }
+                Err(errors) => prop_assert!(errors.errors.iter().all(|e| e.line >= 1 && e.column >= 1)),
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        let _ = Samples::read(&bytes[..], "f");
+    }
+}
+
+#[test]
+fn numbers_in_columns_are_short() {
+    let row = Sample { seconds: 5.784e-5, values: vec![4.0, 0.5], ..Sample::default() };
+    let mut writer = SamplesWriter::new(Vec::new());
+    writer.sample("A", &row).unwrap();
+    assert_eq!(String::from_utf8(writer.into_inner()).unwrap(), "A 5.784e-5 4 0.5\n");
+    assert_eq!(number_text(1724.0), "1724");
+}
