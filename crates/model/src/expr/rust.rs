@@ -1,107 +1,115 @@
 //! Tree to Rust: an expression over `f64` that needs nothing but the standard library.
 
-use super::ast::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
+use super::ast::{BinaryOp, COMPARISON, Expr, ExprKind, Function, UnaryOp};
 use super::eval::Op;
 
 impl Expr {
-    /// The expression in Rust, of type `f64`; `name` says how each name is written there (`n` → `n as f64`, say, in
-    /// parentheses where needed).
+    /// The expression in Rust, of type `f64`; `name` says how each name is written there, in a form to which a method can be
+    /// applied (`n`, `n.get()`, `(n as f64)`).
     ///
     /// The emitted text computes the same bits as [`Expr::eval`]. Calls of other models come out as calls of functions of that
     /// name: inline them first.
     #[must_use]
     pub fn to_rust(&self, name: &dyn Fn(&str) -> String) -> String {
-        self.rust(name, false)
+        Printer { name }.value(self)
+    }
+}
+
+struct Printer<'a> {
+    name: &'a dyn Fn(&str) -> String,
+}
+
+impl Printer<'_> {
+    /// The expression where nothing stands beside it.
+    fn value(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Number(value) => number(*value),
+            ExprKind::Name(name) => (self.name)(name),
+            ExprKind::Call { name, arguments } => self.call(name, arguments),
+            ExprKind::Unary(UnaryOp::Negate, a) => format!("-{}", self.operand(a)),
+            // Not `!(a > b)`: clippy holds that against it, and emitted code is linted like any other.
+            ExprKind::Unary(UnaryOp::Not, a) => format!("1.0 - f64::from({})", self.condition(a, false)),
+            ExprKind::Binary(op, a, b) => match op {
+                BinaryOp::Power => self.power(a, b),
+                BinaryOp::ShiftLeft => format!("{} * {}.exp2()", self.operand(a), self.receiver(b)),
+                BinaryOp::ShiftRight => {
+                    format!("({} / {}.exp2()).floor()", self.operand(a), self.receiver(b))
+                }
+                BinaryOp::Or | BinaryOp::And => format!("f64::from({})", self.condition(expr, false)),
+                op if op.precedence() == COMPARISON => format!("f64::from({})", self.condition(expr, false)),
+                op => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
+            },
+        }
     }
 
-    /// `operand`: whether the text must stand beside an operator or before a method without being torn apart.
-    fn rust(&self, name: &dyn Fn(&str) -> String, operand: bool) -> String {
-        let text = match &self.kind {
-            ExprKind::Number(value) => return rust_number(*value),
-            ExprKind::Name(n) => return name(n),
-            ExprKind::Call { name: called, arguments } => return rust_call(called, arguments, name),
-            ExprKind::Unary(UnaryOp::Negate, a) => format!("-{}", a.rust(name, true)),
-            ExprKind::Unary(UnaryOp::Not, a) => format!("1.0 - f64::from({})", a.rust_truth(name)),
-            ExprKind::Binary(BinaryOp::Power, a, b) => return rust_power(a, b, name),
-            ExprKind::Binary(op, a, b) => {
-                let (left, right) = (a.rust(name, true), b.rust(name, true));
-                match op {
-                    BinaryOp::Or => {
-                        return format!("f64::from({} || {})", a.rust_truth(name), b.rust_truth(name));
-                    }
-                    BinaryOp::And => {
-                        return format!("f64::from({} && {})", a.rust_truth(name), b.rust_truth(name));
-                    }
-                    BinaryOp::ShiftLeft => format!("{left} * {right}.exp2()"),
-                    BinaryOp::ShiftRight => return format!("({left} / {right}.exp2()).floor()"),
-                    op if op.precedence() == super::ast::COMPARISON => {
-                        return format!("f64::from({left} {} {right})", op.symbol());
-                    }
-                    op => format!("{left} {} {right}", op.symbol()),
-                }
+    /// The expression beside an operator.
+    fn operand(&self, expr: &Expr) -> String {
+        let text = self.value(expr);
+        let torn = match &expr.kind {
+            ExprKind::Number(value) => value.is_finite() && value.is_sign_negative(),
+            ExprKind::Unary(..) => true,
+            ExprKind::Binary(op, ..) => matches!(op.precedence(), 5 | 6) || *op == BinaryOp::ShiftLeft,
+            _ => false,
+        };
+        if torn { format!("({text})") } else { text }
+    }
+
+    /// The expression before a method. A literal there must say its type; what is made of literals alone is computed here.
+    fn receiver(&self, expr: &Expr) -> String {
+        match expr.eval(&|_| None) {
+            Ok(value) if value.is_finite() && value.is_sign_positive() => format!("{}_f64", number(value)),
+            Ok(value) if value.is_finite() => format!("({}_f64)", number(value)),
+            Ok(value) => number(value),
+            Err(_) => self.operand(expr),
+        }
+    }
+
+    /// The expression as a condition; `operand` if something stands beside it.
+    fn condition(&self, expr: &Expr, operand: bool) -> String {
+        let text = match &expr.kind {
+            ExprKind::Binary(op, a, b) if op.precedence() == COMPARISON => {
+                format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b))
             }
+            ExprKind::Binary(op @ (BinaryOp::Or | BinaryOp::And), a, b) => {
+                format!("{} {} {}", self.condition(a, true), op.symbol(), self.condition(b, true))
+            }
+            ExprKind::Unary(UnaryOp::Not, _) => format!("{} > 0.0", self.value(expr)),
+            _ => format!("{}.abs() > 0.0", self.receiver(expr)),
         };
         if operand { format!("({text})") } else { text }
     }
 
-    /// The same as a condition.
-    fn rust_truth(&self, name: &dyn Fn(&str) -> String) -> String {
-        match &self.kind {
-            ExprKind::Binary(op, a, b) if op.precedence() == super::ast::COMPARISON => {
-                format!("({} {} {})", a.rust(name, true), op.symbol(), b.rust(name, true))
+    fn power(&self, base: &Expr, exponent: &Expr) -> String {
+        match Op::of_binary(BinaryOp::Power, base, exponent) {
+            Op::Square => format!("{}.powi(2)", self.receiver(base)),
+            Op::Cube => format!("{}.powi(3)", self.receiver(base)),
+            Op::PowerOfTwo => format!("{}.exp2()", self.receiver(exponent)),
+            _ => format!("{}.powf({})", self.receiver(base), self.value(exponent)),
+        }
+    }
+
+    fn call(&self, called: &str, arguments: &[Expr]) -> String {
+        match (Function::from_name(called), arguments) {
+            (Some(Function::Pow), [a, b]) => self.power(a, b),
+            (Some(function), [a]) => format!("{}.{}()", self.receiver(a), function.name()),
+            (Some(function), [first, others @ ..]) => {
+                let method =
+                    |text: String, other: &Expr| format!("{text}.{}({})", function.name(), self.value(other));
+                others.iter().fold(self.receiver(first), method)
             }
-            ExprKind::Binary(op @ (BinaryOp::Or | BinaryOp::And), a, b) => {
-                format!("({} {} {})", a.rust_truth(name), op.symbol(), b.rust_truth(name))
+            _ => {
+                let arguments: Vec<_> = arguments.iter().map(|argument| self.value(argument)).collect();
+                format!("{called}({})", arguments.join(", "))
             }
-            _ => format!("({}.abs() > 0.0)", self.rust(name, true)),
         }
     }
 }
 
-fn rust_number(value: f64) -> String {
+fn number(value: f64) -> String {
     match value {
         v if v.is_nan() => "f64::NAN".into(),
         v if v == f64::INFINITY => "f64::INFINITY".into(),
         v if v == f64::NEG_INFINITY => "f64::NEG_INFINITY".into(),
-        v if v.is_sign_negative() => format!("({v:?}_f64)"),
-        v => format!("{v:?}_f64"),
-    }
-}
-
-fn rust_power(base: &Expr, exponent: &Expr, name: &dyn Fn(&str) -> String) -> String {
-    match Op::of_binary(BinaryOp::Power, base, exponent) {
-        Op::Square => format!("{{ let x: f64 = {}; x * x }}", base.rust(name, false)).into_block(),
-        Op::Cube => format!("{{ let x: f64 = {}; x * x * x }}", base.rust(name, false)).into_block(),
-        Op::PowerOfTwo => format!("{}.exp2()", exponent.rust(name, true)),
-        _ => format!("{}.powf({})", base.rust(name, true), exponent.rust(name, false)),
-    }
-}
-
-trait IntoBlock {
-    fn into_block(self) -> Self;
-}
-
-impl IntoBlock for String {
-    /// A block at the start of a statement would end there; in parentheses it is an operand like any other.
-    fn into_block(self) -> Self {
-        format!("({self})")
-    }
-}
-
-fn rust_call(called: &str, arguments: &[Expr], name: &dyn Fn(&str) -> String) -> String {
-    match (Function::from_name(called), arguments) {
-        (Some(Function::Pow), [a, b]) => rust_power(a, b, name),
-        (Some(function), [a]) => format!("{}.{}()", a.rust(name, true), function.name()),
-        (Some(function), [first, others @ ..]) => {
-            let mut text = first.rust(name, true);
-            for other in others {
-                text = format!("{text}.{}({})", function.name(), other.rust(name, false));
-            }
-            text
-        }
-        _ => {
-            let arguments: Vec<_> = arguments.iter().map(|a| a.rust(name, false)).collect();
-            format!("{called}({})", arguments.join(", "))
-        }
+        v => format!("{v:?}"),
     }
 }
