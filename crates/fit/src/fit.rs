@@ -70,7 +70,8 @@ pub fn fit_model(
             coefficient: regression.coefficients[j],
             std_error: regression.std_errors[j],
             half_width: regression.t_quantile * regression.std_errors[j],
-            relevant: regression.relevant[j],
+            // In a model set, a relevant term is one that was kept.
+            relevant: options.keep_all || regression.relevant[j],
         })
         .collect();
     let model = Model {

@@ -37,7 +37,7 @@ struct TermSummary<'a> {
 /// `{"models": […]}` with name, mode, terms, errors, verdict, rank and condition of each fitted model; factored models
 /// have no fit and are left out.
 ///
-/// Mean relative errors are fractions (0.05 is 5 %), `mre_verify` is `null` without verification samples, and numbers
+/// A term is `relevant` if its interval excludes zero, kept or not. Mean relative errors are fractions (0.05 is 5 %), `mre_verify` is `null` without verification samples, and numbers
 /// are the shortest text that reads back equal (`null` for what is no number).
 #[must_use]
 pub fn fit_json<'a>(models: impl IntoIterator<Item = &'a Model>) -> String {
@@ -58,7 +58,7 @@ fn summary(model: &Model) -> ModelSummary<'_> {
                 coefficient: t.coefficient,
                 std_error: t.std_error,
                 half_width: t.half_width,
-                relevant: t.relevant,
+                relevant: t.relevant && t.coefficient.abs() > t.half_width,
             })
             .collect(),
         r2: model.r2,

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::plot::{Figure, draw, value_text};
+use super::plot::{Figure, LABEL, draw, value_text};
 
 /// Colours that people with colour-blind eyes tell apart (Okabe and Ito, 2008), light enough for black text.
 const COLOURS: [(u8, u8, u8); 8] = [
@@ -103,6 +103,7 @@ pub(super) fn svg(map: &Map) -> Option<String> {
         chart
             .configure_mesh()
             .disable_mesh()
+            .label_style(LABEL)
             .x_desc(map.x.name.as_str())
             .y_desc(map.y.name.as_str())
             .x_labels(columns.min(12))

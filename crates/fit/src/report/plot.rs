@@ -10,6 +10,8 @@ pub(super) type Failure = DrawingAreaErrorKind<std::io::Error>;
 
 const FIT: RGBColor = RGBColor(0, 114, 178);
 const VERIFY: RGBColor = RGBColor(213, 94, 0);
+/// Font and size of axis labels.
+pub(super) const LABEL: (&str, i32) = ("sans-serif", 14);
 const LINE: RGBColor = RGBColor(110, 110, 110);
 
 /// A point of a plot.
@@ -58,6 +60,7 @@ pub(super) fn observed_against_predicted(points: &[Point]) -> Option<String> {
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
+            .label_style(LABEL)
             .x_desc("predicted, s")
             .y_desc("observed, s")
             .x_label_formatter(&|v| power_text(*v))
@@ -87,10 +90,11 @@ pub(super) fn relative_errors(points: &[Point]) -> Option<String> {
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
+            .label_style(LABEL)
             .x_desc("predicted, s")
             .y_desc("(observed - predicted) / observed, %")
             .x_label_formatter(&|v| power_text(*v))
-            .y_label_formatter(&|v| value_text((*v * 1e6).round() / 1e6))
+            .y_label_formatter(&|v| value_text((*v * 1e6).round() / 1e6 + 0.0))
             .draw()?;
         chart.draw_series([PathElement::new(vec![(low, 0.0), (high, 0.0)], LINE)])?;
         chart.draw_series(points.iter().filter(|p| !p.verify).map(|p| Circle::new((p.x, p.y), 3, FIT)))?;

@@ -1,0 +1,454 @@
+//! The functions of one model.
+
+use std::collections::BTreeMap;
+
+use strata_model::set::{Check, Kind, Mode, Model, ModelSet, SetError};
+use strata_model::{Expr, Resolved, expr};
+
+use super::calls::{Site, name_calls, result_number};
+use super::header::{one_line, quality, validity};
+use super::names::{Scope, snake};
+
+/// Names that functions and tables of emitted text must not take.
+const RESERVED: [&str; 9] =
+    ["within", "holds", "checked", "variance", "spread", "nodes", "inputs", "parameters", "m_"];
+/// Names that variables must not take.
+const LOCALS: [&str; 12] = [
+    "nodes",
+    "p",
+    "log_p",
+    "sqrt_p",
+    "valid",
+    "seconds",
+    "square",
+    "by",
+    "terms",
+    "inputs",
+    "parameters",
+    "m_",
+];
+/// Lines are broken beyond this.
+const WIDTH: usize = 100;
+
+/// The function names of all models.
+pub(super) struct Functions {
+    names: BTreeMap<String, String>,
+    pub(super) scope: Scope,
+}
+
+/// A model or candidate as what is emitted of it.
+pub(super) struct Subject {
+    pub(super) inputs: Vec<String>,
+    /// The time, fully inlined.
+    pub(super) expr: Expr,
+    pub(super) checks: Vec<Check>,
+    pub(super) ranges: Vec<(f64, f64)>,
+    pub(super) nodes: usize,
+    /// The time before inlining, for what the models it calls add to the interval.
+    pub(super) outer: Expr,
+    /// What the fit itself adds.
+    fit: Option<Fit>,
+    doc: String,
+    public: bool,
+}
+
+struct Fit {
+    terms: Vec<Expr>,
+    covariance: Vec<Vec<f64>>,
+    noise: f64,
+    relative: bool,
+    t_quantile: f64,
+}
+
+impl Subject {
+    /// A model of the set.
+    pub(super) fn model(resolved: &Resolved, model: &Model) -> Result<Self, SetError> {
+        let place = || format!("model `{}`", model.name);
+        let parse = |text: &str| {
+            expr::parse(text).map_err(|e| SetError::Content { place: place(), message: e.message })
+        };
+        let kept: Vec<usize> = (0..model.terms.len()).filter(|&j| model.terms[j].relevant).collect();
+        let terms = kept.iter().map(|&j| parse(&model.terms[j].term)).collect::<Result<Vec<_>, _>>()?;
+        let inlined = || resolved.expression(&model.name).cloned().unwrap_or_else(|| Expr::number(f64::NAN));
+        let (outer, fit) = match &model.kind {
+            Kind::Factored { expression } => (parse(expression)?, None),
+            Kind::Fitted => {
+                let relative = model.mode == Mode::Relative && model.mean_time > 0.0;
+                let noise =
+                    model.noise_variance / if relative { model.mean_time * model.mean_time } else { 1.0 };
+                let covariance = if model.covariance.is_empty() {
+                    Vec::new()
+                } else {
+                    kept.iter().map(|&i| kept.iter().map(|&j| model.covariance[i][j]).collect()).collect()
+                };
+                let outer = linear(kept.iter().map(|&j| model.terms[j].coefficient).zip(&terms));
+                let t_quantile = model.t_quantile;
+                (outer, Some(Fit { terms, covariance, noise, relative, t_quantile }))
+            }
+        };
+        Ok(Self {
+            inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
+            expr: inlined(),
+            checks: resolved.checks(&model.name).unwrap_or_default().to_vec(),
+            ranges: resolved.ranges(&model.name).unwrap_or_default().to_vec(),
+            nodes: resolved.nodes(&model.name).unwrap_or_default(),
+            outer,
+            fit,
+            doc: format!(
+                "/// `{}`: {}.\n///\n/// Valid for {}.\n",
+                one_line(&model.name),
+                markdown(&quality(model)),
+                markdown(&validity(resolved, model)),
+            ),
+            public: true,
+        })
+    }
+
+    /// A candidate of a library, whose time is that of a model.
+    pub(super) fn candidate(
+        inputs: Vec<String>,
+        expr: Expr,
+        checks: Vec<Check>,
+        ranges: Vec<(f64, f64)>,
+        nodes: usize,
+        outer: Expr,
+    ) -> Self {
+        Self { inputs, expr, checks, ranges, nodes, outer, fit: None, doc: String::new(), public: false }
+    }
+}
+
+/// Text as rustdoc shows it unchanged.
+fn markdown(text: &str) -> String {
+    let special = |c: char| matches!(c, '*' | '_' | '[' | ']' | '<' | '>' | '`' | '\\' | '#');
+    one_line(text).chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// The sum of coefficients times terms.
+fn linear<'a>(terms: impl Iterator<Item = (f64, &'a Expr)>) -> Expr {
+    use strata_model::expr::BinaryOp::{Add, Multiply};
+    let addends = terms.map(|(coefficient, term)| {
+        let coefficient = Expr::number(coefficient);
+        if term.as_number() == Some(1.0) {
+            coefficient
+        } else {
+            Expr::binary(Multiply, coefficient, term.clone())
+        }
+    });
+    addends.reduce(|sum, addend| Expr::binary(Add, sum, addend)).unwrap_or_else(|| Expr::number(f64::NAN))
+}
+
+impl Functions {
+    /// Gives every model its name in Rust.
+    pub(super) fn name(set: &ModelSet) -> Self {
+        let mut scope = Scope::with(&RESERVED);
+        let names = set
+            .models
+            .iter()
+            .map(|m| (m.name.clone(), scope.claim(&snake(&m.name), &["", "_seconds"])))
+            .collect();
+        Self { names, scope }
+    }
+
+    /// Both functions of a model.
+    pub(super) fn of_model(&self, model: &Model, subject: &Subject) -> String {
+        self.emit(self.names.get(&model.name).map_or("m_", String::as_str), subject)
+    }
+
+    /// Both functions, called `name` and `name_seconds`.
+    pub(super) fn emit(&self, name: &str, s: &Subject) -> String {
+        let locals = Locals::new(s);
+        let visibility = if s.public { "pub " } else { "" };
+        let must_use = if s.public { "#[must_use]\n" } else { "" };
+        let quick_doc = if s.public {
+            format!("/// The time of [`{name}`] in seconds, without its interval.\n")
+        } else {
+            String::new()
+        };
+        let mut text = String::new();
+        text += &s.doc;
+        text += must_use;
+        let body = self.prediction(name, s, &locals);
+        text += &format!("{visibility}fn {name}({}) -> Option<Prediction> {{\n", locals.parameters(&body));
+        text += &body;
+        text += "}\n\n";
+        text += &quick_doc;
+        text += must_use;
+        let body = seconds(s, &locals);
+        text += &format!("{visibility}fn {name}_seconds({}) -> Option<f64> {{\n", locals.parameters(&body));
+        text += &body;
+        text += "}\n\n";
+        text
+    }
+
+    /// The body of the function that tells the interval too.
+    fn prediction(&self, name: &str, s: &Subject, locals: &Locals) -> String {
+        let mut sites = Vec::new();
+        let outer = name_calls(&s.outer, &mut sites);
+        let terms: Vec<Expr> =
+            s.fit.iter().flat_map(|fit| &fit.terms).map(|term| name_calls(term, &mut sites)).collect();
+        let fit = s.fit.as_ref().filter(|_| !terms.is_empty());
+        let seconds = format!("{name}_seconds({})?;\n", locals.arguments());
+        if let (None, [site]) = (fit, &sites[..])
+            && outer.as_name().is_some()
+        {
+            // Nothing but another model: so is its interval.
+            let used: Vec<&Expr> = site.arguments.iter().collect();
+            return format!(
+                "    {seconds}{}    {}\n",
+                locals.nodes_used_by(&used),
+                self.call(site, "", locals)
+            );
+        }
+        let mut code = format!("    let seconds = {seconds}");
+        if fit.is_none() && sites.is_empty() {
+            return code + "    Prediction::new(seconds, 0.0)\n";
+        }
+        let site_arguments = sites.iter().flat_map(|site| &site.arguments);
+        let used: Vec<&Expr> =
+            terms.iter().chain(site_arguments).chain((!sites.is_empty()).then_some(&outer)).collect();
+        code += &locals.nodes_used_by(&used);
+        for (k, site) in sites.iter().enumerate() {
+            code += &format!("    let {} = {};\n", locals.prediction(k), self.call(site, "", locals) + "?");
+            code += &format!("    let {} = {}.seconds.get();\n", locals.result(k), locals.prediction(k));
+        }
+        match fit {
+            Some(fit) => code += &fit_square(fit, &terms, if sites.is_empty() { "" } else { "mut " }, locals),
+            None => code += "    let mut square = 0.0;\n",
+        }
+        for k in 0..sites.len() {
+            code += &self.shift(k, &sites, &outer, locals);
+            code += &format!("    square += spread(shifted, {}.half_width.get());\n", locals.prediction(k));
+        }
+        code + "    Prediction::new(seconds, square.sqrt())\n"
+    }
+
+    /// A closure that tells the time if the result of call `k` were different.
+    fn shift(&self, k: usize, sites: &[Site], outer: &Expr, locals: &Locals) -> String {
+        let mut bindings = vec![(locals.result(k), format!("{} + by", locals.result(k)))];
+        for (later, site) in sites.iter().enumerate().skip(k + 1).filter(|(_, site)| site.nested()) {
+            let call = self.call(site, "_seconds", locals);
+            bindings.push((locals.result(later), format!("{call}.unwrap_or(f64::NAN)")));
+        }
+        let mut result = locals.rust(outer);
+        if let Some((_, value)) = bindings.pop_if(|(name, _)| *name == result) {
+            result = value;
+        }
+        let lines: String =
+            bindings.iter().map(|(name, value)| format!("        let {name} = {value};\n")).collect();
+        format!("    let shifted = |by: f64| {{\n{lines}        {result}\n    }};\n")
+    }
+
+    /// A call of another model's function.
+    fn call(&self, site: &Site, suffix: &str, locals: &Locals) -> String {
+        let name = self.names.get(&site.model).map_or("m_", String::as_str);
+        let arguments: String = site.arguments.iter().map(|a| format!(", {}", locals.rust(a))).collect();
+        format!("{name}{suffix}(nodes{arguments})")
+    }
+}
+
+/// t² (x'Σx + noise).
+fn fit_square(fit: &Fit, terms: &[Expr], mutable: &str, locals: &Locals) -> String {
+    let noise = match (fit.relative, fit.noise) {
+        (true, noise) => format!("{noise:?} * seconds * seconds"),
+        (false, noise) => format!("{noise:?}"),
+    };
+    let t = fit.t_quantile;
+    if fit.covariance.is_empty() {
+        return format!("    let {mutable}square = {:?} * ({noise});\n", t * t);
+    }
+    let mut code = String::from("    let terms = [\n");
+    for term in terms {
+        code += &format!("        {},\n", locals.rust(term));
+    }
+    code += "    ];\n    let covariance = [\n";
+    for row in &fit.covariance {
+        let row: Vec<String> = row.iter().map(|c| format!("{c:?}")).collect();
+        code += &format!("        [{}],\n", row.join(", "));
+    }
+    code += "    ];\n";
+    code + &format!(
+        "    let {mutable}square = {:?} * ({noise} + variance(&terms, &covariance)).max(0.0);\n",
+        t * t
+    )
+}
+
+/// The body of the quick function.
+fn seconds(s: &Subject, locals: &Locals) -> String {
+    let mut conditions =
+        vec![if s.nodes == 0 { "nodes > 0".to_owned() } else { format!("nodes == {}", s.nodes) }];
+    for (input, (min, max)) in locals.inputs.iter().zip(&s.ranges) {
+        conditions.push(if *min == f64::NEG_INFINITY && *max == f64::INFINITY {
+            format!("!{input}.is_nan()")
+        } else {
+            format!("within({input}, {}, {})", number(*min), number(*max))
+        });
+    }
+    for check in s.checks.iter().filter(|check| !always_passes(check, locals)) {
+        conditions.push(match check {
+            Check::Range { value, min, max } => {
+                format!("within({}, {}, {})", locals.rust(value), number(*min), number(*max))
+            }
+            Check::Require(condition) => format!("holds({})", locals.rust(condition)),
+        });
+    }
+    let checks = s.checks.iter().filter(|check| !always_passes(check, locals)).map(Check::expr);
+    let used: Vec<&Expr> = checks.chain([&s.expr]).collect();
+    let mut code = locals.nodes_used_by(&used);
+    let line = format!("    let valid = {};\n", conditions.join(" && "));
+    code += &if line.len() <= WIDTH + 1 {
+        line
+    } else {
+        format!("    let valid = {};\n", conditions.join("\n        && "))
+    };
+    code += "    if !valid {\n        return None;\n    }\n";
+    code += &sum("let seconds = ", &s.expr, locals);
+    code + "    checked(seconds)\n"
+}
+
+/// Whether a check reads nothing and passes.
+fn always_passes(check: &Check, locals: &Locals) -> bool {
+    let expr = locals.fixed(check.expr());
+    expr.is_constant()
+        && expr.eval(&|_| None).is_ok_and(|value| match check {
+            Check::Range { min, max, .. } => *min <= value && value <= *max,
+            Check::Require(_) => expr::holds(value),
+        })
+}
+
+/// A statement with one expression; a long sum has a line for each addend.
+fn sum(start: &str, expr: &Expr, locals: &Locals) -> String {
+    use strata_model::expr::{BinaryOp, ExprKind};
+    let line = format!("    {start}{};\n", locals.rust(expr));
+    if line.len() <= WIDTH + 1 {
+        return line;
+    }
+    let mut addends = Vec::new();
+    let mut rest = &locals.fixed(expr);
+    while let ExprKind::Binary(BinaryOp::Add, left, right) = &rest.kind {
+        // An addend that is a sum itself would lose its parentheses.
+        let text = locals.rust(right);
+        let is_sum = matches!(right.kind, ExprKind::Binary(BinaryOp::Add | BinaryOp::Subtract, ..));
+        addends.push(if is_sum { format!("({text})") } else { text });
+        rest = left;
+    }
+    addends.push(locals.rust(rest));
+    addends.reverse();
+    format!("    {start}{};\n", addends.join("\n        + "))
+}
+
+/// A number as Rust.
+pub(super) fn number(value: f64) -> String {
+    match value {
+        v if v.is_nan() => "f64::NAN".into(),
+        f64::INFINITY => "f64::INFINITY".into(),
+        f64::NEG_INFINITY => "f64::NEG_INFINITY".into(),
+        v => format!("{v:?}"),
+    }
+}
+
+/// How the names of an expression are written in one function.
+struct Locals {
+    names: Vec<String>,
+    inputs: Vec<String>,
+    nodes: usize,
+    results: Scope,
+}
+
+impl Locals {
+    fn new(s: &Subject) -> Self {
+        let mut scope = Scope::with(&LOCALS);
+        let inputs = s.inputs.iter().map(|name| scope.claim(&snake(name), &[""])).collect();
+        Self { names: s.inputs.clone(), inputs, nodes: s.nodes, results: scope }
+    }
+
+    /// The parameters of a function; one that its body does not use says so.
+    fn parameters(&self, body: &str) -> String {
+        let uses =
+            |name: &str| body.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        let parameter = |name: &String| format!(", {}{name}: f64", if uses(name) { "" } else { "_" });
+        let inputs: String = self.inputs.iter().map(parameter).collect();
+        format!("nodes: usize{inputs}")
+    }
+
+    fn arguments(&self) -> String {
+        let inputs: String = self.inputs.iter().map(|i| format!(", {i}")).collect();
+        format!("nodes{inputs}")
+    }
+
+    /// The variable that holds a call's seconds.
+    fn result(&self, number: usize) -> String {
+        self.results.clone().claim(&format!("call{number}"), &["", "_prediction"])
+    }
+
+    /// The variable that holds a call's prediction.
+    fn prediction(&self, number: usize) -> String {
+        self.result(number) + "_prediction"
+    }
+
+    /// The expression with `P`, `logP` and `sqrtP` as numbers where the number of nodes is fixed.
+    fn fixed(&self, expr: &Expr) -> Expr {
+        let values = crate::design::node_values(self.nodes);
+        expr.substitute(&|name| {
+            let place = strata_model::expr::RESERVED.iter().position(|r| *r == name)?;
+            (self.nodes != 0).then(|| Expr::number(values[place]))
+        })
+    }
+
+    /// Bindings for those of `P`, `logP`, `sqrtP` that expressions read.
+    fn nodes_used_by(&self, used: &[&Expr]) -> String {
+        if self.nodes != 0 {
+            return String::new();
+        }
+        let reads = |name: &str| used.iter().any(|e| e.names().contains(name));
+        let bindings = [
+            ("P", "p", "nodes as f64"),
+            ("logP", "log_p", "(nodes as f64).log2()"),
+            ("sqrtP", "sqrt_p", "(nodes as f64).sqrt()"),
+        ];
+        let lines = bindings.iter().filter(|(name, ..)| reads(name));
+        lines.map(|(_, local, value)| format!("    let {local} = {value};\n")).collect()
+    }
+
+    fn rust(&self, expr: &Expr) -> String {
+        self.fixed(expr).to_rust(&|name| match (name, result_number(name)) {
+            (_, Some(number)) => self.result(number),
+            ("P", _) => "p".into(),
+            ("logP", _) => "log_p".into(),
+            ("sqrtP", _) => "sqrt_p".into(),
+            _ => self.names.iter().position(|n| n == name).map_or("m_".into(), |i| self.inputs[i].clone()),
+        })
+    }
+}
+
+/// The helpers that the emitted functions call.
+pub(super) fn helpers(body: &str) -> String {
+    const HELPERS: [(&str, &str); 4] = [
+        (
+            "within(",
+            "/// Whether a value lies in the range that was measured; not if it is no number.\n\
+             fn within(value: f64, min: f64, max: f64) -> bool {\n    min <= value && value <= max\n}\n",
+        ),
+        (
+            "checked(",
+            "/// A time, if it is one.\n\
+             fn checked(seconds: f64) -> Option<f64> {\n    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)\n}\n",
+        ),
+        (
+            "variance(",
+            "/// The variance of a prediction that the uncertain coefficients cause.\n\
+             fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {\n    \
+             let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();\n    \
+             covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()\n}\n",
+        ),
+        (
+            "spread(",
+            "/// The square of what the interval of one call adds to that of the whole.\n\
+             fn spread(shifted: impl Fn(f64) -> f64, half_width: f64) -> f64 {\n    \
+             let difference = (shifted(half_width) - shifted(-half_width)) / 2.0;\n    \
+             if difference.is_finite() { difference * difference } else { 0.0 }\n}\n",
+        ),
+    ];
+    let used: Vec<&str> =
+        HELPERS.iter().filter(|(call, _)| body.contains(call)).map(|(_, text)| *text).collect();
+    used.join("\n")
+}

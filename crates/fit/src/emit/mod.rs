@@ -1,0 +1,42 @@
+//! A model set as Rust: plain functions that need nothing but `strata-model`.
+//!
+//! For each model there is `name(nodes, inputs…) -> Option<Prediction>` and the quick
+//! `name_seconds(nodes, inputs…) -> Option<f64>`, for each library a [`Table`](strata_model::table::Table). They answer
+//! as [`Resolved`](strata_model::Resolved) does: `None` outside the measured ranges, on another number of nodes, where
+//! a requirement fails, and where the result is negative or not finite.
+//!
+//! The text is a function of the set alone: no date, no absolute path, everything in the order of the set, numbers in
+//! the shortest form that reads back equal. rustfmt leaves it alone, so that its version does not matter.
+
+mod calls;
+mod function;
+mod header;
+mod library;
+mod names;
+
+use strata_model::ModelSet;
+use strata_model::set::SetError;
+
+use function::{Functions, Subject};
+
+/// The set as the text of one Rust module.
+///
+/// # Errors
+/// A set that does not [resolve](ModelSet::resolve).
+pub fn rust(set: &ModelSet) -> Result<String, SetError> {
+    let resolved = set.resolve()?;
+    let digest = set.digest();
+    let functions = Functions::name(set);
+    let mut body = String::new();
+    for model in &set.models {
+        let subject = Subject::model(&resolved, model)?;
+        body += &functions.of_model(model, &subject);
+    }
+    for library in &set.libraries {
+        body += &library::table(set, &resolved, library, &functions, &digest)?;
+    }
+    let mut text = header::header(set, &resolved, &digest, &body);
+    text += &body;
+    text += &function::helpers(&body);
+    Ok(text)
+}

@@ -1,0 +1,292 @@
+//! Emitted Rust: its text, and that it compiles without a warning and predicts what the interpreter predicts.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use strata_fit::emit;
+use strata_model::set::{Input, Kind, Library, LibraryCandidate, Mode, Model, ParameterRange, Term, Verdict};
+use strata_model::{ModelSet, Platform, Prediction, SpecId};
+
+fn term(term: &str, coefficient: f64) -> Term {
+    let relevant = coefficient != 0.0;
+    Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant }
+}
+
+fn input(name: &str, min: f64, max: f64) -> Input {
+    Input { name: name.into(), min, max, integer: true }
+}
+
+/// A fitted model whose covariance is made up but symmetric and positive.
+fn fitted(name: &str, nodes: usize, inputs: Vec<Input>, terms: Vec<Term>) -> Model {
+    let c = |i: usize, j: usize| {
+        let (a, b) = (terms[i].coefficient, terms[j].coefficient);
+        if i == j { 0.01 * a * a } else { 0.001 * a * b }
+    };
+    let covariance = (0..terms.len()).map(|i| (0..terms.len()).map(|j| c(i, j)).collect()).collect();
+    Model {
+        name: name.into(),
+        inputs,
+        covariance,
+        terms,
+        noise_variance: 1e-14,
+        mean_time: 3.3e-5,
+        t_quantile: 2.228_138_851_964_938_5,
+        r2: 0.999,
+        mre_fit: 0.012,
+        mre_verify: Some(0.034),
+        samples: 12,
+        verify_samples: 5,
+        verdict: Verdict::Verified,
+        rank: 2,
+        condition: 12.5,
+        nodes,
+        ..Model::default()
+    }
+}
+
+fn factored(name: &str, inputs: Vec<Input>, expression: &str) -> Model {
+    let kind = Kind::Factored { expression: expression.into() };
+    Model { name: name.into(), inputs, kind, ..Model::default() }
+}
+
+fn set() -> ModelSet {
+    let length = || input("length", 1.0, 4096.0);
+    let free = |name: &str| Input { integer: false, ..input(name, f64::NEG_INFINITY, f64::INFINITY) };
+    let combine = Model {
+        requires: vec!["length>=2||length==1".into(), "P>1".into()],
+        ..fitted(
+            "CombineVector",
+            4,
+            vec![length()],
+            vec![term("1", 3.4e-5), term("length", 1.3e-6), term("logP", 0.0), term("length*logP", 6.1e-7)],
+        )
+    };
+    let wide = fitted(
+        "WideModel",
+        0,
+        vec![
+            input("keys", 1.0, 1e6),
+            input("bits", 1.0, 16.0),
+            input("type", 1.0, 64.0),
+            input("N", 0.0, 10.0),
+        ],
+        vec![
+            term("1", 3.1415e-5),
+            term("ceil(type/bits)", 2.5e-7),
+            term("2^bits*ceil(type/bits)", 1.25e-9),
+            term("keys*ceil(type/bits)", 3.3e-9),
+            term("2^bits*ceil(type/bits)*logP", 6e-10),
+            term("max(0,keys-32768)", 1e-10),
+            term("N^2", -1e-7),
+            term("keys%7", 1e-8),
+            term("(N>5)*sqrtP", 2e-6),
+        ],
+    );
+    let absolute = Model {
+        mode: Mode::Absolute,
+        mre_verify: None,
+        verdict: Verdict::Unverified,
+        ..fitted("absolute", 4, vec![length()], vec![term("log2(length)", 1e-6), term("sqrt(length)", 2e-6)])
+    };
+    let hybrid = fitted(
+        "HybridSum",
+        4,
+        vec![input("width", 1.0, 1000.0)],
+        vec![term("1", 1e-6), term("CombineVector(2*width)", 1.1), term("absolute(width)*width", 1e-2)],
+    );
+    let nested = factored(
+        "Nested",
+        vec![free("x")],
+        "CombineVector(min(4096,max(1,1e8*absolute(x))))+2*HybridSum(x/2)-absolute(x)/3",
+    );
+    let parameter = |name: &str, min, max| ParameterRange { name: name.into(), min, max };
+    let candidate = |name: &str, model: &str, arguments: &[&str]| LibraryCandidate {
+        name: name.into(),
+        model: model.into(),
+        arguments: arguments.iter().map(|a| (*a).into()).collect(),
+        parameters: Vec::new(),
+        requires: Vec::new(),
+    };
+    ModelSet {
+        platform: Some(Platform {
+            transport: "threads".into(),
+            nodes: 4,
+            cpu: "A \"quoted\" CPU".into(),
+            cores: 2,
+            cache: "L1d:32K".into(),
+            os: "linux".into(),
+            arch: "x86_64".into(),
+        }),
+        spec: Some(SpecId { path: "specs/test.spec".into(), sha256: "0f".repeat(32) }),
+        samples_sha256: "a1".repeat(32),
+        models: vec![
+            nested,
+            combine,
+            wide,
+            absolute,
+            hybrid,
+            fitted("Nothing", 4, vec![length()], vec![term("1", 0.0)]),
+            factored("combine_vector", vec![length()], "CombineVector(length)"),
+        ],
+        libraries: vec![Library {
+            name: "sort".into(),
+            inputs: vec!["keys".into(), "width".into()],
+            candidates: vec![
+                LibraryCandidate {
+                    parameters: vec![parameter("bits", 1, 16)],
+                    requires: vec!["bits<=width".into()],
+                    ..candidate("radix", "WideModel", &["keys", "bits", "width", "0"])
+                },
+                candidate("gather", "CombineVector", &["keys*2"]),
+            ],
+        }],
+    }
+}
+
+#[test]
+fn the_text() {
+    insta::assert_snapshot!(emit::rust(&set()).unwrap());
+}
+
+#[test]
+fn a_set_that_makes_no_sense_is_an_error() {
+    let bad = ModelSet { models: vec![factored("Loop", Vec::new(), "Loop()+1")], ..ModelSet::default() };
+    assert!(emit::rust(&bad).unwrap_err().to_string().contains("Loop"));
+    assert!(emit::rust(&ModelSet::default()).unwrap().starts_with("//! @generated"));
+}
+
+/// Points inside, at the edges of and outside the ranges.
+const POINTS: [f64; 14] =
+    [0.0, 1.0, 1.5, 2.0, 3.0, 7.0, 8.0, 16.0, 64.0, 333.0, 1000.0, 4096.0, 4097.0, f64::NAN];
+
+/// Each model with its Rust name and number of inputs.
+const MODELS: [(&str, &str, usize); 7] = [
+    ("Nested", "nested", 1),
+    ("CombineVector", "combine_vector", 1),
+    ("WideModel", "wide_model", 4),
+    ("absolute", "absolute", 1),
+    ("HybridSum", "hybrid_sum", 1),
+    ("Nothing", "nothing", 1),
+    ("combine_vector", "combine_vector_2", 1),
+];
+
+fn points(inputs: usize) -> Vec<Vec<f64>> {
+    let count = if inputs == 1 { POINTS.len() } else { 200 };
+    (0..count)
+        .map(|i| (0..inputs).map(|j| POINTS[(i * (2 * j + 1) + j * 5 + i / 14 * j) % POINTS.len()]).collect())
+        .collect()
+}
+
+fn literal(value: f64) -> String {
+    if value.is_nan() { "f64::NAN".into() } else { format!("{value:?}") }
+}
+
+/// What the emitted program prints, and what the interpreter says, line by line.
+fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
+    let set = set();
+    let resolved = set.resolve().unwrap();
+    let mut main = String::from(
+        "//! Prints predictions.\n#![deny(warnings, missing_docs, clippy::all)]\npub mod models;\n\
+         fn show(s: Option<f64>, p: Option<strata_model::Prediction>) {\n\
+             assert_eq!(s, p.map(|p| p.seconds.get()));\n\
+             match p { Some(p) => println!(\"{:e} {:e}\", p.seconds.get(), p.half_width.get()), None => println!(\"none\") }\n}\n\
+         fn main() {\n",
+    );
+    let mut answers = Vec::new();
+    for (model, function, inputs) in MODELS {
+        for nodes in [0, 1, 4, 5] {
+            for point in points(inputs) {
+                let arguments: String = point.iter().map(|v| format!(", {}", literal(*v))).collect();
+                writeln!(
+                    main,
+                    "    show(models::{function}_seconds({nodes}{arguments}), models::{function}({nodes}{arguments}));"
+                )
+                .unwrap();
+                answers.push(resolved.predict(model, nodes, &point));
+            }
+        }
+    }
+    let library = resolved.library("sort").unwrap();
+    writeln!(
+        main,
+        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.nodes), (2, 4));"
+    )
+    .unwrap();
+    for point in points(2) {
+        for (candidate, parameters) in [(0, vec![8]), (0, vec![17]), (0, vec![]), (1, vec![])] {
+            let values: Vec<String> = point.iter().map(|v| literal(*v)).collect();
+            writeln!(
+                main,
+                "    show((table.entries[{candidate}].seconds)(4, &[{0}], &{parameters:?}), (table.entries[{candidate}].predict)(4, &[{0}], &{parameters:?}));",
+                values.join(", ")
+            )
+            .unwrap();
+            answers.push(library.predict(candidate, 4, &point, &parameters));
+        }
+    }
+    main += "}\n";
+    (main, answers)
+}
+
+fn cargo(folder: &Path, arguments: &[&str]) -> String {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emitted");
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .args(["--quiet", "--offline", "--manifest-path"])
+        .arg(folder.join("Cargo.toml"))
+        .env("CARGO_TARGET_DIR", target)
+        .env_remove("RUSTFLAGS")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo {arguments:?} failed:\n{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn it_compiles_and_agrees_with_the_interpreter() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let manifest = format!(
+        "[package]\nname = \"emitted\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
+         strata-model = {{ path = {:?} }}\n\n[workspace]\n",
+        root.join("crates/model")
+    );
+    let (main, answers) = program_and_answers();
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("Cargo.toml", &manifest);
+    write("src/main.rs", &main);
+    write("src/models.rs", &emit::rust(&set()).unwrap());
+    std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
+
+    let clippy = Command::new(env!("CARGO")).args(["clippy", "--version"]).output();
+    if clippy.is_ok_and(|o| o.status.success()) {
+        cargo(folder.path(), &["clippy"]);
+    } else {
+        eprintln!("skipped: cargo clippy is not installed");
+    }
+    let printed = cargo(folder.path(), &["run"]);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), answers.len());
+    let mut predicted = 0;
+    for (number, (line, answer)) in lines.iter().zip(&answers).enumerate() {
+        let Some(answer) = answer else {
+            assert_eq!(*line, "none", "line {number}");
+            continue;
+        };
+        predicted += 1;
+        let (seconds, half_width) =
+            line.split_once(' ').unwrap_or_else(|| panic!("line {number}: {line}, not {answer}"));
+        let close = |text: &str, want: f64, tolerance: f64| {
+            let got: f64 = text.parse().unwrap();
+            assert!((got - want).abs() <= tolerance * want, "line {number}: {got:e} is not {want:e}");
+        };
+        close(seconds, answer.seconds.get(), 2.0 * f64::EPSILON);
+        close(half_width, answer.half_width.get(), 1e-9);
+    }
+    assert!(predicted > 100, "only {predicted} points are inside");
+}
