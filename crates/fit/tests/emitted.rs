@@ -263,6 +263,14 @@ fn it_compiles_and_agrees_with_the_interpreter() {
     write("src/models.rs", &emit::rust(&set()).unwrap());
     std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
 
+    match Command::new("rustfmt")
+        .args(["--edition", "2024", "--check"])
+        .arg(folder.path().join("src/models.rs"))
+        .output()
+    {
+        Ok(output) => assert!(output.status.success(), "rustfmt would change the emitted text"),
+        Err(_) => eprintln!("skipped: rustfmt is not installed"),
+    }
     let clippy = Command::new(env!("CARGO")).args(["clippy", "--version"]).output();
     if clippy.is_ok_and(|o| o.status.success()) {
         cargo(folder.path(), &["clippy"]);

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::plot::{Figure, LABEL, draw, value_text};
+use super::plot::{LABEL, draw, value_text};
 
 /// Colours that people with colour-blind eyes tell apart (Okabe and Ito, 2008), light enough for black text.
 const COLOURS: [(u8, u8, u8); 8] = [
@@ -130,6 +130,6 @@ pub(super) fn svg(map: &Map) -> Option<String> {
                 }
             }
         }
-        Figure::done()
+        Ok(())
     })
 }

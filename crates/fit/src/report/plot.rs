@@ -10,6 +10,8 @@ pub(super) type Failure = DrawingAreaErrorKind<std::io::Error>;
 
 const FIT: RGBColor = RGBColor(0, 114, 178);
 const VERIFY: RGBColor = RGBColor(213, 94, 0);
+/// More points than this are thinned out.
+const MAX_POINTS: usize = 1000;
 /// Font and size of axis labels.
 pub(super) const LABEL: (&str, i32) = ("sans-serif", 14);
 const LINE: RGBColor = RGBColor(110, 110, 110);
@@ -20,15 +22,6 @@ pub(super) struct Point {
     pub(super) verify: bool,
     pub(super) x: f64,
     pub(super) y: f64,
-}
-
-/// Namespace for the end of a drawing.
-pub(super) struct Figure;
-
-impl Figure {
-    pub(super) fn done() -> Result<(), Failure> {
-        Ok(())
-    }
 }
 
 /// Draws into a string of SVG; `None` if the plotting crate refuses (an empty range, say).
@@ -48,7 +41,7 @@ pub(super) fn draw(
 
 /// Observed against predicted seconds, both logarithmic, with the line on which they agree.
 pub(super) fn observed_against_predicted(points: &[Point]) -> Option<String> {
-    let points: Vec<Point> = points.iter().copied().filter(|p| loggable(p.x) && loggable(p.y)).collect();
+    let points = shown(points, |p| loggable(p.x) && loggable(p.y));
     let (low, high) = log_range(points.iter().flat_map(|p| [p.x, p.y]))?;
     draw((480, 400), |root| {
         let mut chart = ChartBuilder::on(root)
@@ -67,17 +60,15 @@ pub(super) fn observed_against_predicted(points: &[Point]) -> Option<String> {
             .y_label_formatter(&|v| power_text(*v))
             .draw()?;
         chart.draw_series([PathElement::new(vec![(low, low), (high, high)], LINE)])?;
-        chart.draw_series(points.iter().filter(|p| !p.verify).map(|p| Circle::new((p.x, p.y), 3, FIT)))?;
-        chart.draw_series(
-            points.iter().filter(|p| p.verify).map(|p| TriangleMarker::new((p.x, p.y), 5, VERIFY)),
-        )?;
-        Figure::done()
+        chart.draw_series(circles(&points))?;
+        chart.draw_series(triangles(&points))?;
+        Ok(())
     })
 }
 
 /// Relative errors in per cent against predicted seconds (logarithmic).
 pub(super) fn relative_errors(points: &[Point]) -> Option<String> {
-    let points: Vec<Point> = points.iter().copied().filter(|p| loggable(p.x) && p.y.is_finite()).collect();
+    let points = shown(points, |p| loggable(p.x) && p.y.is_finite());
     let (low, high) = log_range(points.iter().map(|p| p.x))?;
     let most = points.iter().map(|p| p.y.abs()).fold(1.0, f64::max) * 1.1;
     draw((480, 400), |root| {
@@ -97,12 +88,24 @@ pub(super) fn relative_errors(points: &[Point]) -> Option<String> {
             .y_label_formatter(&|v| value_text((*v * 1e6).round() / 1e6 + 0.0))
             .draw()?;
         chart.draw_series([PathElement::new(vec![(low, 0.0), (high, 0.0)], LINE)])?;
-        chart.draw_series(points.iter().filter(|p| !p.verify).map(|p| Circle::new((p.x, p.y), 3, FIT)))?;
-        chart.draw_series(
-            points.iter().filter(|p| p.verify).map(|p| TriangleMarker::new((p.x, p.y), 5, VERIFY)),
-        )?;
-        Figure::done()
+        chart.draw_series(circles(&points))?;
+        chart.draw_series(triangles(&points))?;
+        Ok(())
     })
+}
+
+fn circles(points: &[Point]) -> impl Iterator<Item = Circle<(f64, f64), i32>> {
+    points.iter().filter(|p| !p.verify).map(|p| Circle::new((p.x, p.y), 3, FIT))
+}
+
+fn triangles(points: &[Point]) -> impl Iterator<Item = TriangleMarker<(f64, f64), i32>> {
+    points.iter().filter(|p| p.verify).map(|p| TriangleMarker::new((p.x, p.y), 5, VERIFY))
+}
+
+/// The points that a logarithmic axis can show, and of very many only every so manieth: a page must stay readable.
+fn shown(points: &[Point], visible: impl Fn(&Point) -> bool) -> Vec<Point> {
+    let visible: Vec<Point> = points.iter().copied().filter(visible).collect();
+    visible.iter().copied().step_by(visible.len() / MAX_POINTS + 1).collect()
 }
 
 /// A value in few characters: `65536`, `1.05e6`.

@@ -139,3 +139,26 @@ fn powers_shift_exactly() {
     assert_eq!(shift(shift(0.7, -900), 900), 0.7);
     assert_eq!((exponent(1.5), exponent(0.25), exponent(f64::MIN_POSITIVE / 8.0)), (0, -2, -1025));
 }
+
+#[test]
+fn ill_conditioned_is_not_dependent() {
+    // Powers up to the tenth between -9 and -3, as in NIST's set Filip: independent, though barely.
+    let a = DMatrix::from_fn(82, 11, |i, j| (-9.0 + 6.0 * i as f64 / 81.0).powi(j as i32));
+    let x = DVector::from_fn(11, |j, _| 1.0 + j as f64);
+    let s = solve(&a, &(&a * x)).unwrap();
+    assert_eq!(s.rank, 11, "condition {:e}", s.condition);
+    assert!(s.condition > 1e8);
+}
+
+#[test]
+fn exactly_dependent_after_rounding_is_dependent() {
+    // A constant, its multiple by log2(3), and both times a length, under weights: rank 2 whatever the rounding.
+    for seed in 1..200u32 {
+        let weight = |i: usize| 1.0 / f64::from(seed * 31 + (i * i) as u32 * 7 + 1);
+        let length = |i: usize| f64::from(seed) * 1.37f64.powi(i as i32);
+        let row = |i: usize| [1.0, 3f64.log2(), length(i), length(i) * 3f64.log2()].map(|v| v * weight(i));
+        let a = DMatrix::from_fn(12, 4, |i, j| row(i)[j]);
+        let s = solve(&a, &DVector::from_element(12, 1.0)).unwrap();
+        assert_eq!((s.rank, s.dependent), (2, vec![vec![0, 1], vec![2, 3]]), "seed {seed}");
+    }
+}
