@@ -24,6 +24,16 @@ impl RawBlock {
     pub(crate) fn zeroed(bytes: usize) -> Self {
         Self { words: vec![0; bytes.div_ceil(8)], bytes }
     }
+
+    /// The bytes that count.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.bytes]
+    }
+
+    /// The bytes that count.
+    pub(crate) fn as_bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.bytes]
+    }
 }
 
 /// An owned buffer of `T` that moves between nodes.
@@ -102,7 +112,7 @@ impl<T: Pod> Block<T> {
     /// The elements' bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.raw.words)[..self.raw.bytes]
+        self.raw.as_bytes()
     }
 
     /// A block whose bytes are elements of `T`, as a transport delivered them.
@@ -127,9 +137,7 @@ impl<T: Pod> Deref for Block<T> {
 impl<T: Pod> DerefMut for Block<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let () = Self::FITS;
-        bytemuck::cast_slice_mut(
-            &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.raw.words)[..self.raw.bytes],
-        )
+        bytemuck::cast_slice_mut(self.raw.as_bytes_mut())
     }
 }
 

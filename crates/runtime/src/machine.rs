@@ -3,6 +3,8 @@
 use crate::error::Error;
 use crate::node::{Clock, Node};
 use crate::settings::Settings;
+#[cfg(feature = "mpi")]
+use crate::transport::mpi;
 use crate::transport::threads;
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ pub struct Machine(Kind);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Threads(usize),
+    #[cfg(feature = "mpi")]
+    Mpi,
 }
 
 impl Machine {
@@ -29,14 +33,30 @@ impl Machine {
         Ok(Self(Kind::Threads(nodes)))
     }
 
+    /// The MPI job that this process belongs to: one node a process. Without `mpirun` that is a job of one node.
+    #[cfg(feature = "mpi")]
+    #[must_use]
+    pub fn mpi() -> Self {
+        Self(Kind::Mpi)
+    }
+
     /// The machine that the command which started this process asks for: under `mpirun` (with the feature `mpi`)
     /// MPI, else what `STRATA_ON` says, for example `threads:4`, else one thread for each core.
     ///
     /// # Errors
-    /// [`Error::On`] where `STRATA_ON` names no machine; [`Error::Nodes`].
+    /// [`Error::On`] where `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` where neither the feature is
+    /// there nor `STRATA_ON` says what else each process should do.
     pub fn from_environment() -> Result<Self, Error> {
+        #[cfg(feature = "mpi")]
+        if mpi_processes().is_some() {
+            return Ok(Self::mpi());
+        }
         match std::env::var_os("STRATA_ON") {
             Some(value) => Self::parse(&value.to_string_lossy()),
+            None if mpi_processes().is_some_and(|processes| processes > 1) => Err(Error::Start {
+                transport: "mpi",
+                reason: "this program was built without it; build it with `--features mpi`".to_owned(),
+            }),
             None => {
                 let cores = std::thread::available_parallelism().map_or(1, usize::from);
                 Self::threads(cores.min(threads::MOST))
@@ -62,19 +82,39 @@ impl Machine {
         }
     }
 
-    /// Runs `program` on every node; the results by rank.
+    /// Runs `program` on every node; the results by rank. On MPI each process gets that of its own node only.
     ///
     /// # Errors
-    /// The first failure of any node, as [`Error::Node`]; it has ended the program on all of them.
+    /// The first failure of any node, as [`Error::Node`]; it has ended the program on all of them. On MPI it does not
+    /// come back: it is said on standard error and ends the job's processes.
     pub fn run<T: Send>(
         &self,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
-        let Kind::Threads(nodes) = self.0;
-        let settings = Arc::new(Settings::of_this_process("threads", nodes));
-        let clock = Clock::start();
-        threads::run(nodes, |transport| program(&mut Node::new(transport, Arc::clone(&settings), clock)))
+        match self.0 {
+            Kind::Threads(nodes) => {
+                let settings = Arc::new(Settings::of_this_process("threads", nodes));
+                let clock = Clock::start();
+                threads::run(nodes, |transport| {
+                    program(&mut Node::new(transport, Arc::clone(&settings), clock))
+                })
+            }
+            #[cfg(feature = "mpi")]
+            Kind::Mpi => {
+                let result = mpi::run(|mut transport| {
+                    let settings = Settings::of_node_0(&mut *transport, "mpi");
+                    program(&mut Node::new(transport, Arc::new(settings), Clock::start()))
+                })?;
+                Ok(vec![result])
+            }
+        }
     }
+}
+
+/// How many processes `mpirun` has started, if it has started this one: Open MPI, then what MPICH and SLURM set.
+fn mpi_processes() -> Option<usize> {
+    let number = |name: &&str| std::env::var(name).ok()?.parse().ok();
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].iter().find_map(number)
 }
 
 /// Runs `program` on the machine that the command which started this process asks for
@@ -96,7 +136,8 @@ impl Machine {
 /// # Errors
 /// As [`Machine::from_environment`] and [`Machine::run`].
 pub fn launch<T: Send>(program: impl Fn(&mut Node) -> Result<T, Error> + Sync) -> Result<Option<T>, Error> {
-    Ok(Machine::from_environment()?.run(program)?.into_iter().next())
+    let results = Machine::from_environment()?.run(|node| Ok((node.rank(), program(node)?)))?;
+    Ok(results.into_iter().find_map(|(rank, result)| (rank == 0).then_some(result)))
 }
 
 #[cfg(test)]

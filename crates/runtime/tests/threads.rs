@@ -1,49 +1,281 @@
-//! The threads transport against sequential oracles.
+//! The threads transport against sequential oracles, and its failures.
 
+mod oracle;
+
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use strata_runtime::prelude::*;
 
 /// Fewer nodes than cores, as many, more, odd numbers, and far more than cores.
 const NODES: [usize; 7] = [1, 2, 3, 5, 8, 13, 64];
 
 #[test]
-fn smoke() {
+fn every_operation_agrees_with_the_oracle() {
     for nodes in NODES {
-        let machine = Machine::threads(nodes).unwrap();
-        for len in [0usize, 1, 5, 27, 28, 1000, 5000] {
-            let results = machine
-                .run(|node| {
-                    let rank = node.rank() as f64;
-                    let mut sum: Vec<f64> = (0..len).map(|i| 0.1 * rank + i as f64).collect();
-                    let mut scan = sum.clone();
-                    node.reduce_add(&mut sum);
-                    node.scan_add(&mut scan);
-                    let gathered = node.all_gather(&scan);
-                    let mut last = scan.clone();
-                    node.broadcast(nodes - 1, &mut last);
-                    let blocks = (0..nodes).map(|to| Block::from_slice(&vec![rank; to % 3])).collect();
-                    let blocks = node.all_to_all_v(blocks);
-                    for (from, block) in blocks.iter().enumerate() {
-                        assert_eq!(**block, vec![from as f64; node.rank() % 3]);
+        // About the lengths at which a vector no longer fits on a page, or has another slice.
+        let lengths: &[usize] =
+            if nodes > 20 { &[0, 1, 28] } else { &[0, 1, 2, 27, 28, 29, 54, 55, 513, 3000] };
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            for (seed, length) in lengths.iter().enumerate() {
+                oracle::everything(node, seed as u64, *length);
+            }
+            Ok(())
+        });
+        assert_eq!(run.unwrap().len(), nodes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_sequence_of_operations_agrees_with_the_oracle(
+        nodes in 1usize..=9,
+        steps in prop::collection::vec((any::<u8>(), any::<u64>(), 0usize..600), 1..12),
+    ) {
+        Machine::threads(nodes).unwrap().run(|node| {
+            for (what, seed, length) in &steps {
+                oracle::step(node, *what, *seed, *length);
+            }
+            Ok(())
+        }).unwrap();
+    }
+}
+
+#[test]
+fn nobody_passes_a_barrier_early() {
+    for nodes in NODES {
+        let come = AtomicUsize::new(0);
+        Machine::threads(nodes)
+            .unwrap()
+            .run(|node| {
+                for round in 1..=200 {
+                    come.fetch_add(1, Ordering::Relaxed);
+                    node.barrier();
+                    let seen = come.load(Ordering::Relaxed);
+                    if seen < round * nodes {
+                        node.fail(format!("{seen} nodes had come in round {round}"));
                     }
-                    assert!(node.global_or(node.rank() == nodes / 2));
-                    Ok((sum, scan, gathered, last))
-                })
-                .unwrap();
-            let value = |rank: usize, i: usize| 0.1 * rank as f64 + i as f64;
-            let mut before = vec![0.0; len];
-            let mut all = Vec::new();
-            for (rank, result) in results.iter().enumerate() {
-                assert_eq!(result.1, before, "scan on node {rank} of {nodes}");
-                all.extend_from_slice(&before);
-                for (i, b) in before.iter_mut().enumerate() {
-                    *b = if rank == 0 { value(0, i) } else { *b + value(rank, i) };
+                    node.barrier();
                 }
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn nodes_that_wait_long_sleep_and_wake() {
+    for nodes in [2, 8, 64] {
+        let sums = Machine::threads(nodes).unwrap().run(|node| {
+            let mut sum = 0;
+            for round in 0..4 {
+                if node.rank() == round * 7 % nodes {
+                    std::thread::sleep(Duration::from_millis(15));
+                }
+                sum += node.reduce_add(1u64);
             }
-            for result in &results {
-                assert_eq!(result.0, before);
-                assert_eq!(result.2, all);
-                assert_eq!(result.3, results[nodes - 1].1);
+            // Also where one node's block is late.
+            if node.rank() == 0 {
+                std::thread::sleep(Duration::from_millis(15));
             }
+            let blocks = node.all_to_all_v((0..nodes).map(|_| Block::from_slice(&[1u64])).collect());
+            Ok(sum + blocks.iter().map(|block| block[0]).sum::<u64>())
+        });
+        assert_eq!(sums.unwrap(), vec![5 * nodes as u64; nodes]);
+    }
+}
+
+#[test]
+fn threads_hand_blocks_over_without_copying() {
+    let addresses = Machine::threads(3).unwrap().run(|node| {
+        let blocks: Vec<Block<u64>> = (0..3).map(|_| Block::zeroed(1000)).collect();
+        let sent: Vec<usize> = blocks.iter().map(|block| block.as_ptr() as usize).collect();
+        let blocks = node.all_to_all_v(blocks);
+        let received: Vec<usize> = blocks.iter().map(|block| block.as_ptr() as usize).collect();
+        node.barrier();
+        Ok((sent, received))
+    });
+    let addresses = addresses.unwrap();
+    for (rank, (_, received)) in addresses.iter().enumerate() {
+        for (from, at) in received.iter().enumerate() {
+            assert_eq!(*at, addresses[from].0[rank]);
         }
     }
+}
+
+#[test]
+fn as_many_nodes_as_one_could_want_but_no_more() {
+    let sums = Machine::threads(300).unwrap().run(|node| {
+        node.barrier();
+        Ok(node.scan_add(1u32))
+    });
+    assert_eq!(sums.unwrap(), (0..300).collect::<Vec<u32>>());
+    for nodes in [0, 1025, usize::MAX] {
+        let message = Machine::threads(nodes).unwrap_err().to_string();
+        assert_eq!(message, format!("cannot run on {nodes} nodes: ask for 1 to 1024"));
+    }
+}
+
+#[test]
+fn settings_are_those_of_the_environment() {
+    Machine::threads(2)
+        .unwrap()
+        .run(|node| {
+            assert_eq!(node.setting("PATH"), None);
+            assert_eq!(node.setting("STRATA_NEVER_SET"), None);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// Runs a program that has to fail, and gives the node and the message.
+fn failure<T: Send>(nodes: usize, program: impl Fn(&mut Node) -> Result<T, Error> + Sync) -> (usize, String) {
+    match Machine::threads(nodes).and_then(|machine| machine.run(program)) {
+        Err(Error::Node { rank, message }) => (rank, message),
+        Err(other) => panic!("not a node's failure: {other}"),
+        Ok(_) => panic!("no failure"),
+    }
+}
+
+/// Collectives without end, of every kind: what the other nodes are in when one fails.
+fn go_on(node: &mut Node) -> Result<(), Error> {
+    let size = node.size();
+    loop {
+        node.barrier();
+        node.reduce_add(&mut vec![1.0; 500]);
+        node.all_to_all_v((0..size).map(|_| Block::from_slice(&[1u8])).collect());
+        node.scan_add(1u64);
+    }
+}
+
+#[test]
+fn a_panic_an_error_and_a_fail_end_the_job_with_their_node() {
+    for nodes in [1, 2, 5, 64] {
+        let culprit = nodes - 1;
+        for rounds in [0, 3] {
+            let start = |node: &mut Node| {
+                for _ in 0..rounds {
+                    node.barrier();
+                    node.reduce_add(&mut vec![1.0; 500]);
+                    node.all_to_all_v((0..nodes).map(|_| Block::from_slice(&[1u8])).collect());
+                    node.scan_add(1u64);
+                }
+            };
+            let found = failure(nodes, |node| {
+                start(node);
+                if node.rank() == culprit {
+                    std::panic::resume_unwind(Box::new("a quiet panic"));
+                }
+                go_on(node)
+            });
+            assert_eq!(found, (culprit, "panicked: a quiet panic".to_owned()));
+            let found = failure(nodes, |node| {
+                start(node);
+                if node.rank() == culprit { Err(Error::program("no more")) } else { go_on(node) }
+            });
+            assert_eq!(found, (culprit, "no more".to_owned()));
+            let (rank, message) = failure(nodes, |node| -> Result<(), Error> {
+                start(node);
+                if node.rank() == culprit {
+                    node.fail("cannot go on");
+                }
+                go_on(node)
+            });
+            assert_eq!(rank, culprit);
+            assert!(message.starts_with("cannot go on (at ") && message.contains("threads.rs:"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_leaves_early_is_missed() {
+    for nodes in [2, 5, 64] {
+        // After long enough for the others to sleep, and at once.
+        for delay in [0, 30] {
+            let (rank, message) = failure(nodes, |node| {
+                node.barrier();
+                if node.rank() == 1 {
+                    std::thread::sleep(Duration::from_millis(delay));
+                    return Ok(());
+                }
+                node.barrier();
+                Ok(())
+            });
+            assert_eq!(rank, 1);
+            assert!(message.starts_with("left the program while node "), "{message}");
+            assert!(
+                message.contains(" waits in barrier at ") && message.contains("threads.rs:"),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nodes_may_end_at_different_times() {
+    for nodes in NODES {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            let blocks = node.all_to_all_v((0..nodes).map(|_| Block::from_slice(&[1u8])).collect());
+            std::thread::sleep(Duration::from_micros(300 * (node.rank() as u64 % 7)));
+            Ok(blocks.len())
+        });
+        assert_eq!(run.unwrap(), vec![nodes; nodes]);
+    }
+}
+
+#[test]
+fn misuse_names_node_operation_and_place() {
+    type Case = (&'static str, usize, fn(&mut Node));
+    let cases: [Case; 9] = [
+        ("broadcast from node 7 of 1 elements of 4 bytes at ", 0, |node| node.broadcast(7, &mut [1u32])),
+        ("all_to_all_v of elements of 8 bytes at ", 0, |node| drop(node.all_to_all_v::<u64>(Vec::new()))),
+        ("reduce xor of 1 f64 at ", 0, |node| node.reduce(Op::Xor, &mut [1.0])),
+        ("reduce add of 4 i32 at ", 2, |node| node.reduce_add(&mut vec![1; 2 + node.rank().max(1)])),
+        ("scan max of 200 i32 at ", 1, |node| node.scan(Op::Max, &mut vec![1; 100 << node.rank()])),
+        ("all_gather of 5 elements of 2 bytes at ", 1, |node| {
+            drop(node.all_gather(&[1u16; 9][..if node.rank() == 1 { 5 } else { 9 }]));
+        }),
+        ("reduce max of 1 i64 at ", 3, |node| {
+            node.reduce(if node.rank() == 3 { Op::Max } else { Op::Min }, &mut [1i64]);
+        }),
+        ("broadcast from node 1 of 100 elements of 8 bytes at ", 1, |node| {
+            node.broadcast(node.rank() % 2, &mut [0u64; 100]);
+        }),
+        ("barrier at ", 3, |node| {
+            if node.rank() == 3 {
+                node.barrier();
+            } else {
+                node.scan_add(&mut [1u32; 3]);
+            }
+        }),
+    ];
+    for (start, culprit, misuse) in cases {
+        let (rank, message) = failure(4, |node| {
+            misuse(node);
+            go_on(node)
+        });
+        assert!(message.starts_with(start) && message.contains("tests/threads.rs:"), "{message}");
+        // What one node alone can see, all see at once, and any of them may be the first to say so.
+        assert!(rank == culprit || !message.contains("but node 0 called"), "node {rank}: {message}");
+    }
+}
+
+#[test]
+fn a_destructor_that_meets_while_its_node_panics_hangs_nobody() {
+    struct Meets<'a>(&'a mut Node);
+    impl Drop for Meets<'_> {
+        fn drop(&mut self) {
+            self.0.barrier();
+        }
+    }
+    let found = failure(3, |node| -> Result<(), Error> {
+        let rank = node.rank();
+        let meets = Meets(node);
+        if rank == 2 {
+            std::panic::resume_unwind(Box::new("in between"));
+        }
+        go_on(meets.0)
+    });
+    assert_eq!(found, (2, "panicked: in between".to_owned()));
 }

@@ -8,9 +8,12 @@
 
 use crate::block::RawBlock;
 use crate::number::{Kind, Op};
+use std::any::Any;
 use std::fmt;
 use std::panic::Location;
 
+#[cfg(feature = "mpi")]
+pub(crate) mod mpi;
 pub(crate) mod threads;
 
 /// One node's end of a transport.
@@ -130,14 +133,26 @@ impl Call {
         Self { what, root: u32::try_from(root).unwrap_or(u32::MAX), length: length as u64, place }
     }
 
-    /// Which collective.
-    pub(crate) fn action(&self) -> Action {
-        Action::ALL[usize::from(self.what.to_ne_bytes()[0]).min(Action::ALL.len() - 1)]
-    }
-
     /// Whether another node's call can be the same collective as this one.
     pub(crate) fn agrees(&self, what: u32, root: u32, length: u64) -> bool {
         self.what == what && self.root == root && self.length == length
+    }
+
+    /// Writes what a call is, without its place.
+    pub(crate) fn describe(f: &mut fmt::Formatter<'_>, what: u32, root: u32, length: u64) -> fmt::Result {
+        let [action, op, kind, size] = what.to_ne_bytes();
+        let action = Action::ALL[usize::from(action).min(Action::ALL.len() - 1)];
+        f.write_str(action.name())?;
+        let combines = Op::ALL.get(usize::from(op)).zip(Kind::ALL.get(usize::from(kind)));
+        match (action, combines) {
+            (Action::Reduce | Action::Scan, Some((op, kind))) => {
+                write!(f, " {op} of {length} {}", kind.name())
+            }
+            (Action::Broadcast, _) => write!(f, " from node {root} of {length} elements of {size} bytes"),
+            (Action::AllGather, _) => write!(f, " of {length} elements of {size} bytes"),
+            (Action::AllToAllV, _) => write!(f, " of elements of {size} bytes"),
+            _ => Ok(()),
+        }
     }
 
     /// The failure to report where node `rank` made this call while node 0 made `first`.
@@ -148,19 +163,16 @@ impl Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [_, op, kind, size] = self.what.to_ne_bytes();
-        f.write_str(self.action().name())?;
-        if let (Some(op), Some(kind)) = (Op::ALL.get(usize::from(op)), Kind::ALL.get(usize::from(kind))) {
-            if self.action() != Action::GlobalOr {
-                write!(f, " {op} of {} {}", self.length, kind.name())?;
-            }
-        } else if size > 0 && self.action() == Action::Broadcast {
-            write!(f, " from node {} of {} elements of {size} bytes", self.root, self.length)?;
-        } else if size > 0 && self.action() == Action::AllGather {
-            write!(f, " of {} elements of {size} bytes", self.length)?;
-        } else if size > 0 {
-            write!(f, " of elements of {size} bytes")?;
-        }
+        Self::describe(f, self.what, self.root, self.length)?;
         write!(f, " at {}:{}", self.place.file(), self.place.line())
     }
+}
+
+/// The text of a panic.
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("with a payload that is not text")
 }

@@ -8,8 +8,7 @@ use super::wait::Beds;
 use super::{MOST, Threads};
 use crate::block::RawBlock;
 use crate::error::Error;
-use crate::transport::{Call, Failure, Stop, Transport};
-use std::any::Any;
+use crate::transport::{Call, Failure, Stop, Transport, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -213,15 +212,6 @@ impl Job {
         }
         None
     }
-}
-
-/// The text of a panic.
-fn panic_text(payload: &(dyn Any + Send)) -> &str {
-    payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("with a payload that is not text")
 }
 
 /// Runs `program` on `nodes` threads; the results by rank.

@@ -1,0 +1,66 @@
+//! What a node tells others about the collective it is in, as words that can be sent.
+//!
+//! Processes share no addresses, so the place of the call goes along as text: its line and the end of its file name.
+
+use crate::transport::Call;
+use std::fmt;
+
+/// Bytes of the end of a file name.
+const FILE: usize = 48;
+
+/// Bytes of a header.
+pub(super) const HEADER: usize = 24 + FILE;
+
+/// A call without the address of its place.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Header([u64; HEADER / 8]);
+
+impl Header {
+    /// The header of a call.
+    pub(super) fn new(call: &Call) -> Self {
+        let mut header = Self([0; HEADER / 8]);
+        header.0[2] = u64::from(call.place.line());
+        let file = call.place.file().as_bytes();
+        let end = &file[file.len().saturating_sub(FILE)..];
+        bytemuck::cast_slice_mut(&mut header.0[3..])[..end.len()].copy_from_slice(end);
+        header.recall(call);
+        header
+    }
+
+    /// Makes this the header of another call at the same place.
+    pub(super) fn recall(&mut self, call: &Call) {
+        self.0[0] = u64::from(call.what) | u64::from(call.root) << 32;
+        self.0[1] = call.length;
+    }
+
+    /// The words to send.
+    pub(super) fn words(&self) -> &[u64; HEADER / 8] {
+        &self.0
+    }
+
+    /// The words that change from call to call at one place.
+    pub(super) fn changing(&self) -> &[u64] {
+        &self.0[..2]
+    }
+
+    /// A header as it was received.
+    pub(super) fn from_words(words: &[u64]) -> Self {
+        let mut header = Self([0; HEADER / 8]);
+        header.0.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
+        header
+    }
+
+    /// Whether the two calls can be the same collective.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        self.0[..2] == other.0[..2]
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file: &[u8] = bytemuck::cast_slice(&self.0[3..]);
+        let file = String::from_utf8_lossy(file);
+        Call::describe(f, self.0[0] as u32, (self.0[0] >> 32) as u32, self.0[1])?;
+        write!(f, " at {}:{}", file.trim_end_matches('\0'), self.0[2])
+    }
+}

@@ -1,0 +1,249 @@
+//! The MPI transport: the same oracle as for threads, and its failures, on 1 to 4 processes.
+//!
+//! Without `harness`: the program starts itself again under `mpirun`, once a case, with the case's name in a
+//! variable, and reads what comes out. Ends with a line `N passed, N failed`.
+
+mod oracle;
+
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use strata_runtime::prelude::*;
+
+/// The variable that tells a process which case it is in.
+const CASE: &str = "STRATA_TEST_CASE";
+
+/// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where it has to fail.
+struct Case {
+    name: &'static str,
+    least: usize,
+    run: fn(&mut Node) -> Result<(), Error>,
+    fails_with: &'static [&'static str],
+}
+
+const CASES: &[Case] = &[
+    Case { name: "every operation agrees with the oracle", least: 1, run: agrees, fails_with: &[] },
+    Case { name: "long vectors agree with the oracle", least: 1, run: long, fails_with: &[] },
+    Case { name: "settings are node 0's", least: 1, run: settings, fails_with: &[] },
+    Case { name: "nodes may end at different times", least: 1, run: uneven_end, fails_with: &[] },
+    Case {
+        name: "a panic ends the job",
+        least: 1,
+        run: panics,
+        fails_with: &["node 0: panicked: by design"],
+    },
+    Case {
+        name: "an error ends the job",
+        least: 2,
+        run: |node| if node.rank() == 1 { Err("no more".into()) } else { go_on(node) },
+        fails_with: &["node 1: no more"],
+    },
+    Case {
+        name: "a fail ends the job",
+        least: 2,
+        run: |node| if node.rank() == 1 { node.fail("cannot go on") } else { go_on(node) },
+        fails_with: &["node 1: cannot go on (at ", "tests/mpi.rs:"],
+    },
+    Case {
+        name: "a node that leaves early is missed",
+        least: 2,
+        run: |node| if node.rank() == 1 { Ok(()) } else { go_on(node) },
+        fails_with: &["node 1: left the program while node 0 waits in barrier at ", "tests/mpi.rs:"],
+    },
+    Case {
+        name: "a process that exits is missed",
+        least: 2,
+        run: |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
+        fails_with: &["node 1: its process exited inside the program"],
+    },
+    Case {
+        name: "a root out of range is named",
+        least: 1,
+        run: |node| {
+            node.broadcast(9, &mut [1u8]);
+            Ok(())
+        },
+        fails_with: &[
+            "broadcast from node 9 of 1 elements of 1 bytes at ",
+            "tests/mpi.rs:",
+            "there is no such node",
+        ],
+    },
+    Case {
+        name: "lengths that differ are named",
+        least: 2,
+        run: |node| {
+            node.reduce_add(&mut vec![1i64; 2 + 1000 * node.rank().min(1)]);
+            Ok(())
+        },
+        fails_with: &["node 1: reduce add of 1002 i64 at ", "but node 0 called reduce add of 2 i64 at "],
+    },
+    Case {
+        name: "collectives that differ are named",
+        least: 2,
+        run: |node| {
+            if node.rank() == 1 {
+                drop(node.all_gather(&[1u8]))
+            } else {
+                node.scan_add(&mut [1.0; 500])
+            }
+            Ok(())
+        },
+        fails_with: &[
+            "node 1: all_gather of 1 elements of 1 bytes at ",
+            "but node 0 called scan add of 500 f64 at ",
+        ],
+    },
+    Case {
+        name: "a wrong number of blocks is named",
+        least: 1,
+        run: |node| {
+            node.all_to_all_v(vec![Block::<u8>::default(); 9]);
+            Ok(())
+        },
+        fails_with: &["all_to_all_v of elements of 1 bytes at ", "9 blocks for "],
+    },
+];
+
+fn agrees(node: &mut Node) -> Result<(), Error> {
+    for (seed, length) in [0, 1, 2, 22, 23, 24, 45, 46, 513].into_iter().enumerate() {
+        oracle::everything(node, seed as u64, length);
+    }
+    Ok(())
+}
+
+fn long(node: &mut Node) -> Result<(), Error> {
+    oracle::step(node, 1, 5, 40_001);
+    oracle::step(node, 0, 6, 40_001);
+    oracle::step(node, 4, 7, 40_001);
+    oracle::step(node, 7, 8, 300_000);
+    Ok(())
+}
+
+fn settings(node: &mut Node) -> Result<(), Error> {
+    assert_eq!(node.setting(CASE), Some("settings are node 0's"));
+    assert_eq!(node.setting("PATH"), None);
+    assert_eq!(node.platform().transport, "mpi");
+    Ok(())
+}
+
+fn uneven_end(node: &mut Node) -> Result<(), Error> {
+    // A broadcast leaves its root before the others have it.
+    node.broadcast(0, &mut vec![1u8; 10_000]);
+    std::thread::sleep(Duration::from_millis(20 * node.rank() as u64));
+    Ok(())
+}
+
+fn panics(node: &mut Node) -> Result<(), Error> {
+    struct Meets<'a>(&'a mut Node);
+    impl Drop for Meets<'_> {
+        fn drop(&mut self) {
+            self.0.barrier();
+        }
+    }
+    let meets = Meets(node);
+    if meets.0.rank() == 0 {
+        panic!("by design");
+    }
+    go_on(meets.0)
+}
+
+/// Collectives without end.
+fn go_on(node: &mut Node) -> Result<(), Error> {
+    loop {
+        node.barrier();
+        node.reduce_add(&mut vec![1.0; 500]);
+        node.scan_add(1u64);
+    }
+}
+
+/// One node of one case.
+fn node(name: &str) -> ExitCode {
+    let Some(case) = CASES.iter().find(|case| case.name == name) else { return ExitCode::FAILURE };
+    // Twice: a second program of one process goes on where the first has ended.
+    for _ in 0..2 {
+        match launch(case.run) {
+            Ok(Some(())) => println!("node 0 is done"),
+            Ok(None) => {}
+            Err(error) => {
+                eprintln!("{error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Runs a case on `nodes` processes; what is wrong with what it did.
+fn drive(case: &Case, nodes: usize) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut child = Command::new("mpirun")
+        .args(["-n", &nodes.to_string()])
+        .arg(program)
+        .env(CASE, case.name)
+        .envs([
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            ("OMPI_MCA_mpi_yield_when_idle", "1"),
+            ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+            ("OMPI_MCA_osc", "sm"),
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if start.elapsed() > Duration::from_secs(60) {
+            child.kill().map_err(|error| error.to_string())?;
+            return Err("still running after 60 s".to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
+    let wrong = |what: &str| Err(format!("{what}\n--- stdout\n{out}\n--- stderr\n{err}"));
+    if case.fails_with.is_empty() {
+        if !output.status.success() {
+            return wrong("it failed");
+        }
+        if out.matches("node 0 is done").count() != 2 {
+            return wrong("node 0 did not say once for each run that it is done");
+        }
+        return Ok(());
+    }
+    if output.status.success() {
+        return wrong("it did not fail");
+    }
+    let lines: Vec<&str> = err.lines().filter(|line| line.starts_with("strata: ")).collect();
+    match case.fails_with.iter().find(|text| !lines.iter().any(|line| line.contains(*text))) {
+        Some(text) => wrong(&format!("no line says `{text}`")),
+        None => Ok(()),
+    }
+}
+
+fn main() -> ExitCode {
+    if let Ok(name) = std::env::var(CASE) {
+        return node(&name);
+    }
+    if Command::new("mpirun").arg("--version").output().is_err() {
+        println!("skipped: there is no mpirun (Debian: apt-get install openmpi-bin)\n0 passed, 0 failed");
+        return ExitCode::SUCCESS;
+    }
+    let (mut passed, mut failed) = (0, 0);
+    for nodes in 1..=4 {
+        for case in CASES.iter().filter(|case| nodes >= case.least) {
+            match drive(case, nodes) {
+                Ok(()) => passed += 1,
+                Err(what) => {
+                    failed += 1;
+                    println!("{} ({nodes} nodes): {what}", case.name);
+                }
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
