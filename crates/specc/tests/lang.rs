@@ -24,17 +24,30 @@ fn outline(spec: &CheckedSpec) -> String {
                 for plan in &measured.loops {
                     let (operator, by) = (plan.step.operator, plan.step.by);
                     let number = plan.number.rust_type();
-                    writeln!(text, "  for {}: {number} from {} to {}, {operator:?} {by}", plan.name, plan.first, plan.last).unwrap();
+                    writeln!(
+                        text,
+                        "  for {}: {number} from {} to {}, {operator:?} {by}",
+                        plan.name, plan.first, plan.last
+                    )
+                    .unwrap();
                 }
                 for binding in &measured.bindings {
                     let number = binding.number.rust_type();
-                    writeln!(text, "  let {}: {number} = {} = {}", binding.name, binding.value, binding.reduced).unwrap();
+                    writeln!(
+                        text,
+                        "  let {}: {number} = {} = {}",
+                        binding.name, binding.value, binding.reduced
+                    )
+                    .unwrap();
                 }
                 match &measured.work {
-                    Work::Task { once, code } => writeln!(text, "  task once={once} {:?}", code.text).unwrap(),
+                    Work::Task { once, code } => {
+                        writeln!(text, "  task once={once} {:?}", code.text).unwrap()
+                    }
                     Work::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
                 }
-                let points: Vec<usize> = [1, 4].iter().map(|&nodes| measured.points(nodes).unwrap().len()).collect();
+                let points: Vec<usize> =
+                    [1, 4].iter().map(|&nodes| measured.points(nodes).unwrap().len()).collect();
                 writeln!(text, "  points on 1 and 4 nodes: {points:?}").unwrap();
             }
         }
@@ -50,7 +63,14 @@ fn outline(spec: &CheckedSpec) -> String {
         for candidate in &library.candidates {
             let arguments: Vec<String> = candidate.arguments.iter().map(ToString::to_string).collect();
             let model = &spec.models[candidate.model].name;
-            writeln!(text, "  {} = {model}({}) {:?}", candidate.name, arguments.join(", "), candidate.parameters).unwrap();
+            writeln!(
+                text,
+                "  {} = {model}({}) {:?}",
+                candidate.name,
+                arguments.join(", "),
+                candidate.parameters
+            )
+            .unwrap();
         }
     }
     text
@@ -68,5 +88,15 @@ fn what_is_right_passes() {
 fn diagnostics_read_well() {
     insta::glob!("ui/*.spec", |path| {
         insta::assert_snapshot!(load_file(path).expect_err("it has errors").render(false));
+    });
+}
+
+#[test]
+fn specs_are_printed_canonically() {
+    insta::glob!("fmt/*.spec", |path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let printed = specc::lang::format("fmt.spec", &text)
+            .unwrap_or_else(|errors| panic!("{}", errors.render(false)));
+        insta::assert_snapshot!(printed);
     });
 }

@@ -83,16 +83,37 @@ pub struct CheckError {
     /// The way out.
     pub help: Option<String>,
     source: Option<Arc<NamedSource<String>>>,
+    /// Whether the place is told in the message instead of drawn.
+    hidden: bool,
 }
 
 impl CheckError {
-    pub(crate) fn new(code: ErrorCode, message: impl Into<String>, span: Span, label: impl Into<String>) -> Self {
-        Self { code, message: message.into(), labels: vec![(span, label.into())], help: None, source: None }
+    pub(crate) fn new(
+        code: ErrorCode,
+        message: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            labels: vec![(span, label.into())],
+            help: None,
+            source: None,
+            hidden: false,
+        }
     }
 
     /// An error about a file as a whole.
     pub(crate) fn of_file(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { code: ErrorCode::File, message: message.into(), labels: Vec::new(), help: Some(help.into()), source: None }
+        Self {
+            code: ErrorCode::File,
+            message: message.into(),
+            labels: Vec::new(),
+            help: Some(help.into()),
+            source: None,
+            hidden: false,
+        }
     }
 
     pub(crate) fn label(mut self, span: Span, label: impl Into<String>) -> Self {
@@ -105,8 +126,20 @@ impl CheckError {
         self
     }
 
+    /// Says which file the error is in. Places in very long lines are told, because they cannot be drawn.
     pub(crate) fn within(mut self, source: &Arc<NamedSource<String>>) -> Self {
-        self.source.get_or_insert_with(|| Arc::clone(source));
+        let text = source.inner();
+        for (span, _) in &mut self.labels {
+            if span.end.saturating_sub(span.start) > WINDOW {
+                span.end = span.start + text[span.start..].find('\n').unwrap_or(0).min(WINDOW);
+            }
+        }
+        if let Some(&(span, _)) = self.labels.iter().find(|(span, _)| !can_be_drawn(text, *span)) {
+            self.message = format!("{}, byte {}: {}", source.name(), span.start, self.message);
+            self.labels.truncate(1);
+            self.hidden = true;
+        }
+        self.source = Some(Arc::clone(source));
         self
     }
 
@@ -121,6 +154,19 @@ impl CheckError {
     pub fn file(&self) -> Option<&str> {
         self.source.as_deref().map(NamedSource::name)
     }
+}
+
+/// How far from a place its line, and the lines before and after it, may reach to be drawn.
+const WINDOW: usize = 2000;
+
+/// Whether the lines around a place are short enough to be drawn.
+fn can_be_drawn(text: &str, span: Span) -> bool {
+    let bytes = text.as_bytes();
+    let (start, end) = (span.start.min(bytes.len()), span.end.min(bytes.len()));
+    let before = &bytes[start.saturating_sub(WINDOW)..start];
+    let after = &bytes[end..(end + WINDOW).min(bytes.len())];
+    let two = |window: &[u8]| window.iter().filter(|&&byte| byte == b'\n').count() >= 2;
+    (before.len() == start || two(before)) && (after.len() == bytes.len() - end || two(after))
 }
 
 impl fmt::Display for CheckError {
@@ -141,7 +187,7 @@ impl Diagnostic for CheckError {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.source.as_deref().map(|source| source as &dyn SourceCode)
+        self.source.as_deref().filter(|_| !self.hidden).map(|source| source as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
@@ -153,7 +199,7 @@ impl Diagnostic for CheckError {
                 LabeledSpan::new_with_span(Some(text.clone()), place)
             }
         };
-        Some(Box::new(self.labels.iter().enumerate().map(one)))
+        Some(Box::new(self.labels.iter().filter(|_| !self.hidden).enumerate().map(one)))
     }
 }
 
@@ -251,7 +297,8 @@ const CONSIDERED: usize = 2000;
 
 /// How many characters must be inserted, dropped or replaced (Wagner and Fischer 1974), if at most `allowed`.
 fn distance(a: &str, b: &str, allowed: usize) -> Option<usize> {
-    let (a, b): (Vec<char>, Vec<char>) = (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
     if a.len().abs_diff(b.len()) > allowed || a.len() > 64 {
         return None;
     }

@@ -35,7 +35,8 @@ pub(super) fn lexeme(text: &str, at: usize) -> (Lexeme, usize) {
         b'"' => (Lexeme::Text, quoted_end(bytes, at + 1, b'"')),
         b'\'' => (Lexeme::Other, character_end(text, at)),
         b' ' | b'\t' | b'\r' | b'\n' => {
-            let end = bytes[at..].iter().position(|b| !b" \t\r\n".contains(b)).map_or(bytes.len(), |n| at + n);
+            let end =
+                bytes[at..].iter().position(|b| !b" \t\r\n".contains(b)).map_or(bytes.len(), |n| at + n);
             (Lexeme::Blank, end)
         }
         _ if is_word_byte(first) => {
@@ -130,7 +131,9 @@ fn raw_string_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
     let mut here = inside;
     while here < bytes.len() {
-        if bytes[here] == b'"' && bytes[here + 1..].iter().take_while(|&&b| b == b'#').take(marks).count() == marks {
+        if bytes[here] == b'"'
+            && bytes[here + 1..].iter().take_while(|&&b| b == b'#').take(marks).count() == marks
+        {
             return Some(here + 1 + marks);
         }
         here += 1;
@@ -158,7 +161,16 @@ mod tests {
     #[test]
     fn braces_in_strings_characters_and_comments_are_hidden() {
         for hidden in [
-            r#""}""#, r#""\"}""#, r##"r#"}"#"##, r###"br##"}"#"##"###, "'}'", r"'\''", "// }", "/* } /* } */ } */", r"'\u{7d}'", "b'}'",
+            r#""}""#,
+            r#""\"}""#,
+            r##"r#"}"#"##,
+            r###"br##"}"#"##"###,
+            "'}'",
+            r"'\''",
+            "// }",
+            "/* } /* } */ } */",
+            r"'\u{7d}'",
+            "b'}'",
         ] {
             let kinds: Vec<_> = lexemes(hidden).into_iter().map(|(kind, _)| kind).collect();
             assert!(!kinds.iter().any(|k| matches!(k, Lexeme::Close(_))), "{hidden}: {kinds:?}");

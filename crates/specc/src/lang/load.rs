@@ -30,24 +30,23 @@ pub fn load_all(files: &[(&str, &str)]) -> Result<CheckedSpec, CheckErrors> {
     let work = || load_here(files);
     let thread = std::thread::Builder::new().name("check".to_owned()).stack_size(check::STACK);
     let joined = std::thread::scope(|scope| match thread.spawn_scoped(scope, work) {
-        Ok(handle) => handle.join().map_err(|_| "the checker failed; please report the spec that made it fail".to_owned()),
+        Ok(handle) => handle
+            .join()
+            .map_err(|_| "the checker failed; please report the spec that made it fail".to_owned()),
         Err(error) => Err(format!("cannot start the checker: {error}")),
     });
-    joined.unwrap_or_else(|message| Err(CheckErrors::new(vec![CheckError::of_file(message, "try again with fewer files")])))
+    joined.unwrap_or_else(|message| {
+        Err(CheckErrors::new(vec![CheckError::of_file(message, "try again with fewer files")]))
+    })
 }
 
 fn load_here(files: &[(&str, &str)]) -> Result<CheckedSpec, CheckErrors> {
     let mut errors: Vec<(usize, CheckError)> = Vec::new();
     let mut trees: Vec<File> = Vec::new();
     for (at, (name, text)) in files.iter().enumerate() {
-        let text = if text.len() > MAX_FILE {
-            let message = format!("{name} is longer than {} MB", MAX_FILE >> 20);
-            errors.push((at, CheckError::of_file(message, "split it into several files of one folder")));
-            ""
-        } else {
-            text
-        };
-        let parsed = parse(text);
+        let long = too_long(name, text);
+        let parsed = parse(if long.is_some() { "" } else { text });
+        errors.extend(long.map(|error| (at, error)));
         errors.extend(parsed.errors.into_iter().map(|error| (at, error)));
         trees.push(parsed.file);
     }
@@ -61,6 +60,12 @@ fn load_here(files: &[(&str, &str)]) -> Result<CheckedSpec, CheckErrors> {
     let (spec, found) = check::check(sources.collect(), &trees, complete);
     errors.extend(found);
     if errors.is_empty() { Ok(spec) } else { Err(sorted(errors, files)) }
+}
+
+/// The error for a file that is too long.
+pub(super) fn too_long(name: &str, text: &str) -> Option<CheckError> {
+    let message = format!("{name} is longer than {} MB", MAX_FILE >> 20);
+    (text.len() > MAX_FILE).then(|| CheckError::of_file(message, "split it into several files of one folder"))
 }
 
 /// Errors with their sources, by file and place.
@@ -100,13 +105,19 @@ pub fn find_specs(path: &Path) -> Result<Vec<PathBuf>, CheckErrors> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = std::fs::read_dir(path)
-        .map_err(|error| fail(format!("cannot read the folder {}: {error}", path.display()), "is the path right?"))?;
-    let is_spec = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "spec") && path.is_file();
-    let mut found: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(is_spec).collect();
+    let entries = std::fs::read_dir(path).map_err(|error| {
+        fail(format!("cannot read the folder {}: {error}", path.display()), "is the path right?")
+    })?;
+    let is_spec =
+        |path: &PathBuf| path.extension().is_some_and(|extension| extension == "spec") && path.is_file();
+    let mut found: Vec<PathBuf> =
+        entries.filter_map(Result::ok).map(|entry| entry.path()).filter(is_spec).collect();
     found.sort();
     if found.is_empty() {
-        return Err(fail(format!("the folder {} has no file *.spec", path.display()), "name a spec file or its folder"));
+        return Err(fail(
+            format!("the folder {} has no file *.spec", path.display()),
+            "name a spec file or its folder",
+        ));
     }
     Ok(found)
 }

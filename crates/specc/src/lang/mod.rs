@@ -15,12 +15,14 @@
 
 pub mod ast;
 mod check;
+mod code;
 mod diagnostic;
 mod lex;
 mod load;
 mod parse;
 pub mod plan;
 mod points;
+mod print;
 mod scan;
 
 pub use diagnostic::{CheckError, CheckErrors, ErrorCode};
@@ -28,3 +30,4 @@ pub use load::{find_specs, load, load_all, load_paths, read_spec};
 pub use parse::{Parsed, parse};
 pub use plan::CheckedSpec;
 pub use points::{MAX_POINTS, Nest, TooManyPoints};
+pub use print::format;

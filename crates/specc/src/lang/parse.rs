@@ -27,13 +27,20 @@ pub struct Parsed {
 pub fn parse(text: &str) -> Parsed {
     let scan = scan(text);
     let mut reader = Reader { text, scan: &scan, errors: scan.faults.clone(), complete: true };
-    let mut file = File { docs: Vec::new(), uses: Vec::new(), items: Vec::new(), comments: scan.comments.clone() };
+    let mut file =
+        File { docs: Vec::new(), uses: Vec::new(), items: Vec::new(), comments: scan.comments.clone() };
     match SpecParser::parse(Rule::file, &scan.shallow) {
         Ok(pairs) => pairs.flat_map(Pair::into_inner).for_each(|pair| reader.top_level(&pair, &mut file)),
         Err(error) => reader.pest_error(&error, 0, "a spec"),
     }
-    let first = file.items.iter().map(|item| item.span().start).chain(file.uses.iter().map(|line| line.span.start)).min();
-    let header = file.comments.iter().take_while(|comment| first.is_none_or(|first| comment.span.start < first));
+    let first = file
+        .items
+        .iter()
+        .map(|item| item.span().start)
+        .chain(file.uses.iter().map(|line| line.span.start))
+        .min();
+    let header =
+        file.comments.iter().take_while(|comment| first.is_none_or(|first| comment.span.start < first));
     file.docs = header.filter_map(|comment| doc_text(&comment.text, "//!")).collect();
     let mut errors = reader.errors;
     errors.sort_by_key(CheckError::start);
@@ -53,9 +60,10 @@ struct Reader<'a> {
     complete: bool,
 }
 
+/// Where a pair stands, without the blanks that the grammar skips before it finds that nothing follows.
 fn span(pair: &Pair<'_, Rule>) -> Span {
-    let span = pair.as_span();
-    Span { start: span.start(), end: span.end() }
+    let start = pair.as_span().start();
+    Span { start, end: start + pair.as_str().trim_end().len() }
 }
 
 fn child<'p>(pair: &Pair<'p, Rule>, rule: Rule) -> Option<Pair<'p, Rule>> {
@@ -148,11 +156,14 @@ impl Reader<'_> {
         let mut docs = Vec::new();
         for comment in comments[..end].iter().rev() {
             let between = &self.text[comment.span.end..next];
-            if !between.trim().is_empty() || between.matches('\n').count() != 1 {
+            let line = &self.text[..comment.span.start];
+            let own_line = line[line.rfind('\n').map_or(0, |n| n + 1)..]
+                .trim_matches([' ', '\t', '\u{FEFF}'])
+                .is_empty();
+            if !own_line || !between.trim().is_empty() || between.matches('\n').count() != 1 {
                 break;
             }
-            let Some(text) = doc_text(&comment.text, "///") else { break };
-            docs.push(text);
+            docs.extend(doc_text(&comment.text, "///"));
             next = comment.span.start;
         }
         docs.reverse();
@@ -174,7 +185,15 @@ impl Reader<'_> {
             _ => Body::Measured(self.statements(&inner, &name)),
         };
         let docs = self.docs(here.start);
-        Some(Model { docs, spelling: Spelling::Block, name, inputs, body, complete: self.complete, span: here })
+        Some(Model {
+            docs,
+            spelling: Spelling::Block,
+            name,
+            inputs,
+            body,
+            complete: self.complete,
+            span: here,
+        })
     }
 
     fn closed(&mut self, body: &Pair<'_, Rule>, name: &Name) {
@@ -199,7 +218,9 @@ impl Reader<'_> {
                 Rule::unknown => self.unknown(&pair),
                 _ => match self.statement(&pair) {
                     Some(kind) => statements.push(Statement { kind, span: span(&pair) }),
-                    None => self.complete &= matches!(pair.as_rule(), Rule::open | Rule::close | Rule::semicolon),
+                    None => {
+                        self.complete &= matches!(pair.as_rule(), Rule::open | Rule::close | Rule::semicolon)
+                    }
                 },
             }
         }
@@ -209,7 +230,10 @@ impl Reader<'_> {
 
     fn unknown(&mut self, pair: &Pair<'_, Rule>) {
         self.complete = false;
-        let Some(word) = child(pair, Rule::unknown_line).and_then(|line| child(&line, Rule::identifier)) else { return };
+        let Some(word) = child(pair, Rule::unknown_line).and_then(|line| child(&line, Rule::identifier))
+        else {
+            return;
+        };
         let message = format!("`{}` is not a statement of a model", word.as_str());
         let error = CheckError::new(ErrorCode::Unknown, message, span(&word), "not known");
         self.errors.push(error.help(match closest(word.as_str(), STATEMENTS) {
@@ -249,7 +273,13 @@ impl Reader<'_> {
             None => None,
         };
         let inclusive = child(pair, Rule::range)?.as_str() == "..=";
-        Some(Loop { name: name(&child(pair, Rule::identifier)?), start: start?, stop: stop?, inclusive, step })
+        Some(Loop {
+            name: name(&child(pair, Rule::identifier)?),
+            start: start?,
+            stop: stop?,
+            inclusive,
+            step,
+        })
     }
 
     fn step(&mut self, pair: &Pair<'_, Rule>, sign: Rule) -> Option<Step> {
@@ -266,7 +296,11 @@ impl Reader<'_> {
         match number.as_str().replace('_', "").parse() {
             Ok(by) => Some(Step { operator, by, span: here }),
             Err(_) => {
-                self.fail(span(&number), format!("the step {} is too large", number.as_str()), "at most 2^63 - 1");
+                self.fail(
+                    span(&number),
+                    format!("the step {} is too large", number.as_str()),
+                    "at most 2^63 - 1",
+                );
                 None
             }
         }
@@ -289,7 +323,8 @@ impl Reader<'_> {
         let here = span(pair);
         let text = self.scan.plain[here.start..here.end].trim_end();
         match expr::parse_at(text, here.start) {
-            Ok(expr) => Some(expr),
+            // The whole text, with parentheses around it.
+            Ok(expr) => Some(Expr { span: Span { start: here.start, end: here.start + text.len() }, ..expr }),
             Err(error) => {
                 self.fail(error.span, error.message, "here");
                 None
@@ -319,7 +354,8 @@ impl Reader<'_> {
         }
         let marks: Vec<usize> = children(pair, Rule::at).map(|at| span(&at).start).collect();
         let &[first, second, third, fourth, _] = marks.as_slice() else { return None };
-        let (setup, task, cleanup) = (self.field(first, second), self.field(second, third), self.field(third, fourth));
+        let (setup, task, cleanup) =
+            (self.field(first, second), self.field(second, third), self.field(third, fourth));
         statements.extend(setup.map(|code| Statement { span: code.span, kind: StatementKind::Setup(code) }));
         let Some(task) = task else {
             let message = "this one-line model has no task".to_owned();
@@ -328,7 +364,8 @@ impl Reader<'_> {
         };
         let name = self.line_name(&task)?;
         statements.push(Statement { span: task.span, kind: StatementKind::Task { once: false, code: task } });
-        statements.extend(cleanup.map(|code| Statement { span: code.span, kind: StatementKind::Cleanup(code) }));
+        statements
+            .extend(cleanup.map(|code| Statement { span: code.span, kind: StatementKind::Cleanup(code) }));
         if let (Some(first), Some(last)) = (terms.first(), terms.last()) {
             let span = Span { start: first.0.span.start, end: last.1.span.end };
             let terms = terms.into_iter().map(|(label, value)| Term { label: Some(label), value }).collect();
@@ -340,7 +377,8 @@ impl Reader<'_> {
     }
 
     fn bindings(&mut self, pair: Option<Pair<'_, Rule>>) -> Vec<(Name, Expr)> {
-        let bindings = pair.into_iter().flat_map(Pair::into_inner).filter(|pair| pair.as_rule() == Rule::binding);
+        let bindings =
+            pair.into_iter().flat_map(Pair::into_inner).filter(|pair| pair.as_rule() == Rule::binding);
         let one = |pair: Pair<'_, Rule>| {
             Some((name(&child(&pair, Rule::identifier)?), self.expr(&child(&pair, Rule::expression)?)?))
         };
@@ -364,8 +402,17 @@ impl Reader<'_> {
             return Some(Name { text: text.to_owned(), span });
         }
         let message = "the task of a one-line model is a call of a function, whose name is the model's";
-        let error = CheckError::new(ErrorCode::Syntax, message, task.span, "not a call such as `clear_memory(data, x)`");
-        self.errors.push(error.help("wrap the code in a function, or write the model as a block: `model Name(inputs) { … }`"));
+        let error = CheckError::new(
+            ErrorCode::Syntax,
+            message,
+            task.span,
+            "not a call such as `clear_memory(data, x)`",
+        );
+        self.errors.push(
+            error.help(
+                "wrap the code in a function, or write the model as a block: `model Name(inputs) { … }`",
+            ),
+        );
         None
     }
 
@@ -383,7 +430,14 @@ impl Reader<'_> {
             }
         }
         self.closed(&body, &name);
-        Some(Library { docs: self.docs(here.start), name, inputs, candidates, complete: self.complete, span: here })
+        Some(Library {
+            docs: self.docs(here.start),
+            name,
+            inputs,
+            candidates,
+            complete: self.complete,
+            span: here,
+        })
     }
 
     fn candidate(&mut self, pair: &Pair<'_, Rule>) -> Option<Candidate> {
@@ -391,7 +445,8 @@ impl Reader<'_> {
         let (name, model) = (words.next()?, words.next()?);
         let arguments = child(pair, Rule::arguments)?;
         let count = children(&arguments, Rule::expression).count();
-        let arguments: Vec<Expr> = children(&arguments, Rule::expression).filter_map(|pair| self.expr(&pair)).collect();
+        let arguments: Vec<Expr> =
+            children(&arguments, Rule::expression).filter_map(|pair| self.expr(&pair)).collect();
         let mut parameters = Vec::new();
         for pair in child(pair, Rule::ranges).iter().flat_map(|ranges| children(ranges, Rule::parameter)) {
             let mut bounds = children(&pair, Rule::expression);
@@ -404,13 +459,32 @@ impl Reader<'_> {
         for pair in children(pair, Rule::candidate_require) {
             requires.push(self.expr(&child(&pair, Rule::expression)?)?);
         }
-        (arguments.len() == count).then(|| Candidate { name, model, arguments, parameters, requires, span: span(pair) })
+        (arguments.len() == count).then(|| Candidate {
+            name,
+            model,
+            arguments,
+            parameters,
+            requires,
+            span: span(pair),
+        })
     }
 }
 
 /// The words that begin the statements of a model.
 const STATEMENTS: [&str; 13] = [
-    "for", "let", "require", "setup", "task", "cleanup", "sample", "terms", "fit", "verify", "repeat", "accept", "confidence",
+    "for",
+    "let",
+    "require",
+    "setup",
+    "task",
+    "cleanup",
+    "sample",
+    "terms",
+    "fit",
+    "verify",
+    "repeat",
+    "accept",
+    "confidence",
 ];
 
 /// What a rule is called in messages; `None` for what is clear from the others.

@@ -288,7 +288,8 @@ impl Model {
     /// An input that is not a candidate term stands in parentheses.
     #[must_use]
     pub fn columns(&self) -> Vec<String> {
-        let input = |input: &Input| if input.candidate { input.name.clone() } else { format!("({})", input.name) };
+        let input =
+            |input: &Input| if input.candidate { input.name.clone() } else { format!("({})", input.name) };
         let mut columns: Vec<String> = self.inputs.iter().map(input).collect();
         columns.extend(self.column_terms().map(|term| term.value.to_string()));
         columns
@@ -297,7 +298,11 @@ impl Model {
     /// The terms that are columns of their own: neither an input nor calling other models.
     pub fn column_terms(&self) -> impl Iterator<Item = &Term> {
         let own = |term: &&Term| {
-            !term.calls_models && !term.value.as_name().is_some_and(|name| self.inputs.iter().any(|input| input.name == name))
+            !term.calls_models
+                && !term
+                    .value
+                    .as_name()
+                    .is_some_and(|name| self.inputs.iter().any(|input| input.name == name))
         };
         self.terms.iter().filter(own)
     }
@@ -310,9 +315,10 @@ impl Step {
         match self.operator {
             StepOperator::Add => value.checked_add(self.by),
             StepOperator::Multiply => value.checked_mul(self.by),
-            StepOperator::ShiftLeft => {
-                u32::try_from(self.by).ok().and_then(|by| 2_i64.checked_pow(by)).and_then(|by| value.checked_mul(by))
-            }
+            StepOperator::ShiftLeft => u32::try_from(self.by)
+                .ok()
+                .and_then(|by| 2_i64.checked_pow(by))
+                .and_then(|by| value.checked_mul(by)),
         }
     }
 }

@@ -42,11 +42,19 @@ impl<'a> Nest<'a> {
         let mut bounds = Vec::with_capacity(loops.len());
         for (at, plan) in loops.iter().enumerate() {
             let variables = variables(loops[..at].iter().map(|outer| outer.name.as_str()));
-            bounds.push((Program::compile(&plan.first, &variables)?, Program::compile(&plan.last, &variables)?));
+            bounds.push((
+                Program::compile(&plan.first, &variables)?,
+                Program::compile(&plan.last, &variables)?,
+            ));
         }
-        let reads = |inner: &LoopPlan, name: &str| inner.first.names().contains(name) || inner.last.names().contains(name);
-        let independent =
-            loops.iter().enumerate().map(|(at, plan)| !loops[at + 1..].iter().any(|inner| reads(inner, &plan.name))).collect();
+        let reads = |inner: &LoopPlan, name: &str| {
+            inner.first.names().contains(name) || inner.last.names().contains(name)
+        };
+        let independent = loops
+            .iter()
+            .enumerate()
+            .map(|(at, plan)| !loops[at + 1..].iter().any(|inner| reads(inner, &plan.name)))
+            .collect();
         Ok(Self { loops, bounds, independent })
     }
 
@@ -98,7 +106,11 @@ impl<'a> Nest<'a> {
     ///
     /// # Errors
     /// [`TooManyPoints`], before the first call.
-    pub fn visit(&self, nodes: usize, visit: &mut dyn FnMut(&[i64]) -> ControlFlow<()>) -> Result<(), TooManyPoints> {
+    pub fn visit(
+        &self,
+        nodes: usize,
+        visit: &mut dyn FnMut(&[i64]) -> ControlFlow<()>,
+    ) -> Result<(), TooManyPoints> {
         self.count(nodes)?;
         let mut values = self.values(nodes);
         let mut point = vec![0; self.loops.len()];

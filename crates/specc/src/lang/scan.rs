@@ -35,7 +35,8 @@ const MAX_FAULTS: usize = 100;
 
 /// Scans a whole file.
 pub(super) fn scan(text: &str) -> Scan {
-    let mut scanner = Scanner { text, plain: text.as_bytes().to_vec(), starts: item_starts(text), depth: 0, scan: empty() };
+    let mut scanner =
+        Scanner { text, plain: text.as_bytes().to_vec(), starts: item_starts(text), depth: 0, scan: empty() };
     scanner.run();
     let Scanner { plain, mut scan, .. } = scanner;
     scan.plain = String::from_utf8_lossy(&plain).into_owned();
@@ -44,7 +45,13 @@ pub(super) fn scan(text: &str) -> Scan {
 }
 
 fn empty() -> Scan {
-    Scan { plain: String::new(), shallow: String::new(), comments: Vec::new(), code: BTreeMap::new(), faults: Vec::new() }
+    Scan {
+        plain: String::new(),
+        shallow: String::new(),
+        comments: Vec::new(),
+        code: BTreeMap::new(),
+        faults: Vec::new(),
+    }
 }
 
 /// What begins an item at the start of a line.
@@ -75,10 +82,14 @@ fn item_starts(text: &str) -> Vec<(usize, Start)> {
 /// `model Name (` or `library Name (` at byte `at`.
 fn is_block_start(text: &str, at: usize) -> bool {
     let rest = &text[at..];
-    let Some(rest) = rest.strip_prefix("model").or_else(|| rest.strip_prefix("library")) else { return false };
+    let Some(rest) = rest.strip_prefix("model").or_else(|| rest.strip_prefix("library")) else {
+        return false;
+    };
     let name = rest.trim_start_matches([' ', '\t']);
     let after = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    name.len() < rest.len() && after.len() < name.len() && after.trim_start_matches([' ', '\t']).starts_with('(')
+    name.len() < rest.len()
+        && after.len() < name.len()
+        && after.trim_start_matches([' ', '\t']).starts_with('(')
 }
 
 struct Scanner<'a> {
@@ -202,8 +213,15 @@ impl Scanner<'_> {
                 self.scan.code.insert(open, interior);
                 self.blank(open + 1, end);
                 let brace = Span { start: open, end: open + 1 };
-                let error = CheckError::new(ErrorCode::Unclosed, "this Rust code never ends", brace, "no `}` closes this brace");
-                self.scan.faults.push(error.help("close the brace; look for an unclosed `\"` or `/*` in the code too"));
+                let error = CheckError::new(
+                    ErrorCode::Unclosed,
+                    "this Rust code never ends",
+                    brace,
+                    "no `}` closes this brace",
+                );
+                self.scan
+                    .faults
+                    .push(error.help("close the brace; look for an unclosed `\"` or `/*` in the code too"));
                 end
             }
         }
@@ -215,8 +233,15 @@ impl Scanner<'_> {
         let fields = fields(self.text, at, limit, true).or_else(|| fields(self.text, at, limit, false));
         let Some((marks, end)) = fields else {
             let brace = Span { start: at, end: at + 2 };
-            let error = CheckError::new(ErrorCode::Unclosed, "this one-line model never ends", brace, "no `}}` closes it");
-            self.scan.faults.push(error.help("the form is `{{ loops @ setup @ task @ cleanup @ inputs @ terms }}`"));
+            let error = CheckError::new(
+                ErrorCode::Unclosed,
+                "this one-line model never ends",
+                brace,
+                "no `}}` closes it",
+            );
+            self.scan
+                .faults
+                .push(error.help("the form is `{{ loops @ setup @ task @ cleanup @ inputs @ terms }}`"));
             return self.blank(at, limit);
         };
         let code = marks.first().copied().zip(marks.get(3.min(marks.len().saturating_sub(1))).copied());
@@ -246,7 +271,9 @@ fn fields(text: &str, start: usize, limit: usize, all_brackets: bool) -> Option<
     while at < limit {
         let (kind, end) = lexeme(text, at);
         match kind {
-            Lexeme::Close(b'}') if depth == 0 && text[end..].starts_with('}') => return Some((marks, end + 1)),
+            Lexeme::Close(b'}') if depth == 0 && text[end..].starts_with('}') => {
+                return Some((marks, end + 1));
+            }
             Lexeme::Open(bracket) if all_brackets || bracket == b'{' => depth += 1,
             Lexeme::Close(bracket) if all_brackets || bracket == b'}' => depth = depth.saturating_sub(1),
             Lexeme::Other if depth == 0 && &text[at..end] == "@" => marks.push(at),

@@ -38,9 +38,17 @@ impl<'a> Models<'a> {
     }
 
     /// Errors of one call: `name_span` is where the model is named.
-    pub(super) fn check_call(&self, name: &str, count: usize, span: Span, name_span: Span) -> Option<CheckError> {
+    pub(super) fn check_call(
+        &self,
+        name: &str,
+        count: usize,
+        span: Span,
+        name_span: Span,
+    ) -> Option<CheckError> {
         let Some(called) = self.get(name) else {
-            return self.complete.then(|| unknown("the model", name, name_span, self.by_name.keys().copied()));
+            return self
+                .complete
+                .then(|| unknown("the model", name, name_span, self.by_name.keys().copied()));
         };
         let inputs = &called.model.inputs;
         if inputs.len() == count {
@@ -75,7 +83,8 @@ pub(super) fn calling(model: &Model) -> Vec<&Expr> {
 ///
 /// Each circle is one error, at the model of it that is named first.
 pub(super) fn order(models: &Models<'_>) -> (Vec<usize>, Vec<(usize, CheckError)>) {
-    let calls: Vec<Vec<usize>> = models.all.iter().map(|signature| callees(models, signature.model)).collect();
+    let calls: Vec<Vec<usize>> =
+        models.all.iter().map(|signature| callees(models, signature.model)).collect();
     // 0: not seen, 1: on the path, 2: done.
     let mut state = vec![0_u8; calls.len()];
     let (mut order, mut errors) = (Vec::with_capacity(calls.len()), Vec::new());
@@ -124,7 +133,12 @@ fn cycle(models: &Models<'_>, circle: &[usize]) -> (usize, CheckError) {
     names.push(names[0]);
     let path = match names.len() {
         0..=10 => names.join(" -> "),
-        many => format!("{} -> … {} more … -> {}", names[..5].join(" -> "), many - 7, names[many - 2..].join(" -> ")),
+        many => format!(
+            "{} -> … {} more … -> {}",
+            names[..5].join(" -> "),
+            many - 7,
+            names[many - 2..].join(" -> ")
+        ),
     };
     let message = format!("models call each other in a circle: {path}");
     let mut error = CheckError::new(ErrorCode::Cycle, message, head.model.name.span, "needs itself");
@@ -152,8 +166,14 @@ pub(super) fn too_large(models: &Models<'_>, order: &[usize]) -> Vec<(usize, Che
             None
         });
         if let Some(span) = large {
-            let message = format!("`{}` becomes too large when the models that it calls are put in", model.name.text);
-            let error = CheckError::new(ErrorCode::TooLarge, message, span, "more than 10000 operators, or 256 one after the other");
+            let message =
+                format!("`{}` becomes too large when the models that it calls are put in", model.name.text);
+            let error = CheckError::new(
+                ErrorCode::TooLarge,
+                message,
+                span,
+                "more than 10000 operators, or 256 one after the other",
+            );
             errors.push((signature.file, error.help("measure one of the models that it calls")));
         }
     }

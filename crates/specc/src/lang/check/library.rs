@@ -33,7 +33,8 @@ pub(super) fn check(library: &ast::Library, file: usize, models: &Models<'_>) ->
     }
     let names: Vec<ast::Name> = library.candidates.iter().map(|candidate| candidate.name.clone()).collect();
     errors.extend(duplicates("candidate", &names));
-    let candidates = library.candidates.iter().map(|one| candidate(one, library, models, &mut errors)).collect();
+    let candidates =
+        library.candidates.iter().map(|one| candidate(one, library, models, &mut errors)).collect();
     let plan = Library {
         name: library.name.text.clone(),
         docs: library.docs.clone(),
@@ -45,7 +46,12 @@ pub(super) fn check(library: &ast::Library, file: usize, models: &Models<'_>) ->
     (plan, errors)
 }
 
-fn candidate(one: &ast::Candidate, library: &ast::Library, models: &Models<'_>, errors: &mut Vec<CheckError>) -> Candidate {
+fn candidate(
+    one: &ast::Candidate,
+    library: &ast::Library,
+    models: &Models<'_>,
+    errors: &mut Vec<CheckError>,
+) -> Candidate {
     errors.extend(item_name(&one.name));
     errors.extend(models.check_call(&one.model.text, one.arguments.len(), one.span, one.model.span));
     let mut ranges = reserved();
@@ -54,7 +60,8 @@ fn candidate(one: &ast::Candidate, library: &ast::Library, models: &Models<'_>, 
         let message = format!("a candidate has at most {MAX_PARAMETERS} parameters");
         errors.push(CheckError::new(ErrorCode::Range, message, extra.name.span, "one too many"));
     }
-    let mut defined: BTreeMap<&str, _> = library.inputs.iter().map(|input| (input.text.as_str(), input.span)).collect();
+    let mut defined: BTreeMap<&str, _> =
+        library.inputs.iter().map(|input| (input.text.as_str(), input.span)).collect();
     let mut parameters = Vec::new();
     for parameter in &one.parameters {
         errors.extend(value_name(&parameter.name));
@@ -65,7 +72,8 @@ fn candidate(one: &ast::Candidate, library: &ast::Library, models: &Models<'_>, 
         let used = one.arguments.iter().any(|argument| argument.names().contains(&parameter.name.text));
         if !used {
             let message = format!("no argument of the model reads the parameter `{}`", parameter.name.text);
-            let error = CheckError::new(ErrorCode::NotAFunction, message, parameter.name.span, "has no effect");
+            let error =
+                CheckError::new(ErrorCode::NotAFunction, message, parameter.name.span, "has no effect");
             errors.push(error.help("pass it to the model, or remove it"));
         }
         let values = self::range_of(parameter, errors);
@@ -94,9 +102,13 @@ fn candidate(one: &ast::Candidate, library: &ast::Library, models: &Models<'_>, 
 /// The values of a parameter: constant whole bounds, the smaller first.
 fn range_of(parameter: &ast::Parameter, errors: &mut Vec<CheckError>) -> Range {
     let mut bound = |expr: &Expr| {
-        let value = expr.eval(&|_| None).ok().filter(|value| expr.is_constant() && value.fract() == 0.0 && value.abs() < 1e15);
+        let value = expr
+            .eval(&|_| None)
+            .ok()
+            .filter(|value| expr.is_constant() && value.fract() == 0.0 && value.abs() < 1e15);
         if value.is_none() {
-            let message = format!("the bounds of the parameter `{}` are whole constants", parameter.name.text);
+            let message =
+                format!("the bounds of the parameter `{}` are whole constants", parameter.name.text);
             let error = CheckError::new(ErrorCode::Range, message, expr.span, "not a whole constant");
             errors.push(error.help("restrict it further by `require`"));
         }
@@ -110,7 +122,8 @@ fn range_of(parameter: &ast::Parameter, errors: &mut Vec<CheckError>) -> Range {
             true => format!("the parameter `{}` has no value", parameter.name.text),
             false => format!("the parameter `{}` has more than {MAX_VALUES} values", parameter.name.text),
         };
-        let span = strata_model::expr::Span { start: parameter.start.span.start, end: parameter.stop.span.end };
+        let span =
+            strata_model::expr::Span { start: parameter.start.span.start, end: parameter.stop.span.end };
         errors.push(CheckError::new(ErrorCode::Range, message, span, format!("from {low} to {high}")));
     }
     Range::new(low, high, true)

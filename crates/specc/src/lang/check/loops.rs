@@ -58,7 +58,14 @@ pub(super) fn check(loops: &[&Loop], ranges: &mut Ranges) -> Loops {
         if checked.errors.len() == before {
             ranges.insert(plan.name.text.clone(), values);
             let span = Span { start: plan.name.span.start, end: plan.stop.span.end };
-            checked.plans.push(LoopPlan { name: plan.name.text.clone(), first, last, step, number: values.number(), span });
+            checked.plans.push(LoopPlan {
+                name: plan.name.text.clone(),
+                first,
+                last,
+                step,
+                number: values.number(),
+                span,
+            });
         }
     }
     checked
@@ -91,7 +98,9 @@ fn fold(expr: Expr) -> Expr {
         return expr;
     }
     match expr.eval(&|_| None) {
-        Ok(value) if value.is_finite() && value >= 0.0 => Expr { kind: ExprKind::Number(value), span: expr.span },
+        Ok(value) if value.is_finite() && value >= 0.0 => {
+            Expr { kind: ExprKind::Number(value), span: expr.span }
+        }
         _ => expr,
     }
 }
@@ -115,7 +124,8 @@ fn endless(plan: &Loop, step: Step, first: Range) -> Option<CheckError> {
             never(format!("the loop over `{name}` never ends"), step.span, "does not advance", help)
         }
         StepOperator::Multiply | StepOperator::ShiftLeft if first.low < 1.0 => {
-            let message = format!("the loop over `{name}` never ends: multiplying does not advance from 0 or below");
+            let message =
+                format!("the loop over `{name}` never ends: multiplying does not advance from 0 or below");
             let help = match plan.start.is_constant() {
                 true => "start at 1 or more, or add instead, as in `step +1`".to_owned(),
                 false => "start at 1 or more, as in `max(1, …)`, or add instead, as in `step +1`".to_owned(),

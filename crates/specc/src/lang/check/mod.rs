@@ -29,9 +29,14 @@ pub(super) const STACK: usize = 256 << 20;
 /// Checks files that were loaded together. Errors come with the index of their file.
 ///
 /// `complete` says whether all files could be read completely. Runs deep into the stack: see [`STACK`].
-pub(super) fn check(files: Vec<SpecFile>, trees: &[File], complete: bool) -> (CheckedSpec, Vec<(usize, CheckError)>) {
+pub(super) fn check(
+    files: Vec<SpecFile>,
+    trees: &[File],
+    complete: bool,
+) -> (CheckedSpec, Vec<(usize, CheckError)>) {
     let mut errors: Vec<(usize, CheckError)> = Vec::new();
-    let (mut models, mut libraries) = (Models { by_name: BTreeMap::new(), all: Vec::new(), complete }, Vec::new());
+    let (mut models, mut libraries) =
+        (Models { by_name: BTreeMap::new(), all: Vec::new(), complete }, Vec::new());
     let mut library_names = BTreeMap::new();
     for (file, tree) in trees.iter().enumerate() {
         errors.extend(tree.uses.iter().filter_map(rust::check_use).map(|error| (file, error)));
@@ -40,7 +45,10 @@ pub(super) fn check(files: Vec<SpecFile>, trees: &[File], complete: bool) -> (Ch
                 Item::Model(model) => {
                     if let Some(&first) = models.by_name.get(model.name.text.as_str()) {
                         let first: &Signature<'_> = &models.all[first];
-                        errors.push((file, twice("the model", &model.name, &first.model.name, file, first.file, &files)));
+                        errors.push((
+                            file,
+                            twice("the model", &model.name, &first.model.name, file, first.file, &files),
+                        ));
                     } else {
                         models.by_name.insert(&model.name.text, models.all.len());
                     }
@@ -49,7 +57,10 @@ pub(super) fn check(files: Vec<SpecFile>, trees: &[File], complete: bool) -> (Ch
                 Item::Library(library) => {
                     if let Some(&(first, first_file)) = library_names.get(library.name.text.as_str()) {
                         let first: &Library = first;
-                        errors.push((file, twice("the library", &library.name, &first.name, file, first_file, &files)));
+                        errors.push((
+                            file,
+                            twice("the library", &library.name, &first.name, file, first_file, &files),
+                        ));
                     } else {
                         library_names.insert(library.name.text.as_str(), (library, file));
                     }
@@ -76,13 +87,24 @@ pub(super) fn check(files: Vec<SpecFile>, trees: &[File], complete: bool) -> (Ch
     (spec, errors)
 }
 
-fn twice(what: &str, name: &Name, first: &Name, file: usize, first_file: usize, files: &[SpecFile]) -> CheckError {
+fn twice(
+    what: &str,
+    name: &Name,
+    first: &Name,
+    file: usize,
+    first_file: usize,
+    files: &[SpecFile],
+) -> CheckError {
     if file == first_file {
         return names::duplicate(what, name, Some(first.span));
     }
     let error = names::duplicate(what, name, None);
     match files.get(first_file) {
-        Some(other) => error.help(format!("the first stands in {}, line {}", other.name, other.position(first.span.start).0)),
+        Some(other) => error.help(format!(
+            "the first stands in {}, line {}",
+            other.name,
+            other.position(first.span.start).0
+        )),
         None => error,
     }
 }

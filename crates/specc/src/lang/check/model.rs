@@ -18,7 +18,12 @@ use crate::lang::diagnostic::{CheckError, ErrorCode};
 use crate::lang::plan::{Binding, Input, LoopPlan, Measured, Model, ModelKind, Options, Term, Work};
 
 /// Checks one model. The plan is right only if there are no errors.
-pub(super) fn check(model: &ast::Model, file: usize, models: &Models<'_>, effort: &mut Effort) -> (Option<Model>, Vec<CheckError>) {
+pub(super) fn check(
+    model: &ast::Model,
+    file: usize,
+    models: &Models<'_>,
+    effort: &mut Effort,
+) -> (Option<Model>, Vec<CheckError>) {
     let mut checker = Checker::new(model);
     checker.errors.extend(item_name(&model.name));
     let kind = match &model.body {
@@ -79,7 +84,8 @@ impl<'a> Checker<'a> {
     fn finish(mut self, kind: Option<ModelKind>, file: usize) -> (Option<Model>, Vec<CheckError>) {
         if !self.model.complete {
             // What could not be read may be just what is missing.
-            let because = [ErrorCode::UnknownName, ErrorCode::Missing, ErrorCode::NotAFunction, ErrorCode::Excluded];
+            let because =
+                [ErrorCode::UnknownName, ErrorCode::Missing, ErrorCode::NotAFunction, ErrorCode::Excluded];
             self.errors.retain(|error| !because.contains(&error.code));
         }
         let model = self.model;
@@ -137,7 +143,8 @@ impl<'a> Checker<'a> {
         self.errors.extend(nest.errors);
         self.spans = nest.spans;
         let is_input = |name: &str| self.model.inputs.iter().any(|input| input.text == name);
-        let labels = terms.unwrap_or_default().iter().filter_map(|term| Some((term.label.as_ref()?, &term.value)));
+        let labels =
+            terms.unwrap_or_default().iter().filter_map(|term| Some((term.label.as_ref()?, &term.value)));
         let values: Vec<(&Name, &Expr)> = parts.lets.iter().copied().chain(labels).collect();
         for &(name, value) in &values {
             // `x:x` in the one-line form says that the iteration variable is the input.
@@ -148,9 +155,12 @@ impl<'a> Checker<'a> {
         }
         for input in &self.model.inputs {
             if !self.spans.contains_key(&input.text) {
-                let message = format!("the input `{}` is neither an iteration variable nor given by `let`", input.text);
+                let message =
+                    format!("the input `{}` is neither an iteration variable nor given by `let`", input.text);
                 let error = CheckError::new(ErrorCode::UnknownName, message, input.span, "has no value");
-                self.errors.push(error.help(format!("add `let {} = …` or `for {} in 1..=…`", input.text, input.text)));
+                self.errors.push(
+                    error.help(format!("add `let {} = …` or `for {} in 1..=…`", input.text, input.text)),
+                );
             }
         }
         for expr in &parts.requires {
@@ -185,8 +195,10 @@ impl<'a> Checker<'a> {
         }
         self.spans.insert(name.text.clone(), name.span);
         let mut poisoned = false;
-        for (used, span) in name_uses(value).into_iter().filter(|(used, _)| !self.ranges.contains_key(*used)) {
-            let later = all.iter().find(|(other, _)| other.text == used && other.span.start > name.span.start);
+        for (used, span) in name_uses(value).into_iter().filter(|(used, _)| !self.ranges.contains_key(*used))
+        {
+            let later =
+                all.iter().find(|(other, _)| other.text == used && other.span.start > name.span.start);
             if used == name.text {
                 let message = format!("the value of `{used}` reads itself");
                 self.errors.push(CheckError::new(ErrorCode::UnknownName, message, span, "has no value yet"));
@@ -195,7 +207,11 @@ impl<'a> Checker<'a> {
             } else if let Some((later, _)) = later {
                 let message = format!("`{used}` is given only further down");
                 let error = CheckError::new(ErrorCode::UnknownName, message, span, "has no value yet");
-                self.errors.push(error.label(later.span, "given here").help(format!("move `{used}` before `{}`", name.text)));
+                self.errors.push(
+                    error
+                        .label(later.span, "given here")
+                        .help(format!("move `{used}` before `{}`", name.text)),
+                );
             } else {
                 let known = self.ranges.keys().map(String::as_str);
                 self.errors.push(unknown("the name", used, span, known));
@@ -208,7 +224,8 @@ impl<'a> Checker<'a> {
         let reduced = self.bindings_in(value);
         let over_inputs = if is_input { None } else { self.intermediates_in(value) };
         let Some(reduced) = reduced else {
-            let message = format!("`{}` becomes too large when the values that it reads are put in", name.text);
+            let message =
+                format!("`{}` becomes too large when the values that it reads are put in", name.text);
             let error = CheckError::new(ErrorCode::TooLarge, message, value.span, "too large");
             self.errors.push(error.help("compute it in Rust code, or make it simpler"));
             return;
@@ -222,7 +239,9 @@ impl<'a> Checker<'a> {
 
     /// `value` with all bindings replaced; `None` if that is too large.
     fn bindings_in(&self, value: &Expr) -> Option<Expr> {
-        let by_name = |name: &str| self.bindings.iter().find(|binding| binding.name == name).map(|binding| &binding.reduced);
+        let by_name = |name: &str| {
+            self.bindings.iter().find(|binding| binding.name == name).map(|binding| &binding.reduced)
+        };
         replace(value, &by_name)
     }
 
@@ -233,7 +252,8 @@ impl<'a> Checker<'a> {
     /// `expr` over the inputs; errors for what else it reads.
     fn over_inputs(&mut self, expr: &Expr, what: &str) -> Option<Expr> {
         let before = self.errors.len();
-        let is_input = |name: &str| RESERVED.contains(&name) || self.model.inputs.iter().any(|input| input.text == name);
+        let is_input =
+            |name: &str| RESERVED.contains(&name) || self.model.inputs.iter().any(|input| input.text == name);
         let mut poisoned = false;
         for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !is_input(name)) {
             let reads = match self.intermediate.get(name) {
@@ -246,7 +266,12 @@ impl<'a> Checker<'a> {
                     poisoned = true;
                 } else {
                     let known = self.model.inputs.iter().map(|input| input.text.as_str()).chain(RESERVED);
-                    let error = unknown("the input", name, span, known.chain(self.intermediate.keys().map(String::as_str)));
+                    let error = unknown(
+                        "the input",
+                        name,
+                        span,
+                        known.chain(self.intermediate.keys().map(String::as_str)),
+                    );
                     self.errors.push(error);
                 }
                 continue;
@@ -307,7 +332,8 @@ impl<'a> Checker<'a> {
                 continue;
             }
             if value.is_constant() {
-                let message = format!("the term `{text}` depends on nothing: the constant `1` is always a candidate");
+                let message =
+                    format!("the term `{text}` depends on nothing: the constant `1` is always a candidate");
                 let error = CheckError::new(ErrorCode::Reserved, message, span, "a constant");
                 self.errors.push(error.help("remove it, or write a function of the inputs"));
                 continue;
@@ -332,14 +358,18 @@ impl<'a> Checker<'a> {
                 Some(Work::Sample(code.clone()))
             }
             (Some((_, task)), Some(sample)) => {
-                let message = format!("`{}` has a task to be timed and a `sample` that measures by itself", self.model.name.text);
+                let message = format!(
+                    "`{}` has a task to be timed and a `sample` that measures by itself",
+                    self.model.name.text
+                );
                 let error = CheckError::new(ErrorCode::Duplicate, message, sample.span, "measures by itself");
                 self.errors.push(error.label(task.span, "to be timed").help("keep one of them"));
                 None
             }
             (None, None) => {
                 let message = format!("`{}` has no task", self.model.name.text);
-                let error = CheckError::new(ErrorCode::Missing, message, self.model.name.span, "nothing to measure");
+                let error =
+                    CheckError::new(ErrorCode::Missing, message, self.model.name.span, "nothing to measure");
                 self.errors.push(error.help("add `task { … }` with the Rust code to time"));
                 None
             }
@@ -360,8 +390,14 @@ impl<'a> Checker<'a> {
                 match self.bindings_in(reduced) {
                     Some(over_points) => requires.push((over_points, expr.span)),
                     None => {
-                        let message = "a requirement becomes too large when the values that it reads are put in";
-                        self.errors.push(CheckError::new(ErrorCode::TooLarge, message, expr.span, "too large"));
+                        let message =
+                            "a requirement becomes too large when the values that it reads are put in";
+                        self.errors.push(CheckError::new(
+                            ErrorCode::TooLarge,
+                            message,
+                            expr.span,
+                            "too large",
+                        ));
                         return;
                     }
                 }
@@ -380,7 +416,9 @@ fn replace<'e>(expr: &Expr, by_name: &dyn Fn(&str) -> Option<&'e Expr>) -> Optio
     let sizes = expr
         .names()
         .into_iter()
-        .filter_map(|name| by_name(&name).map(|value| (name, Size::of(value, &BTreeMap::new(), &BTreeMap::new()))))
+        .filter_map(|name| {
+            by_name(&name).map(|value| (name, Size::of(value, &BTreeMap::new(), &BTreeMap::new())))
+        })
         .collect();
     let fine = Size::of(expr, &sizes, &BTreeMap::new()).is_fine();
     fine.then(|| expr.substitute(&|name| by_name(name).cloned()))

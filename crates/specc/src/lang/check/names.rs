@@ -7,14 +7,32 @@ use crate::lang::diagnostic::{CheckError, ErrorCode, closest};
 
 /// Words of the spec language that cannot be names in expressions.
 const WORDS: [&str; 19] = [
-    "model", "library", "use", "candidate", "for", "in", "step", "let", "require", "setup", "task", "cleanup", "sample", "terms",
-    "fit", "verify", "repeat", "accept", "confidence",
+    "model",
+    "library",
+    "use",
+    "candidate",
+    "for",
+    "in",
+    "step",
+    "let",
+    "require",
+    "setup",
+    "task",
+    "cleanup",
+    "sample",
+    "terms",
+    "fit",
+    "verify",
+    "repeat",
+    "accept",
+    "confidence",
 ];
 
 /// Why `name` may not be given to a value (an iteration variable, an input, a parameter); `None` if it may.
 pub(super) fn value_name(name: &Name) -> Option<CheckError> {
     let text = name.text.as_str();
-    let reserved = |message: String, label: &str| Some(CheckError::new(ErrorCode::Reserved, message, name.span, label));
+    let reserved =
+        |message: String, label: &str| Some(CheckError::new(ErrorCode::Reserved, message, name.span, label));
     let help = "choose another name";
     if RESERVED.contains(&text) {
         let message = format!("`{text}` is reserved: it stands for the nodes of the run");
@@ -25,7 +43,8 @@ pub(super) fn value_name(name: &Name) -> Option<CheckError> {
         return reserved(message, "cannot be defined").map(|error| error.help(help));
     }
     if WORDS.contains(&text) {
-        return reserved(format!("`{text}` is a word of the spec language"), "cannot be a name").map(|error| error.help(help));
+        return reserved(format!("`{text}` is a word of the spec language"), "cannot be a name")
+            .map(|error| error.help(help));
     }
     item_name(name)
 }
@@ -42,7 +61,8 @@ pub(super) fn item_name(name: &Name) -> Option<CheckError> {
     } else {
         return None;
     };
-    let error = CheckError::new(ErrorCode::Reserved, format!("`{text}` {why}"), name.span, "cannot be a name");
+    let error =
+        CheckError::new(ErrorCode::Reserved, format!("`{text}` {why}"), name.span, "cannot be a name");
     Some(error.help("choose another name"))
 }
 
@@ -72,9 +92,19 @@ pub(super) fn duplicates(what: &str, names: &[Name]) -> Vec<CheckError> {
 }
 
 /// The error for a name that nothing defines.
-pub(super) fn unknown<'a>(what: &str, name: &str, span: Span, known: impl IntoIterator<Item = &'a str>) -> CheckError {
+pub(super) fn unknown<'a>(
+    what: &str,
+    name: &str,
+    span: Span,
+    known: impl IntoIterator<Item = &'a str>,
+) -> CheckError {
     let known: Vec<&str> = known.into_iter().collect();
-    let error = CheckError::new(ErrorCode::UnknownName, format!("{what} `{name}` is not known here"), span, "not known");
+    let error = CheckError::new(
+        ErrorCode::UnknownName,
+        format!("{what} `{name}` is not known here"),
+        span,
+        "not known",
+    );
     match closest(name, known.iter().copied()) {
         Some(meant) => error.help(format!("did you mean `{meant}`?")),
         None if known.is_empty() => error,
@@ -108,10 +138,12 @@ pub(super) fn forbid_calls(expr: &Expr, place: &str) -> Vec<CheckError> {
     let one = |(name, _, span): (&str, &[Expr], Span)| {
         let message = format!("{place} cannot call another model, and `{name}` is not a built-in function");
         let functions: Vec<&str> = Function::ALL.iter().map(|function| function.name()).collect();
-        CheckError::new(ErrorCode::UnknownName, message, span, "called here").help(match closest(name, functions.clone()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("built in are {}", functions.join(", ")),
-        })
+        CheckError::new(ErrorCode::UnknownName, message, span, "called here").help(
+            match closest(name, functions.clone()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("built in are {}", functions.join(", ")),
+            },
+        )
     };
     model_calls(expr).into_iter().map(one).collect()
 }

@@ -10,7 +10,10 @@ pub(super) fn set(options: &mut Options, name: &Name, value: &Name) -> Result<()
         "fit" => options.fit = fit(value)?,
         "verify" => options.verify = count(value, 0, 100_000, "how many samples verify the fit")?,
         "repeat" => options.repeat = count(value, 1, 1000, "how many timings a sample is the median of")?,
-        "accept" => options.accept = percentage(value, 0.0, 100.0, "the mean relative error up to which a model passes")?,
+        "accept" => {
+            options.accept =
+                percentage(value, 0.0, 100.0, "the mean relative error up to which a model passes")?
+        }
         "confidence" => options.confidence = percentage(value, 50.0, 99.99, "the confidence of intervals")?,
         _ => {
             let message = format!("there is no option `{}`", name.text);
@@ -37,7 +40,8 @@ fn count(value: &Name, least: u32, most: u32, what: &str) -> Result<u32, CheckEr
     let number = value.text.replace('_', "").parse::<u32>().ok();
     number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
         let message = format!("`{}` is no whole number from {least} to {most}", value.text);
-        CheckError::new(ErrorCode::Range, message, value.span, "out of range").help(format!("the option says {what}"))
+        CheckError::new(ErrorCode::Range, message, value.span, "out of range")
+            .help(format!("the option says {what}"))
     })
 }
 

@@ -20,7 +20,11 @@ pub(super) struct Parts<'a> {
 }
 
 /// Sorts the statements and reports what stands twice.
-pub(super) fn parts<'a>(statements: &'a [Statement], spelling: Spelling, errors: &mut Vec<CheckError>) -> Parts<'a> {
+pub(super) fn parts<'a>(
+    statements: &'a [Statement],
+    spelling: Spelling,
+    errors: &mut Vec<CheckError>,
+) -> Parts<'a> {
     let mut parts = Parts::default();
     let mut first: std::collections::BTreeMap<&str, Span> = std::collections::BTreeMap::new();
     let mut once = |what: &'a str, span: Span| match first.get(what) {

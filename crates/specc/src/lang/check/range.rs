@@ -63,7 +63,10 @@ impl Range {
     fn corners(a: Self, b: Self, integral: bool, f: impl Fn(f64, f64) -> f64) -> Self {
         let all = [f(a.low, b.low), f(a.low, b.high), f(a.high, b.low), f(a.high, b.high)];
         if all.iter().any(|value| value.is_nan()) {
-            return Self { integral: integral && [a, b].iter().all(|r| r.low.is_finite() && r.high.is_finite()), ..Self::ANY };
+            return Self {
+                integral: integral && [a, b].iter().all(|r| r.low.is_finite() && r.high.is_finite()),
+                ..Self::ANY
+            };
         }
         let low = all.iter().copied().fold(f64::INFINITY, f64::min);
         let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -115,8 +118,12 @@ fn binary(op: BinaryOp, a: Range, b: Range) -> Range {
     let same = known && a.low == a.high && a.low == b.low && b.low == b.high;
     let apart = known && (a.high < b.low || b.high < a.low);
     match op {
-        BinaryOp::Or => Range::truth(!(a.always_holds() || b.always_holds()), !(a.never_holds() && b.never_holds())),
-        BinaryOp::And => Range::truth(!(a.always_holds() && b.always_holds()), !(a.never_holds() || b.never_holds())),
+        BinaryOp::Or => {
+            Range::truth(!(a.always_holds() || b.always_holds()), !(a.never_holds() && b.never_holds()))
+        }
+        BinaryOp::And => {
+            Range::truth(!(a.always_holds() && b.always_holds()), !(a.never_holds() || b.never_holds()))
+        }
         BinaryOp::Equal => Range::truth(!same, !apart),
         BinaryOp::NotEqual => Range::truth(!apart, !same),
         BinaryOp::Less => less(a, b),

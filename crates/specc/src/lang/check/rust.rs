@@ -35,10 +35,14 @@ pub(super) fn check(what: &str, code: &Code, shape: Shape) -> Option<CheckError>
         _ => false,
     };
     if shape == Shape::Value && !has_value {
-        let message = format!("the code of `{what}` has no value: it measures by itself and ends with the seconds, an `f64`");
+        let message = format!(
+            "the code of `{what}` has no value: it measures by itself and ends with the seconds, an `f64`"
+        );
         let end = Span { start: code.span.start.saturating_sub(1), end: code.span.end + 1 };
         let error = CheckError::new(ErrorCode::Rust, message, end, "ends without a value");
-        return Some(error.help("leave out the last `;`, or end with an expression such as `start.elapsed().as_secs_f64()`"));
+        return Some(error.help(
+            "leave out the last `;`, or end with an expression such as `start.elapsed().as_secs_f64()`",
+        ));
     }
     None
 }
@@ -108,7 +112,8 @@ fn closing(bracket: u8) -> u8 {
 fn located(what: &str, error: &syn::Error, text: &str, span: Span) -> CheckError {
     let message = error.to_string();
     let range = error.span().byte_range();
-    let inside = range.end <= text.len() && text.is_char_boundary(range.start) && text.is_char_boundary(range.end);
+    let inside =
+        range.end <= text.len() && text.is_char_boundary(range.start) && text.is_char_boundary(range.end);
     let place = if message.starts_with("unexpected end of input") || !inside || range.is_empty() {
         let end = span.start + text.trim_end().len();
         Span { start: end, end: end + usize::from(end < span.end) }
@@ -116,7 +121,9 @@ fn located(what: &str, error: &syn::Error, text: &str, span: Span) -> CheckError
         Span { start: span.start + range.start, end: span.start + range.end }
     };
     let message = match message.as_str() {
-        "cannot parse string into token stream" | "lex error" => "there is a character or literal here that Rust does not know".to_owned(),
+        "cannot parse string into token stream" | "lex error" => {
+            "there is a character or literal here that Rust does not know".to_owned()
+        }
         other => other.trim_start_matches("unexpected end of input, ").to_owned(),
     };
     CheckError::new(ErrorCode::Rust, format!("the code of `{what}` is not Rust: {message}"), place, "here")

@@ -29,7 +29,12 @@ pub(super) fn excluded(message: String, span: Span) -> CheckError {
 }
 
 /// Counts the points of a nest and looks for one that meets all `requires`, which are over iteration variables.
-pub(super) fn check(loops: &[LoopPlan], nest_span: Span, requires: &[(Expr, Span)], effort: &mut Effort) -> Option<CheckError> {
+pub(super) fn check(
+    loops: &[LoopPlan],
+    nest_span: Span,
+    requires: &[(Expr, Span)],
+    effort: &mut Effort,
+) -> Option<CheckError> {
     let Ok(nest) = Nest::new(loops) else { return None };
     let depends = |expr: &Expr| strata_model::expr::RESERVED.iter().any(|name| expr.names().contains(*name));
     let bounds_depend = loops.iter().any(|plan| depends(&plan.first) || depends(&plan.last));
@@ -41,7 +46,8 @@ pub(super) fn check(loops: &[LoopPlan], nest_span: Span, requires: &[(Expr, Span
         match nest.count(nodes) {
             // What many nodes make too large is for the run to say.
             Err(TooManyPoints) if nodes <= 4 => {
-                let error = CheckError::new(ErrorCode::Loop, TooManyPoints.to_string(), nest_span, "too many points");
+                let error =
+                    CheckError::new(ErrorCode::Loop, TooManyPoints.to_string(), nest_span, "too many points");
                 return Some(error.help("the samples of a fit are few: some tens or hundreds"));
             }
             Err(TooManyPoints) => some_point = true,
@@ -60,7 +66,9 @@ pub(super) fn check(loops: &[LoopPlan], nest_span: Span, requires: &[(Expr, Span
     for (expr, span) in requires {
         match Program::compile(expr, &names) {
             Ok(program) => programs.push(program),
-            Err(error) => return Some(CheckError::new(ErrorCode::TooLarge, error.to_string(), *span, "too large")),
+            Err(error) => {
+                return Some(CheckError::new(ErrorCode::TooLarge, error.to_string(), *span, "too large"));
+            }
         }
     }
     // How often each requirement failed first: to say which one excludes everything.
@@ -84,6 +92,10 @@ pub(super) fn check(loops: &[LoopPlan], nest_span: Span, requires: &[(Expr, Span
     }
     let alone = failures.iter().filter(|&&count| count > 0).count() == 1;
     let worst = failures.iter().enumerate().max_by_key(|&(_, count)| *count).map_or(0, |(at, _)| at);
-    let message = if alone { "this requirement excludes every sample" } else { "the requirements exclude every sample together" };
+    let message = if alone {
+        "this requirement excludes every sample"
+    } else {
+        "the requirements exclude every sample together"
+    };
     requires.get(worst).map(|(_, span)| excluded(message.to_owned(), *span))
 }

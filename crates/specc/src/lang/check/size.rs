@@ -31,12 +31,17 @@ impl Size {
     }
 
     /// The size of `expr` after replacing names of `values` and inlining models of `models` (inputs and size).
-    pub(super) fn of(expr: &Expr, values: &BTreeMap<String, Self>, models: &BTreeMap<&str, (Vec<String>, Self)>) -> Self {
+    pub(super) fn of(
+        expr: &Expr,
+        values: &BTreeMap<String, Self>,
+        models: &BTreeMap<&str, (Vec<String>, Self)>,
+    ) -> Self {
         let leaf = |reads: BTreeMap<String, f64>| Self { nodes: 1.0, height: 1, reads };
         if let ExprKind::Name(name) = &expr.kind {
             return values.get(name).cloned().unwrap_or_else(|| leaf(BTreeMap::from([(name.clone(), 1.0)])));
         }
-        let children: Vec<Self> = expr.children().into_iter().map(|child| Self::of(child, values, models)).collect();
+        let children: Vec<Self> =
+            expr.children().into_iter().map(|child| Self::of(child, values, models)).collect();
         let tallest = children.iter().map(|child| child.height).max().unwrap_or(0);
         if let ExprKind::Call { name, .. } = &expr.kind
             && Function::from_name(name).is_none()

@@ -1,0 +1,437 @@
+//! The canonical text of a spec.
+//!
+//! Layout is decided here and nowhere else: four blanks of indent, one statement a line, operators that compare
+//! spaced and others not, one blank line around blocks, at most one where the author left some. Comments, numbers,
+//! parentheses and Rust code stay as they are; code of several lines moves as a whole. A comment inside a
+//! statement moves before it. The one-line form stays one line.
+
+use strata_model::expr::{Expr, Span};
+
+use super::ast::*;
+use super::code;
+use super::diagnostic::CheckErrors;
+use super::load::{sorted, too_long};
+use super::parse::parse;
+use super::scan::scan;
+
+/// Lines are broken, where they can be, to be no longer than this.
+const WIDTH: usize = 110;
+const INDENT: usize = 4;
+
+/// The canonical text of a spec; `name` is for errors. Formatting it again changes nothing.
+///
+/// # Errors
+/// Its syntax errors: only what can be read completely can be printed.
+pub fn format(name: &str, text: &str) -> Result<String, CheckErrors> {
+    let text = text.replace("\r\n", "\n");
+    if let Some(error) = too_long(name, &text) {
+        return Err(CheckErrors::new(vec![error]));
+    }
+    let parsed = parse(&text);
+    if !parsed.errors.is_empty() {
+        let errors = parsed.errors.into_iter().map(|error| (0, error)).collect();
+        return Err(sorted(errors, &[(name, &text)]));
+    }
+    let plain = scan(&text).plain;
+    let mut printer = Printer {
+        text: &text,
+        plain: &plain,
+        comments: &parsed.file.comments,
+        out: String::new(),
+        end: 0,
+        tall: false,
+    };
+    printer.file(&parsed.file);
+    Ok(printer.out)
+}
+
+struct Printer<'a> {
+    text: &'a str,
+    /// The text without comments and Rust.
+    plain: &'a str,
+    /// The comments that are not yet printed.
+    comments: &'a [Comment],
+    out: String,
+    /// Where the last piece that was printed ends in `text`.
+    end: usize,
+    /// Whether the item printed last has several lines.
+    tall: bool,
+}
+
+impl Printer<'_> {
+    fn file(&mut self, file: &File) {
+        let uses = file.uses.iter().map(|line| (line.span, None));
+        let items = file.items.iter().map(|item| (item.span(), Some(item)));
+        let mut all: Vec<(Span, Option<&Item>)> = uses.chain(items).collect();
+        all.sort_by_key(|(span, _)| span.start);
+        for (span, item) in all {
+            let before = self.out.len();
+            self.begin(span, item.map_or(span.end, |item| self.head_end(item)), 0);
+            let start = self.out.len();
+            match item {
+                None => self.out.push_str(&self.text[span.start..span.end]),
+                Some(Item::Model(model)) => self.model(model),
+                Some(Item::Library(library)) => self.library(library),
+            }
+            self.finish(span.end);
+            let tall = item.is_some() && self.out[start..].trim_end().contains('\n');
+            if (tall || self.tall) && before > 0 && !self.out[before..].starts_with('\n') {
+                self.out.insert(before, '\n');
+            }
+            self.tall = tall;
+        }
+        self.comments_before(self.text.len(), 0, self.tall);
+    }
+
+    /// Where the part of an item ends that is printed on its first line.
+    fn head_end(&self, item: &Item) -> usize {
+        let span = item.span();
+        let has_block = match item {
+            Item::Model(Model { body: Body::Measured(_), spelling: Spelling::Block, .. })
+            | Item::Library(_) => true,
+            Item::Model(Model { body: Body::Hybrid { statements, .. }, .. }) => statements.is_some(),
+            Item::Model(_) => false,
+        };
+        let open = self.plain[span.start..span.end].find('{').filter(|_| has_block);
+        open.map_or(span.end, |open| span.start + open + 1)
+    }
+
+    /// Prints what stands before a piece: a blank line if there was one, the comments before it and in it up to
+    /// `head_end`, and the indent.
+    fn begin(&mut self, span: Span, head_end: usize, indent: usize) {
+        self.comments_before(span.start, indent, false);
+        self.blank_line(span.start, false);
+        while let Some((comment, rest)) =
+            self.comments.split_first().filter(|(comment, _)| comment.span.start < head_end)
+        {
+            // As a line of its own before the piece it must not become its documentation.
+            let text = comment.text.trim_start_matches('/').trim_start_matches('!');
+            let text = format!("{:indent$}//{text}\n", "");
+            self.out.push_str(&text);
+            self.comments = rest;
+        }
+        self.out.push_str(&" ".repeat(indent));
+    }
+
+    /// Prints the comments that stand before `start`, each on its own line, after a blank line if one is due.
+    fn comments_before(&mut self, start: usize, indent: usize, mut blank: bool) {
+        while let Some((comment, rest)) =
+            self.comments.split_first().filter(|(comment, _)| comment.span.start < start)
+        {
+            self.blank_line(comment.span.start, blank);
+            blank = false;
+            let text = format!("{:indent$}{}\n", "", comment.text);
+            self.out.push_str(&text);
+            self.end = comment.span.end;
+            self.comments = rest;
+        }
+    }
+
+    /// A blank line if one is due or the author left one, but never at the start of the file or of a block.
+    fn blank_line(&mut self, start: usize, due: bool) {
+        let gap = self.text.get(self.end..start).unwrap_or_default();
+        let left = gap.matches('\n').count() > 1
+            && gap.trim_matches([' ', '\t', '\n', '\r', ';', '\u{FEFF}']).is_empty();
+        let first = self.out.is_empty() || self.out.ends_with("{\n");
+        if (due || left) && !first {
+            self.out.push('\n');
+        }
+    }
+
+    /// Ends the line of a piece that ends at `end` in the text, with the comment that stands on the same line.
+    fn finish(&mut self, end: usize) {
+        self.end = end;
+        if let Some((comment, rest)) = self.comments.split_first()
+            && let Some(gap) = self.text.get(end..comment.span.start)
+            && gap.chars().all(|c| " \t;".contains(c))
+        {
+            self.out.push(' ');
+            self.out.push_str(&comment.text);
+            self.end = comment.span.end;
+            self.comments = rest;
+        }
+        self.out.push('\n');
+    }
+
+    fn names(&mut self, names: &[Name]) {
+        let names: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+        self.out.push('(');
+        self.out.push_str(&names.join(", "));
+        self.out.push(')');
+    }
+
+    fn model(&mut self, model: &Model) {
+        if model.spelling == Spelling::Line {
+            return self.line_model(model);
+        }
+        self.out.push_str("model ");
+        self.out.push_str(&model.name.text);
+        self.names(&model.inputs);
+        match &model.body {
+            Body::Factored(expr) => {
+                let text = format!(" = {}", self.expr(expr));
+                self.out.push_str(&text);
+            }
+            Body::Hybrid { terms, statements } => {
+                let text = format!(" ~ {}", self.terms(terms).join(", "));
+                self.out.push_str(&text);
+                if let Some(statements) = statements {
+                    self.block(model.span, statements);
+                }
+            }
+            Body::Measured(statements) => self.block(model.span, statements),
+        }
+    }
+
+    /// A block of statements. One statement alone stays on the model's line if it was there.
+    fn block(&mut self, span: Span, statements: &[Statement]) {
+        let no_comment = self.comments.first().is_none_or(|comment| comment.span.start >= span.end);
+        match statements {
+            [] if no_comment => return self.out.push_str(" {}"),
+            [one] if no_comment && !self.text[span.start..span.end].contains('\n') => {
+                let text = format!(" {{ {} }}", self.statement(one, 0));
+                let line = self.out.rfind('\n').map_or(0, |n| n + 1);
+                if !text.contains('\n') && self.out[line..].chars().count() + text.chars().count() <= WIDTH {
+                    return self.out.push_str(&text);
+                }
+            }
+            _ => {}
+        }
+        self.open();
+        for statement in statements {
+            let head_end = match &statement.kind {
+                StatementKind::Setup(code) | StatementKind::Task { code, .. } => code.span.start,
+                StatementKind::Cleanup(code) | StatementKind::Sample(code) => code.span.start,
+                _ => statement.span.end,
+            };
+            self.begin(statement.span, head_end, INDENT);
+            let text = self.statement(statement, INDENT);
+            self.out.push_str(&text);
+            self.finish(statement.span.end);
+        }
+        self.close(span);
+    }
+
+    fn open(&mut self) {
+        self.out.push_str(" {\n");
+    }
+
+    fn close(&mut self, span: Span) {
+        self.comments_before(span.end.saturating_sub(1), INDENT, false);
+        self.out.push('}');
+    }
+
+    fn statement(&self, statement: &Statement, indent: usize) -> String {
+        match &statement.kind {
+            StatementKind::For(plan) => {
+                let step = match plan.step {
+                    Some(Step { operator, by, .. }) => format!(" step {}{by}", sign(operator)),
+                    None => String::new(),
+                };
+                format!("for {}{step}", self.range(&plan.name, &plan.start, &plan.stop, plan.inclusive))
+            }
+            StatementKind::Let { name, value } => format!("let {} = {}", name.text, self.expr(value)),
+            StatementKind::Require(expr) => format!("require {}", self.expr(expr)),
+            StatementKind::Setup(code) => code::block("setup", &code.text, indent, WIDTH),
+            StatementKind::Task { once: false, code } => code::block("task", &code.text, indent, WIDTH),
+            StatementKind::Task { once: true, code } => code::block("task once", &code.text, indent, WIDTH),
+            StatementKind::Cleanup(code) => code::block("cleanup", &code.text, indent, WIDTH),
+            StatementKind::Sample(code) => code::block("sample", &code.text, indent, WIDTH),
+            StatementKind::Terms(terms) => filled("terms", &self.terms(terms), indent),
+            StatementKind::Option { name, value } => format!("{} {}", name.text, value.text),
+        }
+    }
+
+    fn range(&self, name: &Name, start: &Expr, stop: &Expr, inclusive: bool) -> String {
+        let dots = if inclusive { "..=" } else { ".." };
+        format!("{} in {}{dots}{}", name.text, self.expr(start), self.expr(stop))
+    }
+
+    fn terms(&self, terms: &[Term]) -> Vec<String> {
+        terms.iter().map(|term| self.expr(&term.value)).collect()
+    }
+
+    /// The author's text of an expression, spaced our way.
+    fn expr(&self, expr: &Expr) -> String {
+        respaced(&self.plain[expr.span.start..expr.span.end], true)
+    }
+
+    /// The same without any blank, as in the one-line form.
+    fn bare(&self, expr: &Expr) -> String {
+        respaced(&self.plain[expr.span.start..expr.span.end], false)
+    }
+
+    fn line_model(&mut self, model: &Model) {
+        let (mut loops, mut inputs, mut terms) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut setup, mut task, mut cleanup) = (String::new(), String::new(), String::new());
+        let Body::Measured(statements) = &model.body else { return };
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::For(plan) => {
+                    let update = match plan.step {
+                        None | Some(Step { operator: StepOperator::Add, by: 1, .. }) => "++".to_owned(),
+                        Some(Step { operator, by, .. }) => format!("{}={by}", sign(operator)),
+                    };
+                    loops.push(format!(
+                        "{} {} {} {update}",
+                        plan.name.text,
+                        self.bare(&plan.start),
+                        self.bare(&plan.stop)
+                    ));
+                }
+                StatementKind::Let { name, value } => {
+                    inputs.push(format!("{}:{}", name.text, self.bare(value)))
+                }
+                StatementKind::Setup(code) => setup = code::field(&code.text),
+                StatementKind::Task { code, .. } => task = code::field(&code.text),
+                StatementKind::Cleanup(code) => cleanup = code::field(&code.text),
+                StatementKind::Terms(listed) => {
+                    let label = |term: &Term| {
+                        term.label.as_ref().map_or(String::new(), |label| format!("{}:", label.text))
+                    };
+                    terms.extend(
+                        listed.iter().map(|term| format!("{}{}", label(term), self.bare(&term.value))),
+                    );
+                }
+                StatementKind::Require(_) | StatementKind::Sample(_) | StatementKind::Option { .. } => {}
+            }
+        }
+        let fields = [loops.join(", "), setup, task, cleanup, inputs.join(", "), terms.join(", ")];
+        self.out.push_str("{{");
+        for (at, field) in fields.iter().enumerate() {
+            if at > 0 {
+                self.out.push_str(if self.out.ends_with('\n') { "@" } else { " @" });
+            }
+            if !field.is_empty() {
+                self.out.push(' ');
+                self.out.push_str(field);
+            }
+        }
+        self.out.push_str(" }}");
+    }
+
+    fn library(&mut self, library: &Library) {
+        self.out.push_str("library ");
+        self.out.push_str(&library.name.text);
+        self.names(&library.inputs);
+        self.open();
+        for candidate in &library.candidates {
+            self.begin(candidate.span, candidate.span.end, INDENT);
+            let arguments: Vec<String> =
+                candidate.arguments.iter().map(|argument| self.expr(argument)).collect();
+            let (name, model) = (&candidate.name.text, &candidate.model.text);
+            let mut text = format!("candidate {name} = {model}({})", arguments.join(", "));
+            let ranges = candidate
+                .parameters
+                .iter()
+                .map(|one| self.range(&one.name, &one.start, &one.stop, one.inclusive));
+            let ranges: Vec<String> = ranges.collect();
+            if !ranges.is_empty() {
+                text.push_str(&format!(" for {}", ranges.join(", ")));
+            }
+            for expr in &candidate.requires {
+                text.push_str(&format!(" require {}", self.expr(expr)));
+            }
+            self.out.push_str(&text);
+            self.finish(candidate.span.end);
+        }
+        self.close(library.span);
+    }
+}
+
+fn sign(operator: StepOperator) -> &'static str {
+    match operator {
+        StepOperator::Add => "+",
+        StepOperator::Multiply => "*",
+        StepOperator::ShiftLeft => "<<",
+    }
+}
+
+/// `word a, b, c`, broken after commas into lines that are not too long.
+fn filled(word: &str, parts: &[String], indent: usize) -> String {
+    let (mut text, mut column) = (word.to_owned(), indent + word.len());
+    for (at, part) in parts.iter().enumerate() {
+        let comma = if at + 1 < parts.len() { "," } else { "" };
+        let length = part.chars().count() + comma.len();
+        if at > 0 && column + 1 + length > WIDTH {
+            text.push('\n');
+            text.push_str(&" ".repeat(indent + INDENT));
+            column = indent + INDENT;
+        } else {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(part);
+        text.push_str(comma);
+        column += length;
+    }
+    text
+}
+
+/// Operators that are written with blanks around them.
+const SPACED: [&str; 8] = ["||", "&&", "==", "!=", "<=", ">=", "<", ">"];
+
+/// An expression's text with the blanks that belong there and no others.
+fn respaced(text: &str, spaces: bool) -> String {
+    let mut out = String::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let length = token(rest);
+        let token = &rest[..length];
+        match token {
+            "," if spaces => out.push_str(", "),
+            _ if spaces && SPACED.contains(&token) => {
+                out.push(' ');
+                out.push_str(token);
+                out.push(' ');
+            }
+            _ => out.push_str(token),
+        }
+        rest = rest[length..].trim_start();
+    }
+    out
+}
+
+/// The length of the first token of an expression; `rest` is not empty.
+fn token(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let word = |from: usize| {
+        from + bytes[from..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
+    };
+    if bytes[0].is_ascii_digit() {
+        let mut end = word(0);
+        if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
+            end = word(end + 1);
+        }
+        if matches!(bytes[end - 1], b'e' | b'E') && matches!(bytes.get(end), Some(b'+' | b'-')) {
+            end = word(end + 1);
+        }
+        return end;
+    }
+    if bytes[0].is_ascii_alphabetic() || bytes[0] == b'_' {
+        return word(0);
+    }
+    let two = ["||", "&&", "==", "!=", "<=", ">=", "<<", ">>"].iter().any(|pair| rest.starts_with(pair));
+    if two { 2 } else { rest.chars().next().map_or(1, char::len_utf8) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_respaced_token_by_token() {
+        assert_eq!(respaced(" a  *( b+1e-3 )>=65_536 && !c ", true), "a*(b+1e-3) >= 65_536 && !c");
+        assert_eq!(respaced("max( a ,2 ) << 1", true), "max(a, 2)<<1");
+        assert_eq!(respaced("max( a ,2 ) < 1", false), "max(a,2)<1");
+        assert_eq!(respaced("a - - b", true), "a--b");
+    }
+
+    #[test]
+    fn long_terms_are_broken_after_commas() {
+        let parts: Vec<String> = (0..40).map(|i| format!("term{i}")).collect();
+        let text = filled("terms", &parts, 4);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert_eq!(text.matches("term").count(), 41);
+    }
+}

@@ -1,0 +1,259 @@
+//! No text makes the language panic, run out of stack or take long; and the printer keeps what it prints.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use specc::lang::{format, load, load_all, parse, read_spec};
+
+/// Well-formed specs to cut to pieces.
+const SEEDS: [&str; 4] = [
+    include_str!("pass/design.spec"),
+    include_str!("pass/thesis.spec"),
+    include_str!("pass/typed.spec"),
+    include_str!("fmt/comments.spec"),
+];
+
+/// What is put into them.
+const PIECES: [&str; 44] = [
+    "{",
+    "}",
+    "(",
+    ")",
+    "{{",
+    "}}",
+    "@",
+    "\"",
+    "'",
+    "r#\"",
+    "/*",
+    "*/",
+    "//",
+    "///",
+    "//!",
+    "\n",
+    ";",
+    ",",
+    "=",
+    "~",
+    "model ",
+    "model A(x)",
+    "library l(",
+    "candidate ",
+    "task ",
+    "task {",
+    "task once {",
+    "setup {",
+    "terms ",
+    "terms a, b",
+    "for i in 1..=8",
+    "for ",
+    "let x = ",
+    "require x>0",
+    "verify 20",
+    "use a::b;",
+    "use ",
+    "\u{FEFF}",
+    "\r\n",
+    "\0",
+    "é",
+    "1e999",
+    "((((",
+    "step *2",
+];
+
+/// Everything that can be done with a text; what is checked here holds for every text.
+fn try_everything(text: &str) {
+    let _ = load("any.spec", text).map_err(|errors| errors.render(false));
+    let parsed = parse(text);
+    match format("any.spec", text) {
+        Ok(once) => {
+            assert_eq!(
+                format("any.spec", &once).expect("what was printed can be read"),
+                once,
+                "printed twice"
+            );
+            let again = parse(&once);
+            assert_eq!(bare(&parsed.file.items), bare(&again.file.items), "{text}\n---\n{once}");
+            assert_eq!(bare(&parsed.file.uses), bare(&again.file.uses));
+            assert_eq!(parsed.file.comments.len(), again.file.comments.len(), "{text}\n---\n{once}");
+        }
+        Err(errors) => assert!(!errors.errors().is_empty()),
+    }
+}
+
+/// A tree as text without places and blanks.
+fn bare(tree: &impl std::fmt::Debug) -> String {
+    let text = std::format!("{tree:?}");
+    let mut out = String::new();
+    for (at, part) in text.split("Span { start: ").enumerate() {
+        out.push_str(if at == 0 { part } else { part.split_once('}').map_or("", |(_, rest)| rest) });
+    }
+    out.replace("\\r", "").replace("\\n", "").replace("\\t", "").replace(' ', "")
+}
+
+fn mutated() -> impl Strategy<Value = String> {
+    let edit = (any::<prop::sample::Index>(), 0_usize..12, any::<prop::sample::Index>(), any::<bool>());
+    (0..SEEDS.len(), prop::collection::vec(edit, 1..6)).prop_map(|(seed, edits)| {
+        let mut text: Vec<char> = SEEDS[seed].chars().collect();
+        for (place, cut, piece, insert) in edits {
+            let at = place.index(text.len() + 1);
+            let end = (at + cut).min(text.len());
+            let piece = if insert { PIECES[piece.index(PIECES.len())] } else { "" };
+            text.splice(at..end, piece.chars());
+        }
+        text.into_iter().collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_text_is_survived(text in "\\PC{0,200}") {
+        try_everything(&text);
+    }
+
+    #[test]
+    fn pieces_of_specs_are_survived(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40)) {
+        try_everything(&pieces.concat());
+    }
+
+    #[test]
+    fn damaged_specs_are_survived_and_printing_is_stable(text in mutated()) {
+        try_everything(&text);
+    }
+}
+
+#[test]
+fn whole_specs_are_printed_stably() {
+    SEEDS.iter().for_each(|text| try_everything(text));
+    SEEDS.iter().for_each(|text| try_everything(&text.replace('\n', "\r\n")));
+}
+
+#[test]
+fn deep_and_long_text_is_survived() {
+    let n = 100_000;
+    let many = |piece: &str| piece.repeat(n);
+    let model = |task: &str| std::format!("model A(x) {{ for x in 1..=4 task {{ {task} }} }}");
+    let cases = [
+        String::new(),
+        "\u{FEFF}".to_owned(),
+        "\0".to_owned(),
+        many("{"),
+        many("}"),
+        many("("),
+        many("{{"),
+        many("model A("),
+        many("task {\""),
+        std::format!("model A() {{\n{}", many("task { /*\n")),
+        std::format!("model A() {{\n{}", many("foo {\n")),
+        many("@"),
+        many("\""),
+        many("/*"),
+        many("r#"),
+        many("let x = 1\n"),
+        std::format!("model A(x) {{ {} }}", many("let x = 1\n")),
+        std::format!("model A(x) = {}x", many("(")),
+        std::format!("model A(x) = {}x{}", many("("), many(")")),
+        std::format!("model A(x) = {}x", many("-")),
+        std::format!("model A(x) = x{}", many("+x")),
+        std::format!("model A(x) = x{}", many("^x")),
+        std::format!("model A(x) {{ for x in 1..=4 terms x{} task {{}} }}", many(", x")),
+        model(&std::format!("{}{}", many("{"), many("}"))),
+        model(&std::format!("{}{}", many("("), many(")"))),
+        model(&many("!")),
+        model(&std::format!("{}1", "!".repeat(32_000))),
+        model(&std::format!("{}1", "&".repeat(32_000))),
+        model(&std::format!("{}1", "|| ".repeat(10_000))),
+        model(&std::format!("{}1", "a=".repeat(16_000))),
+        model(&std::format!("x{}", "?".repeat(32_000))),
+        model(&std::format!("x{}", "+1".repeat(16_000))),
+        model(&std::format!("{}x", "return ".repeat(4600))),
+        model(&std::format!("if a {{}} {}", "else if a {} ".repeat(2400))),
+        model(&std::format!("let x: {}u8", "V<".repeat(16_000))),
+        model(&std::format!("let x: {}u8", "&".repeat(32_000))),
+        model(&std::format!("let {}x = 1", "&".repeat(32_000))),
+        model(&std::format!("x{}", ".a".repeat(16_000))),
+        std::format!("use {};", "a::".repeat(10_000)),
+        std::format!("use {}a{};", "a::{".repeat(n), many("}")),
+    ];
+    for text in cases {
+        let _ = load("deep.spec", &text).map_err(|errors| errors.render(false));
+        let _ = format("deep.spec", &text);
+    }
+}
+
+#[test]
+fn values_that_grow_without_bound_are_refused() {
+    let mut text = "model A(v60) {\n for v0 in 1..=4\n".to_owned();
+    for i in 1..=60 {
+        writeln!(text, "let v{i} = v{0} + v{0}", i - 1).unwrap();
+    }
+    text.push_str("task { f() }\n}\n");
+    assert!(load("a.spec", &text).unwrap_err().render(false).contains("too large"));
+
+    let mut text = "model M0(x) = x\n".to_owned();
+    for i in 1..=60 {
+        writeln!(text, "model M{i}(x) = M{0}(x) + M{0}(x)", i - 1).unwrap();
+    }
+    assert!(load("m.spec", &text).unwrap_err().render(false).contains("too large"));
+}
+
+#[test]
+fn long_chains_of_models_are_survived() {
+    let mut text = String::new();
+    for i in 0..20_000 {
+        writeln!(text, "model M{i}(x) ~ M{}(x)", (i + 1) % 20_000).unwrap();
+    }
+    let errors = load("chain.spec", &text).unwrap_err();
+    assert_eq!(errors.errors().len(), 1, "{}", errors.render(false));
+}
+
+#[test]
+fn a_thousand_models_are_checked_quickly() {
+    let mut text = "use strata_runtime::prelude::*;\n".to_owned();
+    for i in 0..1000 {
+        writeln!(
+            text,
+            "/// Number {i}.\nmodel Model{i}(length, width) {{\n    for i in 1..=4096 step *2\n    for width in 1..=64 step *2\n    \
+             let length = i * {}\n    require length >= 1 && length * width < 1e9\n    setup {{ let mut v = vec![1i64; length]; \
+             node.barrier(); }}\n    task {{ node.scan_add(&mut v[..width]) }}\n    cleanup {{ drop(v); }}\n    \
+             terms length, logP, length*logP, width*length, width*logP\n}}",
+            i + 1
+        )
+        .unwrap();
+    }
+    let clock = std::time::SystemTime::now();
+    let spec = load("thousand.spec", &text).unwrap();
+    let seconds = clock.elapsed().unwrap().as_secs_f64();
+    println!("1000 models checked in {seconds:.3} s");
+    assert_eq!(spec.models.len(), 1000);
+    // Without optimisation, on a busy machine, it may take far longer than the half second that is promised.
+    assert!(seconds < if cfg!(debug_assertions) { 20.0 } else { 0.5 }, "{seconds} s");
+    let clock = std::time::SystemTime::now();
+    assert!(
+        load("thousand.spec", &text.replace("scan_add(", "scan_add(]")).unwrap_err().errors().len() >= 1000
+    );
+    assert!(clock.elapsed().unwrap().as_secs_f64() < 20.0);
+}
+
+#[test]
+fn files_see_each_other() {
+    let a = ("a.spec", "library l(n) { candidate one = One(n) }\nmodel Two(n) = 2*One(n)\n");
+    let b = ("b.spec", "model One(n) { for n in 1..=4 task { f(n) } }\n");
+    let spec = load_all(&[a, b]).unwrap();
+    assert_eq!(spec.order, [1, 0]);
+    let twice = load_all(&[b, ("c.spec", b.1)]).unwrap_err().render(false);
+    assert!(twice.contains("the first stands in b.spec, line 1"), "{twice}");
+}
+
+#[test]
+fn files_that_cannot_be_read_say_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bad.spec");
+    std::fs::write(&path, b"// fine\n// \xFF\n").unwrap();
+    let text = read_spec(&path).unwrap_err().render(false);
+    assert!(text.contains("line 2: byte 11 is not UTF-8"), "{text}");
+    assert!(read_spec(&folder.path().join("none.spec")).unwrap_err().render(false).contains("cannot read"));
+    assert!(specc::lang::find_specs(folder.path()).unwrap() == [path]);
+}
