@@ -15,7 +15,7 @@ pub const EXHAUSTIVE: u64 = 256;
 /// throughout, `top + 1` if it is positive throughout. With several roots, one of them. An empty range is negative throughout.
 ///
 /// # Source
-/// `IntegerRoot` of section 5.1. There the ends decide; here [up to 64 points](GRID) are looked at before a function whose ends
+/// `IntegerRoot` of section 5.1. There the ends decide; here up to 64 points are looked at before a function whose ends
 /// have the same sign is said to have no root.
 #[must_use]
 pub fn integer_root(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> i64 {

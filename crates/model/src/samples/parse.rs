@@ -1,5 +1,6 @@
 //! Text to samples. Every bad line is an error of its own, with its place; nothing is guessed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 
@@ -109,6 +110,8 @@ type Bad = (String, usize);
 struct Parser<'f> {
     file: &'f str,
     samples: Samples,
+    /// The place of each model among the samples' models.
+    index: BTreeMap<String, usize>,
     /// Whether the file began with its version: then it was written by a program, and must be complete.
     versioned: bool,
     /// Whether anything but comments was seen.
@@ -119,7 +122,14 @@ struct Parser<'f> {
 impl<'f> Parser<'f> {
     fn new(file: &'f str) -> Self {
         let errors = SamplesErrors { errors: Vec::new(), more: 0 };
-        Self { file, samples: Samples::default(), versioned: false, begun: false, errors }
+        Self {
+            file,
+            samples: Samples::default(),
+            index: BTreeMap::new(),
+            versioned: false,
+            begun: false,
+            errors,
+        }
     }
 
     fn error(&mut self, line: usize, column: usize, message: String) {
@@ -210,13 +220,15 @@ impl<'f> Parser<'f> {
             _ => {
                 let name = first.trim_start_matches('@');
                 let bare = words.get(1).is_some_and(|(word, _)| word.parse::<f64>().is_err());
-                if bare && !first.starts_with('@') && self.samples.model(name).is_none() {
+                if bare && !first.starts_with('@') && !self.index.contains_key(name) {
                     return self.structure(words[0], &words[1..]);
                 }
                 let row_words: Vec<_> = self::words(row, 0);
                 let sample =
                     self.row(&row_words, notes.map(|notes| (notes, row.chars().count() + 1)), number)?;
-                if let Some(model) = self.samples.models.iter_mut().find(|model| model.name == name) {
+                if let Some(model) =
+                    self.index.get(name).and_then(|place| self.samples.models.get_mut(*place))
+                {
                     model.rows.push(sample);
                 }
                 Ok(())
@@ -243,15 +255,20 @@ impl<'f> Parser<'f> {
             }
             columns.push(column);
         }
-        match self.samples.model(name) {
+        match self.declared(name) {
             // Fragments of several files may be joined.
             Some(model) if model.columns == columns => Ok(()),
             Some(_) => Err((format!("the model `{name}` was declared before with other columns"), at)),
             None => {
+                self.index.insert(name.to_owned(), self.samples.models.len());
                 self.samples.models.push(ModelSamples { name: name.to_owned(), columns, rows: Vec::new() });
                 Ok(())
             }
         }
+    }
+
+    fn declared(&self, name: &str) -> Option<&ModelSamples> {
+        self.samples.models.get(*self.index.get(name)?)
     }
 
     fn row(&self, words: &[Word<'_>], notes: Option<Word<'_>>, line: usize) -> Result<Sample, Bad> {
@@ -260,7 +277,7 @@ impl<'f> Parser<'f> {
         };
         let verify = first.starts_with('@');
         let name = first.strip_prefix('@').unwrap_or(first);
-        let Some(model) = self.samples.model(name) else {
+        let Some(model) = self.declared(name) else {
             let message = format!(
                 "no line above declares the model `{name}`: put `model {name} COLUMN …` before its samples"
             );

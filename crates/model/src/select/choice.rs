@@ -87,7 +87,11 @@ impl fmt::Display for Choice {
             Some(predicted) => write!(f, ", predicted {predicted}")?,
             None if self.pinned => f.write_str(", outside what its model was measured for")?,
             None => {
-                write!(f, ", {}", self.note.unwrap_or("the first that applies: no model covers this problem"))?;
+                write!(
+                    f,
+                    ", {}",
+                    self.note.unwrap_or("the first that applies: no model covers this problem")
+                )?;
             }
         }
         if self.pinned {

@@ -264,7 +264,7 @@ fn optimise<P: ?Sized, C>(candidate: &dyn Candidate<P, C>, problem: &P) -> Optio
     best
 }
 
-/// Counts through all combinations like a milometer.
+/// Tries every combination of parameters: the last one runs fastest, like a milometer, in a loop of its own for speed.
 fn try_all<P: ?Sized, C>(
     candidate: &dyn Candidate<P, C>,
     problem: &P,
@@ -274,16 +274,26 @@ fn try_all<P: ?Sized, C>(
     for (value, parameter) in at.as_mut_slice().iter_mut().zip(declared) {
         *value = parameter.min;
     }
-    let (mut least, mut place) = (f64::INFINITY, None);
+    let Some((last, slower)) = declared.split_last() else { return cost(candidate, problem, at) };
+    let (mut least, mut best) = (f64::INFINITY, at);
     loop {
-        if let Some(seconds) = candidate.seconds(problem, &at)
-            && seconds < least
-            && seconds >= 0.0
-        {
-            (least, place) = (seconds, Some(at));
+        let mut place = None;
+        for value in last.min..=last.max {
+            at.values[slower.len()] = value;
+            // Also false for NaN.
+            if let Some(seconds) = candidate.seconds(problem, at.as_slice())
+                && seconds < least
+                && seconds >= 0.0
+            {
+                (least, place) = (seconds, Some(value));
+            }
+        }
+        if let Some(value) = place {
+            best = at;
+            best.values[slower.len()] = value;
         }
         let mut turned = true;
-        for (value, parameter) in at.as_mut_slice().iter_mut().zip(declared).rev() {
+        for (value, parameter) in at.values.iter_mut().zip(slower).rev() {
             if *value < parameter.max {
                 *value += 1;
                 turned = false;
@@ -292,7 +302,7 @@ fn try_all<P: ?Sized, C>(
             *value = parameter.min;
         }
         if turned {
-            return Some(Best { seconds: Seconds::new(least)?, parameters: place? });
+            return Some(Best { seconds: Seconds::new(least)?, parameters: best });
         }
     }
 }

@@ -54,10 +54,12 @@ impl Parameters {
 
     /// The values.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> &[i64] {
         &self.values[..usize::from(self.count).min(MAX_PARAMETERS)]
     }
 
+    #[inline]
     fn as_mut_slice(&mut self) -> &mut [i64] {
         &mut self.values[..usize::from(self.count).min(MAX_PARAMETERS)]
     }

@@ -1,5 +1,7 @@
 //! Tests of the crate from outside, in one program so that they build quickly.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
 mod expressions;
 mod model_sets;
 mod sample_files;

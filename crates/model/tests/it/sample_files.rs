@@ -116,11 +116,7 @@ Radix 1e-3 1 2
 
 #[test]
 fn many_bad_lines_are_counted() {
-    let errors = Samples::parse(
-        &"model A x\n".repeat(1).chars().chain("A x 1\n".repeat(50).chars()).collect::<String>(),
-        "f",
-    )
-    .unwrap_err();
+    let errors = Samples::parse(&format!("model A x\n{}", "A x 1\n".repeat(50)), "f").unwrap_err();
     assert_eq!((errors.errors.len(), errors.more), (20, 30));
     assert!(errors.to_string().ends_with("and 30 more bad lines"));
 }
