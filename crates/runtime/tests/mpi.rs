@@ -16,48 +16,84 @@ const CASE: &str = "STRATA_TEST_CASE";
 struct Case {
     name: &'static str,
     least: usize,
+    /// Whether every collective is checked.
+    check: &'static str,
     run: fn(&mut Node) -> Result<(), Error>,
     fails_with: &'static [&'static str],
 }
 
 const CASES: &[Case] = &[
-    Case { name: "every operation agrees with the oracle", least: 1, run: agrees, fails_with: &[] },
-    Case { name: "long vectors agree with the oracle", least: 1, run: long, fails_with: &[] },
-    Case { name: "settings are node 0's", least: 1, run: settings, fails_with: &[] },
-    Case { name: "nodes may end at different times", least: 1, run: uneven_end, fails_with: &[] },
+    Case { name: "unchecked operations agree", least: 1, check: "0", run: agrees, fails_with: &[] },
+    Case {
+        name: "a node that leaves early is missed unchecked",
+        least: 2,
+        check: "0",
+        run: |node| if node.rank() == 1 { Ok(()) } else { go_on(node) },
+        fails_with: &["node 1: left the program while node 0 waits in barrier at ", "tests/mpi.rs:"],
+    },
+    Case {
+        name: "a barrier that meets a scan is named",
+        least: 2,
+        check: "1",
+        run: |node| {
+            if node.rank() == 1 {
+                node.barrier();
+            } else {
+                node.scan_add(1u64);
+            }
+            Ok(())
+        },
+        fails_with: &["node 1: barrier at ", "but node 0 called scan add of 1 u64 at "],
+    },
+    Case {
+        name: "every operation agrees with the oracle",
+        least: 1,
+        check: "1",
+        run: agrees,
+        fails_with: &[],
+    },
+    Case { name: "long vectors agree with the oracle", least: 1, check: "1", run: long, fails_with: &[] },
+    Case { name: "settings are node 0's", least: 1, check: "1", run: settings, fails_with: &[] },
+    Case { name: "nodes may end at different times", least: 1, check: "1", run: uneven_end, fails_with: &[] },
     Case {
         name: "a panic ends the job",
         least: 1,
+        check: "1",
         run: panics,
         fails_with: &["node 0: panicked: by design"],
     },
     Case {
         name: "an error ends the job",
         least: 2,
+        check: "1",
         run: |node| if node.rank() == 1 { Err("no more".into()) } else { go_on(node) },
         fails_with: &["node 1: no more"],
     },
     Case {
         name: "a fail ends the job",
         least: 2,
+        check: "1",
         run: |node| if node.rank() == 1 { node.fail("cannot go on") } else { go_on(node) },
         fails_with: &["node 1: cannot go on (at ", "tests/mpi.rs:"],
     },
     Case {
         name: "a node that leaves early is missed",
         least: 2,
+        check: "1",
         run: |node| if node.rank() == 1 { Ok(()) } else { go_on(node) },
         fails_with: &["node 1: left the program while node 0 waits in barrier at ", "tests/mpi.rs:"],
     },
     Case {
         name: "a process that exits is missed",
         least: 2,
+        check: "1",
         run: |node| if node.rank() == 1 { std::process::exit(0) } else { go_on(node) },
         fails_with: &["node 1: its process exited inside the program"],
     },
     Case {
         name: "a root out of range is named",
         least: 1,
+        check: "1",
         run: |node| {
             node.broadcast(9, &mut [1u8]);
             Ok(())
@@ -71,6 +107,7 @@ const CASES: &[Case] = &[
     Case {
         name: "lengths that differ are named",
         least: 2,
+        check: "1",
         run: |node| {
             node.reduce_add(&mut vec![1i64; 2 + 1000 * node.rank().min(1)]);
             Ok(())
@@ -80,6 +117,7 @@ const CASES: &[Case] = &[
     Case {
         name: "collectives that differ are named",
         least: 2,
+        check: "1",
         run: |node| {
             if node.rank() == 1 {
                 drop(node.all_gather(&[1u8]))
@@ -96,6 +134,7 @@ const CASES: &[Case] = &[
     Case {
         name: "a wrong number of blocks is named",
         least: 1,
+        check: "1",
         run: |node| {
             node.all_to_all_v(vec![Block::<u8>::default(); 9]);
             Ok(())
@@ -180,6 +219,7 @@ fn drive(case: &Case, nodes: usize) -> Result<(), String> {
         .args(["-n", &nodes.to_string()])
         .arg(program)
         .env(CASE, case.name)
+        .env("STRATA_CHECK", case.check)
         .envs([
             ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
             ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),

@@ -279,3 +279,20 @@ fn a_destructor_that_meets_while_its_node_panics_hangs_nobody() {
     });
     assert_eq!(found, (2, "panicked: in between".to_owned()));
 }
+
+#[test]
+fn a_node_that_catches_the_end_of_the_job_does_not_get_on() {
+    for nodes in [2, 5] {
+        let (rank, message) = failure(nodes, |node| -> Result<(), Error> {
+            if node.rank() == 0 {
+                return Err("enough".into());
+            }
+            for _ in 0..100 {
+                let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| node.reduce_add(1u64)));
+                assert!(caught.is_err());
+            }
+            Ok(())
+        });
+        assert_eq!((rank, message.as_str()), (0, "enough"));
+    }
+}

@@ -3,15 +3,15 @@
 //! A collective of one integer, and a barrier, is one call of the library's. Everything else begins with a *frame*:
 //! every node sends every other the header of its call and, where it fits, all its data. So lengths, roots and
 //! operations that differ are found before the library is trusted with them, and short vectors need no second call.
-//! (Builds with debug assertions frame every collective.)
+//! With `STRATA_CHECK=1`, which is where builds with debug assertions start from, every collective begins so.
 //!
 //! MPI leaves the order in which it combines open, so floating-point numbers are gathered and combined here, in rank
 //! order: short ones by every node, long ones by shares, one share a node. Integers do not show the order.
 //!
 //! Whatever fails says so on standard error and aborts the job. A node that has left the program looks at where the
 //! others are (they show it in a window of memory, at the cost of a few stores) until all have left: a node that
-//! waits for it would wait for ever. What is *not* found in optimised builds is a node in a barrier, or a reduce or
-//! scan of one number, while another is in a collective of another kind.
+//! waits for it would wait for ever. What is *not* found without `STRATA_CHECK` is a node in a barrier, or in a
+//! reduce or scan of one number, while another is in a collective of another kind.
 
 mod ffi;
 mod header;
@@ -19,7 +19,7 @@ mod header;
 use crate::block::RawBlock;
 use crate::error::Error;
 use crate::number::{self, Kind, Op};
-use crate::transport::{Call, Failure, Transport, panic_text};
+use crate::transport::{Action, Call, Failure, Transport, panic_text};
 use bytemuck::{cast_slice, cast_slice_mut};
 use ffi::World;
 use header::{HEADER, Header};
@@ -67,13 +67,22 @@ struct Mpi {
     /// This node's frame, then room for everybody's.
     frame: [u64; FRAME],
     frames: Vec<u64>,
+    /// Every collective begins with a frame; equal on all nodes.
+    checks: bool,
     /// Room for what long vectors need; grows, and stays.
     scratch: Vec<u64>,
 }
 
 impl Mpi {
+    /// Collective: a node that wants checks has them on all.
+    #[track_caller]
     fn new(world: &'static World) -> Self {
+        let wanted = std::env::var("STRATA_CHECK").map_or(cfg!(debug_assertions), |value| value != "0");
+        let mut checks = 0u32.to_ne_bytes();
+        let call = Call::plain(Action::GlobalOr, Location::caller());
+        world.all_reduce(&call, Kind::U32, Op::Or, &u32::from(wanted).to_ne_bytes(), &mut checks);
         Self {
+            checks: checks != [0; 4],
             world,
             turn: world.turn(),
             header: Header::default(),
@@ -98,8 +107,8 @@ impl Mpi {
     }
 
     /// Whether a call goes to the library without a frame.
-    fn is_direct(call: &Call) -> bool {
-        call.length == 1 && !cfg!(debug_assertions)
+    fn is_direct(&self, call: &Call) -> bool {
+        call.length == 1 && !self.checks
     }
 
     /// Exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job unless all nodes made the same call.
@@ -198,7 +207,7 @@ impl Transport for Mpi {
 
     fn barrier(&mut self, call: Call) {
         self.enter(&call);
-        if cfg!(debug_assertions) {
+        if self.checks {
             self.meet(&call, &[]);
         } else {
             self.world.barrier(&call);
@@ -207,7 +216,7 @@ impl Transport for Mpi {
 
     fn reduce(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]) {
         self.enter(&call);
-        if Self::is_direct(&call) {
+        if self.is_direct(&call) {
             if kind.is_float() {
                 let all = self.gather(&call, values);
                 combine(kind, op, values, all);
@@ -238,14 +247,14 @@ impl Transport for Mpi {
         self.enter(&call);
         let rank = self.world.rank();
         let native = !kind.is_float();
-        if Self::is_direct(&call) && !native {
+        if self.is_direct(&call) && !native {
             let all = self.gather(&call, values).take(rank);
             combine(kind, op, values, all);
-        } else if !Self::is_direct(&call) && values.len() <= SHORT {
+        } else if !self.is_direct(&call) && values.len() <= SHORT {
             self.meet(&call, values);
             combine(kind, op, values, self.brought(values.len()).take(rank));
         } else if native {
-            if !Self::is_direct(&call) {
+            if !self.is_direct(&call) {
                 self.meet(&call, &[]);
             }
             let room = Self::room(&mut self.scratch, values.len());

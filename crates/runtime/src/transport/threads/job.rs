@@ -20,6 +20,9 @@ type Way = Queue<RawBlock, 2>;
 /// A node's stack. What runs on the main thread elsewhere should run on a node; the memory is only reserved.
 const STACK: usize = 8 << 20;
 
+/// The most nodes that each wait for every other's page: a guess, as each reads as many cache lines.
+const MOST_EAGER: usize = 16;
+
 /// A line of its own for a word that many wait for.
 #[repr(align(128))]
 #[derive(Default)]
@@ -50,7 +53,7 @@ impl Job {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             pages: (0..nodes).map(|_| Pages::new()).collect(),
-            eager: nodes <= cores,
+            eager: nodes <= cores.min(MOST_EAGER),
             come: Apart::default(),
             complete: Apart::default(),
             beds: Beds::new(nodes),
@@ -175,7 +178,8 @@ impl Job {
         self.unwind();
     }
 
-    fn unwind(&self) -> ! {
+    /// Leaves the node's program, because the job has failed.
+    pub(super) fn unwind(&self) -> ! {
         resume_unwind(Box::new(Stop));
     }
 

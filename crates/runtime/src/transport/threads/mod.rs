@@ -38,18 +38,27 @@ pub(crate) struct Threads {
     rank: usize,
     /// How many meetings this node has attended; equal on all nodes at any meeting.
     turn: u64,
+    /// In a meeting, or out of one by unwinding. A node that catches that must not come to another: the pages' turns,
+    /// and the count of those who came, hold only for meetings that were attended to their end.
+    meeting: bool,
 }
 
 impl Threads {
     fn new(job: Arc<Job>, rank: usize) -> Self {
-        Self { job, rank, turn: 0 }
+        Self { job, rank, turn: 0, meeting: false }
     }
 
     /// Meets all nodes, bringing `bytes` and lending what stands at `lent` until the meeting after this one.
     fn meet(&mut self, call: &Call, bytes: &[u8], lent: *mut u8) {
+        if self.meeting {
+            self.job.unwind();
+        }
+        self.meeting = true;
         self.turn += 1;
-        // SAFETY: `self` is node `rank`'s only transport, does not leave its thread, and counts its meetings.
+        // SAFETY: `self` is node `rank`'s only transport, does not leave its thread, and has attended every meeting
+        // before this one to its end.
         unsafe { self.job.meet(self.rank, self.turn, call, bytes, lent) };
+        self.meeting = false;
     }
 
     /// Meets all nodes and ends the job unless all made the same call.
