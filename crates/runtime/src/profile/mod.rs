@@ -10,6 +10,7 @@
 //! would wait for each other for ever.
 
 mod journal;
+mod panics;
 mod plan;
 mod progress;
 mod run;
@@ -170,6 +171,7 @@ pub fn main(spec: &str, sha256: &str, models: &[&dyn Profiled]) -> ExitCode {
     };
     let interrupt = Interrupt::default();
     interrupt.watch();
+    panics::listen();
     let job = Job::new(spec, sha256, models, settings, interrupt);
     match launch(|node| run::run(node, &job).map_err(Error::program)) {
         // Nodes other than 0 that are processes of their own have nothing to add.

@@ -1,10 +1,9 @@
 //! The run itself: all nodes in step, node 0 deciding and writing.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
 use strata_model::samples::SpecId;
 
 use super::journal::Journal;
+use super::panics::guard;
 use super::plan::{ModelPlan, plan};
 use super::progress::Progress;
 use super::schedule::{Place, Rules, Schedule};
@@ -182,15 +181,10 @@ fn time(
         *timings += 1;
         bench.random = Random::new(job.settings.seed, model.name(), stream + 1);
         bench.timer.prepare(count);
-        let outcome = catch_unwind(AssertUnwindSafe(|| model.measure(node, &scope, &point.at, bench)));
-        let failure = match outcome {
+        let failure = match guard(|| model.measure(node, &scope, &point.at, bench)) {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
-            Err(payload) => match message(payload.as_ref()) {
-                Some(text) => Some(format!("panicked: {text}")),
-                // Another node failed; this one is only being told.
-                None => resume_unwind(payload),
-            },
+            Err(panic) => Some(panic),
         };
         if let Some(failure) = failure {
             return Err(format!("model {}: {failure}", describe(model, &point.at)).into());
@@ -227,11 +221,6 @@ fn describe(model: &dyn Profiled, at: &[i64]) -> String {
         text += &format!("{} {name}={value}", if index == 0 { " at" } else { "," });
     }
     text
-}
-
-/// What a panic said, if it was one of the program and not the runtime's way of telling of a peer's failure.
-fn message(payload: &(dyn std::any::Any + Send)) -> Option<&str> {
-    payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
 
 /// Why node 0 cannot begin.

@@ -90,10 +90,10 @@ fn cargo(
     let end = child::run(&mut command, interrupt, |line| match line {
         Line::Out(text) => match serde_json::from_str::<Message>(&text) {
             Ok(Message::CompilerMessage(message)) => collector.take(&message.message, emitted),
-            Ok(Message::CompilerArtifact(artifact)) => {
-                if artifact.target.is_bin() && artifact.target.name == emitted.name {
-                    executable = artifact.executable.map(Into::into);
-                }
+            Ok(Message::CompilerArtifact(artifact))
+                if artifact.target.is_bin() && artifact.target.name == emitted.name =>
+            {
+                executable = artifact.executable.map(Into::into);
             }
             _ => {}
         },

@@ -6,6 +6,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use strata_model::Expr;
+use strata_model::expr::ExprKind;
 
 use super::source_map::Page;
 use crate::lang::ast::{Code, StepOperator};
@@ -149,7 +150,9 @@ impl Printer<'_> {
         self.line(1, ") -> Option<Vec<f64>> {");
         self.bind(2);
         for require in &self.model.requires {
-            self.line(2, &format!("if {} == 0.0 {{", in_parentheses(&require.to_rust(&plain))));
+            // As `strata_model::expr::holds`: what cannot be computed does not hold.
+            self.line(2, &format!("let strata_holds: f64 = {};", require.to_rust(&plain)));
+            self.line(2, "if !(strata_holds.abs() > 0.0) {");
             self.line(3, "return None;");
             self.line(2, "}");
         }
@@ -274,6 +277,12 @@ impl Printer<'_> {
     fn whole(&self, bound: &Expr) -> String {
         let integer = |name: &str| self.measured.loops.iter().any(|plan| plan.name == name);
         let name = |name: &str| if integer(name) { format!("({name} as f64)") } else { name.to_owned() };
+        if let ExprKind::Number(value) = bound.kind
+            && value.fract() == 0.0
+            && value.abs() < 2f64.powi(53)
+        {
+            return format!("{value}");
+        }
         format!("{} as i64", in_parentheses(&bound.to_rust(&name)))
     }
 }
@@ -282,9 +291,9 @@ fn plain(name: &str) -> String {
     name.to_owned()
 }
 
-/// Whole numbers and names need none.
+/// Names need none.
 fn in_parentheses(text: &str) -> String {
-    let simple = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+    let simple = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if simple { text.to_owned() } else { format!("({text})") }
 }
 
