@@ -1,0 +1,78 @@
+//! Sorting by letting every node see everything, for problems so small that the number of messages is all that counts.
+//!
+//! After one exchange each node has all the elements, sorts and keeps its share. Where there are more than a few,
+//! it first counts the leading digit to learn which numerals its share can lie in, and sorts only those.
+
+use crate::item::Item;
+use crate::local::{self, Digit, Range};
+use crate::problem::Problem;
+use strata_runtime::{Block, Node};
+
+/// From this many elements in all it pays to select before sorting.
+const SELECT: usize = 256;
+
+/// Sorts through one exchange of all elements. Collective.
+pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
+    let range = problem.range;
+    if problem.nodes() == 1 {
+        return local::sort(items, &mut Vec::new(), range);
+    }
+    let longest = problem.largest();
+    if longest <= 2 * problem.keys() {
+        items.resize(longest, T::zeroed());
+        let all = node.all_gather(items);
+        let rows = all.chunks_exact(longest.max(1)).zip(&problem.lens);
+        let parts: Vec<&[T]> = rows.map(|(row, &len)| &row[..len]).collect();
+        keep_share(node.rank(), &parts, items, problem);
+    } else {
+        let blocks = node.all_to_all_v(vec![Block::from_slice(items); problem.nodes()]);
+        let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
+        keep_share(node.rank(), &parts, items, problem);
+    }
+}
+
+/// Sorts what of `parts` belongs on node `me` into `out`.
+fn keep_share<T: Item>(me: usize, parts: &[&[T]], out: &mut Vec<T>, problem: &Problem) {
+    let (layout, range) = (problem.layout(), problem.range);
+    let (low, high) = (layout.start(me), layout.end(me));
+    if low == high {
+        return out.clear();
+    }
+    let mut scratch = Vec::new();
+    if layout.total() < SELECT || range.width == 0 {
+        local::sort_parts(parts, out, &mut scratch, range);
+        out.truncate(high);
+        out.drain(..low);
+        return;
+    }
+    let bits = range.width.min(layout.total().ilog2() - 3).min(12);
+    let digit = Digit::new(range.base, range.width - bits, bits);
+    let mut counts = vec![0; digit.bins()];
+    parts.iter().for_each(|part| local::count(part, digit, &mut counts));
+    // Numerals first..last cover positions base..end, which cover low..high.
+    let (mut first, mut last, mut base, mut end) = (0, 0, 0, 0);
+    for (numeral, &count) in counts.iter().enumerate() {
+        if end <= low {
+            (first, base) = (numeral, end);
+        }
+        if end < high {
+            (last, end) = (numeral + 1, end + count as usize);
+        }
+    }
+    // One element too many, so that every element can be written before it is known to be wanted: no branch to guess.
+    let mut mine = vec![T::zeroed(); end - base + 1];
+    let mut at = 0;
+    for item in parts.iter().copied().flatten() {
+        mine[at] = *item;
+        at += usize::from((first..last).contains(&digit.of(item)));
+    }
+    mine.truncate(at);
+    let shift = range.width - bits;
+    let least = range.base + ((first as u64) << shift);
+    let span = (((last - first) as u128) << shift) - 1;
+    let greatest = u64::try_from(u128::from(least) + span).unwrap_or(u64::MAX);
+    let narrow = Range::new(least, greatest);
+    local::sort(&mut mine, &mut scratch, narrow);
+    out.clear();
+    out.extend_from_slice(&mine[low - base..high - base]);
+}

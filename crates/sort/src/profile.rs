@@ -1,0 +1,62 @@
+//! One fixed algorithm at a time: for calibration, for benchmarks, for tests.
+//!
+//! The profiling programs generated from `specs/sort` call these functions. Each does all that [`sort`](crate::sort)
+//! does, the exchange of lengths and ranges included, but for looking at models: what a model predicts is the
+//! time of the whole call.
+
+use crate::item::Item;
+use crate::problem::Problem;
+use crate::{gather, radix, sample};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use strata_runtime::Node;
+
+/// Random keys for this node: `len` numbers that differ in their lowest `width` bits only.
+///
+/// The first key of node 0 is 0 and the last key of the last node is 2^width - 1, so that the keys span
+/// exactly `width` bits however few they are. The same `seed`, rank and arguments give the same keys. A width
+/// above 64 counts as 64.
+///
+/// # Participation
+/// Local.
+#[must_use]
+pub fn keys(node: &Node, len: usize, width: u32, seed: u64) -> Vec<u64> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(node.rank() as u64);
+    let greatest = u64::MAX.checked_shr(64u32.saturating_sub(width)).unwrap_or(0);
+    let mut keys: Vec<u64> = (0..len).map(|_| rng.next_u64() & greatest).collect();
+    if let (0, Some(first)) = (node.rank(), keys.first_mut()) {
+        *first = 0;
+    }
+    if let (true, Some(last)) = (node.rank() + 1 == node.size(), keys.last_mut()) {
+        *last = greatest;
+    }
+    keys
+}
+
+/// Sorts by parallel radix sort with digits of at most `bits` bits; `bits` is taken as 1 to 16.
+///
+/// # Participation
+/// Collective, with equal `bits`.
+pub fn radix<T: Item>(node: &mut Node, items: &mut Vec<T>, bits: u32) {
+    let problem = Problem::agree(node, items, 0);
+    radix::sort(node, items, &problem, bits.clamp(1, 16));
+}
+
+/// Sorts by parallel sample sort with `oversample` samples a node, at least one.
+///
+/// # Participation
+/// Collective, with equal `oversample`.
+pub fn sample<T: Item>(node: &mut Node, items: &mut Vec<T>, oversample: usize) {
+    let problem = Problem::agree(node, items, 0);
+    sample::sort(node, items, &problem, oversample.max(1));
+}
+
+/// Sorts by giving every node all elements.
+///
+/// # Participation
+/// Collective.
+pub fn gather<T: Item>(node: &mut Node, items: &mut Vec<T>) {
+    let problem = Problem::agree(node, items, 0);
+    gather::sort(node, items, &problem);
+}

@@ -1,0 +1,218 @@
+//! Parallel radix sort, least significant digit first (Brewer 1994, §4.5.1, Fig. 4-11; Blelloch et al. 1991).
+//!
+//! A pass counts the numerals of one digit on every node, makes the counts known to the team, and moves each
+//! element to its final (node, index) of this pass. Since positions grow with the numeral, what a node sends to
+//! another is one contiguous cut of its elements in digit order: the local distribution writes straight into
+//! the blocks that are sent. The receiver copies whole runs, ordered by (numeral, sender), so every pass is
+//! stable. A digit of which one numeral has all the keys is skipped.
+//!
+//! On few nodes one exchange of all counts tells both the offsets and the runs. On many nodes that would grow
+//! with P, so there the counts are scanned and reduced as in the thesis, and the receiver counts what arrives.
+
+use crate::item::Item;
+use crate::layout::{self, Layout};
+use crate::local::{self, Digit, Plan};
+use crate::problem::Problem;
+use strata_runtime::{Block, Node};
+
+/// Up to this many nodes the counts of all nodes are exchanged whole.
+const FEW_NODES: usize = 16;
+
+/// Runs shorter than this are copied element by element: a call would cost more.
+const SHORT_RUN: usize = 8;
+
+/// Sorts by digits of at most `bits` bits. Collective.
+pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, bits: u32) {
+    let (range, layout) = (problem.range, problem.layout());
+    if problem.nodes() == 1 {
+        return local::sort_by_plan(items, &mut Vec::new(), range, Plan::all(range.width, bits));
+    }
+    let plan = Plan::all(range.width, bits);
+    let mut pass = Pass::new(node, layout, problem.nodes() <= FEW_NODES);
+    let mut moved = false;
+    for digit in plan.digits(range) {
+        moved |= pass.run(node, items, digit);
+    }
+    if !moved {
+        // All keys are equal: they need no sorting, but they may lie unevenly.
+        layout::rebalance(node, items, &problem.lens);
+    }
+}
+
+/// Where the next element of a numeral goes: a block, and an index in it.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
+    node: u32,
+    index: u32,
+}
+
+/// The buffers of a pass, kept from pass to pass so that their pages are touched once.
+struct Pass<T> {
+    layout: Layout,
+    me: usize,
+    nodes: usize,
+    gather: bool,
+    counts: Vec<u32>,
+    cursors: Vec<Cursor>,
+    blocks: Vec<Block<T>>,
+}
+
+/// What the team knows of a digit's counts.
+struct Counts {
+    /// Of every numeral, how many elements there are in all.
+    totals: Vec<u64>,
+    /// Of every numeral, how many elements lie on nodes of lower rank.
+    before: Vec<u64>,
+    /// The counts of all nodes, a row a node; empty where they were only scanned and reduced.
+    rows: Vec<u32>,
+}
+
+impl<T: Item> Pass<T> {
+    fn new(node: &Node, layout: Layout, gather: bool) -> Self {
+        let nodes = node.size();
+        let (counts, cursors, blocks) = Default::default();
+        Self { layout, me: node.rank(), nodes, gather, counts, cursors, blocks }
+    }
+
+    /// Orders `items` by `digit`; false if one numeral has all the keys, then nothing was done.
+    fn run(&mut self, node: &mut Node, items: &mut Vec<T>, digit: Digit) -> bool {
+        self.counts.clear();
+        self.counts.resize(digit.bins(), 0);
+        local::count(items, digit, &mut self.counts);
+        let known = self.exchange_counts(node);
+        if known.totals.iter().any(|&c| c == self.layout.total() as u64) {
+            return false;
+        }
+        self.distribute(items, digit, &known);
+        self.blocks = node.all_to_all_v(std::mem::take(&mut self.blocks));
+        local::reserve(items, self.layout.len(self.me));
+        items.truncate(self.layout.len(self.me));
+        self.collect(items, digit, &known);
+        true
+    }
+
+    /// Tells the team the local counts of a digit.
+    fn exchange_counts(&self, node: &mut Node) -> Counts {
+        let bins = self.counts.len();
+        let wide = || self.counts.iter().map(|&c| u64::from(c)).collect::<Vec<_>>();
+        if !self.gather {
+            let (mut before, mut totals) = (wide(), wide());
+            node.scan_add(&mut before);
+            node.reduce_add(&mut totals);
+            return Counts { totals, before, rows: Vec::new() };
+        }
+        let rows = node.all_gather(&self.counts);
+        let mut totals = vec![0; bins];
+        let mut before = Vec::new();
+        for (rank, row) in rows.chunks_exact(bins).enumerate() {
+            if rank == self.me {
+                before.clone_from(&totals);
+            }
+            totals.iter_mut().zip(row).for_each(|(sum, &c)| *sum += u64::from(c));
+        }
+        Counts { totals, before, rows }
+    }
+
+    /// Copies every element into the block of the node where it belongs, in digit order.
+    fn distribute(&mut self, items: &[T], digit: Digit, known: &Counts) {
+        let mut lens = vec![0; self.nodes];
+        let mut dest = 0;
+        let mut base = 0;
+        self.cursors.clear();
+        for ((&count, &total), &before) in self.counts.iter().zip(&known.totals).zip(&known.before) {
+            let mut position = (base + before) as usize;
+            let mut left = count as usize;
+            base += total;
+            if left == 0 {
+                self.cursors.push(Cursor::default());
+                continue;
+            }
+            while position >= self.layout.end(dest) {
+                dest += 1;
+            }
+            self.cursors.push(Cursor { node: dest as u32, index: lens[dest] as u32 });
+            while position + left > self.layout.end(dest) {
+                let fits = self.layout.end(dest) - position;
+                lens[dest] += fits;
+                position += fits;
+                left -= fits;
+                dest += 1;
+            }
+            lens[dest] += left;
+        }
+
+        self.blocks.resize_with(self.nodes, Block::default);
+        for (block, &len) in self.blocks.iter_mut().zip(&lens) {
+            // A little room, so that the next pass, which sends about as much, finds it large enough.
+            let roomy = std::mem::take(block).reuse(len + len / 8);
+            *block = roomy;
+            block.truncate(len);
+        }
+        let mut targets: Vec<&mut [T]> = self.blocks.iter_mut().map(|b| &mut **b).collect();
+        let cursors = &mut self.cursors[..digit.bins()];
+        for item in items {
+            let cursor = &mut cursors[digit.of(item)];
+            match targets[cursor.node as usize].get_mut(cursor.index as usize) {
+                Some(slot) => *slot = *item,
+                None => {
+                    // The numeral goes on at the beginning of the next node's share.
+                    *cursor = Cursor { node: cursor.node + 1, index: 0 };
+                    targets[cursor.node as usize][0] = *item;
+                }
+            }
+            cursor.index += 1;
+        }
+    }
+
+    /// Copies the runs of the blocks that arrived into `items`, by numeral and then by sender.
+    fn collect(&self, items: &mut [T], digit: Digit, known: &Counts) {
+        let (low, high) = (self.layout.start(self.me), self.layout.end(self.me));
+        if low == high {
+            return;
+        }
+        // The numerals of this node's share, and where the first of them begins.
+        let (mut first, mut base) = (0, 0);
+        while base + known.totals[first] as usize <= low {
+            base += known.totals[first] as usize;
+            first += 1;
+        }
+        let bins = digit.bins();
+        let counted;
+        let (rows, mut position) = if self.gather {
+            (&known.rows, base)
+        } else {
+            counted = self.count_arrivals(digit);
+            (&counted, low)
+        };
+        let mut sources: Vec<&[T]> = self.blocks.iter().map(|b| &**b).collect();
+        let mut at = 0;
+        for numeral in first..bins {
+            for (rank, source) in sources.iter_mut().enumerate() {
+                let count = rows[rank * bins + numeral] as usize;
+                let run = (position + count).min(high).saturating_sub(position.max(low));
+                position += count;
+                let (head, tail) = source.split_at(run);
+                let target = &mut items[at..at + run];
+                if run < SHORT_RUN {
+                    target.iter_mut().zip(head).for_each(|(t, s)| *t = *s);
+                } else {
+                    target.copy_from_slice(head);
+                }
+                *source = tail;
+                at += run;
+            }
+            if position >= high {
+                break;
+            }
+        }
+    }
+
+    /// The counts of what arrived, a row a sender.
+    fn count_arrivals(&self, digit: Digit) -> Vec<u32> {
+        let mut rows = vec![0; self.nodes * digit.bins()];
+        for (block, row) in self.blocks.iter().zip(rows.chunks_exact_mut(digit.bins())) {
+            local::count(block, digit, row);
+        }
+        rows
+    }
+}

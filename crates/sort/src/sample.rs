@@ -1,0 +1,264 @@
+//! Parallel sample sort (Brewer 1994, §4.5.2, Fig. 4-12; Blelloch et al. 1991): move each element once, then sort locally.
+//!
+//! `oversample` keys a node, drawn at random from as many equal strata, tell where the P - 1 splitters lie.
+//! Elements and splitters compare by (key, rank, index), which are all different: however many keys are equal,
+//! the buckets come out even, and the order of equal keys is kept. Since that comparison only depends on the
+//! element's own index where a splitter came from this very node, each node classifies a few segments of its
+//! elements by plain thresholds, without branches.
+//!
+//! The buckets are seldom exactly even, so a last exchange between neighbours moves the surplus. If a bucket
+//! would hold more than 2n/P elements and some slack, new splitters are drawn; after three draws radix sort
+//! takes over, which has no such doubt.
+
+use crate::item::Item;
+use crate::layout;
+use crate::local::{self, Range};
+use crate::problem::Problem;
+use crate::radix;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use strata_runtime::{Block, Node};
+
+/// How often splitters are drawn before radix sort takes over.
+const DRAWS: u64 = 3;
+
+/// So many elements over 2n/P are always borne: small buckets may be uneven.
+const SLACK: usize = 1024;
+
+/// Digit bits of the radix sort that takes over.
+const LAST_RESORT_BITS: u32 = 8;
+
+/// A bound between two buckets; elements at or above it go right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Splitter {
+    bits: u64,
+    rank: usize,
+    index: usize,
+}
+
+/// Sorts by `oversample` samples a node (at least 1). Collective.
+pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, oversample: usize) {
+    sort_within(node, items, problem, oversample, 2 * problem.keys() + SLACK);
+}
+
+/// Sorts; no node shall receive more than `limit` elements.
+fn sort_within<T: Item>(
+    node: &mut Node,
+    items: &mut Vec<T>,
+    problem: &Problem,
+    oversample: usize,
+    limit: usize,
+) {
+    if problem.nodes() == 1 {
+        return local::sort(items, &mut Vec::new(), problem.range);
+    }
+    let mut problem = problem.clone();
+    if problem.largest() > 2 * problem.keys() {
+        // Sampling assumes that the nodes have about as much; it also bounds what a node must classify.
+        layout::rebalance(node, items, &problem.lens);
+        let layout = problem.layout();
+        problem.lens = (0..problem.nodes()).map(|r| layout.len(r)).collect();
+    }
+    for draw in 0..DRAWS {
+        let splitters = draw_splitters(node, items, &problem, oversample, draw);
+        let (buckets, counts) = classify(items, node.rank(), problem.nodes(), &splitters);
+        let mut lens = counts.clone();
+        node.reduce_add(&mut lens);
+        let lens: Vec<usize> = lens.iter().map(|&l| l as usize).collect();
+        if lens.iter().all(|&len| len <= limit) {
+            let blocks = node.all_to_all_v(distribute(items, &buckets, &counts));
+            drop(buckets);
+            let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
+            let range = bucket_range(problem.range, &splitters, node.rank());
+            local::sort_parts(&parts, items, &mut Vec::new(), range);
+            return layout::rebalance(node, items, &lens);
+        }
+    }
+    radix::sort(node, items, &problem, LAST_RESORT_BITS);
+}
+
+/// How many samples a node of `len` elements gives, so that every sample stands for as many elements.
+fn share_of_samples(problem: &Problem, oversample: usize, len: usize) -> usize {
+    (oversample as u128 * len as u128).div_ceil(problem.keys().max(1) as u128).min(len as u128) as usize
+}
+
+/// The splitters that all nodes agree on: P - 1 of them, ascending; none if there are no elements.
+fn draw_splitters<T: Item>(
+    node: &mut Node,
+    items: &[T],
+    problem: &Problem,
+    oversample: usize,
+    draw: u64,
+) -> Vec<Splitter> {
+    let shares: Vec<usize> =
+        problem.lens.iter().map(|&len| share_of_samples(problem, oversample, len)).collect();
+    let longest = shares.iter().copied().max().unwrap_or(0);
+    let mut rng = ChaCha8Rng::seed_from_u64(draw);
+    rng.set_stream(node.rank() as u64);
+    let mut mine = vec![[0u64; 2]; longest];
+    let share = shares[node.rank()];
+    for (stratum, sample) in mine[..share].iter_mut().enumerate() {
+        let bound = |i: usize| (i as u128 * items.len() as u128 / share as u128) as usize;
+        let (from, to) = (bound(stratum), bound(stratum + 1));
+        let index = from + ((u128::from(rng.next_u64()) * (to - from) as u128) >> 64) as usize;
+        *sample = [items[index].bits(), index as u64];
+    }
+    let all = node.all_gather(&mine);
+    let mut samples: Vec<Splitter> = all
+        .chunks_exact(longest.max(1))
+        .zip(&shares)
+        .enumerate()
+        .flat_map(|(rank, (row, &share))| {
+            row[..share].iter().map(move |&[bits, index]| Splitter { bits, rank, index: index as usize })
+        })
+        .collect();
+    samples.sort_unstable();
+    let nodes = problem.nodes();
+    if samples.is_empty() {
+        return Vec::new();
+    }
+    (1..nodes).map(|j| samples[j * samples.len() / nodes]).collect()
+}
+
+/// The keys that bucket `rank` can hold.
+fn bucket_range(range: Range, splitters: &[Splitter], rank: usize) -> Range {
+    let least = rank.checked_sub(1).and_then(|r| splitters.get(r)).map_or(range.base, |s| s.bits);
+    let greatest = splitters.get(rank).map_or_else(|| range.greatest(), |s| s.bits);
+    Range::new(least, greatest)
+}
+
+/// The bucket of every element, and how many elements each bucket has.
+fn classify<T: Item>(items: &[T], me: usize, nodes: usize, splitters: &[Splitter]) -> (Vec<u16>, Vec<u64>) {
+    let mut buckets = vec![0; items.len()];
+    let mut counts = vec![0; nodes];
+    let mut starts = vec![0];
+    starts.extend(splitters.iter().filter(|s| s.rank == me).map(|s| s.index));
+    starts.push(items.len());
+    starts.sort_unstable();
+    for pair in starts.windows(2) {
+        let (from, to) = (pair[0], pair[1]);
+        let reached = |s: &Splitter| (s.rank, s.index) <= (me, from);
+        // The least bits that reach each splitter; what even MAX does not reach is left out.
+        let thresholds: Vec<u64> = splitters
+            .iter()
+            .map_while(|s| if reached(s) { Some(s.bits) } else { s.bits.checked_add(1) })
+            .collect();
+        search_all(&thresholds, &items[from..to], &mut buckets[from..to], &mut counts);
+    }
+    (buckets, counts)
+}
+
+/// For each item the number of ascending thresholds at or below its bits; counts how often each number occurs.
+fn search_all<T: Item>(thresholds: &[u64], items: &[T], buckets: &mut [u16], counts: &mut [u64]) {
+    match thresholds.len() {
+        0..=1 => compare_all::<T, 1>(thresholds, items, buckets, counts),
+        2..=3 => compare_all::<T, 3>(thresholds, items, buckets, counts),
+        4..=7 => compare_all::<T, 7>(thresholds, items, buckets, counts),
+        _ => {
+            let tree = Tree::new(thresholds);
+            items.iter().zip(&mut *buckets).for_each(|(x, b)| *b = tree.search(x.bits()));
+            buckets.iter().for_each(|&b| counts[usize::from(b)] += 1);
+        }
+    }
+}
+
+/// The search for at most `N` thresholds: few enough to compare with each, and to count in registers.
+fn compare_all<T: Item, const N: usize>(
+    thresholds: &[u64],
+    items: &[T],
+    buckets: &mut [u16],
+    counts: &mut [u64],
+) {
+    let mut all = [u64::MAX; N];
+    all[..thresholds.len()].copy_from_slice(thresholds);
+    let mut reached = [0u64; N];
+    for (item, bucket) in items.iter().zip(buckets) {
+        let bits = item.bits();
+        let mut number = 0;
+        for (&threshold, reached) in all.iter().zip(&mut reached) {
+            let reaches = u64::from(bits >= threshold);
+            number += reaches;
+            *reached += reaches;
+        }
+        // The array is filled up with MAX, which MAX itself reaches.
+        *bucket = number.min(thresholds.len() as u64) as u16;
+    }
+    let mut above = items.len() as u64;
+    for (count, &reached) in counts.iter_mut().zip(&reached[..thresholds.len()]) {
+        *count += above - reached;
+        above = reached;
+    }
+    counts[thresholds.len()] += above;
+}
+
+/// A complete search tree over ascending thresholds, stored level by level from index 1.
+struct Tree {
+    levels: usize,
+    nodes: Vec<u64>,
+    len: usize,
+}
+
+impl Tree {
+    fn new(thresholds: &[u64]) -> Self {
+        let levels = (thresholds.len() + 1).next_power_of_two().ilog2() as usize;
+        let mut nodes = vec![u64::MAX; 1 << levels];
+        for (index, node) in nodes.iter_mut().enumerate().skip(1) {
+            // Node `index` of level l is the middle of the (index - 2^l)-th of 2^l equal spans.
+            let level = index.ilog2() as usize;
+            let step = 1 << (levels - level);
+            let at = (index - (1 << level)) * step + step / 2 - 1;
+            *node = thresholds.get(at).copied().unwrap_or(u64::MAX);
+        }
+        Self { levels, nodes, len: thresholds.len() }
+    }
+
+    #[inline]
+    fn search(&self, bits: u64) -> u16 {
+        let mut at = 1;
+        for _ in 0..self.levels {
+            at = 2 * at + usize::from(bits >= self.nodes[at]);
+        }
+        // The tree is filled up with MAX, which MAX itself reaches.
+        (at - (1 << self.levels)).min(self.len) as u16
+    }
+}
+
+/// Copies the elements into one block a bucket, in their order.
+fn distribute<T: Item>(items: &[T], buckets: &[u16], counts: &[u64]) -> Vec<Block<T>> {
+    let mut blocks: Vec<Block<T>> = counts.iter().map(|&len| Block::zeroed(len as usize)).collect();
+    let mut slots: Vec<_> = blocks.iter_mut().map(|b| b.iter_mut()).collect();
+    for (item, &bucket) in items.iter().zip(buckets) {
+        if let Some(slot) = slots[usize::from(bucket)].next() {
+            *slot = *item;
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_thresholds_at_or_below() {
+        let keys: Vec<u64> = (0..150).chain([u64::MAX]).collect();
+        for len in 0..40 {
+            let thresholds: Vec<u64> = (0..len).map(|i| i / 3 * 10).collect();
+            let (mut buckets, mut counts) = (vec![7; keys.len()], vec![0; 40]);
+            search_all(&thresholds, &keys, &mut buckets, &mut counts);
+            let expected = |key| thresholds.iter().filter(|&&t| t <= key).count();
+            assert!(keys.iter().zip(&buckets).all(|(&key, &b)| usize::from(b) == expected(key)), "{len}");
+            assert!((0..40).all(|b| counts[b] == keys.iter().filter(|&&k| expected(k) == b).count() as u64));
+        }
+    }
+
+    #[test]
+    fn equal_keys_fall_into_even_buckets() {
+        let items = [u64::MAX; 100];
+        let splitters: Vec<Splitter> =
+            [(0, 50), (1, 0), (1, 50)].map(|(rank, index)| Splitter { bits: u64::MAX, rank, index }).into();
+        assert_eq!(classify(&items, 0, 4, &splitters).1, [50, 50, 0, 0]);
+        assert_eq!(classify(&items, 1, 4, &splitters).1, [0, 0, 50, 50]);
+        assert_eq!(classify(&items, 2, 4, &splitters).1, [0, 0, 0, 100]);
+    }
+}

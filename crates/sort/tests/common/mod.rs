@@ -1,0 +1,134 @@
+//! Cases that every algorithm must sort, and the check against the sequential sort of the standard library.
+
+use strata_runtime::prelude::*;
+use strata_sort::{Item, Pair, profile};
+
+/// One way to sort, with its parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Algorithm {
+    Radix(u32),
+    Sample(usize),
+    Gather,
+    Chosen,
+}
+
+/// Every algorithm with several parameters; the extreme digits take long and have a test of their own.
+pub(crate) const ALGORITHMS: [Algorithm; 8] = [
+    Algorithm::Radix(8),
+    Algorithm::Radix(11),
+    Algorithm::Sample(1),
+    Algorithm::Sample(7),
+    Algorithm::Sample(32),
+    Algorithm::Sample(64),
+    Algorithm::Gather,
+    Algorithm::Chosen,
+];
+
+impl Algorithm {
+    pub(crate) fn sort<T: Item>(self, node: &mut Node, items: &mut Vec<T>) -> Result<(), Error> {
+        match self {
+            Self::Radix(bits) => profile::radix(node, items, bits),
+            Self::Sample(oversample) => profile::sample(node, items, oversample),
+            Self::Gather => profile::gather(node, items),
+            Self::Chosen => strata_sort::sort(node, items)?,
+        }
+        Ok(())
+    }
+}
+
+/// Sorts `parts[r]` of node r by `algorithm` and compares with a sequential stable sort in the balanced layout.
+pub(crate) fn check<T: Item + PartialEq + std::fmt::Debug>(
+    node: &mut Node,
+    algorithm: Algorithm,
+    name: &str,
+    parts: &[Vec<T>],
+) -> Result<(), Error> {
+    let mut items = parts[node.rank()].clone();
+    algorithm.sort(node, &mut items)?;
+    let mut expected = parts.concat();
+    expected.sort_by_key(Item::bits);
+    let share = expected.len().div_ceil(node.size());
+    let start = (node.rank() * share).min(expected.len());
+    let end = (start + share).min(expected.len());
+    if items != expected[start..end] {
+        return Err(Error::program(format!(
+            "{algorithm:?} sorted `{name}` wrongly on {} nodes",
+            node.size()
+        )));
+    }
+    Ok(())
+}
+
+/// A small generator, equal on all nodes.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        // SplitMix64 (Steele, Lea and Flood 2014).
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+/// Inputs that are easy to get wrong: for each its name and the keys of every node.
+pub(crate) fn shapes(nodes: usize) -> Vec<(&'static str, Vec<Vec<u64>>)> {
+    let mut random = Random(nodes as u64);
+    let mut fill = |lens: &[usize], key: &mut dyn FnMut(u64, u64) -> u64| -> Vec<Vec<u64>> {
+        let mut position = 0;
+        lens.iter()
+            .map(|&len| {
+                (0..len)
+                    .map(|_| {
+                        position += 1;
+                        key(position - 1, random.next())
+                    })
+                    .collect()
+            })
+            .collect()
+    };
+    let even = vec![300; nodes];
+    let uneven: Vec<usize> = (0..nodes).map(|r| r * 97 % 5 * 113).collect();
+    let only = |r: usize, len: usize| -> Vec<usize> {
+        let mut lens = vec![0; nodes];
+        lens[r] = len;
+        lens
+    };
+    let large: Vec<usize> = (0..nodes).map(|r| 4000 + 500 * r).collect();
+    vec![
+        ("nothing", fill(&vec![0; nodes], &mut |_, _| 0)),
+        ("one key", fill(&only(nodes - 1, 1), &mut |_, x| x)),
+        ("fewer keys than nodes", fill(&only(nodes / 2, nodes - 1), &mut |_, x| x % 2)),
+        ("random", fill(&even, &mut |_, x| x)),
+        ("random 8 bits", fill(&even, &mut |_, x| x >> 56)),
+        ("random, uneven", fill(&uneven, &mut |_, x| x)),
+        ("all equal", fill(&even, &mut |_, _| 42)),
+        ("all equal, uneven", fill(&uneven, &mut |_, _| u64::MAX)),
+        ("all equal, on the last node", fill(&only(nodes - 1, 500), &mut |_, _| 0)),
+        ("everything on the first node", fill(&only(0, 3000), &mut |_, x| x)),
+        ("everything on the last node", fill(&only(nodes - 1, 3000), &mut |_, x| x >> 40)),
+        ("sorted", fill(&even, &mut |i, _| i)),
+        ("reversed", fill(&even, &mut |i, _| u64::MAX - i)),
+        ("two values, the extremes", fill(&even, &mut |_, x| if x % 2 == 0 { 0 } else { u64::MAX })),
+        ("few large values", fill(&uneven, &mut |_, x| if x % 50 == 0 { u64::MAX } else { x % 3 })),
+        ("powers of two", fill(&large, &mut |_, x| 1 << (x % 64))),
+        ("large, random", fill(&large, &mut |_, x| x)),
+        ("large, 20 bits, far from zero", fill(&large, &mut |_, x| (x >> 44) + (1 << 60))),
+        (
+            "large, one numeral in the middle",
+            fill(&large, &mut |i, x| (x >> 60 << 40) | 0xAB_0000 | (i & 0xFF)),
+        ),
+    ]
+}
+
+/// The same keys as pairs that remember where they stood, so that only a stable sort passes.
+pub(crate) fn numbered(parts: &[Vec<u64>]) -> Vec<Vec<Pair<u64, u32>>> {
+    let mut number = 0;
+    let mut pair = |&key: &u64| {
+        number += 1;
+        Pair::new(key, number)
+    };
+    parts.iter().map(|part| part.iter().map(&mut pair).collect()).collect()
+}
