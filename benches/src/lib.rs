@@ -1,1 +1,89 @@
-//! Under construction.
+//! What the races share: taking turns, medians, spreads, and tables in Markdown.
+//!
+//! A race times several contestants in one run. In each round every contestant goes once and another goes first,
+//! so that a machine whose speed drifts treats all alike; what is reported is the median and the ratio to the peer.
+
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+/// The timings of one contestant, in seconds, one a round.
+#[derive(Clone, Debug, Default)]
+pub struct Timings {
+    seconds: Vec<f64>,
+}
+
+impl Timings {
+    /// Adds the timing of one round.
+    pub fn push(&mut self, seconds: f64) {
+        self.seconds.push(seconds);
+    }
+
+    /// The timing below which the share `q` (0 to 1) of all timings lies; 0 where there is none.
+    pub fn quantile(&self, q: f64) -> f64 {
+        let mut sorted = self.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().saturating_sub(1);
+        sorted.get((q * last as f64).round() as usize).copied().unwrap_or(0.0)
+    }
+
+    /// The median timing in seconds.
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+}
+
+impl FromIterator<f64> for Timings {
+    fn from_iter<I: IntoIterator<Item = f64>>(seconds: I) -> Self {
+        Self { seconds: seconds.into_iter().collect() }
+    }
+}
+
+/// Median with the 10 % and 90 % quantiles, in the unit that reads best.
+impl fmt::Display for Timings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, scale) = match self.median() {
+            s if s < 1e-6 => ("ns", 1e9),
+            s if s < 1e-3 => ("µs", 1e6),
+            s if s < 1.0 => ("ms", 1e3),
+            _ => ("s", 1.0),
+        };
+        let at = |q| self.quantile(q) * scale;
+        write!(f, "{:.3} {unit} ({:.3} to {:.3})", at(0.5), at(0.1), at(0.9))
+    }
+}
+
+/// The order in which `contestants` go in `round`: each goes first in turn.
+pub fn turns(round: usize, contestants: usize) -> impl Iterator<Item = usize> {
+    (0..contestants).map(move |i| (i + round) % contestants)
+}
+
+/// Prints one row of a Markdown table.
+pub fn row(cells: &[String]) {
+    println!("| {} |", cells.join(" | "));
+}
+
+/// Prints the head of a Markdown table.
+pub fn head(cells: &[&str]) {
+    println!("| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
+}
+
+/// One line that says on what machine the figures were taken: processor, cores, system.
+pub fn machine() -> String {
+    strata_runtime::platform::here("bench", 1).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Timings, turns};
+
+    #[test]
+    fn the_median_is_the_middle_and_every_contestant_goes_first_once() {
+        let mut timings = Timings::default();
+        [3.0, 1.0, 2.0].into_iter().for_each(|s| timings.push(s));
+        assert_eq!(timings.median(), 2.0);
+        assert_eq!(Timings::default().median(), 0.0);
+        let first: Vec<usize> = (0..3).filter_map(|round| turns(round, 3).next()).collect();
+        assert_eq!(first, [0, 1, 2]);
+    }
+}

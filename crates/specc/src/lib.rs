@@ -1,5 +1,13 @@
-//! The library half of specc.
+//! The spec compiler: from a spec to a profiling program, from its samples to models and choices.
+//!
+//! [`lang`] reads and checks specs, [`emit`] writes the profiling program, [`drive`] builds and runs it,
+//! [`competition`] and [`map`] ask the models who wins, and [`cli`] is the command line over all of them.
 
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod competition;
 pub mod drive;
 pub mod emit;
 pub mod lang;
+pub mod map;

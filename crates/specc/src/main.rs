@@ -1,2 +1,7 @@
-//! The `specc` program.
-fn main() {}
+//! The program `specc`; all of it stands in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    specc::cli::run()
+}

@@ -1,0 +1,139 @@
+//! Barrier and 8-byte reduce of Strata's nodes against the raw MPI calls, in the same program and taking turns.
+//!
+//!     cargo bench -p strata-benches --features mpi --bench collectives
+//!
+//! On `mpi` both sides run in the same ranks, so the ratio is the cost of Strata's layer. On `threads` there is no raw
+//! call to compare with in the process; its rows stand beside the MPI figures of the same run.
+
+use std::process::{Command, ExitCode};
+
+use mpi::collective::SystemOperation;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives};
+use strata_benches::{Timings, head, machine, row, turns};
+use strata_runtime::prelude::*;
+
+/// Operations inside one timing: enough for the clock, few enough for many rounds.
+const BATCH: usize = 200;
+const ROUNDS: usize = 300;
+const RANKS: [usize; 2] = [2, 4];
+
+/// Tells a rank that `mpirun` started from the program that a person started.
+const INSIDE: &str = "STRATA_BENCH_RANK";
+
+fn main() -> ExitCode {
+    let outcome = if std::env::var_os(INSIDE).is_some() { inside() } else { outside() };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("collectives: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn outside() -> Result<(), String> {
+    println!(
+        "{}\n{ROUNDS} rounds of {BATCH} operations; median (10 % to 90 %) of one operation\n",
+        machine()
+    );
+    head(&["transport", "nodes", "operation", "strata", "raw MPI", "ratio"]);
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    for ranks in RANKS {
+        let status = Command::new("mpirun")
+            .args(["-n", &ranks.to_string()])
+            .arg(&program)
+            .env(INSIDE, "1")
+            .envs(MPI_ENVIRONMENT.iter().copied())
+            .status()
+            .map_err(|e| format!("cannot start mpirun: {e}"))?;
+        if !status.success() {
+            return Err(format!("mpirun -n {ranks} ended with {status}"));
+        }
+    }
+    for nodes in RANKS {
+        let timings = Machine::threads(nodes)
+            .and_then(|m| m.run(|node: &mut Node| Ok(race(node, None))))
+            .map_err(|e| e.to_string())?;
+        if let Some(first) = timings.first() {
+            print("threads", nodes, first);
+        }
+    }
+    Ok(())
+}
+
+/// Open MPI as root and with more ranks than cores, waiting ranks giving way.
+const MPI_ENVIRONMENT: &[(&str, &str)] = &[
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+];
+
+fn inside() -> Result<(), String> {
+    strata_runtime::launch(|node: &mut Node| {
+        let world = SimpleCommunicator::world();
+        let timings = race(node, Some(&world));
+        if node.rank() == 0 {
+            print("mpi", node.size(), &timings);
+        }
+        Ok(())
+    })
+    .map(drop)
+    .map_err(|e| e.to_string())
+}
+
+/// Timings of one operation on node 0: Strata's and the raw call's, barrier first.
+struct Raced {
+    barrier: [Timings; 2],
+    reduce: [Timings; 2],
+}
+
+fn race(node: &mut Node, raw: Option<&SimpleCommunicator>) -> Raced {
+    let mut raced = Raced { barrier: Default::default(), reduce: Default::default() };
+    let sum_of_ranks = (0..node.size() as u64).sum::<u64>();
+    let contestants = if raw.is_some() { 2 } else { 1 };
+    for round in 0..ROUNDS {
+        for who in turns(round, contestants) {
+            node.barrier();
+            let start = node.now().get();
+            match (who, raw) {
+                (1, Some(world)) => (0..BATCH).for_each(|_| world.barrier()),
+                _ => (0..BATCH).for_each(|_| node.barrier()),
+            }
+            raced.barrier[who].push((node.now().get() - start) / BATCH as f64);
+        }
+        for who in turns(round, contestants) {
+            let mut answer = [0u64];
+            node.barrier();
+            let start = node.now().get();
+            for _ in 0..BATCH {
+                let mine = [node.rank() as u64];
+                match (who, raw) {
+                    (1, Some(world)) => {
+                        world.all_reduce_into(&mine[..], &mut answer[..], SystemOperation::sum())
+                    }
+                    _ => {
+                        answer = mine;
+                        node.reduce(Op::Add, &mut answer[..]);
+                    }
+                }
+            }
+            raced.reduce[who].push((node.now().get() - start) / BATCH as f64);
+            assert_eq!(answer, [sum_of_ranks], "contestant {who} of round {round} is wrong");
+        }
+    }
+    raced
+}
+
+fn print(transport: &str, nodes: usize, raced: &Raced) {
+    for (name, [ours, peer]) in [("barrier", &raced.barrier), ("reduce 8 B", &raced.reduce)] {
+        let (raw, ratio) = if peer.median() > 0.0 {
+            (peer.to_string(), format!("{:.3}", ours.median() / peer.median()))
+        } else {
+            ("-".into(), "-".into())
+        };
+        row(&[transport.into(), nodes.to_string(), name.into(), ours.to_string(), raw, ratio]);
+    }
+}

@@ -1,0 +1,251 @@
+//! The command line: its grammar, its help, and the values that it takes.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Compile performance-model specs into profiling programs, run them, fit models, and choose by them.
+///
+/// A spec names the implementations of an operation and what their cost may depend on. `calibrate` goes the whole
+/// way: it compiles the spec into a profiling program, runs it on this machine, fits and verifies models, and writes
+/// them as TOML and as Rust.
+///
+/// Results go to standard output, progress and advice to standard error.
+/// Exit status: 0 done; 1 the spec, the samples or the fit is at fault; 2 wrong usage;
+/// 3 the machine failed (disk, cargo, mpirun); 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "specc", version, arg_required_else_help = true, help_expected = true, max_term_width = 100)]
+pub(super) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// One stage, or all of them.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Check specs: every error of every file, with its place.
+    Check {
+        #[command(flatten)]
+        specs: Specs,
+        /// Print a summary as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Format specs in place.
+    Fmt {
+        #[command(flatten)]
+        specs: Specs,
+        /// Change nothing; fail where a file would change.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Write the profiling program of a spec, a cargo package, without running it.
+    Emit {
+        #[command(flatten)]
+        specs: Specs,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Compile and run the profiling program; write `samples.txt`.
+    Profile {
+        #[command(flatten)]
+        specs: Specs,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Fit models to samples, drop irrelevant terms, verify on the independent samples.
+    Fit(Fit),
+    /// Profile, fit, verify, emit and report: all of it.
+    Calibrate {
+        #[command(flatten)]
+        specs: Specs,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+        /// Print the fit as JSON instead of tables.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Predict the time of one model at given inputs.
+    Predict {
+        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        models: PathBuf,
+        /// The model's name.
+        model: String,
+        /// Its inputs, for example `keys=1000 width=32`.
+        #[arg(value_name = "INPUT=VALUE")]
+        inputs: Vec<Binding>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Choose the fastest candidate of a library at given inputs, with its best parameters.
+    Choose {
+        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        models: PathBuf,
+        /// The library's name.
+        library: String,
+        /// Its inputs, for example `keys=1000 width=32`.
+        #[arg(value_name = "INPUT=VALUE")]
+        inputs: Vec<Binding>,
+        /// Say why each other candidate was not taken.
+        #[arg(long)]
+        explain: bool,
+        /// Take this candidate, for example `sort=radix:11`.
+        #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
+        pin: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Draw who wins where, over two inputs of a library.
+    Map {
+        /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+        models: PathBuf,
+        /// The library's name; may be left out where there is one.
+        library: Option<String>,
+        /// Inputs that are held fixed (the first two that are free become the axes).
+        #[arg(value_name = "INPUT=VALUE")]
+        inputs: Vec<Binding>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// The specs to read.
+#[derive(Debug, Args)]
+pub(super) struct Specs {
+    /// Spec files, or folders of `.spec` files; models of all files see each other.
+    #[arg(required = true, value_name = "SPEC")]
+    pub(super) specs: Vec<PathBuf>,
+}
+
+/// Where files are written.
+#[derive(Debug, Args)]
+pub(super) struct Output {
+    /// The folder to write to; made where it is missing.
+    #[arg(short, long = "output", value_name = "DIR")]
+    pub(super) output: PathBuf,
+}
+
+/// On what to measure, and for how long.
+#[derive(Debug, Args)]
+pub(super) struct Target {
+    /// The transport: `threads` or `mpi`.
+    #[arg(long, default_value = "threads")]
+    pub(super) on: String,
+    /// The number of nodes; the number of cores where it is left out.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(super) nodes: Option<u32>,
+    /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come on top.
+    #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Duration,
+    /// Seed of the verification points and of the order of measuring.
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Go on from the samples of an interrupted run in the output folder.
+    #[arg(long)]
+    pub(super) resume: bool,
+}
+
+/// What `fit` takes.
+#[derive(Debug, Args)]
+pub(super) struct Fit {
+    /// The samples, the `samples.txt` that `profile` wrote, or a bare fragment with a structure line.
+    pub(super) samples: PathBuf,
+    /// The spec that the samples were taken for: its options, hybrid and factored models, and libraries count then.
+    #[arg(long, value_name = "SPEC")]
+    pub(super) spec: Vec<PathBuf>,
+    /// Minimise the absolute error instead of the relative one.
+    #[arg(long)]
+    pub(super) absolute: bool,
+    /// Leave out the constant term.
+    #[arg(long)]
+    pub(super) no_constant: bool,
+    /// Keep terms whose interval includes zero.
+    #[arg(long)]
+    pub(super) keep_all: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Also write `models.toml`, `models.rs`, `residuals.txt` and `report.html` to this folder.
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+}
+
+/// An input and its value, `keys=1000`.
+#[derive(Clone, Debug)]
+pub(super) struct Binding {
+    /// The input's name.
+    pub(super) name: String,
+    /// Its value.
+    pub(super) value: f64,
+}
+
+impl FromStr for Binding {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=VALUE"))?;
+        let number: f64 =
+            value.replace('_', "").parse().map_err(|_| format!("`{value}` is not a number, in `{text}`"))?;
+        if !number.is_finite() {
+            return Err(format!("`{name}` must be finite"));
+        }
+        Ok(Self { name: name.trim().to_owned(), value: number })
+    }
+}
+
+/// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        unit => return Err(format!("unknown unit `{unit}`; use ms, s, m or h")),
+    };
+    let number: f64 = digits.trim().parse().map_err(|_| format!("`{text}` is not a time such as 60s"))?;
+    match Duration::try_from_secs_f64(number * scale) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err("a budget is longer than zero".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_read_with_their_units() {
+        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("20"), Ok(Duration::from_secs(20)));
+        for bad in ["", "s", "0", "-1s", "5 parsecs", "nan", "1e400", "µ"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bindings_are_finite_numbers() {
+        assert_eq!("keys=65_536".parse::<Binding>().map(|b| b.value), Ok(65_536.0));
+        for bad in ["keys", "keys=", "keys=many", "keys=inf"] {
+            assert!(bad.parse::<Binding>().is_err(), "{bad}");
+        }
+    }
+}

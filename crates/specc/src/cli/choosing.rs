@@ -1,0 +1,198 @@
+//! Commands that ask a model set: `predict`, `choose` and `map`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use strata_model::select::{Choice, Outcome, Pin};
+use strata_model::set::{Kind, Verdict};
+use strata_model::{ModelSet, Prediction};
+
+use super::args::Binding;
+use super::failure::Failure;
+use super::tables::map_table;
+use crate::competition::Competition;
+use crate::map;
+
+fn read(path: &Path) -> Result<ModelSet, Failure> {
+    let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
+    let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
+    let text = String::from_utf8(bytes).map_err(|_| fault("this is not UTF-8 text".into()))?;
+    ModelSet::read(&text).map_err(|e| fault(e.to_string()))
+}
+
+/// The values of `names`, in order, from `given`; every name needs one.
+fn values(what: &str, names: &[String], given: &[Binding]) -> Result<Vec<f64>, Failure> {
+    known(what, names, given)?;
+    names
+        .iter()
+        .map(|name| match given.iter().find(|b| b.name == *name) {
+            Some(binding) => Ok(binding.value),
+            None => Err(Failure::Usage(format!("{what} needs `{name}`; give {}", usage(names)))),
+        })
+        .collect()
+}
+
+/// Refuses names that are not there and names given twice.
+fn known(what: &str, names: &[String], given: &[Binding]) -> Result<(), Failure> {
+    for (at, binding) in given.iter().enumerate() {
+        if !names.contains(&binding.name) {
+            return Err(Failure::Usage(format!(
+                "{what} has no input `{}`; give {}",
+                binding.name,
+                usage(names)
+            )));
+        }
+        if given[..at].iter().any(|b| b.name == binding.name) {
+            return Err(Failure::Usage(format!("`{}` is given twice", binding.name)));
+        }
+    }
+    Ok(())
+}
+
+fn usage(names: &[String]) -> String {
+    names.iter().map(|n| format!("{n}=VALUE")).collect::<Vec<_>>().join(" ")
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}
+
+fn json_of(prediction: &Prediction) -> Value {
+    json!({ "seconds": prediction.seconds.get(), "half_width": prediction.half_width.get() })
+}
+
+/// `specc predict`.
+pub(super) fn predict(path: &Path, name: &str, given: &[Binding], as_json: bool) -> Result<(), Failure> {
+    let set = read(path)?;
+    let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
+    let Some(model) = set.model(name) else {
+        let all = list(set.models.iter().map(|m| m.name.as_str()));
+        return Err(Failure::Usage(format!("{} has no model `{name}`; it has {all}", path.display())));
+    };
+    let names: Vec<String> = model.inputs.iter().map(|i| i.name.clone()).collect();
+    let inputs = values(&format!("model `{name}`"), &names, given)?;
+    let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;
+    let nodes = set.platform.as_ref().map_or(model.nodes, |p| p.nodes).max(1);
+    let Some(prediction) = resolved.predict(name, nodes, &inputs) else {
+        let ranges = resolved.ranges(name).unwrap_or_default();
+        let ranges = names.iter().zip(ranges).map(|(n, (low, high))| format!("{n} in {low}..={high}"));
+        let requires = model.requires.iter().map(|r| format!("require {r}"));
+        let told: Vec<String> = ranges.chain(requires).collect();
+        return Err(Failure::Fault(format!(
+            "`{name}` predicts nothing here; it was measured for {}",
+            told.join(", ")
+        )));
+    };
+    if as_json {
+        println!("{}", json_of(&prediction));
+    } else {
+        println!("{prediction}");
+    }
+    if model.kind == Kind::Fitted && model.verdict != Verdict::Verified {
+        eprintln!("specc: `{name}` is {}: {}", model.verdict, model.reason);
+    }
+    Ok(())
+}
+
+/// The models of one library of a set, competing.
+fn competition(set: &ModelSet, path: &Path, name: Option<&str>) -> Result<Competition, Failure> {
+    let all = || list(set.libraries.iter().map(|l| l.name.as_str()));
+    let library = match (name, set.libraries.as_slice()) {
+        (Some(name), _) => set.library(name).ok_or_else(|| {
+            Failure::Usage(format!("{} has no library `{name}`; it has {}", path.display(), all()))
+        })?,
+        (None, [only]) => only,
+        (None, []) => {
+            return Err(Failure::Usage(format!("{} has no library to choose from", path.display())));
+        }
+        (None, _) => return Err(Failure::Usage(format!("say which library: {}", all()))),
+    };
+    Competition::new(set, &library.name).map_err(|e| Failure::Fault(format!("{}: {e}", path.display())))
+}
+
+/// `specc choose`.
+pub(super) fn choose(
+    path: &Path,
+    library: &str,
+    given: &[Binding],
+    pin: Option<&str>,
+    explain: bool,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let set = read(path)?;
+    let competition = competition(&set, path, Some(library))?;
+    let inputs = values(&format!("library `{library}`"), competition.inputs(), given)?;
+    let pin = pin.map(str::parse::<Pin>).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
+    if let Some(pin) = pin.as_ref().filter(|p| p.library != library) {
+        return Err(Failure::Usage(format!(
+            "the pin `{pin}` is of library `{}`, not of `{library}`",
+            pin.library
+        )));
+    }
+    let choice = competition.choose(&inputs, pin.as_ref()).map_err(|e| Failure::Fault(e.to_string()))?;
+    if as_json {
+        println!("{}", choice_json(&choice));
+    } else if explain {
+        println!("{choice}");
+    } else if let Some(first) = choice.to_string().lines().next() {
+        println!("{first}");
+    }
+    Ok(())
+}
+
+fn choice_json(choice: &Choice) -> Value {
+    let outcomes: Vec<Value> = choice
+        .outcomes()
+        .map(|(name, outcome)| match outcome {
+            Outcome::Taken => json!({ "name": name, "outcome": "taken" }),
+            Outcome::Slower(seconds, parameters) => {
+                json!({ "name": name, "outcome": "slower", "seconds": seconds.get(), "parameters": &parameters[..] })
+            }
+            Outcome::NotApplicable => json!({ "name": name, "outcome": "not applicable" }),
+            Outcome::OutOfRange => json!({ "name": name, "outcome": "out of range" }),
+            Outcome::PinnedAway => json!({ "name": name, "outcome": "another is pinned" }),
+        })
+        .collect();
+    json!({
+        "library": choice.library,
+        "candidate": choice.name,
+        "parameters": &choice.parameters[..],
+        "predicted": choice.predicted.as_ref().map(json_of),
+        "pinned": choice.pinned,
+        "outcomes": outcomes,
+    })
+}
+
+/// `specc map`.
+pub(super) fn map(
+    path: &Path,
+    library: Option<&str>,
+    given: &[Binding],
+    as_json: bool,
+) -> Result<(), Failure> {
+    let set = read(path)?;
+    let competition = competition(&set, path, library)?;
+    known(&format!("library `{}`", competition.name()), competition.inputs(), given)?;
+    let fixed: Vec<(String, f64)> = given.iter().map(|b| (b.name.clone(), b.value)).collect();
+    let map = map::compute(&competition, &fixed).map_err(Failure::Usage)?;
+    if as_json {
+        let cells: Vec<Value> = (map.cells.iter())
+            .map(|row| {
+                let cell = |c: &Option<strata_fit::report::Cell>| match c {
+                    Some(c) => json!({ "candidate": map.candidates[c.winner], "parameters": c.parameters, "seconds": c.seconds }),
+                    None => Value::Null,
+                };
+                row.iter().map(cell).collect()
+            })
+            .collect();
+        let axis = |a: &strata_fit::report::Axis| json!({ "name": a.name, "values": a.values });
+        println!(
+            "{}",
+            json!({ "library": map.library, "x": axis(&map.x), "y": axis(&map.y), "cells": cells })
+        );
+    } else {
+        println!("{}", map_table(&map));
+    }
+    Ok(())
+}

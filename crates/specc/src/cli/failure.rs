@@ -1,0 +1,42 @@
+//! How a command ends when it does not succeed: the message and the exit status that `--help` promises.
+
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Why a command failed; each kind has an exit status of its own.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The spec, the samples or the fit is at fault: exit status 1.
+    Fault(String),
+    /// The command was used wrongly: exit status 2.
+    Usage(String),
+    /// The machine failed, or a program that was started on it: exit status 3.
+    Machine(String),
+    /// A stage failed that has its own status, with its message.
+    Stage(u8, String),
+}
+
+impl Failure {
+    /// A file that cannot be read or written.
+    pub(super) fn file(path: &Path, error: impl fmt::Display) -> Self {
+        Self::Machine(format!("{}: {error}", path.display()))
+    }
+
+    /// Says the message on standard error and gives the exit status.
+    pub(super) fn end(self) -> ExitCode {
+        let (status, message) = match self {
+            Self::Fault(message) => (1, message),
+            Self::Usage(message) => (2, message),
+            Self::Machine(message) => (3, message),
+            Self::Stage(status, message) => (status, message),
+        };
+        // Rendered diagnostics carry their own head; one-line messages get ours.
+        if message.contains('\n') {
+            eprintln!("{}", message.trim_end());
+        } else if !message.is_empty() {
+            eprintln!("specc: {message}");
+        }
+        ExitCode::from(status)
+    }
+}

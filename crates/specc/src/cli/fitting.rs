@@ -1,0 +1,187 @@
+//! From samples to a model set: every model of the spec, in the order of their dependence, and the libraries.
+
+use strata_fit::{Callee, Fitted, Lookup, Options, Structure, fit_model, fit_samples};
+use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
+use strata_model::{Expr, Samples, sha256_hex};
+
+use super::args::Fit;
+use crate::lang::plan::{CheckedSpec, FitMode, Model as SpecModel, ModelKind};
+
+/// What the command line says against the spec.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Overrides {
+    /// Minimise the absolute error.
+    pub(super) absolute: bool,
+    /// Leave out the constant term.
+    pub(super) no_constant: bool,
+    /// Keep terms whose interval includes zero.
+    pub(super) keep_all: bool,
+}
+
+impl From<&Fit> for Overrides {
+    fn from(args: &Fit) -> Self {
+        Self { absolute: args.absolute, no_constant: args.no_constant, keep_all: args.keep_all }
+    }
+}
+
+impl Overrides {
+    fn apply(self, options: Options) -> Options {
+        Options {
+            mode: if self.absolute { Mode::Absolute } else { options.mode },
+            constant: options.constant && !self.no_constant,
+            keep_all: options.keep_all || self.keep_all,
+            ..options
+        }
+    }
+}
+
+/// A model set with what is to be said about how it came to be.
+#[derive(Debug, Default)]
+pub(super) struct Fitting {
+    /// The models that could be fitted, and the libraries over them.
+    pub(super) set: ModelSet,
+    /// Residuals and warnings of the fitted models.
+    pub(super) fitted: Vec<Fitted>,
+    /// One message for each model that could not be fitted.
+    pub(super) failures: Vec<String>,
+    /// What the user should know though the fit went through.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Fits every model of `samples`: by the spec where there is one, else by the columns.
+pub(super) fn fit(
+    samples: &Samples,
+    text: &str,
+    spec: Option<&CheckedSpec>,
+    overrides: Overrides,
+) -> Fitting {
+    let mut fitting = Fitting {
+        set: ModelSet {
+            platform: samples.platform.clone(),
+            spec: samples.spec.clone(),
+            samples_sha256: sha256_hex(text.as_bytes()),
+            ..ModelSet::default()
+        },
+        ..Fitting::default()
+    };
+    match spec {
+        Some(spec) => fitting.by_spec(samples, spec, overrides),
+        None => fitting.by_columns(samples, overrides),
+    }
+    let untrusted =
+        fitting.set.models.iter().filter(|m| m.kind == Kind::Fitted && m.verdict != Verdict::Verified);
+    let said: Vec<String> =
+        untrusted.map(|m| format!("model `{}` is {}: {}", m.name, m.verdict, m.reason)).collect();
+    fitting.warnings.extend(fitting.fitted.iter().flat_map(|f| f.warnings.clone()));
+    fitting.warnings.extend(said);
+    fitting
+}
+
+impl Fitting {
+    fn by_columns(&mut self, samples: &Samples, overrides: Overrides) {
+        for outcome in fit_samples(samples, &overrides.apply(Options::default())) {
+            self.keep(outcome);
+        }
+    }
+
+    fn by_spec(&mut self, samples: &Samples, spec: &CheckedSpec, overrides: Overrides) {
+        for &index in &spec.order {
+            let model = &spec.models[index];
+            if let ModelKind::Factored(expression) = &model.kind {
+                self.set.models.push(factored(model, expression));
+                continue;
+            }
+            let Some(measured) = samples.models.iter().find(|m| m.name == model.name) else {
+                self.failures.push(format!(
+                    "model `{}` has no samples; profile it, or remove it from the spec",
+                    model.name
+                ));
+                continue;
+            };
+            let structure = Structure {
+                inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
+                terms: model.terms.iter().map(|t| t.value.clone()).collect(),
+                requires: model.requires.clone(),
+                nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
+            };
+            let options = overrides.apply(Options {
+                mode: match model.options.fit {
+                    FitMode::Relative => Mode::Relative,
+                    FitMode::Absolute => Mode::Absolute,
+                },
+                confidence: model.options.confidence,
+                accept: model.options.accept,
+                ..Options::default()
+            });
+            let so_far = &self.set;
+            let lookup: &Lookup<'_> = &|name| callee(so_far, name);
+            let outcome = fit_model(measured, &structure, &options, lookup);
+            self.keep(outcome);
+        }
+        // The set lists the models as the spec does, not in the order in which they had to be fitted.
+        self.set.models.sort_by_key(|m| spec.models.iter().position(|s| s.name == m.name));
+        for stray in samples.models.iter().filter(|m| spec.model(&m.name).is_none()) {
+            self.warnings
+                .push(format!("the samples of `{}` are not used: the spec has no such model", stray.name));
+        }
+        for library in &spec.libraries {
+            let mut candidates = Vec::new();
+            for candidate in &library.candidates {
+                let model = &spec.models[candidate.model].name;
+                if self.set.model(model).is_none() {
+                    self.warnings.push(format!(
+                        "`{}` of library `{}` cannot be chosen: its model `{model}` could not be fitted",
+                        candidate.name, library.name
+                    ));
+                    continue;
+                }
+                candidates.push(LibraryCandidate {
+                    name: candidate.name.clone(),
+                    model: model.clone(),
+                    arguments: candidate.arguments.iter().map(Expr::to_string).collect(),
+                    parameters: (candidate.parameters.iter())
+                        .map(|p| ParameterRange { name: p.name.clone(), min: p.min, max: p.max })
+                        .collect(),
+                    requires: candidate.requires.iter().map(Expr::to_string).collect(),
+                });
+            }
+            let inputs = library.inputs.clone();
+            self.set.libraries.push(Library { name: library.name.clone(), inputs, candidates });
+        }
+    }
+
+    fn keep(&mut self, outcome: Result<Fitted, strata_fit::FitError>) {
+        match outcome {
+            Ok(fitted) => {
+                self.set.models.push(fitted.model.clone());
+                self.fitted.push(fitted);
+            }
+            Err(error) => self.failures.push(error.to_string()),
+        }
+    }
+}
+
+/// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the models that it calls.
+fn factored(model: &SpecModel, expression: &Expr) -> Model {
+    let input = |i: &crate::lang::plan::Input| strata_model::set::Input {
+        name: i.name.clone(),
+        min: f64::NEG_INFINITY,
+        max: f64::INFINITY,
+        integer: i.integral,
+    };
+    Model {
+        name: model.name.clone(),
+        inputs: model.inputs.iter().map(input).collect(),
+        requires: model.requires.iter().map(Expr::to_string).collect(),
+        kind: Kind::Factored { expression: expression.to_string() },
+        reason: "an expression over other models".into(),
+        ..Model::default()
+    }
+}
+
+/// An earlier model as a function of its inputs, with all that it calls inlined.
+fn callee(set: &ModelSet, name: &str) -> Option<Callee> {
+    let model = set.model(name)?;
+    let body = set.resolve().ok()?.expression(name)?.clone();
+    Some(Callee { inputs: model.inputs.iter().map(|i| i.name.clone()).collect(), body })
+}

@@ -1,0 +1,40 @@
+//! The command line of `specc`.
+
+mod args;
+mod choosing;
+mod failure;
+mod fitting;
+mod specs;
+mod stages;
+mod tables;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+/// Runs the command line of this process and gives its exit status.
+pub fn run() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Check { specs, json } => specs::check(&specs.specs, json),
+        Command::Fmt { specs, check } => specs::format(&specs.specs, check),
+        Command::Emit { specs, output } => stages::emit(&specs, &output),
+        Command::Profile { specs, target, output } => stages::profile(&specs, &target, &output),
+        Command::Fit(fit) => stages::fit(&fit),
+        Command::Calibrate { specs, target, output, json } => {
+            stages::calibrate(&specs, &target, &output, json)
+        }
+        Command::Predict { models, model, inputs, json } => choosing::predict(&models, &model, &inputs, json),
+        Command::Choose { models, library, inputs, explain, pin, json } => {
+            choosing::choose(&models, &library, &inputs, pin.as_deref(), explain, json)
+        }
+        Command::Map { models, library, inputs, json } => {
+            choosing::map(&models, library.as_deref(), &inputs, json)
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.end(),
+    }
+}

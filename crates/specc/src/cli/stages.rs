@@ -1,0 +1,156 @@
+//! The stages that measure and fit: `emit`, `profile`, `fit` and `calibrate`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use miette::{Diagnostic, Report};
+use strata_fit::{emit as emit_models, json::fit_json, report, write_residuals};
+use strata_model::set::Library;
+use strata_model::{Samples, write_atomically};
+
+use super::args::{Fit, Output, Specs, Target};
+use super::failure::Failure;
+use super::fitting::{self, Fitting, Overrides};
+use super::specs;
+use super::tables::{fit_table, map_table};
+use crate::competition::Competition;
+use crate::drive::{self, DriveError, On};
+use crate::emit::{self, EmitError, Emitted};
+use crate::lang::CheckedSpec;
+use crate::map;
+
+impl From<DriveError> for Failure {
+    fn from(error: DriveError) -> Self {
+        Self::Stage(error.exit_status(), render(error))
+    }
+}
+
+impl From<EmitError> for Failure {
+    fn from(error: EmitError) -> Self {
+        let status = if matches!(error, EmitError::File { .. } | EmitError::Metadata { .. }) { 3 } else { 1 };
+        Self::Stage(status, render(error))
+    }
+}
+
+fn render(error: impl Diagnostic + Send + Sync + 'static) -> String {
+    format!("{:?}", Report::new(error))
+}
+
+/// `specc emit`.
+pub(super) fn emit(specs: &Specs, output: &Output) -> Result<(), Failure> {
+    let spec = specs::load(&specs.specs)?;
+    let emitted = write_program(&spec, &output.output)?;
+    println!("{}", emitted.folder.display());
+    Ok(())
+}
+
+fn write_program(spec: &CheckedSpec, output: &Path) -> Result<Emitted, Failure> {
+    make_folder(output)?;
+    Ok(emit::emit(spec, output)?)
+}
+
+fn make_folder(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(|e| Failure::file(path, e))
+}
+
+/// `specc profile`.
+pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result<(), Failure> {
+    let spec = specs::load(&specs.specs)?;
+    let samples = measure(&spec, target, &output.output)?;
+    println!("{}", samples.display());
+    Ok(())
+}
+
+/// Writes, builds and runs the profiling program; the path of the samples.
+fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<PathBuf, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = drive::Options {
+        on: target.on.parse::<On>().map_err(Failure::Usage)?,
+        nodes: target.nodes.map_or(cores, |n| n as usize),
+        budget: Some(target.budget.as_secs_f64()),
+        seed: target.seed,
+        resume: target.resume,
+        output: output.join("samples.txt"),
+    };
+    options.check()?;
+    let emitted = write_program(spec, output)?;
+    let program = drive::build(&emitted, &options.on)?;
+    Ok(drive::profile(&program, &emitted, &options)?)
+}
+
+/// `specc fit`.
+pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
+    let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
+    finish(&args.samples, spec.as_ref(), Overrides::from(args), args.output.as_deref(), args.json)
+}
+
+/// `specc calibrate`.
+pub(super) fn calibrate(specs: &Specs, target: &Target, output: &Output, json: bool) -> Result<(), Failure> {
+    let spec = specs::load(&specs.specs)?;
+    let samples = measure(&spec, target, &output.output)?;
+    finish(&samples, Some(&spec), Overrides::default(), Some(&output.output), json)
+}
+
+/// Fits the samples, writes what comes of them to `output`, and prints tables or JSON.
+fn finish(
+    path: &Path,
+    spec: Option<&CheckedSpec>,
+    overrides: Overrides,
+    output: Option<&Path>,
+    json: bool,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
+    let name = path.display().to_string();
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::Fault(format!("{name}: this is not UTF-8 text")))?;
+    let samples = Samples::parse(&text, &name).map_err(|e| Failure::Fault(e.to_string()))?;
+    let fitting = fitting::fit(&samples, &text, spec, overrides);
+    let maps = maps(&fitting);
+    if let Some(folder) = output {
+        write(folder, &fitting, &samples, &maps)?;
+    }
+    if json {
+        println!("{}", fit_json(&fitting.set.models));
+    } else {
+        println!("{}", fit_table(&fitting.set));
+        for map in &maps {
+            println!("\n{}", map_table(map));
+        }
+    }
+    for warning in &fitting.warnings {
+        eprintln!("warning: {warning}");
+    }
+    if let Some(folder) = output {
+        eprintln!(
+            "fitted in {:.1?}; wrote models.toml, models.rs, residuals.txt and report.html to {}",
+            start.elapsed(),
+            folder.display()
+        );
+    }
+    if fitting.failures.is_empty() { Ok(()) } else { Err(Failure::Fault(fitting.failures.join("\n"))) }
+}
+
+/// One map for each library that has one or two inputs; others need `specc map` with the rest held fixed.
+fn maps(fitting: &Fitting) -> Vec<report::Map> {
+    let draw = |library: &Library| {
+        let competition = Competition::new(&fitting.set, &library.name).ok()?;
+        map::compute(&competition, &[]).ok()
+    };
+    fitting.set.libraries.iter().filter(|l| !l.candidates.is_empty()).filter_map(draw).collect()
+}
+
+fn write(folder: &Path, fitting: &Fitting, samples: &Samples, maps: &[report::Map]) -> Result<(), Failure> {
+    make_folder(folder)?;
+    let save = |name: &str, text: String| {
+        let path = folder.join(name);
+        write_atomically(&path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::file(&path, e))
+    };
+    let residuals: Vec<_> = fitting.fitted.iter().flat_map(|f| f.residuals.clone()).collect();
+    save("models.toml", fitting.set.to_text())?;
+    save("models.rs", emit_models::rust(&fitting.set).map_err(|e| Failure::Fault(e.to_string()))?)?;
+    save("report.html", report::html(&fitting.set, samples, &residuals, maps))?;
+    let path = folder.join("residuals.txt");
+    write_residuals(&path, &fitting.fitted).map_err(|e| Failure::file(&path, e))
+}

@@ -1,0 +1,94 @@
+//! Results for people: the table of a fit and the map of who wins where.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use strata_fit::report::Map;
+use strata_model::set::{Kind, Model, ModelSet};
+
+/// A row a model: the terms that were kept, how well they fit, how well they predict, the verdict.
+pub(super) fn fit_table(set: &ModelSet) -> String {
+    let mut table = new();
+    table.set_header(["model", "terms kept", "R²", "MRE fit", "MRE verify", "samples", "verdict"]);
+    for model in &set.models {
+        let terms = match &model.kind {
+            Kind::Factored { expression } => format!("= {expression}"),
+            Kind::Fitted => kept(model),
+        };
+        let fitted = model.kind == Kind::Fitted;
+        let or_dash = |text: String| if fitted { text } else { "-".into() };
+        table.add_row([
+            model.name.clone(),
+            terms,
+            or_dash(format!("{:.4}", model.r2)),
+            or_dash(percent(model.mre_fit)),
+            model.mre_verify.map_or("-".into(), percent),
+            or_dash(format!("{} + {}", model.samples, model.verify_samples)),
+            or_dash(model.verdict.to_string()),
+        ]);
+    }
+    for numeric in 2..=5 {
+        if let Some(column) = table.column_mut(numeric) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+fn kept(model: &Model) -> String {
+    let terms: Vec<String> = (model.terms.iter().filter(|t| t.relevant))
+        .map(|t| {
+            if t.term == "1" {
+                format!("{:.3e}", t.coefficient)
+            } else {
+                format!("{:.3e}·{}", t.coefficient, t.term)
+            }
+        })
+        .collect();
+    if terms.is_empty() { "none".into() } else { terms.join("\n+ ") }
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{:.2} %", 100.0 * fraction)
+}
+
+/// The map as a table: a row a value of y, a column a value of x, in each cell the winner with its parameters.
+pub(super) fn map_table(map: &Map) -> String {
+    let mut table = new();
+    // A map over one input has a single row without a name.
+    let one = map.y.name.is_empty();
+    let corner = if one { map.x.name.clone() } else { format!("{} \\ {}", map.y.name, map.x.name) };
+    table.set_header(std::iter::once(corner).chain(map.x.values.iter().map(|v| short(*v))));
+    for (y, value) in map.y.values.iter().enumerate() {
+        let cells = (0..map.x.values.len()).map(|x| match map.cell(x, y) {
+            None => "·".to_owned(),
+            Some(cell) => {
+                let mut text = map.candidates[cell.winner].clone();
+                for parameter in &cell.parameters {
+                    text.push_str(&format!(":{parameter}"));
+                }
+                text
+            }
+        });
+        let label = if one { String::new() } else { short(*value) };
+        table.add_row(std::iter::once(label).chain(cells));
+    }
+    let fixed = if map.fixed.is_empty() { String::new() } else { format!(", {}", map.fixed) };
+    format!("who wins in `{}`{fixed} (· is outside what was measured)\n{table}", map.library)
+}
+
+/// A number that fits a table's head: 65536 as 64Ki.
+fn short(value: f64) -> String {
+    for (unit, suffix) in [(1_048_576.0, "Mi"), (1024.0, "Ki")] {
+        let scaled = value / unit;
+        if scaled >= 1.0 && scaled.fract() == 0.0 {
+            return format!("{scaled}{suffix}");
+        }
+    }
+    format!("{value}")
+}
+
+fn new() -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
+    table
+}

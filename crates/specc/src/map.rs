@@ -1,0 +1,130 @@
+//! Selection maps: who wins where, over two inputs of a library (Brewer 1994, Figs 4-8 and 4-13).
+
+use strata_fit::report::{Axis, Cell, Map};
+
+use crate::competition::Competition;
+
+/// At most so many values along an axis.
+const MOST: usize = 24;
+
+/// Asks the competition at a grid over the first two inputs that `fixed` does not hold.
+///
+/// # Errors
+/// What stands in the way, in words: an input without a range, fewer than one free input, more than two.
+pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map, String> {
+    let names = competition.inputs();
+    let held = |name: &String| fixed.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+    let free: Vec<usize> = (0..names.len()).filter(|&i| held(&names[i]).is_none()).collect();
+    let (x, y) = match free.as_slice() {
+        [] => {
+            return Err(format!(
+                "all inputs of `{}` are held fixed; leave one or two free",
+                competition.name()
+            ));
+        }
+        [x] => (*x, None),
+        [x, y] => (*x, Some(*y)),
+        [_, _, more @ ..] => {
+            let more: Vec<String> = more.iter().map(|&i| format!("{}=VALUE", names[i])).collect();
+            return Err(format!("a map has two axes; hold the others fixed: {}", more.join(" ")));
+        }
+    };
+    let axis = |input: usize| {
+        let (low, high) = competition.range(input);
+        if !(low.is_finite() && high.is_finite() && low <= high) {
+            return Err(format!(
+                "no model limits `{}`, so there is no range to draw; hold it fixed",
+                names[input]
+            ));
+        }
+        Ok(Axis { name: names[input].clone(), values: grid(low, high) })
+    };
+    let x_axis = axis(x)?;
+    let y_axis = match y {
+        Some(y) => axis(y)?,
+        None => Axis { name: String::new(), values: vec![0.0] },
+    };
+    let mut inputs: Vec<f64> = names.iter().map(|n| held(n).unwrap_or(0.0)).collect();
+    let mut cells = Vec::new();
+    for &y_value in &y_axis.values {
+        let mut row = Vec::new();
+        for &x_value in &x_axis.values {
+            inputs[x] = x_value;
+            if let Some(y) = y {
+                inputs[y] = y_value;
+            }
+            let choice = competition.choose(&inputs, None).map_err(|e| e.to_string())?;
+            row.push(choice.predicted.map(|predicted| Cell {
+                winner: choice.index,
+                parameters: choice.parameters.to_vec(),
+                seconds: predicted.seconds.get(),
+            }));
+        }
+        cells.push(row);
+    }
+    let held: Vec<String> = fixed.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let nodes = format!("{} nodes", competition.nodes());
+    let parameters = (0..competition.names().len())
+        .map(|c| competition.parameters(c).iter().map(|p| p.name.to_owned()).collect())
+        .collect();
+    Ok(Map {
+        library: competition.name().to_owned(),
+        fixed: std::iter::once(nodes).chain(held).collect::<Vec<_>>().join(", "),
+        x: x_axis,
+        y: y_axis,
+        candidates: competition.names().iter().map(|n| (*n).to_owned()).collect(),
+        parameters,
+        cells,
+    })
+}
+
+/// Values from `low` to `high`: powers of two where the range spans several, else evenly spaced whole numbers.
+fn grid(low: f64, high: f64) -> Vec<f64> {
+    let mut values = Vec::new();
+    if low >= 0.0 && high >= 16.0 * low.max(1.0) {
+        let octaves = (high / low.max(1.0)).log2();
+        let step = (octaves / (MOST - 2) as f64).ceil().max(1.0);
+        let mut exponent = low.max(1.0).log2().ceil();
+        while exponent.exp2() <= high {
+            values.push(exponent.exp2());
+            exponent += step;
+        }
+    } else {
+        let step = ((high - low) / (MOST - 1) as f64).ceil().max(1.0);
+        let mut value = low.ceil();
+        while value <= high && values.len() < MOST {
+            values.push(value);
+            value += step;
+        }
+    }
+    if values.is_empty() {
+        values.push(low);
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grid;
+
+    #[test]
+    fn wide_ranges_go_by_powers_of_two_and_narrow_ones_evenly() {
+        assert_eq!(
+            grid(16.0, 100.0),
+            (16..=38)
+                .map(f64::from)
+                .map(|v| 16.0 + (v - 16.0) * 4.0)
+                .take_while(|v| *v <= 100.0)
+                .collect::<Vec<_>>()
+        );
+        assert_eq!(grid(16.0, 1024.0), [16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0]);
+        assert_eq!(grid(1.0, 4.0), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(grid(0.25, 0.5), [0.25]);
+        assert_eq!(grid(7.0, 7.0), [7.0]);
+        for (low, high) in [(1.0, 1e300), (0.0, 1e6), (5.0, 70.0), (-3.0, 90.0)] {
+            let values = grid(low, high);
+            assert!((1..=24).contains(&values.len()), "{low}..{high}: {}", values.len());
+            assert!(values.iter().all(|v| (low..=high).contains(v)));
+        }
+    }
+}
