@@ -24,6 +24,8 @@ pub(crate) struct Rules {
     pub(crate) budget: f64,
     /// Relative half width of a median that is good enough.
     pub(crate) goal: f64,
+    /// Timings that a point gets while there is time, even if they agree: few may agree by chance.
+    pub(crate) least: usize,
     /// Whether preempted timings are set aside; senseless where nodes outnumber cores and all are.
     pub(crate) discard: bool,
 }
@@ -132,7 +134,7 @@ impl Schedule {
         let busy = self.models.iter().filter(|work| work.has_duties()).count().max(1);
         let share = (self.rules.budget - elapsed) / busy as f64;
         self.least_spent(|work, left| work.duty(share, left), elapsed)
-            .or_else(|| self.least_spent(|work, left| work.widest(self.rules.goal, left), elapsed))
+            .or_else(|| self.least_spent(|work, left| work.widest(&self.rules, left), elapsed))
     }
 
     fn least_spent(&self, wanted: impl Fn(&Work, f64) -> Option<usize>, elapsed: f64) -> Option<Place> {
@@ -283,11 +285,11 @@ impl Work {
     }
 
     /// The point whose median is least certain.
-    fn widest(&self, goal: f64, left: f64) -> Option<usize> {
+    fn widest(&self, rules: &Rules, left: f64) -> Option<usize> {
         (0..self.points.len())
             .filter(|&point| {
                 let timings = &self.points[point];
-                timings.width > goal
+                (timings.width > rules.goal || timings.total() < rules.least)
                     && (1..MAX_TIMINGS.max(self.repeat)).contains(&timings.total())
                     && self.cost(point) <= left
             })
@@ -313,7 +315,7 @@ mod tests {
             .collect()
     }
 
-    const STEADY: Rules = Rules { budget: 60.0, goal: 0.05, discard: true };
+    const STEADY: Rules = Rules { budget: 60.0, goal: 0.05, least: 0, discard: true };
 
     /// Runs a schedule against costs by model; timings are `noise` apart. Returns the time used.
     fn play(schedule: &mut Schedule, costs: &[f64], noise: impl Fn(Place, usize) -> (f64, bool)) -> f64 {
@@ -350,6 +352,13 @@ mod tests {
             (0..5).map(|point| schedule.summary(Place { model: 0, point }).unwrap().repeats).collect();
         assert_eq!((repeats[0], repeats[1], repeats[3], repeats[4]), (3, 3, 3, 3));
         assert!(repeats[2] > 10, "{repeats:?}");
+    }
+
+    #[test]
+    fn time_that_was_asked_for_is_used_even_if_timings_agree() {
+        let mut schedule = Schedule::new(&plans(&[4]), &[3], Rules { least: 7, ..STEADY });
+        play(&mut schedule, &[0.1], |_, _| (1.0, false));
+        assert!((0..4).all(|point| schedule.summary(Place { model: 0, point }).unwrap().repeats == 7));
     }
 
     #[test]
@@ -432,6 +441,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn the_budget_is_exceeded_by_one_timing_at_most(
             sizes in prop::collection::vec(1usize..60, 1..5),

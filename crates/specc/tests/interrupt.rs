@@ -1,0 +1,55 @@
+//! Ctrl-C in the middle of a run, and going on from there. A program of its own: the signal goes to the whole process.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use specc::drive::{DriveError, On, Options, build, profile};
+use specc::emit::emit;
+use specc::lang::load;
+use strata_model::samples::Samples;
+
+#[test]
+fn what_was_measured_is_kept_and_gone_on_with() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/slow.spec");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let spec =
+        load(&path.to_string_lossy(), &text).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interrupt");
+    let emitted = emit(&spec, &out).unwrap();
+    let program = build(&emitted, &On::Threads).unwrap();
+    let output = out.join("samples.txt");
+    let partial = out.join("samples.txt.partial");
+    for file in [&output, &partial] {
+        let _absent = std::fs::remove_file(file);
+    }
+    let options =
+        Options { on: On::Threads, nodes: 2, budget: None, seed: 1, resume: false, output: output.clone() };
+    let journal = partial.clone();
+    let finger = std::thread::spawn(move || {
+        let rows = |text: String| text.lines().filter(|line| line.contains("at=")).count();
+        while std::fs::read_to_string(&journal).map_or(0, rows) < 5 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        kill(Pid::this(), Signal::SIGINT).unwrap();
+    });
+    let error = profile(&program, &emitted, &options).unwrap_err();
+    finger.join().unwrap();
+    assert_eq!(error.exit_status(), 130);
+    let DriveError::Interrupted { help } = &error else { panic!("{error:?}") };
+    assert!(help.contains("samples.txt.partial") && help.contains("--resume"), "{help}");
+    assert!(!output.exists());
+    let kept = Samples::parse(&std::fs::read_to_string(&partial).unwrap(), "partial").unwrap();
+    let before = kept.models[0].rows.len();
+    assert!((5..25).contains(&before), "{before}");
+
+    let samples = profile(&program, &emitted, &Options { resume: true, ..options }).unwrap();
+    let samples = Samples::parse(&std::fs::read_to_string(samples).unwrap(), "samples").unwrap();
+    assert_eq!(samples.models[0].rows.len(), 25);
+    assert!(samples.models[0].rows.iter().all(|row| row.notes.repeats >= 3));
+    assert!(!partial.exists());
+}
