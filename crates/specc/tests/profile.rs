@@ -116,3 +116,20 @@ fn a_program_that_is_not_there_is_named() {
     assert!(error.to_string().starts_with("cannot start"), "{error}");
     assert_eq!(error.exit_status(), 3);
 }
+
+#[test]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test profile -- --ignored"]
+fn the_same_program_runs_under_mpirun() {
+    let emitted = emitted("small");
+    let program = build(&emitted, &On::Mpi).unwrap();
+    let options = Options { on: On::Mpi, nodes: 3, ..options("mpi") };
+    let path = profile(&program, &emitted, &options).unwrap();
+    let samples = Samples::parse(&std::fs::read_to_string(path).unwrap(), "samples.txt").unwrap();
+    let platform = samples.platform.unwrap();
+    assert_eq!((platform.transport.as_str(), platform.nodes), ("mpi", 3));
+    assert!(samples.models.iter().all(|model| !model.rows.is_empty()));
+    let own = samples.models[2].rows.iter().map(|row| (row.values[0], row.seconds));
+    for (n, seconds) in own {
+        assert!((seconds - 3e-3 * n).abs() < 1e-12, "the slowest node counts");
+    }
+}
