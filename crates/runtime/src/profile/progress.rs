@@ -38,7 +38,9 @@ impl Progress {
             return;
         }
         self.last = elapsed;
-        let remaining = schedule.remaining().min(budget - elapsed).max(0.0);
+        // Once every point has its repeats, the rest of the budget goes to uncertain ones: at most all of it.
+        let (duties, left) = (schedule.remaining(), (budget - elapsed).max(0.0));
+        let remaining = if duties > 0.0 { duties.min(left) } else { left };
         if self.machine {
             self.line(&format!(
                 "strata-progress begun={begun} points={points} elapsed={elapsed:.3} remaining={remaining:.3} model={model}"

@@ -1,7 +1,8 @@
 //! What to time next, and when to stop: how the budget is spent.
 //!
-//! First every point is timed once, which also tells what it costs; then each is brought to its `repeat` timings; what
-//! is left goes to the points whose medians are least certain. Among the models the one that has used the least time is
+//! First every point is timed once, which also tells what it costs; then each is brought to its `repeat` timings, and
+//! uncertain ones to more as long as they cost next to nothing; what is left goes to the points whose medians are least
+//! certain. Among the models the one that has used the least time is
 //! always next, so a costly model cannot starve a cheap one, and what cheap ones leave over goes to the others. A model
 //! begins a new point only while its share of the remaining time can pay the repeats of all it has begun: a short
 //! budget gives fewer points, not worse ones.
@@ -13,6 +14,12 @@ use super::stats::{median, relative_half_width};
 
 /// Timings after which a point is left alone, however uncertain.
 pub(crate) const MAX_TIMINGS: usize = 30;
+
+/// Timings that an uncertain point gets with its repeats, if it is cheap…
+const CHEAP_TIMINGS: usize = 15;
+
+/// …which it is while it has used less than this part of its even share of the budget.
+const CHEAP_PART: f64 = 0.1;
 
 /// Points of each model timed before the run's length is estimated.
 const PROBES: usize = 3;
@@ -46,6 +53,10 @@ impl Timings {
         self.clean.len() + self.preempted.len()
     }
 
+    fn uncertain(&self, rules: &Rules) -> bool {
+        self.width > rules.goal || self.total() < rules.least
+    }
+
     /// The timings that count: the undisturbed ones, unless they are too few.
     fn used(&self, repeat: usize, discard: bool) -> Vec<f64> {
         let mut used = self.clean.clone();
@@ -70,7 +81,9 @@ struct Work {
     order: Vec<usize>,
     points: Vec<Timings>,
     repeat: usize,
-    discard: bool,
+    rules: Rules,
+    /// Seconds up to which a point is cheap.
+    cheap: f64,
     /// Wall time used on this model in this run.
     spent: f64,
     /// Next in `order` that may not have been begun.
@@ -100,6 +113,7 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// `repeats` holds each model's least number of timings a point.
     pub(crate) fn new(plans: &[ModelPlan], repeats: &[u32], rules: Rules) -> Self {
+        let points: usize = plans.iter().map(|plan| plan.points.len()).sum();
         let models = plans
             .iter()
             .zip(repeats)
@@ -107,7 +121,8 @@ impl Schedule {
                 order: plan.order.clone(),
                 points: vec![Timings { width: f64::INFINITY, ..Timings::default() }; plan.points.len()],
                 repeat: (*repeat).max(1) as usize,
-                discard: rules.discard,
+                rules,
+                cheap: CHEAP_PART * rules.budget / points.max(1) as f64,
                 spent: 0.0,
                 begin: 0,
                 round: 0,
@@ -174,7 +189,7 @@ impl Schedule {
     pub(crate) fn summary(&self, place: Place) -> Option<Summary> {
         let work = &self.models[place.model];
         let timings = &work.points[place.point];
-        let used = timings.used(work.repeat, work.discard);
+        let used = timings.used(work.repeat, work.rules.discard);
         (!used.is_empty()).then(|| Summary {
             seconds: median(&used),
             repeats: used.len() as u32,
@@ -225,7 +240,7 @@ impl Work {
         let was_finished = self.finished(point);
         let timings = &mut self.points[point];
         if preempted { &mut timings.preempted } else { &mut timings.clean }.push(seconds);
-        timings.width = relative_half_width(&timings.used(self.repeat, self.discard));
+        timings.width = relative_half_width(&timings.used(self.repeat, self.rules.discard));
         let finished = self.finished(point);
         if !was_begun {
             self.begun += 1;
@@ -238,11 +253,14 @@ impl Work {
         }
     }
 
-    /// Enough undisturbed timings, or so many tries that waiting for them is vain.
+    /// Enough undisturbed timings, or so many tries that waiting for them is vain; and certain, or no longer cheap.
     fn finished(&self, point: usize) -> bool {
         let timings = &self.points[point];
-        let counted = if self.discard { timings.clean.len() } else { timings.total() };
-        counted >= self.repeat || timings.total() >= 2 * self.repeat
+        let counted = if self.rules.discard { timings.clean.len() } else { timings.total() };
+        let repeated = counted >= self.repeat || timings.total() >= 2 * self.repeat;
+        let spent = f64::from(timings.costed) * self.cost(point);
+        repeated
+            && (!timings.uncertain(&self.rules) || timings.total() >= CHEAP_TIMINGS || spent >= self.cheap)
     }
 
     /// The next point that has not been begun.
@@ -289,7 +307,7 @@ impl Work {
         (0..self.points.len())
             .filter(|&point| {
                 let timings = &self.points[point];
-                (timings.width > rules.goal || timings.total() < rules.least)
+                timings.uncertain(rules)
                     && (1..MAX_TIMINGS.max(self.repeat)).contains(&timings.total())
                     && self.cost(point) <= left
             })
@@ -359,6 +377,14 @@ mod tests {
         let mut schedule = Schedule::new(&plans(&[4]), &[3], Rules { least: 7, ..STEADY });
         play(&mut schedule, &[0.1], |_, _| (1.0, false));
         assert!((0..4).all(|point| schedule.summary(Place { model: 0, point }).unwrap().repeats == 7));
+    }
+
+    #[test]
+    fn cheap_points_that_are_uncertain_get_more_than_their_repeats_first() {
+        let mut schedule = Schedule::new(&plans(&[1, 10]), &[3, 3], Rules { budget: 3.0, ..STEADY });
+        play(&mut schedule, &[0.0001, 0.1], |_, step| (1.0 + (step % 2) as f64, false));
+        let repeats = |model, point| schedule.summary(Place { model, point }).map(|summary| summary.repeats);
+        assert!(repeats(0, 0).unwrap() as usize >= CHEAP_TIMINGS);
     }
 
     #[test]
