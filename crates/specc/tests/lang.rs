@@ -1,4 +1,5 @@
 //! Golden tests of the spec language: what passes, and how what does not is reported.
+#![allow(clippy::unwrap_used, reason = "a test may")]
 
 use std::fmt::Write as _;
 use std::path::Path;

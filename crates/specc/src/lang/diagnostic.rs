@@ -210,7 +210,7 @@ pub struct CheckErrors {
 }
 
 /// More errors than this are counted, not drawn.
-const DRAWN: usize = 200;
+const DRAWN: usize = 100;
 
 impl CheckErrors {
     /// Takes the errors in the order in which they are to be shown; there is at least one.

@@ -48,6 +48,9 @@ pub fn parse(text: &str) -> Parsed {
     Parsed { file, errors }
 }
 
+/// How many bytes after broken text are read to say what was found there.
+const AHEAD: usize = 64;
+
 fn doc_text(comment: &str, mark: &str) -> Option<String> {
     comment.strip_prefix(mark).map(|rest| rest.strip_prefix(' ').unwrap_or(rest).to_owned())
 }
@@ -101,8 +104,13 @@ impl Reader<'_> {
     /// Reports text that is no `rule`, by trying to read it as one.
     fn stray(&mut self, pair: &Pair<'_, Rule>, rule: Rule, expected: &str) {
         self.complete = false;
-        let start = span(pair).start;
-        match SpecParser::parse(rule, &self.scan.shallow[start..]) {
+        // What is broken ends there or at the next word: reading on would cost time and tell nothing.
+        let Span { start, end } = span(pair);
+        let mut end = (end + AHEAD).min(self.text.len());
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        match SpecParser::parse(rule, &self.scan.shallow[start..end]) {
             Err(error) => self.pest_error(&error, start, expected),
             Ok(_) => {
                 let end = start + self.text[start..].chars().next().map_or(0, char::len_utf8);
@@ -137,15 +145,17 @@ impl Reader<'_> {
             Some((last, [])) => (*last).to_owned(),
             Some((last, others)) => format!("{} or {last}", others.join(", ")),
         };
+        // What is missing at the end is missing after the last word.
+        let at = at.min(self.text.trim_end().len());
         let rest = &self.text[at..];
         let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let length = if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) };
         let found = match &rest[..length] {
-            "" => "the end of the file".to_owned(),
-            blank if blank.trim().is_empty() => "the end of the line".to_owned(),
+            blank if blank.trim().is_empty() => "the end of the file".to_owned(),
             text => format!("`{}`", text.escape_debug()),
         };
-        let place = Span { start: at, end: at + length };
+        let place =
+            Span { start: at, end: at + if word > 0 || !rest.trim().is_empty() { length } else { 0 } };
         self.fail(place, format!("expected {expected}, found {found}"), "here");
     }
 
@@ -309,6 +319,9 @@ impl Reader<'_> {
     /// Rust code in braces: the code of a statement.
     fn code(&self, statement: &Pair<'_, Rule>) -> Option<Code> {
         let open = span(&child(statement, Rule::code)?).start;
+        if self.scan.faults.iter().any(|fault| fault.start() == open) {
+            return None;
+        }
         let span = *self.scan.code.get(&open)?;
         Some(Code { text: self.text[span.start..span.end].to_owned(), span })
     }

@@ -32,7 +32,8 @@ impl<'a> Models<'a> {
     pub(super) fn check_calls(&self, expr: &Expr) -> Vec<CheckError> {
         let mut errors = Vec::new();
         for (name, arguments, span) in model_calls(expr) {
-            errors.extend(self.check_call(name, arguments.len(), span, span));
+            let name_span = Span { start: span.start, end: span.start + name.len() };
+            errors.extend(self.check_call(name, arguments.len(), span, name_span));
         }
         errors
     }

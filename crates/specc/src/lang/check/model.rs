@@ -154,7 +154,7 @@ impl<'a> Checker<'a> {
             }
         }
         for input in &self.model.inputs {
-            if !self.spans.contains_key(&input.text) {
+            if !self.spans.contains_key(&input.text) && value_name(input).is_none() {
                 let message =
                     format!("the input `{}` is neither an iteration variable nor given by `let`", input.text);
                 let error = CheckError::new(ErrorCode::UnknownName, message, input.span, "has no value");

@@ -1,5 +1,7 @@
 //! Names: which may be given, and which are known.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use strata_model::expr::{Expr, ExprKind, Function, RESERVED, Span, is_name};
 
 use crate::lang::ast::Name;
@@ -78,7 +80,7 @@ pub(super) fn duplicate(what: &str, name: &Name, first: Option<Span>) -> CheckEr
 
 /// The names of all `names` that occur twice, as errors.
 pub(super) fn duplicates(what: &str, names: &[Name]) -> Vec<CheckError> {
-    let mut seen = std::collections::BTreeMap::new();
+    let mut seen = BTreeMap::new();
     let mut errors = Vec::new();
     for name in names {
         match seen.get(name.text.as_str()) {
@@ -113,10 +115,12 @@ pub(super) fn unknown<'a>(
     }
 }
 
-/// Every name that `expr` reads, with its places.
+/// Every name that `expr` reads, with the first of its places.
 pub(super) fn name_uses(expr: &Expr) -> Vec<(&str, Span)> {
-    let mut uses = Vec::new();
-    expr.visit(&mut |e| uses.extend(e.as_name().map(|name| (name, e.span))));
+    let (mut uses, mut seen) = (Vec::new(), BTreeSet::new());
+    expr.visit(&mut |e| {
+        uses.extend(e.as_name().filter(|name| seen.insert(*name)).map(|name| (name, e.span)))
+    });
     uses
 }
 

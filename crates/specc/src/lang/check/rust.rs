@@ -111,20 +111,26 @@ fn closing(bracket: u8) -> u8 {
 /// An error of `syn` at its place in the spec.
 fn located(what: &str, error: &syn::Error, text: &str, span: Span) -> CheckError {
     let message = error.to_string();
+    let code = Span {
+        start: span.start + text.len() - text.trim_start().len(),
+        end: span.start + text.trim_end().len(),
+    };
+    if message == "cannot parse string into token stream" || message == "lex error" {
+        // The lexer does not say where.
+        let message = format!(
+            "the code of `{what}` is not Rust: it has a literal or character that Rust does not know"
+        );
+        let error = CheckError::new(ErrorCode::Rust, message, code, "somewhere here");
+        return error.help("look for `'` around more than one character, numbers with odd suffixes, and characters such as `\\`");
+    }
     let range = error.span().byte_range();
     let inside =
         range.end <= text.len() && text.is_char_boundary(range.start) && text.is_char_boundary(range.end);
     let place = if message.starts_with("unexpected end of input") || !inside || range.is_empty() {
-        let end = span.start + text.trim_end().len();
-        Span { start: end, end: end + usize::from(end < span.end) }
+        Span { start: code.end, end: code.end + usize::from(code.end < span.end) }
     } else {
         Span { start: span.start + range.start, end: span.start + range.end }
     };
-    let message = match message.as_str() {
-        "cannot parse string into token stream" | "lex error" => {
-            "there is a character or literal here that Rust does not know".to_owned()
-        }
-        other => other.trim_start_matches("unexpected end of input, ").to_owned(),
-    };
+    let message = message.trim_start_matches("unexpected end of input, ");
     CheckError::new(ErrorCode::Rust, format!("the code of `{what}` is not Rust: {message}"), place, "here")
 }
