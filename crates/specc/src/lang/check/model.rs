@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strata_model::expr::{Expr, RESERVED, Span};
+use strata_model::expr::{CompileError, Expr, Program, RESERVED, Span};
 
 use super::calls::Models;
 use super::loops;
@@ -420,6 +420,12 @@ fn replace<'e>(expr: &Expr, by_name: &dyn Fn(&str) -> Option<&'e Expr>) -> Optio
             by_name(&name).map(|value| (name, Size::of(value, &BTreeMap::new(), &BTreeMap::new())))
         })
         .collect();
-    let fine = Size::of(expr, &sizes, &BTreeMap::new()).is_fine();
-    fine.then(|| expr.substitute(&|name| by_name(name).cloned()))
+    if !Size::of(expr, &sizes, &BTreeMap::new()).is_fine() {
+        return None;
+    }
+    let replaced = expr.substitute(&|name| by_name(name).cloned());
+    let names = replaced.names();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let too_large = matches!(Program::compile(&replaced, &names), Err(CompileError::TooLarge { .. }));
+    (!too_large).then_some(replaced)
 }
