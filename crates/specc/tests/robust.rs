@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use specc::lang::{format, load, load_all, parse, read_spec};
 
 /// Well-formed specs to cut to pieces.
@@ -107,7 +108,11 @@ fn mutated() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300),
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("tests/regressions/robust.txt"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn arbitrary_text_is_survived(text in "\\PC{0,200}") {
