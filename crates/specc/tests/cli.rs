@@ -99,7 +99,7 @@ fn files_that_are_not_there_are_named() {
         assert!(text(&output.stderr).contains(arguments[1]), "{arguments:?}: {}", text(&output.stderr));
     }
     let (_, err) = expect(1, &["check", "."], folder.path());
-    assert!(err.contains("no .spec file"), "{err}");
+    assert!(err.contains("has no file *.spec"), "{err}");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_bare_fragment_fits_without_a_spec() {
     let json: Value = serde_json::from_str(&out).expect("JSON");
     let model = &json["models"][0];
     assert_eq!((&model["name"], &model["mode"]), (&"CombineVector".into(), &"relative".into()));
-    assert!(model["r2"].as_f64().is_some_and(|r2| r2 > 0.999), "{model}");
+    assert!(model["r2"].as_f64().is_some_and(|r2| r2 > 0.998), "{model}");
     // logP is 4 throughout: it cannot be told from the constant, nor length*logP from length.
     assert_eq!(model["rank"], 2);
 }
