@@ -19,6 +19,9 @@ pub(crate) const MAX_POINTS: usize = 1_000_000;
 /// How often a verification point that fails a `require` is drawn again before it is given up.
 const MAX_DRAWS: usize = 1_000;
 
+/// Fit samples of a model without loops: all are of its one place, so that their scatter tells how certain its time is.
+const SAMPLES_OF_ONE_PLACE: usize = 10;
+
 /// One place of a model's iteration space.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Point {
@@ -64,6 +67,9 @@ pub(crate) fn plan(model: &dyn Profiled, nodes: usize, seed: u64) -> Result<Mode
         return Err(format!(
             "model `{name}`: its loop nest has more than {MAX_POINTS} points on {nodes} nodes; use a larger step"
         ));
+    }
+    if nest.len() == 1 && nest[0].is_empty() {
+        nest.resize(SAMPLES_OF_ONE_PLACE, Vec::new());
     }
     let total = nest.len();
     for at in nest {

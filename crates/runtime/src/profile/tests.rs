@@ -383,6 +383,7 @@ fn short_tasks_are_repeated_unless_once() {
         let job = Job::new("specs/test.spec", "ab", &models, place.settings(), Interrupt::default());
         Machine::threads(2).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
         assert_eq!(short.most.load(Ordering::Relaxed) == 1, once);
-        assert_eq!(read(&place.output).models[0].rows.len(), 2);
+        // Ten of its one place, and one to verify them.
+        assert_eq!(read(&place.output).models[0].rows.len(), 11);
     }
 }
