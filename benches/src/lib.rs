@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use strata_runtime::Machine;
+
 /// The timings of one contestant, in seconds, one a round.
 #[derive(Clone, Debug, Default)]
 pub struct Timings {
@@ -68,9 +70,10 @@ pub fn head(cells: &[&str]) {
     println!("| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
 }
 
-/// One line that says on what machine the figures were taken: processor, cores, system.
+/// One line that says on what machine the figures were taken: processor, cores, caches, system.
 pub fn machine() -> String {
-    strata_runtime::platform::here("bench", 1).to_string()
+    let here = Machine::threads(1).and_then(|m| m.run(|node| Ok(node.platform().to_string())));
+    here.ok().and_then(|mut lines| lines.pop()).unwrap_or_else(|| "unknown machine".into())
 }
 
 #[cfg(test)]

@@ -88,10 +88,23 @@ impl Fitting {
         for &index in &spec.order {
             let model = &spec.models[index];
             if let ModelKind::Factored(expression) = &model.kind {
-                self.set.models.push(factored(model, expression));
+                match expression.calls().iter().find(|name| self.set.model(name).is_none()) {
+                    None => self.set.models.push(factored(model, expression)),
+                    Some(missing) => self.warnings.push(format!(
+                        "model `{}` is left out: it calls `{missing}`, which has no fit",
+                        model.name
+                    )),
+                }
                 continue;
             }
             let Some(measured) = samples.models.iter().find(|m| m.name == model.name) else {
+                if let ModelKind::Unmeasured = model.kind {
+                    self.warnings.push(format!(
+                        "model `{}` is not fitted: nothing measures it and these samples do not hold it",
+                        model.name
+                    ));
+                    continue;
+                }
                 self.failures.push(format!(
                     "model `{}` has no samples; profile it, or remove it from the spec",
                     model.name
