@@ -187,6 +187,9 @@ impl<T: Item> Pass<T> {
         let mut sources: Vec<&[T]> = self.blocks.iter().map(|b| &**b).collect();
         let mut at = 0;
         for numeral in first..bins {
+            if known.totals[numeral] == 0 {
+                continue;
+            }
             for (rank, source) in sources.iter_mut().enumerate() {
                 let count = rows[rank * bins + numeral] as usize;
                 let run = (position + count).min(high).saturating_sub(position.max(low));
