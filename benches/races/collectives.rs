@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, CommunicatorCollectives};
+use mpi::traits::CommunicatorCollectives;
 use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
 
