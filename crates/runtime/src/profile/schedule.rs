@@ -13,7 +13,7 @@ use super::plan::ModelPlan;
 use super::stats::{median, relative_half_width};
 
 /// Timings after which a point is left alone, however uncertain.
-pub(crate) const MAX_TIMINGS: usize = 30;
+pub(crate) const MAX_TIMINGS: usize = 150;
 
 /// Timings that an uncertain point gets with its repeats, if it is cheap…
 const CHEAP_TIMINGS: usize = 15;
