@@ -5,6 +5,7 @@
 
 use crate::item::Item;
 use crate::local::{self, Digit, Range};
+use crate::pool;
 use crate::problem::Problem;
 use strata_runtime::{Block, Node};
 
@@ -38,12 +39,11 @@ fn keep_share<T: Item>(me: usize, parts: &[&[T]], out: &mut Vec<T>, problem: &Pr
     if low == high {
         return out.clear();
     }
-    let mut scratch = Vec::new();
     if layout.total() < SELECT || range.width == 0 {
-        local::sort_parts(parts, out, &mut scratch, range);
-        out.truncate(high);
-        out.drain(..low);
-        return;
+        let sorted = local::sort_parts(parts, range);
+        out.clear();
+        out.extend_from_slice(&sorted[low..high]);
+        return pool::give(sorted);
     }
     let bits = range.width.min(layout.total().ilog2() - 3).min(12);
     let digit = Digit::new(range.base, range.width - bits, bits);
@@ -72,7 +72,7 @@ fn keep_share<T: Item>(me: usize, parts: &[&[T]], out: &mut Vec<T>, problem: &Pr
     let span = (((last - first) as u128) << shift) - 1;
     let greatest = u64::try_from(u128::from(least) + span).unwrap_or(u64::MAX);
     let narrow = Range::new(least, greatest);
-    local::sort(&mut mine, &mut scratch, narrow);
+    local::sort(&mut mine, &mut Vec::new(), narrow);
     out.clear();
     out.extend_from_slice(&mine[low - base..high - base]);
 }

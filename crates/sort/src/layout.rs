@@ -4,7 +4,8 @@
 //! nodes hold k elements but the last ones, which may hold fewer or none.
 
 use crate::item::Item;
-use strata_runtime::{Block, Node};
+use crate::{local, pool};
+use strata_runtime::Node;
 
 /// The balanced layout of `total` elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,46 +46,56 @@ impl Layout {
     }
 }
 
-/// Moves elements between neighbours in rank order until every node holds its share; the order stays.
+/// Moves elements between nodes until every node holds its share; the order stays.
 ///
 /// `lens[r]` is how many elements node r has now. Collective, unless the elements lie right already.
 pub(crate) fn rebalance<T: Item>(node: &mut Node, items: &mut Vec<T>, lens: &[usize]) {
-    let layout = Layout::new(lens.iter().sum(), lens.len());
-    if lens.iter().enumerate().all(|(r, &len)| len == layout.len(r)) {
-        return;
+    if !balanced(lens) {
+        let mine = std::mem::take(items);
+        spread(node, &mine, lens, items);
     }
+}
+
+/// Whether `lens` are the shares of the balanced layout.
+fn balanced(lens: &[usize]) -> bool {
+    let layout = Layout::new(lens.iter().sum(), lens.len());
+    lens.iter().enumerate().all(|(r, &len)| len == layout.len(r))
+}
+
+/// Gives every node its share of the sequence of which this node has `mine`, in `out`.
+///
+/// `lens[r]` is how many elements node r has of it. Collective, unless the elements lie right already.
+pub(crate) fn spread<T: Item>(node: &mut Node, mine: &[T], lens: &[usize], out: &mut Vec<T>) {
+    let layout = Layout::new(lens.iter().sum(), lens.len());
     let me = node.rank();
     let start: usize = lens[..me].iter().sum();
-    let end = start + items.len();
-    // What of start..end lies in the share of `r`, counted from `start`.
+    let end = start + mine.len();
+    // What of start..end lies in the share of `r`.
     let part = |r| {
         let from = layout.start(r).clamp(start, end);
-        (from - start, layout.end(r).clamp(from, end) - start)
+        &mine[from - start..layout.end(r).clamp(from, end) - start]
     };
-    let blocks = (0..lens.len())
-        .map(|r| {
-            let (from, to) = part(r);
-            if r == me { Block::default() } else { Block::from_slice(&items[from..to]) }
-        })
-        .collect();
-    let blocks = node.all_to_all_v(blocks);
-
-    let (from, to) = part(me);
-    let left: usize = blocks[..me].iter().map(|b| b.len()).sum();
-    let (kept, len) = (to - from, layout.len(me));
-    if items.len() < len {
-        items.resize(len, T::zeroed());
+    let mut blocks = Vec::new();
+    if !balanced(lens) {
+        let block = |r| {
+            let part = if r == me { &[] } else { part(r) };
+            let mut block = pool::take(part.len());
+            block.copy_from_slice(part);
+            block
+        };
+        blocks = node.all_to_all_v((0..lens.len()).map(block).collect());
     }
-    items.copy_within(from..to, left);
-    items.truncate(len);
-    let mut at = 0;
-    for (r, block) in blocks.iter().enumerate() {
-        if r == me {
-            at += kept;
-        }
-        items[at..at + block.len()].copy_from_slice(block);
-        at += block.len();
+    local::reserve(out, layout.len(me));
+    out.truncate(layout.len(me));
+    let before = blocks.iter().take(me).map(|b| &**b);
+    let after = blocks.iter().skip(me + 1).map(|b| &**b);
+    let mut rest = &mut **out;
+    for source in before.chain([part(me)]).chain(after) {
+        let (target, tail) = rest.split_at_mut(source.len());
+        target.copy_from_slice(source);
+        rest = tail;
     }
+    blocks.into_iter().for_each(pool::give);
 }
 
 #[cfg(test)]

@@ -34,11 +34,13 @@ mod library;
 mod local;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
+mod pool;
 mod problem;
 pub mod profile;
 mod radix;
 mod sample;
 mod select;
+mod settings;
 
 pub use error::SortError;
 pub use item::{Item, Key, Pair};
@@ -47,7 +49,7 @@ pub use strata_model::select::{Choice, Pin};
 
 use problem::Problem;
 use select::Work;
-use strata_model::select::Pins;
+use settings::Settings;
 use strata_runtime::Node;
 
 /// How to sort, where the settings of the program shall not decide.
@@ -113,40 +115,10 @@ pub fn sort_with<T: Item>(
     if !problem.alike {
         return Err(SortError::Unlike);
     }
-    let choice = select::select::<T>(node, &problem, settings.models.as_ref(), settings.pin.as_ref())?;
+    let choice = select::select::<T>(node, &problem, &settings)?;
     if node.rank() == 0 && node.setting("STRATA_EXPLAIN").is_some_and(|value| value != "0") {
         eprintln!("{choice}");
     }
     select::run(&choice, Work { node, items, problem: &problem });
     Ok(choice)
-}
-
-/// What decides besides the problem.
-struct Settings {
-    pin: Option<Pin>,
-    models: Option<Models>,
-}
-
-impl Settings {
-    fn read(node: &Node, options: &Options) -> Result<Self, SortError> {
-        let pin = match (&options.pin, node.setting("STRATA_PIN")) {
-            (Some(pin), _) => Some(pin.clone()),
-            (None, Some(text)) => Pins::parse(text)?.get(library::LIBRARY).cloned(),
-            (None, None) => None,
-        };
-        let models = match (&options.models, node.setting("STRATA_MODELS")) {
-            (Some(models), _) => Some(models.clone()),
-            (None, Some(path)) => Some(Models::read_once(path)?),
-            (None, None) => Models::builtin(),
-        };
-        models.as_ref().map_or(Ok(()), |models| models.check(node))?;
-        Ok(Self { pin, models })
-    }
-
-    /// A number that is equal on all nodes if they will choose alike.
-    fn word(&self) -> u64 {
-        let pin = self.pin.as_ref().map_or(0, |pin| library::hash_of(&pin.to_string()));
-        // One more, so that no node in good order says what one in trouble says.
-        (self.models.as_ref().map_or(0, Models::hash).rotate_left(1) ^ pin) | 1
-    }
 }

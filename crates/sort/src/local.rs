@@ -8,6 +8,8 @@
 //! for elements that can be told apart.
 
 use crate::item::Item;
+use crate::pool;
+use strata_runtime::Block;
 
 /// Below this many elements a comparison sort is taken.
 const SMALL: usize = 24;
@@ -268,30 +270,38 @@ pub(crate) fn sort_by_plan<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, ra
     repair(items, &mut scratch[..len], range.base, plan.low);
 }
 
-/// Sorts the concatenation of `parts` into `out`; stable. The first pass reads the parts where they are.
-pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], out: &mut Vec<T>, scratch: &mut Vec<T>, range: Range) {
+/// The sorted concatenation of `parts`; stable. The first pass reads the parts where they are.
+///
+/// The block comes from the pool and should be given back to it.
+pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], range: Range) -> Block<T> {
     let len = parts.iter().map(|p| p.len()).sum();
-    reserve(out, len);
-    out.truncate(len);
     let plan = Plan::leading(len, range.width);
+    let mut sorted = pool::take::<T>(len);
     if len <= SMALL || len > u32::MAX as usize || plan.passes == 0 {
-        out.clear();
-        parts.iter().for_each(|p| out.extend_from_slice(p));
-        return sort(out, scratch, range);
+        let mut rest = &mut *sorted;
+        for part in parts {
+            let (target, tail) = rest.split_at_mut(part.len());
+            target.copy_from_slice(part);
+            rest = tail;
+        }
+        if plan.passes > 0 {
+            compare(&mut sorted);
+        }
+        return sorted;
     }
-    reserve(scratch, len);
+    let mut scratch = pool::take::<T>(len);
     let mut cursors = cursors(parts, plan, range, len);
     // The first pass is done even if its digit is constant: it gathers the parts.
     let (first, rest) = cursors.split_first_mut().expect("a plan with passes has a digit");
     for part in parts {
-        scatter(part, plan.digit(range, 0), &mut first.0, out);
+        scatter(part, plan.digit(range, 0), &mut first.0, &mut sorted);
     }
-    if alternate(out, &mut scratch[..len], plan, range, rest) {
-        std::mem::swap(out, scratch);
-        out.truncate(len);
-        reserve(scratch, len);
+    if alternate(&mut sorted, &mut scratch, plan, range, rest) {
+        std::mem::swap(&mut sorted, &mut scratch);
     }
-    repair(out, &mut scratch[..len], range.base, plan.low);
+    repair(&mut sorted, &mut scratch, range.base, plan.low);
+    pool::give(scratch);
+    sorted
 }
 
 #[cfg(test)]
@@ -313,8 +323,8 @@ mod tests {
         assert_eq!(items, expected, "stable sort of pairs");
 
         let (a, b) = input.split_at(input.len() / 3);
-        sort_parts(&[a, &[], b], &mut items, &mut scratch, range);
-        assert_eq!(items, expected, "stable sort of parts");
+        let sorted = sort_parts(&[a, &[], b], range);
+        assert_eq!(*sorted, expected, "stable sort of parts");
 
         for bits in [1, 5, 8, 13, 16] {
             items.clone_from(&input);

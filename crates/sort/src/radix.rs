@@ -12,6 +12,7 @@
 use crate::item::Item;
 use crate::layout::{self, Layout};
 use crate::local::{self, Digit, Plan};
+use crate::pool;
 use crate::problem::Problem;
 use strata_runtime::{Block, Node};
 
@@ -33,6 +34,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     for digit in plan.digits(range) {
         moved |= pass.run(node, items, digit);
     }
+    pass.blocks.into_iter().for_each(pool::give);
     if !moved {
         // All keys are equal: they need no sorting, but they may lie unevenly.
         layout::rebalance(node, items, &problem.lens);
@@ -141,13 +143,9 @@ impl<T: Item> Pass<T> {
             lens[dest] += left;
         }
 
-        self.blocks.resize_with(self.nodes, Block::default);
-        for (block, &len) in self.blocks.iter_mut().zip(&lens) {
-            // A little room, so that the next pass, which sends about as much, finds it large enough.
-            let roomy = std::mem::take(block).reuse(len + len / 8);
-            *block = roomy;
-            block.truncate(len);
-        }
+        // The blocks that arrived in the last pass are sent in this one.
+        std::mem::take(&mut self.blocks).into_iter().for_each(pool::give);
+        self.blocks = lens.iter().map(|&len| pool::take(len)).collect();
         let mut targets: Vec<&mut [T]> = self.blocks.iter_mut().map(|b| &mut **b).collect();
         let cursors = &mut self.cursors[..digit.bins()];
         for item in items {

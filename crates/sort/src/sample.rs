@@ -13,6 +13,7 @@
 use crate::item::Item;
 use crate::layout;
 use crate::local::{self, Range};
+use crate::pool;
 use crate::problem::Problem;
 use crate::radix;
 use rand_chacha::ChaCha8Rng;
@@ -67,11 +68,13 @@ fn sort_within<T: Item>(
         let lens: Vec<usize> = lens.iter().map(|&l| l as usize).collect();
         if lens.iter().all(|&len| len <= limit) {
             let blocks = node.all_to_all_v(distribute(items, &buckets, &counts));
-            drop(buckets);
+            pool::give(buckets);
             let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
             let range = bucket_range(problem.range, &splitters, node.rank());
-            local::sort_parts(&parts, items, &mut Vec::new(), range);
-            return layout::rebalance(node, items, &lens);
+            let sorted = local::sort_parts(&parts, range);
+            blocks.into_iter().for_each(pool::give);
+            layout::spread(node, &sorted, &lens, items);
+            return pool::give(sorted);
         }
     }
     radix::sort(node, items, &problem, LAST_RESORT_BITS);
@@ -128,8 +131,8 @@ fn bucket_range(range: Range, splitters: &[Splitter], rank: usize) -> Range {
 }
 
 /// The bucket of every element, and how many elements each bucket has.
-fn classify<T: Item>(items: &[T], me: usize, nodes: usize, splitters: &[Splitter]) -> (Vec<u16>, Vec<u64>) {
-    let mut buckets = vec![0; items.len()];
+fn classify<T: Item>(items: &[T], me: usize, nodes: usize, splitters: &[Splitter]) -> (Block<u16>, Vec<u64>) {
+    let mut buckets = pool::take(items.len());
     let mut counts = vec![0; nodes];
     let mut starts = vec![0];
     starts.extend(splitters.iter().filter(|s| s.rank == me).map(|s| s.index));
@@ -225,7 +228,7 @@ impl Tree {
 
 /// Copies the elements into one block a bucket, in their order.
 fn distribute<T: Item>(items: &[T], buckets: &[u16], counts: &[u64]) -> Vec<Block<T>> {
-    let mut blocks: Vec<Block<T>> = counts.iter().map(|&len| Block::zeroed(len as usize)).collect();
+    let mut blocks: Vec<Block<T>> = counts.iter().map(|&len| pool::take(len as usize)).collect();
     let mut slots: Vec<_> = blocks.iter_mut().map(|b| b.iter_mut()).collect();
     for (item, &bucket) in items.iter().zip(buckets) {
         if let Some(slot) = slots[usize::from(bucket)].next() {

@@ -4,11 +4,17 @@
 //! do not cover the problem they are asked at the nearest point that they cover, only to rank the candidates: the
 //! [`Choice`] then has no prediction and its note says why. Without any models a rule of thumb decides:
 //! few keys are gathered, narrow keys go through one or two radix passes, the rest is sample sorted.
+//!
+//! Of the parameters only those are asked about that can win: for each number of passes the least digit (Brewer
+//! eq. 43; a digit of one bit never wins), and powers of two as oversampling. A node remembers its last choice, since
+//! programs tend to sort as much again.
 
 use crate::item::Item;
 use crate::library::{Fit, LIBRARY, Models, Point};
 use crate::problem::Problem;
+use crate::settings::Settings;
 use crate::{gather, local, radix, sample};
+use std::cell::RefCell;
 use strata_model::select::{Candidate, ChooseError, Parameter, Pin, choose};
 use strata_model::{Choice, Prediction};
 use strata_runtime::Node;
@@ -44,8 +50,45 @@ struct Radix;
 /// Parallel sample sort.
 struct Sample;
 
-/// Chooses by `models`, or as `pin` says.
+/// All that a choice depends on, but for how uneven the nodes are.
+#[derive(Clone, Copy, PartialEq)]
+struct Memory {
+    word: u64,
+    nodes: usize,
+    keys: usize,
+    width: u32,
+}
+
+thread_local! {
+    static LAST: RefCell<Option<(Memory, Choice)>> = const { RefCell::new(None) };
+}
+
+/// Chooses by the settings' models, or as their pin says.
 pub(crate) fn select<T: Item>(
+    node: &Node,
+    problem: &Problem,
+    settings: &Settings,
+) -> Result<Choice, ChooseError> {
+    let memory = Memory {
+        word: settings.word(),
+        nodes: problem.nodes(),
+        keys: problem.keys(),
+        width: problem.range.width,
+    };
+    // What does not fit 32 bits makes a candidate drop out, which the memory does not tell.
+    let usual = problem.largest() < u32::MAX as usize;
+    let last = LAST.with_borrow(|last| *last).filter(|(known, _)| usual && *known == memory);
+    if let Some((_, choice)) = last {
+        return Ok(choice);
+    }
+    let choice = select_anew::<T>(node, problem, settings.models.as_ref(), settings.pin.as_ref())?;
+    if usual {
+        LAST.set(Some((memory, choice)));
+    }
+    Ok(choice)
+}
+
+fn select_anew<T: Item>(
     node: &Node,
     problem: &Problem,
     models: Option<&Models>,
@@ -124,7 +167,8 @@ impl Question<'_> {
         } else if self.keys <= 1024 {
             ("gather", None)
         } else if self.width <= 16 {
-            ("radix", Some(if self.width > 11 { 8 } else { i64::from(self.width.max(1)) }))
+            let passes = if self.width > 11 { 2 } else { 1 };
+            ("radix", Some(i64::from(self.width.div_ceil(passes).max(2))))
         } else {
             ("sample", Some(32))
         }
@@ -186,7 +230,10 @@ impl<'q, 'w, T: Item> Candidate<Question<'q>, Work<'w, T>> for Radix {
     }
 
     fn seconds(&self, question: &Question<'q>, parameters: &[i64]) -> Option<f64> {
-        question.seconds("radix", parameters)
+        let width = i64::from(question.width.max(1));
+        let passes = (width + parameters[0] - 1) / parameters[0];
+        let least = (width + passes - 1) / passes;
+        (parameters[0] == least.max(2)).then(|| question.seconds("radix", parameters)).flatten()
     }
 
     fn predict(&self, question: &Question<'q>, parameters: &[i64]) -> Option<Prediction> {
@@ -213,7 +260,7 @@ impl<'q, 'w, T: Item> Candidate<Question<'q>, Work<'w, T>> for Sample {
     }
 
     fn seconds(&self, question: &Question<'q>, parameters: &[i64]) -> Option<f64> {
-        question.seconds("sample", parameters)
+        (parameters[0].count_ones() == 1).then(|| question.seconds("sample", parameters)).flatten()
     }
 
     fn predict(&self, question: &Question<'q>, parameters: &[i64]) -> Option<Prediction> {

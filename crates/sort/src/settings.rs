@@ -1,0 +1,38 @@
+//! What decides besides the problem: a pin, and models; from options or from node 0's environment.
+
+use crate::error::SortError;
+use crate::library::{LIBRARY, Models, hash_of};
+use crate::{Options, Pin};
+use strata_model::select::Pins;
+use strata_runtime::Node;
+
+/// What decides besides the problem.
+pub(crate) struct Settings {
+    pub(crate) pin: Option<Pin>,
+    pub(crate) models: Option<Models>,
+}
+
+impl Settings {
+    /// Options go before node 0's environment.
+    pub(crate) fn read(node: &Node, options: &Options) -> Result<Self, SortError> {
+        let pin = match (&options.pin, node.setting("STRATA_PIN")) {
+            (Some(pin), _) => Some(pin.clone()),
+            (None, Some(text)) => Pins::parse(text)?.get(LIBRARY).cloned(),
+            (None, None) => None,
+        };
+        let models = match (&options.models, node.setting("STRATA_MODELS")) {
+            (Some(models), _) => Some(models.clone()),
+            (None, Some(path)) => Some(Models::read_once(path)?),
+            (None, None) => Models::builtin(),
+        };
+        models.as_ref().map_or(Ok(()), |models| models.check(node))?;
+        Ok(Self { pin, models })
+    }
+
+    /// A number that is equal on all nodes if they will choose alike.
+    pub(crate) fn word(&self) -> u64 {
+        let pin = self.pin.as_ref().map_or(0, |pin| hash_of(&pin.to_string()));
+        // One more, so that no node in good order says what one in trouble says.
+        (self.models.as_ref().map_or(0, Models::hash).rotate_left(1) ^ pin) | 1
+    }
+}
