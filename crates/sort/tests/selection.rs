@@ -80,17 +80,25 @@ fn choose(nodes: usize, keys: usize, options: &Options) -> Choice {
 }
 
 #[test]
-fn without_models_a_rule_decides_and_says_so() {
-    let none = Options::default();
-    if Models::builtin().is_some() {
-        return;
-    }
+fn where_no_model_predicts_a_rule_decides_and_says_so() {
+    const NOTHING: Entry =
+        Entry { name: "radix", parameters: &[], seconds: |_, _, _| None, predict: |_, _, _| None };
+    static TABLE: Table = Table {
+        library: "sort",
+        platform: "",
+        digest: "",
+        inputs: &["keys", "width"],
+        ranges: &[(0.0, 1e9), (0.0, 64.0)],
+        nodes: 0,
+        entries: &[NOTHING],
+    };
+    let nothing = Options::default().models(Models::from_table(&TABLE).unwrap());
     for (keys, name) in [(0, "gather"), (100, "gather"), (3000, "sample")] {
-        let choice = choose(3, keys, &none);
+        let choice = choose(3, keys, &nothing);
         assert_eq!(choice.name, name);
         assert!(choice.to_string().contains("by rule of thumb"), "{choice}");
     }
-    let choice = choose(1, 100, &none);
+    let choice = choose(1, 100, &Options::default());
     assert_eq!(choice.name, "local");
     assert!(choice.to_string().contains("nothing to choose"), "{choice}");
 }
