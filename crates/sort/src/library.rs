@@ -45,9 +45,9 @@ enum Source {
 impl Models {
     /// The models compiled in, if there are any.
     #[must_use]
-    pub fn builtin() -> Option<Self> {
+    pub fn builtin() -> Option<&'static Self> {
         static BUILTIN: OnceLock<Option<Models>> = OnceLock::new();
-        BUILTIN.get_or_init(|| Self::from_table(&SORT)).clone()
+        BUILTIN.get_or_init(|| Self::from_table(&SORT)).as_ref()
     }
 
     /// Models emitted as Rust; `None` if the table has no entries or other inputs than `keys` and `width`.
@@ -98,15 +98,15 @@ impl Models {
         })))
     }
 
-    /// The same, but each file is read once a process.
-    pub(crate) fn read_once(path: &str) -> Result<Self, SortError> {
-        static READ: Mutex<BTreeMap<String, Models>> = Mutex::new(BTreeMap::new());
+    /// The same, but each file is read once a process, and its models stay.
+    pub(crate) fn read_once(path: &str) -> Result<&'static Self, SortError> {
+        static READ: Mutex<BTreeMap<String, &'static Models>> = Mutex::new(BTreeMap::new());
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(models) = read.get(path) {
-            return Ok(models.clone());
+            return Ok(models);
         }
-        let models = Self::read(path)?;
-        read.insert(path.to_owned(), models.clone());
+        let models: &'static Self = Box::leak(Box::new(Self::read(path)?));
+        read.insert(path.to_owned(), models);
         Ok(models)
     }
 

@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::{gather, radix, sample};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::cell::Cell;
 use strata_runtime::Node;
 
 /// Random keys for this node: `len` numbers that differ in their lowest `width` bits only.
@@ -32,6 +33,21 @@ pub fn keys(node: &Node, len: usize, width: u32, seed: u64) -> Vec<u64> {
         *last = greatest;
     }
     keys
+}
+
+/// A seed that this node has not had: 1, then 2, and so on.
+///
+/// Sample sort is lucky with some keys; repeated timings of the same keys would take the luck for speed.
+///
+/// # Participation
+/// Local.
+#[must_use]
+pub fn next_seed() -> u64 {
+    thread_local! {
+        static LAST: Cell<u64> = const { Cell::new(0) };
+    }
+    LAST.set(LAST.get() + 1);
+    LAST.get()
 }
 
 /// Sorts by parallel radix sort with digits of at most `bits` bits; `bits` is taken as 1 to 16.

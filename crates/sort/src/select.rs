@@ -67,7 +67,7 @@ thread_local! {
 pub(crate) fn select<T: Item>(
     node: &Node,
     problem: &Problem,
-    settings: &Settings,
+    settings: &Settings<'_>,
 ) -> Result<Choice, ChooseError> {
     let memory = Memory {
         word: settings.word(),
@@ -77,11 +77,14 @@ pub(crate) fn select<T: Item>(
     };
     // What does not fit 32 bits makes a candidate drop out, which the memory does not tell.
     let usual = problem.largest() < u32::MAX as usize;
-    let last = LAST.with_borrow(|last| *last).filter(|(known, _)| usual && *known == memory);
-    if let Some((_, choice)) = last {
+    let remembered = LAST.with_borrow(|last| match last {
+        Some((known, choice)) if usual && *known == memory => Some(*choice),
+        _ => None,
+    });
+    if let Some(choice) = remembered {
         return Ok(choice);
     }
-    let choice = select_anew::<T>(node, problem, settings.models.as_ref(), settings.pin.as_ref())?;
+    let choice = select_anew::<T>(node, problem, settings.models, settings.pin.as_deref())?;
     if usual {
         LAST.set(Some((memory, choice)));
     }

@@ -3,29 +3,30 @@
 use crate::error::SortError;
 use crate::library::{LIBRARY, Models, hash_of};
 use crate::{Options, Pin};
+use std::borrow::Cow;
 use strata_model::select::Pins;
 use strata_runtime::Node;
 
 /// What decides besides the problem.
-pub(crate) struct Settings {
-    pub(crate) pin: Option<Pin>,
-    pub(crate) models: Option<Models>,
+pub(crate) struct Settings<'a> {
+    pub(crate) pin: Option<Cow<'a, Pin>>,
+    pub(crate) models: Option<&'a Models>,
 }
 
-impl Settings {
+impl<'a> Settings<'a> {
     /// Options go before node 0's environment.
-    pub(crate) fn read(node: &Node, options: &Options) -> Result<Self, SortError> {
+    pub(crate) fn read(node: &Node, options: &'a Options) -> Result<Self, SortError> {
         let pin = match (&options.pin, node.setting("STRATA_PIN")) {
-            (Some(pin), _) => Some(pin.clone()),
-            (None, Some(text)) => Pins::parse(text)?.get(LIBRARY).cloned(),
+            (Some(pin), _) => Some(Cow::Borrowed(pin)),
+            (None, Some(text)) => Pins::parse(text)?.get(LIBRARY).cloned().map(Cow::Owned),
             (None, None) => None,
         };
         let models = match (&options.models, node.setting("STRATA_MODELS")) {
-            (Some(models), _) => Some(models.clone()),
+            (Some(models), _) => Some(models),
             (None, Some(path)) => Some(Models::read_once(path)?),
             (None, None) => Models::builtin(),
         };
-        models.as_ref().map_or(Ok(()), |models| models.check(node))?;
+        models.map_or(Ok(()), |models| models.check(node))?;
         Ok(Self { pin, models })
     }
 
@@ -33,6 +34,6 @@ impl Settings {
     pub(crate) fn word(&self) -> u64 {
         let pin = self.pin.as_ref().map_or(0, |pin| hash_of(&pin.to_string()));
         // One more, so that no node in good order says what one in trouble says.
-        (self.models.as_ref().map_or(0, Models::hash).rotate_left(1) ^ pin) | 1
+        (self.models.map_or(0, Models::hash).rotate_left(1) ^ pin) | 1
     }
 }
