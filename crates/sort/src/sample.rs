@@ -264,4 +264,17 @@ mod tests {
         assert_eq!(classify(&items, 1, 4, &splitters).1, [0, 0, 50, 50]);
         assert_eq!(classify(&items, 2, 4, &splitters).1, [0, 0, 0, 100]);
     }
+
+    #[test]
+    fn hopeless_splitters_end_in_radix_sort() {
+        let parts = strata_runtime::Machine::threads(3).unwrap().run(|node| {
+            let mut items: Vec<u64> = (0..100).map(|i| (i * 7919 + 31 * node.rank() as u64) % 997).collect();
+            let problem = Problem::agree(node, &items, 0);
+            sort_within(node, &mut items, &problem, 4, 0);
+            Ok(items)
+        });
+        let parts = parts.unwrap();
+        assert!(parts.concat().is_sorted());
+        assert!(parts.iter().all(|part| part.len() == 100));
+    }
 }

@@ -43,6 +43,23 @@ fn digits_of_every_size() {
     }
 }
 
+/// So many nodes that radix sort scans its counts instead of exchanging them all.
+#[test]
+fn more_nodes_than_cores() {
+    let shapes = shapes(17);
+    Machine::threads(17)
+        .unwrap()
+        .run(|node| {
+            for (at, (name, parts)) in shapes.iter().enumerate() {
+                let algorithms = [Algorithm::Radix(8), Algorithm::Sample(8), Algorithm::Gather];
+                check(node, algorithms[at % 3], name, &numbered(parts))?;
+                check(node, Algorithm::Radix(13), name, &numbered(parts))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
 #[test]
 fn every_type_of_key() {
     fn all<T: strata_sort::Item + PartialEq + std::fmt::Debug>(
