@@ -145,6 +145,18 @@ fn fitted_models_are_written_and_the_candidates_chosen_as_the_formulas_say() {
 }
 
 #[test]
+fn samples_of_another_text_of_the_spec_are_told() {
+    let folder = project();
+    let at = folder.path();
+    let samples = fs::read_to_string(at.join("samples.txt")).expect("read");
+    let (head, rest) = samples.split_at(samples.find("model Steps").expect("the first model"));
+    let spec = format!("spec job.spec sha256={}\n", "0".repeat(64));
+    fs::write(at.join("samples.txt"), format!("{head}{spec}{rest}")).expect("written");
+    let (_, err) = expect(0, &["fit", "samples.txt", "--spec", "job.spec"], at);
+    assert!(err.contains("another text of job.spec"), "{err}");
+}
+
+#[test]
 fn the_same_samples_give_the_same_files() {
     let folder = project();
     for out in ["one", "two"] {

@@ -106,7 +106,15 @@ fn finish(
     let text =
         String::from_utf8(bytes).map_err(|_| Failure::Fault(format!("{name}: this is not UTF-8 text")))?;
     let samples = Samples::parse(&text, &name).map_err(|e| Failure::Fault(e.to_string()))?;
-    let fitting = fitting::fit(&samples, &text, spec, overrides);
+    let mut fitting = fitting::fit(&samples, &text, spec, overrides);
+    if let (Some(spec), Some(measured)) = (spec, &samples.spec)
+        && emit::identity(spec).is_ok_and(|given| given.sha256 != measured.sha256)
+    {
+        fitting.warnings.push(format!(
+            "{name} was measured for another text of {}; if more than terms and options has changed, profile again",
+            measured.path
+        ));
+    }
     let maps = maps(&fitting);
     if let Some(folder) = output {
         write(folder, &fitting, &samples, &maps)?;
