@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "reads pages under the meetings' order")]
 
+use super::bind::Cores;
 use super::meet::Pages;
 use super::queue::Queue;
 use super::wait::Beds;
@@ -227,13 +228,17 @@ pub(crate) fn run<T: Send>(
         return Err(Error::Nodes { asked: nodes, most: MOST });
     }
     let job = Arc::new(Job::new(nodes));
-    let (job, program) = (&job, &program);
+    let cores = Cores::of_job(nodes);
+    let (job, program, cores) = (&job, &program, &cores);
     let results: Vec<Option<T>> = thread::scope(|scope| {
         let start = |rank| {
             thread::Builder::new()
                 .name(format!("node {rank}"))
                 .stack_size(STACK)
-                .spawn_scoped(scope, move || job.node(rank, program))
+                .spawn_scoped(scope, move || {
+                    cores.bind(rank);
+                    job.node(rank, program)
+                })
         };
         let mut threads = Vec::with_capacity(nodes);
         for rank in 0..nodes {

@@ -12,6 +12,7 @@
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
+mod bind;
 mod job;
 mod meet;
 mod queue;

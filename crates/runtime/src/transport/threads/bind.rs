@@ -1,0 +1,71 @@
+//! Which core a node runs on.
+//!
+//! A job with at least as many nodes as there are cores fills the machine in any case. Left to the system's scheduler its
+//! nodes lie unevenly for long stretches (three on one core, one on the other), and what they do together takes as long
+//! as the fullest core needs: the same collective is measured at two different speeds. Dealt out evenly the nodes have
+//! one. A smaller job is left alone, since two of them would be bound to the same cores while others idle.
+
+/// The cores over which to deal out the nodes of a job; none where they are left to the scheduler.
+pub(super) struct Cores(Vec<usize>);
+
+impl Cores {
+    /// Those that this process may use, for a job of `nodes` nodes.
+    #[cfg(target_os = "linux")]
+    pub(super) fn of_job(nodes: usize) -> Self {
+        use nix::sched::{CpuSet, sched_getaffinity};
+        use nix::unistd::Pid;
+
+        let allowed = sched_getaffinity(Pid::from_raw(0));
+        let cores = allowed.map_or_else(
+            |_| Vec::new(),
+            |set| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).collect(),
+        );
+        Self(if nodes > 1 && nodes >= cores.len() { cores } else { Vec::new() })
+    }
+
+    /// None: this system has no such call.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn of_job(_: usize) -> Self {
+        Self(Vec::new())
+    }
+
+    /// Binds the calling thread, which runs node `rank`. Where that is refused the scheduler decides as before.
+    #[cfg(target_os = "linux")]
+    pub(super) fn bind(&self, rank: usize) {
+        use nix::sched::{CpuSet, sched_setaffinity};
+        use nix::unistd::Pid;
+
+        let mut one = CpuSet::new();
+        if !self.0.is_empty() && one.set(self.0[rank % self.0.len()]).is_ok() {
+            // Refused, for instance, where the process lost the core since it asked.
+            let _ = sched_setaffinity(Pid::from_raw(0), &one);
+        }
+    }
+
+    /// Does nothing.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn bind(&self, _: usize) {}
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::Cores;
+
+    #[test]
+    fn only_jobs_that_fill_the_machine_are_dealt_out() {
+        let all = Cores::of_job(1 << 20).0;
+        assert!(!all.is_empty());
+        assert!(Cores::of_job(1).0.is_empty());
+        assert_eq!(Cores::of_job(all.len().max(2)).0, all);
+        if all.len() > 2 {
+            assert!(Cores::of_job(all.len() - 1).0.is_empty());
+        }
+        // In a thread of its own: the binding stays.
+        std::thread::spawn(move || {
+            Cores(all.clone()).bind(all.len());
+            assert_eq!(Cores::of_job(2).0, all[..1]);
+        })
+        .join()
+        .unwrap();
+    }
+}
