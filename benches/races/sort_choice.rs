@@ -109,7 +109,7 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Cell {
     let mut racing: Vec<usize> = (0..timings.len()).collect();
     let data = profile::keys(node, keys, width, 7);
     let mut answer = None;
-    let rounds = (3_000_000 / keys).clamp(9, 60);
+    let rounds = (6_000_000 / keys).clamp(15, 101);
     for round in 0..rounds {
         for turn in turns(round, racing.len()) {
             let who = racing[turn];

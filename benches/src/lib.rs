@@ -1,12 +1,16 @@
 //! What the races share: taking turns, medians, spreads, and tables in Markdown.
 //!
-//! A race times several contestants in one run. In each round every contestant goes once and another goes first,
-//! so that a machine whose speed drifts treats all alike; what is reported is the median and the ratio to the peer.
+//! A race times several contestants in one run. In each round every contestant goes once, in an order of chance, so that a
+//! machine whose speed drifts treats all alike and nobody always inherits the caches of the same other; what is reported is
+//! the median and the ratio to the peer.
 
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use strata_runtime::Machine;
 
 /// The timings of one contestant, in seconds, one a round.
@@ -55,9 +59,11 @@ impl fmt::Display for Timings {
     }
 }
 
-/// The order in which `contestants` go in `round`: each goes first in turn.
-pub fn turns(round: usize, contestants: usize) -> impl Iterator<Item = usize> {
-    (0..contestants).map(move |i| (i + round) % contestants)
+/// The order in which `contestants` go in `round`: of chance, but the same on every node and in every run.
+pub fn turns(round: usize, contestants: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..contestants).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(round as u64));
+    order
 }
 
 /// Prints one row of a Markdown table.
@@ -78,15 +84,19 @@ pub fn machine() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::{Timings, turns};
 
     #[test]
-    fn the_median_is_the_middle_and_every_contestant_goes_first_once() {
+    fn the_median_is_the_middle_and_chance_gives_the_turns() {
         let mut timings = Timings::default();
         [3.0, 1.0, 2.0].into_iter().for_each(|s| timings.push(s));
         assert_eq!(timings.median(), 2.0);
         assert_eq!(Timings::default().median(), 0.0);
-        let first: Vec<usize> = (0..3).filter_map(|round| turns(round, 3).next()).collect();
-        assert_eq!(first, [0, 1, 2]);
+        let firsts: BTreeSet<usize> = (0..50).filter_map(|round| turns(round, 3).first().copied()).collect();
+        assert_eq!(firsts.len(), 3, "each goes first at times");
+        assert_eq!(turns(7, 5), turns(7, 5));
+        assert!(turns(0, 0).is_empty());
     }
 }
