@@ -50,6 +50,7 @@ pub use strata_model::select::{Choice, Pin};
 use problem::Problem;
 use select::Work;
 use settings::Settings;
+use std::rc::Rc;
 use strata_runtime::Node;
 
 /// How to sort, where the settings of the program shall not decide.
@@ -92,7 +93,7 @@ impl Options {
 /// # Errors
 /// A setting is at fault, see [`SortError`]; then every node gets an error, and the elements stay as they were.
 pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SortError> {
-    sort_with(node, items, &Options::default()).map(|_| ())
+    sort_by(node, items, &Options::default()).map(drop)
 }
 
 /// As [`sort`], with options, and answers what was chosen and why.
@@ -107,6 +108,11 @@ pub fn sort_with<T: Item>(
     items: &mut Vec<T>,
     options: &Options,
 ) -> Result<Choice, SortError> {
+    sort_by(node, items, options).map(|choice| *choice)
+}
+
+/// Shares the choice with the node's memory of it: copying its explanation takes as long as a short exchange.
+fn sort_by<T: Item>(node: &mut Node, items: &mut Vec<T>, options: &Options) -> Result<Rc<Choice>, SortError> {
     // Whatever goes wrong on this node, the first exchange must take place, or the others would wait.
     let settings = Settings::read(node, options);
     let word = settings.as_ref().map_or(0, Settings::word);

@@ -15,6 +15,7 @@ use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::{gather, local, radix, sample};
 use std::cell::RefCell;
+use std::rc::Rc;
 use strata_model::select::{Candidate, ChooseError, Parameter, Pin, choose};
 use strata_model::{Choice, Prediction};
 use strata_runtime::Node;
@@ -60,7 +61,7 @@ struct Memory {
 }
 
 thread_local! {
-    static LAST: RefCell<Option<(Memory, Choice)>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<(Memory, Rc<Choice>)>> = const { RefCell::new(None) };
 }
 
 /// Chooses by the settings' models, or as their pin says.
@@ -68,7 +69,7 @@ pub(crate) fn select<T: Item>(
     node: &Node,
     problem: &Problem,
     settings: &Settings<'_>,
-) -> Result<Choice, ChooseError> {
+) -> Result<Rc<Choice>, ChooseError> {
     let memory = Memory {
         word: settings.word(),
         nodes: problem.nodes(),
@@ -78,15 +79,15 @@ pub(crate) fn select<T: Item>(
     // What does not fit 32 bits makes a candidate drop out, which the memory does not tell.
     let usual = problem.largest() < u32::MAX as usize;
     let remembered = LAST.with_borrow(|last| match last {
-        Some((known, choice)) if usual && *known == memory => Some(*choice),
+        Some((known, choice)) if usual && *known == memory => Some(Rc::clone(choice)),
         _ => None,
     });
     if let Some(choice) = remembered {
         return Ok(choice);
     }
-    let choice = select_anew::<T>(node, problem, settings.models, settings.pin.as_deref())?;
+    let choice = Rc::new(select_anew::<T>(node, problem, settings.models, settings.pin.as_deref())?);
     if usual {
-        LAST.set(Some((memory, choice)));
+        LAST.set(Some((memory, Rc::clone(&choice))));
     }
     Ok(choice)
 }

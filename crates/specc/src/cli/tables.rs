@@ -34,17 +34,20 @@ pub(super) fn fit_table(set: &ModelSet) -> String {
     table.to_string()
 }
 
+/// The model as a sum, a line a term.
 fn kept(model: &Model) -> String {
-    let terms: Vec<String> = (model.terms.iter().filter(|t| t.relevant))
-        .map(|t| {
-            if t.term == "1" {
-                format!("{:.3e}", t.coefficient)
-            } else {
-                format!("{:.3e}·{}", t.coefficient, t.term)
-            }
-        })
-        .collect();
-    if terms.is_empty() { "none".into() } else { terms.join("\n+ ") }
+    let mut text = String::new();
+    for (n, term) in model.terms.iter().filter(|t| t.relevant).enumerate() {
+        let sign = match (n, term.coefficient < 0.0) {
+            (0, false) => "",
+            (0, true) => "-",
+            (_, false) => "\n+ ",
+            (_, true) => "\n- ",
+        };
+        let factor = if term.term == "1" { String::new() } else { format!("·{}", term.term) };
+        text.push_str(&format!("{sign}{:.3e}{factor}", term.coefficient.abs()));
+    }
+    if text.is_empty() { "none".into() } else { text }
 }
 
 fn percent(fraction: f64) -> String {

@@ -232,13 +232,13 @@ pub(crate) fn run<T: Send>(
     let (job, program, cores) = (&job, &program, &cores);
     let results: Vec<Option<T>> = thread::scope(|scope| {
         let start = |rank| {
-            thread::Builder::new()
-                .name(format!("node {rank}"))
-                .stack_size(STACK)
-                .spawn_scoped(scope, move || {
+            thread::Builder::new().name(format!("node {rank}")).stack_size(STACK).spawn_scoped(
+                scope,
+                move || {
                     cores.bind(rank);
                     job.node(rank, program)
-                })
+                },
+            )
         };
         let mut threads = Vec::with_capacity(nodes);
         for rank in 0..nodes {
