@@ -57,7 +57,7 @@ pub(super) fn format(paths: &[PathBuf], only_check: bool) -> Result<(), Failure>
                 }
                 Ok(formatted) => {
                     write_atomically(&file, |out| out.write_all(formatted.as_bytes()))
-                        .map_err(|e| Failure::file(&file, e))?;
+                        .map_err(|e| Failure::Machine(e.to_string()))?;
                     eprintln!("formatted {name}");
                 }
             }

@@ -153,12 +153,13 @@ fn write(folder: &Path, fitting: &Fitting, samples: &Samples, maps: &[report::Ma
     make_folder(folder)?;
     let save = |name: &str, text: String| {
         let path = folder.join(name);
-        write_atomically(&path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::file(&path, e))
+        write_atomically(&path, |out| out.write_all(text.as_bytes()))
+            .map_err(|e| Failure::Machine(e.to_string()))
     };
     let residuals: Vec<_> = fitting.fitted.iter().flat_map(|f| f.residuals.clone()).collect();
     save("models.toml", fitting.set.to_text())?;
     save("models.rs", emit_models::rust(&fitting.set).map_err(|e| Failure::Fault(e.to_string()))?)?;
     save("report.html", report::html(&fitting.set, samples, &residuals, maps))?;
     let path = folder.join("residuals.txt");
-    write_residuals(&path, &fitting.fitted).map_err(|e| Failure::file(&path, e))
+    write_residuals(&path, &fitting.fitted).map_err(|e| Failure::Machine(e.to_string()))
 }
