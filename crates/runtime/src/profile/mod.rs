@@ -1,8 +1,8 @@
 //! The profiling harness: what a program generated from a spec calls to measure its models.
 //!
 //! The generated part knows *what* is measured: for each model its points, its columns and one timing ([`Profiled`]).
-//! This part knows *how*: which points in which order ([`plan`]), how often and until when ([`schedule`]), with which
-//! clock ([`timer`]), and where it is written so that an interrupted run keeps what it has ([`journal`]). The split is
+//! This part knows *how*: which points in which order (`plan`), how often and until when (`schedule`), with which
+//! clock (`timer`), and where it is written so that an interrupted run keeps what it has (`journal`). The split is
 //! Brewer's between the generated code (Figs 3-2, 3-4) and the profile template (Fig 3-5); the repeats and their median
 //! are his §3.4. What errors there are in timings is dealt with here, so that the fit may trust its samples.
 //!
