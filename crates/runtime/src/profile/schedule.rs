@@ -21,6 +21,9 @@ const CHEAP_TIMINGS: usize = 15;
 /// …which it is while it has used less than this part of its even share of the budget.
 const CHEAP_PART: f64 = 0.1;
 
+/// A timing costs next to nothing up to this part of a point's even share of the budget.
+const SWEEP_PART: f64 = 0.01;
+
 /// Points of each model timed before the run's length is estimated.
 const PROBES: usize = 3;
 
@@ -108,6 +111,12 @@ pub(crate) struct Place {
 pub(crate) struct Schedule {
     rules: Rules,
     models: Vec<Work>,
+    /// Whether the last point was one of a sweep over the cheap ones.
+    sweeping: bool,
+    /// Where the sweep stands.
+    swept: Place,
+    /// Seconds up to which a timing costs next to nothing.
+    nothing: f64,
 }
 
 impl Schedule {
@@ -132,7 +141,8 @@ impl Schedule {
                 cost_count: 0,
             })
             .collect();
-        Self { rules, models }
+        let nothing = SWEEP_PART * rules.budget / points.max(1) as f64;
+        Self { rules, models, sweeping: false, swept: Place { model: 0, point: 0 }, nothing }
     }
 
     /// The point to time next when `elapsed` seconds of the budget are gone; `None` ends the run.
@@ -148,8 +158,33 @@ impl Schedule {
         }
         let busy = self.models.iter().filter(|work| work.has_duties()).count().max(1);
         let share = (self.rules.budget - elapsed) / busy as f64;
-        self.least_spent(|work, left| work.duty(share, left), elapsed)
-            .or_else(|| self.least_spent(|work, left| work.widest(&self.rules, left), elapsed))
+        if let Some(place) = self.least_spent(|work, left| work.duty(share, left), elapsed) {
+            return Some(place);
+        }
+        let widest = self.least_spent(|work, left| work.widest(&self.rules, left), elapsed)?;
+        self.sweeping = !self.sweeping;
+        let swept = self.sweeping.then(|| self.sweep()).flatten();
+        swept.or(Some(widest))
+    }
+
+    /// The next of all points that cost next to nothing and may have more timings.
+    fn sweep(&mut self) -> Option<Place> {
+        let all: usize = self.models.iter().map(|work| work.points.len()).sum();
+        for _ in 0..all {
+            let Place { model, point } = self.swept;
+            self.swept = if point + 1 < self.models[model].points.len() {
+                Place { model, point: point + 1 }
+            } else {
+                Place { model: (model + 1) % self.models.len(), point: 0 }
+            };
+            let work = &self.models[model];
+            let open =
+                work.points.get(point).is_some_and(|timings| (1..MAX_TIMINGS).contains(&timings.total()));
+            if open && work.cost(point) <= self.nothing {
+                return Some(Place { model, point });
+            }
+        }
+        None
     }
 
     fn least_spent(&self, wanted: impl Fn(&Work, f64) -> Option<usize>, elapsed: f64) -> Option<Place> {
