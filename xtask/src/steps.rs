@@ -25,7 +25,11 @@ const PLAIN: &[Step] = &[
         arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
         environment: &[],
     },
-    Step { name: "tests", arguments: &["test", "--workspace"], environment: &[("INSTA_UPDATE", "no")] },
+    Step {
+        name: "tests",
+        arguments: &["test", "--workspace", "--no-fail-fast"],
+        environment: &[("INSTA_UPDATE", "no")],
+    },
     Step {
         name: "documentation",
         arguments: &["doc", "--workspace", "--no-deps"],
@@ -53,6 +57,7 @@ const WITH_MPI: &[Step] = &[
         name: "tests with MPI",
         arguments: &[
             "test",
+            "--no-fail-fast",
             "-p",
             "strata-runtime",
             "-p",

@@ -49,6 +49,8 @@ pub(crate) struct Timings {
     cost: Option<f64>,
     costed: u32,
     width: f64,
+    /// Whether it had all that is its due when it was last timed.
+    finished: bool,
 }
 
 impl Timings {
@@ -272,17 +274,19 @@ impl Work {
 
     fn add(&mut self, point: usize, seconds: f64, preempted: bool) {
         let was_begun = self.points[point].total() > 0;
-        let was_finished = self.finished(point);
+        let was_finished = self.points[point].finished;
         let timings = &mut self.points[point];
         if preempted { &mut timings.preempted } else { &mut timings.clean }.push(seconds);
         timings.width = relative_half_width(&timings.used(self.repeat, self.rules.discard));
         let finished = self.finished(point);
-        if !was_begun {
-            self.begun += 1;
-            self.unfinished += usize::from(!finished);
-        } else if finished && !was_finished {
-            self.unfinished -= 1;
+        self.points[point].finished = finished;
+        // A further timing may also make a median less certain than it was.
+        match (was_begun && !was_finished, !finished) {
+            (false, true) => self.unfinished += 1,
+            (true, false) => self.unfinished -= 1,
+            _ => {}
         }
+        self.begun += usize::from(!was_begun);
         while self.order.get(self.begin).is_some_and(|point| self.points[*point].total() > 0) {
             self.begin += 1;
         }
@@ -333,7 +337,7 @@ impl Work {
         }
         let count = self.order.len();
         (0..count).map(|step| self.order[(self.round + step) % count]).find(|&point| {
-            self.points[point].total() > 0 && !self.finished(point) && self.cost(point) <= left
+            self.points[point].total() > 0 && !self.points[point].finished && self.cost(point) <= left
         })
     }
 
@@ -380,6 +384,19 @@ mod tests {
             schedule.record(place, seconds, preempted, costs[place.model]);
         }
         elapsed
+    }
+
+    #[test]
+    fn a_median_may_become_less_certain() {
+        // Agreeing timings finish the points, then the sweep finds others that do not agree.
+        let mut schedule = Schedule::new(&plans(&[3, 40]), &[3, 3], Rules { least: 7, ..STEADY });
+        play(&mut schedule, &[0.0001, 0.0001], |place, step| {
+            (if step > 300 || place.model == 1 { 1.0 + (step * 7 % 5) as f64 } else { 1.0 }, false)
+        });
+        for work in &schedule.models {
+            let open = work.points.iter().filter(|timings| timings.total() > 0 && !timings.finished).count();
+            assert_eq!(work.unfinished, open);
+        }
     }
 
     #[test]
