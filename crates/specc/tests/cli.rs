@@ -157,6 +157,22 @@ fn samples_of_another_text_of_the_spec_are_told() {
 }
 
 #[test]
+fn a_reader_that_stops_reading_is_no_failure() {
+    let folder = project();
+    let at = folder.path();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_specc"))
+        .args(["fit", "samples.txt", "--spec", "job.spec"])
+        .current_dir(at)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("specc starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("specc ends");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
 fn the_same_samples_give_the_same_files() {
     let folder = project();
     for out in ["one", "two"] {

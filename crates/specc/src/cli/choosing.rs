@@ -8,7 +8,7 @@ use strata_model::set::{Kind, Verdict};
 use strata_model::{ModelSet, Prediction};
 
 use super::args::Binding;
-use super::failure::Failure;
+use super::failure::{Failure, print};
 use super::tables::map_table;
 use crate::competition::Competition;
 use crate::map;
@@ -85,9 +85,9 @@ pub(super) fn predict(path: &Path, name: &str, given: &[Binding], as_json: bool)
         )));
     };
     if as_json {
-        println!("{}", json_of(&prediction));
+        print(json_of(&prediction))?;
     } else {
-        println!("{prediction}");
+        print(prediction)?;
     }
     if model.kind == Kind::Fitted && model.verdict != Verdict::Verified {
         eprintln!("specc: `{name}` is {}: {}", model.verdict, model.reason);
@@ -132,11 +132,11 @@ pub(super) fn choose(
     }
     let choice = competition.choose(&inputs, pin.as_ref()).map_err(|e| Failure::Fault(e.to_string()))?;
     if as_json {
-        println!("{}", choice_json(&choice));
+        print(choice_json(&choice))?;
     } else if explain {
-        println!("{choice}");
+        print(choice)?;
     } else if let Some(first) = choice.to_string().lines().next() {
-        println!("{first}");
+        print(first)?;
     }
     Ok(())
 }
@@ -187,12 +187,9 @@ pub(super) fn map(
             })
             .collect();
         let axis = |a: &strata_fit::report::Axis| json!({ "name": a.name, "values": a.values });
-        println!(
-            "{}",
-            json!({ "library": map.library, "x": axis(&map.x), "y": axis(&map.y), "cells": cells })
-        );
+        print(json!({ "library": map.library, "x": axis(&map.x), "y": axis(&map.y), "cells": cells }))?;
     } else {
-        println!("{}", map_table(&map));
+        print(map_table(&map))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! How a command ends when it does not succeed: the message and the exit status that `--help` promises.
 
 use std::fmt;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,6 +16,16 @@ pub(super) enum Failure {
     Machine(String),
     /// A stage failed that has its own status, with its message.
     Stage(u8, String),
+}
+
+/// Prints a result on standard output. Whoever reads it may stop reading: `specc map … | head` is no failure.
+pub(super) fn print(text: impl fmt::Display) -> Result<(), Failure> {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Machine(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Failure {

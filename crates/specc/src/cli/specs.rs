@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use strata_model::write_atomically;
 
-use super::failure::Failure;
+use super::failure::{Failure, print};
 use crate::lang::{self, CheckErrors, CheckedSpec};
 
 impl From<CheckErrors> for Failure {
@@ -26,14 +26,14 @@ pub(super) fn check(paths: &[PathBuf], as_json: bool) -> Result<(), Failure> {
         let files: Vec<_> = spec.files.iter().map(|f| &f.name).collect();
         let models: Vec<_> = spec.models.iter().map(|m| &m.name).collect();
         let libraries: Vec<_> = spec.libraries.iter().map(|l| &l.name).collect();
-        println!("{}", json!({ "files": files, "models": models, "libraries": libraries }));
+        print(json!({ "files": files, "models": models, "libraries": libraries }))?;
     } else {
-        println!(
+        print(format_args!(
             "{}, {}, {}",
             count(spec.files.len(), "file", "files"),
             count(spec.models.len(), "model", "models"),
             count(spec.libraries.len(), "library", "libraries")
-        );
+        ))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use strata_model::set::Library;
 use strata_model::{Samples, write_atomically};
 
 use super::args::{Fit, Output, Specs, Target};
-use super::failure::Failure;
+use super::failure::{Failure, print};
 use super::fitting::{self, Fitting, Overrides};
 use super::specs;
 use super::tables::{fit_table, map_table};
@@ -41,7 +41,7 @@ fn render(error: impl Diagnostic + Send + Sync + 'static) -> String {
 pub(super) fn emit(specs: &Specs, output: &Output) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
     let emitted = write_program(&spec, &output.output)?;
-    println!("{}", emitted.folder.display());
+    print(emitted.folder.display())?;
     Ok(())
 }
 
@@ -58,7 +58,7 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
 pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
     let samples = measure(&spec, target, &output.output)?;
-    println!("{}", samples.display());
+    print(samples.display())?;
     Ok(())
 }
 
@@ -120,11 +120,11 @@ fn finish(
         write(folder, &fitting, &samples, &maps)?;
     }
     if json {
-        println!("{}", fit_json(&fitting.set.models));
+        print(fit_json(&fitting.set.models))?;
     } else {
-        println!("{}", fit_table(&fitting.set));
+        print(fit_table(&fitting.set))?;
         for map in &maps {
-            println!("\n{}", map_table(map));
+            print(format_args!("\n{}", map_table(map)))?;
         }
     }
     for warning in &fitting.warnings {
