@@ -34,6 +34,7 @@ pub use error::Error;
 pub use machine::{Machine, launch};
 pub use node::Node;
 pub use number::{Number, Op, Operand};
+pub use transport::Boundary;
 
 /// What a program needs: `use strata_runtime::prelude::*`.
 pub mod prelude {

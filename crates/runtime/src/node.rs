@@ -3,7 +3,7 @@
 use crate::block::{Block, RawBlock};
 use crate::number::{Number, Op, Operand};
 use crate::settings::Settings;
-use crate::transport::{Action, Call, Failure, Transport};
+use crate::transport::{Action, Call, Failure, Scan, Transport};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
 use std::sync::Arc;
@@ -254,7 +254,7 @@ impl Node {
             return;
         }
         if action == Action::Scan {
-            self.transport.scan(call, T::KIND, op, cast_slice_mut(values));
+            self.transport.scan(call, Scan::forward(T::KIND, op), cast_slice_mut(values));
         } else {
             self.transport.reduce(call, T::KIND, op, cast_slice_mut(values));
         }

@@ -1,10 +1,13 @@
 //! What a transport does for a node: the one trait under [`Node`](crate::Node).
 //!
 //! The trait is object safe, so that a program is compiled once and runs on any transport. It speaks bytes: element types end at `Node`,
-//! which has checked lengths and operations by the time a transport sees them. Every method is collective and does
-//! not return until its part is done; a transport whose peers failed unwinds out of it instead (see [`Stop`]).
-//! What is split-phase or sent to one node only will stand beside these methods, not replace them: each transport has
-//! faster ways to do a whole collective than to start, test and complete it.
+//! which has checked lengths and operations by the time a transport sees them. A transport whose peers failed unwinds
+//! out of the method it is in (see [`Stop`]).
+//!
+//! Three things are here, each as fast as the transport can make it. *Whole collectives* do not return until they are
+//! done. *Split-phase* ones are started, tested and finished; one is in flight at a time. *Packets* go from one node to
+//! another on two networks and are only ever tried: what to do when there is no room is for `Node` to decide, which
+//! goes on receiving. *Puts* write into memory that another node has opened, and need nothing of that node's program.
 
 use crate::block::RawBlock;
 use crate::number::{Kind, Op};
@@ -14,7 +17,10 @@ use std::panic::Location;
 
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
+mod packet;
 pub(crate) mod threads;
+
+pub(crate) use packet::{Network, Networks, PACKET, Packet, Part};
 
 /// One node's end of a transport.
 pub(crate) trait Transport {
@@ -22,20 +28,129 @@ pub(crate) trait Transport {
     fn rank(&self) -> usize;
     /// How many nodes there are.
     fn size(&self) -> usize;
+
     /// Returns when every node has called it.
     fn barrier(&mut self, call: Call);
     /// Combines every node's `values` in rank order; all nodes receive the result.
     fn reduce(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]);
-    /// Combines the `values` of the nodes before this one; node 0 receives the identity.
-    fn scan(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]);
+    /// Combines the `values` of the nodes that `scan` takes for this one.
+    fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]);
     /// Replaces every node's `values` by those of node `root`.
     fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]);
     /// Places every node's `mine` in `all`, in rank order; `all` has `size` times the length of `mine`.
     fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]);
     /// Sends `blocks[i]` to node i and replaces it by what node i sent here; there are `size` blocks.
     fn exchange(&mut self, call: Call, blocks: &mut [RawBlock]);
+
+    /// Starts a collective that combines or moves `values`, which belong to the transport until [`Transport::finish`]. None is in
+    /// flight. Never waits. Started and whole collectives may meet only each their own kind.
+    fn start(&mut self, call: Call, operation: Operation, values: RawBlock);
+    /// Whether the collective in flight is complete; does what this node can do for it now, and never waits.
+    fn test(&mut self) -> bool;
+    /// The result of the collective in flight, which [`Transport::test`] has found complete; in the memory given to `start`.
+    fn finish(&mut self) -> RawBlock;
+
+    /// Puts a packet on its way to node `to` (which may be this one); false if there is no room now. Packets from one
+    /// node to another on one network arrive in the order sent.
+    fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool;
+    /// Takes the next packet off a network; false if there is none.
+    fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool;
+
+    /// Opens `port` of this node (below [`PORTS`], not open): until it is closed any node may write into `memory`.
+    fn open(&mut self, port: usize, memory: RawBlock);
+    /// Closes a port of this node and answers with its memory; waits for a put that is just being written. `None` if
+    /// it was not open.
+    fn close(&mut self, port: usize) -> Option<RawBlock>;
+    /// The most bytes that [`Transport::try_put`] takes.
+    fn put_limit(&self) -> usize;
+    /// Writes `bytes` at `offset` into a port of node `to`, or puts them on their way; false if there is no room now.
+    /// The bytes may be reused at once. A port that is not open, or too short, ends the job, with both nodes named.
+    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool;
+    /// As [`Transport::try_put`] for any length; returns when `bytes` may be reused. While it waits it does for other
+    /// nodes' puts what they need of this one, but takes no packet off a network.
+    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]);
+    /// Reports bytes that have arrived in open ports of this node since the last call, port by port, each byte once.
+    /// The bytes themselves are in place.
+    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize));
+
+    /// Sets this node's bit of the asynchronous or, which is set at the beginning.
+    fn set_async_or(&mut self, value: bool);
+    /// Whether any node's bit is set, as far as this node knows now: a change is seen after a while, not at once.
+    fn async_or(&mut self) -> bool;
+
+    /// Waits for news: returns soon after there is a packet on one of `networks` or bytes have arrived or what is `awaited`
+    /// has come true, and may return without. Gives the core away where the wait is long. `call` says what for.
+    fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited);
+
+    /// Says that this node's program has ended; only packets, puts, arrivals, `pause` and `all_left` follow.
+    fn leave(&mut self);
+    /// Whether every node's program has ended. A node found waiting for one that has left ends the job.
+    fn all_left(&mut self) -> bool;
     /// Ends the job on every node because this one failed.
     fn fail(&mut self, failure: Failure) -> !;
+}
+
+/// The ports of a node; as many as Brewer's Strata has (manual, §7).
+pub(crate) const PORTS: usize = 4096;
+
+/// What a node pauses for, besides packets and arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// Nothing else.
+    Packet,
+    /// The collective in flight is complete.
+    Operation,
+    /// A packet to this node may find room on this network.
+    Room(Network, usize),
+    /// A put to this node may find room.
+    PutRoom(usize),
+    /// All nodes have left.
+    AllLeft,
+}
+
+/// A split-phase collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// Brings and gets nothing.
+    Barrier,
+    /// As [`Transport::reduce`].
+    Reduce(Kind, Op),
+    /// As [`Transport::scan`].
+    Scan(Scan),
+    /// As [`Transport::broadcast`], from this node.
+    Broadcast(usize),
+}
+
+/// What a scan combines, and for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scan {
+    pub(crate) kind: Kind,
+    pub(crate) op: Op,
+    /// From the last node to the first.
+    pub(crate) backward: bool,
+    /// Where the scan has segments (then on every node): this node's boundary.
+    pub(crate) boundary: Option<Boundary>,
+}
+
+impl Scan {
+    /// A scan over all nodes, from the first to the last.
+    pub(crate) fn forward(kind: Kind, op: Op) -> Self {
+        Self { kind, op, backward: false, boundary: None }
+    }
+}
+
+/// Where a node stands in a segmented scan. The scan comes to a node from the one before it in the scan's direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Boundary {
+    /// Within a segment: receives what came before it in its segment, and passes it on with its own.
+    #[default]
+    None,
+    /// The first of a segment: receives the identity, and passes on its own alone.
+    Element,
+    /// The segment begins *within* this node's own elements: receives what came before, as [`Boundary::None`], and
+    /// passes on its own alone, as [`Boundary::Element`].
+    Array,
 }
 
 /// The private payload with which a node unwinds when its job has ended: nothing is printed, nothing is reported twice.
@@ -56,20 +171,38 @@ pub(crate) enum Action {
     GlobalOr,
     Reduce,
     Scan,
+    BackwardScan,
+    SegmentedScan,
+    SegmentedBackwardScan,
     Broadcast,
     AllGather,
     AllToAllV,
+    Install,
+    Send,
+    Reply,
+    Put,
+    WaitUntil,
+    Leave,
 }
 
 impl Action {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 16] = [
         Self::Barrier,
         Self::GlobalOr,
         Self::Reduce,
         Self::Scan,
+        Self::BackwardScan,
+        Self::SegmentedScan,
+        Self::SegmentedBackwardScan,
         Self::Broadcast,
         Self::AllGather,
         Self::AllToAllV,
+        Self::Install,
+        Self::Send,
+        Self::Reply,
+        Self::Put,
+        Self::WaitUntil,
+        Self::Leave,
     ];
 
     /// The name of the `Node` method.
@@ -79,9 +212,18 @@ impl Action {
             Self::GlobalOr => "global_or",
             Self::Reduce => "reduce",
             Self::Scan => "scan",
+            Self::BackwardScan => "backward_scan",
+            Self::SegmentedScan => "segmented_scan",
+            Self::SegmentedBackwardScan => "segmented_backward_scan",
             Self::Broadcast => "broadcast",
             Self::AllGather => "all_gather",
             Self::AllToAllV => "all_to_all_v",
+            Self::Install => "install",
+            Self::Send => "send",
+            Self::Reply => "reply",
+            Self::Put => "put",
+            Self::WaitUntil => "wait_until",
+            Self::Leave => "leave",
         }
     }
 }
@@ -133,6 +275,11 @@ impl Call {
         Self { what, root: u32::try_from(root).unwrap_or(u32::MAX), length: length as u64, place }
     }
 
+    /// A call that concerns node `to`.
+    pub(crate) fn to(action: Action, to: usize, place: &'static Location<'static>) -> Self {
+        Self { root: u32::try_from(to).unwrap_or(u32::MAX), ..Self::plain(action, place) }
+    }
+
     /// Whether another node's call can be the same collective as this one.
     pub(crate) fn agrees(&self, what: u32, root: u32, length: u64) -> bool {
         self.what == what && self.root == root && self.length == length
@@ -145,12 +292,20 @@ impl Call {
         f.write_str(action.name())?;
         let combines = Op::ALL.get(usize::from(op)).zip(Kind::ALL.get(usize::from(kind)));
         match (action, combines) {
-            (Action::Reduce | Action::Scan, Some((op, kind))) => {
+            (
+                Action::Reduce
+                | Action::Scan
+                | Action::BackwardScan
+                | Action::SegmentedScan
+                | Action::SegmentedBackwardScan,
+                Some((op, kind)),
+            ) => {
                 write!(f, " {op} of {length} {}", kind.name())
             }
             (Action::Broadcast, _) => write!(f, " from node {root} of {length} elements of {size} bytes"),
             (Action::AllGather, _) => write!(f, " of {length} elements of {size} bytes"),
             (Action::AllToAllV, _) => write!(f, " of elements of {size} bytes"),
+            (Action::Send | Action::Reply | Action::Put, _) => write!(f, " to node {root}"),
             _ => Ok(()),
         }
     }

@@ -19,7 +19,9 @@ mod header;
 use crate::block::RawBlock;
 use crate::error::Error;
 use crate::number::{self, Kind, Op};
-use crate::transport::{Action, Call, Failure, Transport, panic_text};
+use crate::transport::{
+    Action, Awaited, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport, panic_text,
+};
 use bytemuck::{cast_slice, cast_slice_mut};
 use ffi::World;
 use header::{HEADER, Header};
@@ -243,7 +245,8 @@ impl Transport for Mpi {
         }
     }
 
-    fn scan(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]) {
+    fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
+        let Scan { kind, op, .. } = scan;
         self.enter(&call);
         let rank = self.world.rank();
         let native = !kind.is_float();
@@ -320,6 +323,70 @@ impl Transport for Mpi {
         self.world.exchange(&call, &send, &mut receive);
         std::mem::swap(&mut received[rank], &mut blocks[rank]);
         blocks.iter_mut().zip(received).for_each(|(block, new)| *block = new);
+    }
+
+    fn start(&mut self, _call: Call, _operation: Operation, _values: RawBlock) {
+        todo!()
+    }
+
+    fn test(&mut self) -> bool {
+        todo!()
+    }
+
+    fn finish(&mut self) -> RawBlock {
+        todo!()
+    }
+
+    fn try_send(&mut self, _network: Network, _to: usize, _packet: &Packet) -> bool {
+        todo!()
+    }
+
+    fn try_receive(&mut self, _network: Network, _packet: &mut Packet) -> bool {
+        todo!()
+    }
+
+    fn open(&mut self, _port: usize, _memory: RawBlock) {
+        todo!()
+    }
+
+    fn close(&mut self, _port: usize) -> Option<RawBlock> {
+        todo!()
+    }
+
+    fn put_limit(&self) -> usize {
+        todo!()
+    }
+
+    fn try_put(&mut self, _call: &Call, _to: usize, _port: usize, _offset: usize, _bytes: &[u8]) -> bool {
+        todo!()
+    }
+
+    fn put(&mut self, _call: &Call, _to: usize, _port: usize, _offset: usize, _bytes: &[u8]) {
+        todo!()
+    }
+
+    fn arrivals(&mut self, _report: &mut dyn FnMut(usize, usize)) {
+        todo!()
+    }
+
+    fn set_async_or(&mut self, _value: bool) {
+        todo!()
+    }
+
+    fn async_or(&mut self) -> bool {
+        todo!()
+    }
+
+    fn pause(&mut self, _call: &Call, _networks: Networks, _awaited: Awaited) {
+        todo!()
+    }
+
+    fn leave(&mut self) {
+        todo!()
+    }
+
+    fn all_left(&mut self) -> bool {
+        todo!()
     }
 
     fn fail(&mut self, failure: Failure) -> ! {

@@ -22,7 +22,7 @@ pub(crate) use job::run;
 
 use crate::block::RawBlock;
 use crate::number::{self, Kind, Op};
-use crate::transport::{Call, Failure, Transport};
+use crate::transport::{Awaited, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport};
 use job::Job;
 use meet::{Pages, SHORT};
 use std::sync::Arc;
@@ -153,7 +153,8 @@ impl Transport for Threads {
         self.part(&call);
     }
 
-    fn scan(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]) {
+    fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
+        let Scan { kind, op, .. } = scan;
         let bytes = values.len();
         if bytes <= SHORT {
             self.meet_alike(&call, values, std::ptr::null_mut());
@@ -226,6 +227,70 @@ impl Transport for Threads {
             // SAFETY: this is node `rank`.
             blocks[from] = unsafe { self.job.receive(from, rank, &call) };
         }
+    }
+
+    fn start(&mut self, _call: Call, _operation: Operation, _values: RawBlock) {
+        todo!()
+    }
+
+    fn test(&mut self) -> bool {
+        todo!()
+    }
+
+    fn finish(&mut self) -> RawBlock {
+        todo!()
+    }
+
+    fn try_send(&mut self, _network: Network, _to: usize, _packet: &Packet) -> bool {
+        todo!()
+    }
+
+    fn try_receive(&mut self, _network: Network, _packet: &mut Packet) -> bool {
+        todo!()
+    }
+
+    fn open(&mut self, _port: usize, _memory: RawBlock) {
+        todo!()
+    }
+
+    fn close(&mut self, _port: usize) -> Option<RawBlock> {
+        todo!()
+    }
+
+    fn put_limit(&self) -> usize {
+        todo!()
+    }
+
+    fn try_put(&mut self, _call: &Call, _to: usize, _port: usize, _offset: usize, _bytes: &[u8]) -> bool {
+        todo!()
+    }
+
+    fn put(&mut self, _call: &Call, _to: usize, _port: usize, _offset: usize, _bytes: &[u8]) {
+        todo!()
+    }
+
+    fn arrivals(&mut self, _report: &mut dyn FnMut(usize, usize)) {
+        todo!()
+    }
+
+    fn set_async_or(&mut self, _value: bool) {
+        todo!()
+    }
+
+    fn async_or(&mut self) -> bool {
+        todo!()
+    }
+
+    fn pause(&mut self, _call: &Call, _networks: Networks, _awaited: Awaited) {
+        todo!()
+    }
+
+    fn leave(&mut self) {
+        todo!()
+    }
+
+    fn all_left(&mut self) -> bool {
+        todo!()
     }
 
     fn fail(&mut self, failure: Failure) -> ! {

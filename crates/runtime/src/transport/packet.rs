@@ -1,0 +1,93 @@
+//! Packets: what active messages are made of.
+
+use bytemuck::{Pod, Zeroable};
+
+/// The bytes of data that one packet carries.
+pub(crate) const PACKET: usize = 64;
+
+/// The two networks. Requests may wait until there is room for what they cause; replies are always taken in, as they
+/// cause nothing: so no program deadlocks because a buffer is full (Brewer, manual, §6; von Eicken et al., 1992).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Network {
+    /// What programs send.
+    Request = 0,
+    /// What handlers answer.
+    Reply = 1,
+}
+
+impl Network {
+    /// Both, in the order of `as usize`.
+    pub(crate) const BOTH: [Self; 2] = [Self::Request, Self::Reply];
+}
+
+/// Which networks a node receives from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Networks {
+    /// Replies only: a handler's answers wait for room.
+    Reply,
+    /// Both.
+    Both,
+}
+
+impl Networks {
+    /// Whether `network` is one of them.
+    pub(crate) fn has(self, network: Network) -> bool {
+        self == Self::Both || network == Network::Reply
+    }
+}
+
+/// A packet: 16 bytes of header, 64 of data, of which `length` count.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Packet {
+    /// The node that sent it; transports fill it in.
+    pub(crate) from: u32,
+    /// Which handler takes it.
+    pub(crate) handler: u16,
+    /// How many of the data bytes count.
+    pub(crate) length: u8,
+    /// [`Part`] as a number.
+    part: u8,
+    /// For the layer above: the length of a message of several packets.
+    pub(crate) whole: u64,
+    /// The data.
+    pub(crate) data: [u64; PACKET / 8],
+}
+
+/// Which part of a message a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Part {
+    /// All of it.
+    Whole = 0,
+    /// More packets of the same sender on the same network follow.
+    More = 1,
+    /// The last of several.
+    Last = 2,
+}
+
+impl Packet {
+    /// A packet with `bytes` (at most [`PACKET`]) for `handler`.
+    pub(crate) fn new(handler: u16, part: Part, whole: usize, bytes: &[u8]) -> Self {
+        let mut packet = Self { handler, part: part as u8, whole: whole as u64, ..Self::zeroed() };
+        let room = &mut bytemuck::bytes_of_mut(&mut packet.data)[..bytes.len()];
+        room.copy_from_slice(bytes);
+        packet.length = bytes.len() as u8;
+        packet
+    }
+
+    /// The data bytes that count.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &bytemuck::bytes_of(&self.data)[..usize::from(self.length).min(PACKET)]
+    }
+
+    /// Which part of a message it is.
+    pub(crate) fn part(&self) -> Part {
+        match self.part {
+            0 => Part::Whole,
+            1 => Part::More,
+            _ => Part::Last,
+        }
+    }
+}
