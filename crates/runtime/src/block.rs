@@ -25,6 +25,17 @@ impl RawBlock {
         Self { words: vec![0; bytes.div_ceil(8)], bytes }
     }
 
+    /// Makes room for `bytes` bytes that count; what they hold is unspecified but initialised. Allocates only to grow.
+    pub(crate) fn hold(&mut self, bytes: usize) {
+        let needed = bytes.div_ceil(8);
+        if self.words.capacity() < needed {
+            self.words = vec![0; needed];
+        } else if self.words.len() < needed {
+            self.words.resize(needed, 0);
+        }
+        self.bytes = bytes;
+    }
+
     /// The bytes that count.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.bytes]
@@ -94,13 +105,7 @@ impl<T: Pod> Block<T> {
     pub fn reuse<U: Pod>(self, len: usize) -> Block<U> {
         let () = Block::<U>::FITS;
         let mut raw = self.raw;
-        raw.bytes = len * size_of::<U>();
-        let needed = raw.bytes.div_ceil(8);
-        if raw.words.capacity() < needed {
-            raw.words = vec![0; needed];
-        } else if raw.words.len() < needed {
-            raw.words.resize(needed, 0);
-        }
+        raw.hold(len * size_of::<U>());
         Block::from_raw(raw)
     }
 

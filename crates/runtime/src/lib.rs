@@ -22,6 +22,7 @@
 mod block;
 mod error;
 mod machine;
+mod message;
 mod node;
 mod number;
 mod platform;
@@ -32,11 +33,12 @@ mod transport;
 pub use block::Block;
 pub use error::Error;
 pub use machine::{Machine, launch};
-pub use node::Node;
+pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested};
+pub use node::{Completed, Node, Pacing, Payload, Pending, Transfer, USER_WORDS};
 pub use number::{Number, Op, Operand};
-pub use transport::Boundary;
+pub use transport::{Boundary, Network};
 
 /// What a program needs: `use strata_runtime::prelude::*`.
 pub mod prelude {
-    pub use crate::{Block, Error, Machine, Node, Op, launch};
+    pub use crate::{Block, Boundary, Error, Machine, Node, Op, launch};
 }

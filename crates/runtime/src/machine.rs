@@ -96,19 +96,26 @@ impl Machine {
                 let settings = Arc::new(Settings::of_this_process("threads", nodes));
                 let clock = Clock::start();
                 threads::run(nodes, |transport| {
-                    program(&mut Node::new(transport, Arc::clone(&settings), clock))
+                    run_node(&program, Node::new(transport, Arc::clone(&settings), clock))
                 })
             }
             #[cfg(feature = "mpi")]
             Kind::Mpi => {
                 let result = mpi::run(|mut transport| {
                     let settings = Settings::of_node_0(&mut *transport, "mpi");
-                    program(&mut Node::new(transport, Arc::new(settings), Clock::start()))
+                    run_node(&program, Node::new(transport, Arc::new(settings), Clock::start()))
                 })?;
                 Ok(vec![result])
             }
         }
     }
+}
+
+/// Runs one node's program to its end, and receives until all have ended.
+fn run_node<T>(program: &impl Fn(&mut Node) -> Result<T, Error>, mut node: Node) -> Result<T, Error> {
+    let result = program(&mut node)?;
+    node.leave();
+    Ok(result)
 }
 
 /// How many processes `mpirun` has started, if it has started this one: Open MPI, then what MPICH and SLURM set.

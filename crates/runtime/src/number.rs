@@ -119,6 +119,10 @@ mod sealed {
         fn or(self, other: Self) -> Self;
         #[doc(hidden)]
         fn xor(self, other: Self) -> Self;
+        #[doc(hidden)]
+        fn to_f64(self) -> f64;
+        #[doc(hidden)]
+        fn partial_order(&self, other: &Self) -> Option<std::cmp::Ordering>;
     }
 
     pub trait Sealed {}
@@ -151,6 +155,8 @@ macro_rules! integer {
             fn and(self, other: Self) -> Self { self & other }
             fn or(self, other: Self) -> Self { self | other }
             fn xor(self, other: Self) -> Self { self ^ other }
+            fn to_f64(self) -> f64 { self as f64 }
+            fn partial_order(&self, other: &Self) -> Option<std::cmp::Ordering> { Some(self.cmp(other)) }
         }
     )*};
 }
@@ -180,6 +186,8 @@ macro_rules! float {
             fn and(self, _: Self) -> Self { self }
             fn or(self, _: Self) -> Self { self }
             fn xor(self, _: Self) -> Self { self }
+            fn to_f64(self) -> f64 { f64::from(self) }
+            fn partial_order(&self, other: &Self) -> Option<std::cmp::Ordering> { self.partial_cmp(other) }
         }
     )*};
 }

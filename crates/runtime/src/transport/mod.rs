@@ -20,7 +20,8 @@ pub(crate) mod mpi;
 mod packet;
 pub(crate) mod threads;
 
-pub(crate) use packet::{Network, Networks, PACKET, Packet, Part};
+pub use packet::Network;
+pub(crate) use packet::{Networks, PACKET, Packet, Part};
 
 /// One node's end of a transport.
 pub(crate) trait Transport {
@@ -133,9 +134,14 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// A scan over all nodes, from the first to the last.
-    pub(crate) fn forward(kind: Kind, op: Op) -> Self {
-        Self { kind, op, backward: false, boundary: None }
+    /// What the program called.
+    pub(crate) fn action(&self) -> Action {
+        match (self.boundary, self.backward) {
+            (None, false) => Action::Scan,
+            (None, true) => Action::BackwardScan,
+            (Some(_), false) => Action::SegmentedScan,
+            (Some(_), true) => Action::SegmentedBackwardScan,
+        }
     }
 }
 
@@ -182,11 +188,12 @@ pub(crate) enum Action {
     Reply,
     Put,
     WaitUntil,
+    WaitForPort,
     Leave,
 }
 
 impl Action {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Barrier,
         Self::GlobalOr,
         Self::Reduce,
@@ -202,6 +209,7 @@ impl Action {
         Self::Reply,
         Self::Put,
         Self::WaitUntil,
+        Self::WaitForPort,
         Self::Leave,
     ];
 
@@ -223,6 +231,7 @@ impl Action {
             Self::Reply => "reply",
             Self::Put => "put",
             Self::WaitUntil => "wait_until",
+            Self::WaitForPort => "wait_for_port",
             Self::Leave => "leave",
         }
     }
@@ -305,6 +314,7 @@ impl Call {
             (Action::Broadcast, _) => write!(f, " from node {root} of {length} elements of {size} bytes"),
             (Action::AllGather, _) => write!(f, " of {length} elements of {size} bytes"),
             (Action::AllToAllV, _) => write!(f, " of elements of {size} bytes"),
+            (Action::WaitForPort, _) => write!(f, " {root}"),
             (Action::Send | Action::Reply | Action::Put, _) => write!(f, " to node {root}"),
             _ => Ok(()),
         }

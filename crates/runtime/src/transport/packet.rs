@@ -9,7 +9,7 @@ pub(crate) const PACKET: usize = 64;
 /// cause nothing: so no program deadlocks because a buffer is full (Brewer, manual, §6; von Eicken et al., 1992).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Network {
+pub enum Network {
     /// What programs send.
     Request = 0,
     /// What handlers answer.

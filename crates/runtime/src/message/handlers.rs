@@ -1,0 +1,229 @@
+//! Handlers: how they are registered, and what they may do.
+
+use super::LARGEST_MESSAGE;
+use crate::transport::{PACKET, Packet, Part};
+use bytemuck::Pod;
+use std::any::type_name;
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A handler of requests with arguments `A`, by its number: equal on all nodes that have installed alike.
+pub struct Request<A> {
+    pub(crate) number: u16,
+    arguments: PhantomData<fn(A)>,
+}
+
+/// A handler of replies with arguments `A`, by its number.
+pub struct Reply<A> {
+    pub(crate) number: u16,
+    arguments: PhantomData<fn(A)>,
+}
+
+macro_rules! plain_number {
+    ($t:ident) => {
+        impl<A> Clone for $t<A> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<A> Copy for $t<A> {}
+        impl<A> fmt::Debug for $t<A> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}<{}>({})", stringify!($t), type_name::<A>(), self.number)
+            }
+        }
+    };
+}
+plain_number!(Request);
+plain_number!(Reply);
+
+/// What the handler of a request may do: look where it comes from, and reply.
+pub struct Requested<'a> {
+    pub(crate) from: usize,
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+    pub(crate) replies: usize,
+    pub(crate) outbox: &'a mut Outbox,
+}
+
+impl Requested<'_> {
+    /// The node that sent the request.
+    #[must_use]
+    pub fn from(&self) -> usize {
+        self.from
+    }
+
+    /// This node's number.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Sends a reply to the node that sent the request. It leaves when the handler has ended.
+    ///
+    /// # Panics
+    /// (which ends the job) if `handler` is not installed.
+    pub fn reply<A: Pod>(&mut self, handler: Reply<A>, arguments: A) {
+        self.reply_to(self.from, handler, arguments);
+    }
+
+    /// Sends a reply to any node, for example on behalf of another one.
+    ///
+    /// # Panics
+    /// (which ends the job) if there is no node `to`, or `handler` is not installed.
+    pub fn reply_to<A: Pod>(&mut self, to: usize, handler: Reply<A>, arguments: A) {
+        let () = Fits::<A>::CHECK;
+        assert!(
+            to < self.size,
+            "a reply to node {to}: there is no such node, nodes are 0 to {}",
+            self.size - 1
+        );
+        assert!(usize::from(handler.number) < self.replies, "a reply to {handler:?}: it is not installed");
+        for packet in packets(handler.number, bytemuck::bytes_of(&arguments)) {
+            self.outbox.push_back((to, packet));
+        }
+    }
+}
+
+/// What the handler of a reply may do: look where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Replied {
+    pub(crate) from: usize,
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+}
+
+impl Replied {
+    /// The node that sent the reply.
+    #[must_use]
+    pub fn from(&self) -> usize {
+        self.from
+    }
+
+    /// This node's number.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+}
+
+/// Replies that wait for their handler's end.
+pub(crate) type Outbox = VecDeque<(usize, Packet)>;
+
+/// Arguments as a transport delivers them, for a handler that knows their type.
+pub(crate) type OnRequest = Box<dyn FnMut(&mut Requested<'_>, &[u8])>;
+pub(crate) type OnReply = Box<dyn FnMut(&Replied, &[u8])>;
+
+/// Handlers to be installed together; see [`Node::handlers`](crate::Node::handlers).
+pub struct Handlers {
+    first_request: usize,
+    first_reply: usize,
+    pub(crate) requests: Vec<(Signature, OnRequest)>,
+    pub(crate) replies: Vec<(Signature, OnReply)>,
+}
+
+/// What has to be alike on all nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signature {
+    pub(crate) arguments: &'static str,
+    pub(crate) bytes: usize,
+}
+
+impl Signature {
+    fn of<A>() -> Self {
+        Self { arguments: type_name::<A>(), bytes: size_of::<A>() }
+    }
+}
+
+impl Handlers {
+    pub(crate) fn after(requests: usize, replies: usize) -> Self {
+        Self { first_request: requests, first_reply: replies, requests: Vec::new(), replies: Vec::new() }
+    }
+
+    /// Whether these handlers come right after `requests` and `replies` installed before.
+    pub(crate) fn follow(&self, requests: usize, replies: usize) -> bool {
+        self.first_request == requests && self.first_reply == replies
+    }
+
+    /// Registers a handler of requests.
+    ///
+    /// `A` is plain data of at most 64 KiB: up to 64 bytes travel in one packet, more in several.
+    ///
+    /// # Panics
+    /// There are 65,000 handlers already.
+    pub fn request<A: Pod>(
+        &mut self,
+        mut handler: impl FnMut(&mut Requested<'_>, A) + 'static,
+    ) -> Request<A> {
+        let () = Fits::<A>::CHECK;
+        let number = number(self.first_request + self.requests.len());
+        let on_request = move |context: &mut Requested<'_>, bytes: &[u8]| handler(context, read::<A>(bytes));
+        self.requests.push((Signature::of::<A>(), Box::new(on_request)));
+        Request { number, arguments: PhantomData }
+    }
+
+    /// Registers a handler of replies.
+    ///
+    /// # Panics
+    /// There are 65,000 handlers already.
+    pub fn reply<A: Pod>(&mut self, mut handler: impl FnMut(&Replied, A) + 'static) -> Reply<A> {
+        let () = Fits::<A>::CHECK;
+        let number = number(self.first_reply + self.replies.len());
+        let on_reply = move |context: &Replied, bytes: &[u8]| handler(context, read::<A>(bytes));
+        self.replies.push((Signature::of::<A>(), Box::new(on_reply)));
+        Reply { number, arguments: PhantomData }
+    }
+}
+
+/// The arguments' size is checked when a program is compiled.
+pub(crate) struct Fits<A>(PhantomData<A>);
+
+impl<A> Fits<A> {
+    pub(crate) const CHECK: () =
+        assert!(size_of::<A>() <= LARGEST_MESSAGE, "arguments of more than 64 KiB: send them through a port");
+}
+
+/// The numbers above this are the run-time's own.
+pub(crate) const OWN: u16 = 65_000;
+
+fn number(index: usize) -> u16 {
+    match u16::try_from(index) {
+        Ok(number) if number < OWN => number,
+        _ => panic!("more than {OWN} handlers"),
+    }
+}
+
+#[inline]
+fn read<A: Pod>(bytes: &[u8]) -> A {
+    // Installing has compared the sizes on all nodes.
+    bytemuck::pod_read_unaligned(bytes)
+}
+
+/// The packets of one message.
+#[inline]
+pub(crate) fn packets(handler: u16, bytes: &[u8]) -> impl Iterator<Item = Packet> {
+    let whole = bytes.len();
+    let count = whole.div_ceil(PACKET).max(1);
+    (0..count).map(move |i| {
+        let part = match (count, i + 1 == count) {
+            (1, _) => Part::Whole,
+            (_, true) => Part::Last,
+            (_, false) => Part::More,
+        };
+        let end = whole.min((i + 1) * PACKET);
+        Packet::new(handler, part, whole, &bytes[i * PACKET..end])
+    })
+}

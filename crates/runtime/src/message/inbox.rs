@@ -1,0 +1,102 @@
+//! What a node keeps for its messages: installed handlers, replies on their way out, messages of several packets that
+//! are not yet complete.
+
+use super::handlers::{Handlers, OnReply, OnRequest, Outbox, Replied, Requested};
+use crate::transport::{Network, Packet, Part};
+
+/// A node's handlers and unfinished messages.
+pub(crate) struct Inbox {
+    requests: Vec<OnRequest>,
+    replies: Vec<OnReply>,
+    /// Replies of the last request handled that have not yet left; bounded, as no request is handled meanwhile.
+    pub(crate) outbox: Outbox,
+    /// The parts received so far, by network and sender; grows to the longest message, and stays.
+    parts: [Vec<Vec<u8>>; 2],
+    rank: usize,
+}
+
+impl Inbox {
+    pub(crate) fn new(rank: usize) -> Self {
+        Self {
+            requests: Vec::new(),
+            replies: Vec::new(),
+            outbox: Outbox::new(),
+            parts: [Vec::new(), Vec::new()],
+            rank,
+        }
+    }
+
+    /// Whether handlers, be it an empty list of them, have been installed; equal on all nodes.
+    #[inline]
+    pub(crate) fn is_in_use(&self) -> bool {
+        !self.parts[0].is_empty()
+    }
+
+    /// How many handlers of requests and of replies are installed.
+    pub(crate) fn handlers(&self) -> (usize, usize) {
+        (self.requests.len(), self.replies.len())
+    }
+
+    /// Adds handlers, which all nodes have found alike.
+    pub(crate) fn install(&mut self, handlers: Handlers, size: usize) {
+        self.requests.extend(handlers.requests.into_iter().map(|(_, handler)| handler));
+        self.replies.extend(handlers.replies.into_iter().map(|(_, handler)| handler));
+        self.parts.iter_mut().for_each(|parts| parts.resize(size, Vec::new()));
+        self.outbox.reserve(64);
+    }
+
+    /// Runs the handler that `packet` completes the message of, if it does.
+    ///
+    /// # Errors
+    /// The packet is for a handler that is not installed here.
+    #[inline]
+    pub(crate) fn handle(&mut self, network: Network, packet: &Packet) -> Result<(), String> {
+        let from = packet.from as usize;
+        if packet.part() == Part::Whole {
+            return self.run(network, from, packet.handler, packet.bytes());
+        }
+        let Some(slot) = self.parts[network as usize].get_mut(from) else {
+            return Err(self.unknown(network, packet));
+        };
+        slot.extend_from_slice(packet.bytes());
+        if packet.part() == Part::More {
+            return Ok(());
+        }
+        let mut message = std::mem::take(slot);
+        let result = self.run(network, from, packet.handler, &message);
+        message.clear();
+        self.parts[network as usize][from] = message;
+        result
+    }
+
+    #[inline]
+    fn run(&mut self, network: Network, from: usize, handler: u16, bytes: &[u8]) -> Result<(), String> {
+        let size = self.parts[0].len();
+        let index = usize::from(handler);
+        match network {
+            Network::Request => {
+                if let Some(on_request) = self.requests.get_mut(index) {
+                    let (rank, replies) = (self.rank, self.replies.len());
+                    let outbox = &mut self.outbox;
+                    on_request(&mut Requested { from, rank, size, replies, outbox }, bytes);
+                    return Ok(());
+                }
+            }
+            Network::Reply => {
+                if let Some(on_reply) = self.replies.get_mut(index) {
+                    on_reply(&Replied { from, rank: self.rank, size }, bytes);
+                    return Ok(());
+                }
+            }
+        }
+        Err(format!("a message from node {from} for handler {handler}, which is not installed here"))
+    }
+
+    #[cold]
+    fn unknown(&self, network: Network, packet: &Packet) -> String {
+        format!(
+            "a {network:?} from node {} for handler {}, before any handler was installed here",
+            packet.from, packet.handler
+        )
+    }
+}

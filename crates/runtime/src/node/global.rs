@@ -1,0 +1,287 @@
+//! Whole collectives.
+//!
+//! In a program that has installed handlers a node that waits must go on receiving, or two nodes could wait for each
+//! other for ever. Short collectives are then started and looked after; a long one begins with a barrier of that kind,
+//! after which no node waits for a message before it has done its part.
+
+use super::Node;
+use crate::block::{Block, RawBlock};
+use crate::number::{Arithmetic, Kind, Number, Op, Operand};
+use crate::transport::{Action, Boundary, Call, Operation, Scan};
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use std::panic::Location;
+
+/// The most bytes that are copied rather than preceded by a barrier, where messages are received meanwhile.
+const SHORT: usize = 128;
+
+impl Node {
+    /// Waits until every node has called it.
+    ///
+    /// # Participation
+    /// Collective.
+    #[track_caller]
+    pub fn barrier(&mut self) {
+        if !self.may_go_on() {
+            return;
+        }
+        let call = Call::plain(Action::Barrier, Location::caller());
+        if self.receives() {
+            self.combine_started(call, Operation::Barrier, &mut []);
+        } else {
+            self.transport.barrier(call);
+        }
+    }
+
+    /// Whether `value` is true on any node.
+    ///
+    /// # Participation
+    /// Collective.
+    #[track_caller]
+    pub fn global_or(&mut self, value: bool) -> bool {
+        let mut any = u32::from(value);
+        let call = Call::combine(Action::GlobalOr, Kind::U32, Op::Or, 1, Location::caller());
+        self.combine(call, Operation::Reduce(Kind::U32, Op::Or), bytemuck::bytes_of_mut(&mut any));
+        any != 0
+    }
+
+    /// Combines a number, or a vector element by element, over all nodes: a number is answered, a vector changed in
+    /// place.
+    ///
+    /// Bitwise operations are for integers; with `f32` or `f64` they end the job.
+    ///
+    /// # Participation
+    /// Collective, with equal `op` and vectors of equal length.
+    #[track_caller]
+    pub fn reduce<O: Operand>(&mut self, op: Op, operand: O) -> O::Output {
+        let place = Location::caller();
+        operand.apply(|values| self.reduce_vector(op, values, place))
+    }
+
+    /// [`reduce`](Self::reduce) with [`Op::Add`].
+    #[track_caller]
+    pub fn reduce_add<O: Operand>(&mut self, operand: O) -> O::Output {
+        self.reduce(Op::Add, operand)
+    }
+
+    /// [`reduce`](Self::reduce) with [`Op::Min`].
+    #[track_caller]
+    pub fn reduce_min<O: Operand>(&mut self, operand: O) -> O::Output {
+        self.reduce(Op::Min, operand)
+    }
+
+    /// [`reduce`](Self::reduce) with [`Op::Max`].
+    #[track_caller]
+    pub fn reduce_max<O: Operand>(&mut self, operand: O) -> O::Output {
+        self.reduce(Op::Max, operand)
+    }
+
+    /// Combines what the nodes *before* this one have (exclusive scan); node 0 receives the identity of `op`.
+    ///
+    /// A number is answered, a vector changed in place.
+    ///
+    /// # Participation
+    /// Collective, with equal `op` and vectors of equal length.
+    #[track_caller]
+    pub fn scan<O: Operand>(&mut self, op: Op, operand: O) -> O::Output {
+        let place = Location::caller();
+        operand.apply(|values| self.scan_vector(op, false, None, values, place))
+    }
+
+    /// Combines what the nodes *after* this one have, from the last to the first; the last node receives the identity of
+    /// `op`. Otherwise as [`scan`](Self::scan).
+    ///
+    /// # Participation
+    /// Collective, with equal `op` and vectors of equal length.
+    #[track_caller]
+    pub fn backward_scan<O: Operand>(&mut self, op: Op, operand: O) -> O::Output {
+        let place = Location::caller();
+        operand.apply(|values| self.scan_vector(op, true, None, values, place))
+    }
+
+    /// A [`scan`](Self::scan) in segments: `boundary` says where this node stands in its segment.
+    ///
+    /// ```
+    /// # use strata_runtime::prelude::*;
+    /// // Brewer's second case (manual, §4.3.1) on four nodes: each segment's first receives what the one before sums up to.
+    /// let sums = Machine::threads(4)?.run(|node| {
+    ///     let boundary = if node.rank() % 2 == 0 { Boundary::Array } else { Boundary::None };
+    ///     Ok(node.segmented_scan(Op::Add, boundary, 1 + node.rank() as u64 / 2))
+    /// })?;
+    /// assert_eq!(sums, [0, 1, 2, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// Collective, with equal `op` and vectors of equal length; each node has its own `boundary`.
+    #[track_caller]
+    pub fn segmented_scan<O: Operand>(&mut self, op: Op, boundary: Boundary, operand: O) -> O::Output {
+        let place = Location::caller();
+        operand.apply(|values| self.scan_vector(op, false, Some(boundary), values, place))
+    }
+
+    /// A [`backward_scan`](Self::backward_scan) in segments. A boundary marks the first node of a segment *in the scan's
+    /// direction*: the one of highest rank.
+    ///
+    /// # Participation
+    /// Collective, with equal `op` and vectors of equal length; each node has its own `boundary`.
+    #[track_caller]
+    pub fn segmented_backward_scan<O: Operand>(
+        &mut self,
+        op: Op,
+        boundary: Boundary,
+        operand: O,
+    ) -> O::Output {
+        let place = Location::caller();
+        operand.apply(|values| self.scan_vector(op, true, Some(boundary), values, place))
+    }
+
+    /// [`scan`](Self::scan) with [`Op::Add`].
+    #[track_caller]
+    pub fn scan_add<O: Operand>(&mut self, operand: O) -> O::Output {
+        self.scan(Op::Add, operand)
+    }
+
+    /// Replaces `values` on every node by those of node `root`.
+    ///
+    /// # Participation
+    /// Collective, with equal `root` and equal lengths.
+    #[track_caller]
+    pub fn broadcast<T: Pod>(&mut self, root: usize, values: &mut [T]) {
+        let place = Location::caller();
+        let call = Call::moving(Action::Broadcast, size_of::<T>(), root, values.len(), place);
+        self.check_root(&call, root);
+        let bytes = cast_slice_mut(values);
+        if self.is_started(&call, bytes.len()) {
+            self.combine_started(call, Operation::Broadcast(root), bytes);
+        } else if self.may_go_on() {
+            self.transport.broadcast(call, root, bytes);
+        }
+    }
+
+    /// Node `root`'s `value`, on every node.
+    ///
+    /// # Participation
+    /// Collective, with equal `root`.
+    #[track_caller]
+    pub fn broadcast_value<T: Pod>(&mut self, root: usize, value: T) -> T {
+        let mut value = value;
+        self.broadcast(root, std::slice::from_mut(&mut value));
+        value
+    }
+
+    /// Every node's `values`, one after the other in rank order.
+    ///
+    /// # Participation
+    /// Collective, with equal lengths.
+    #[track_caller]
+    pub fn all_gather<T: Pod>(&mut self, values: &[T]) -> Vec<T> {
+        let call = Call::moving(Action::AllGather, size_of::<T>(), 0, values.len(), Location::caller());
+        let mut all = vec![T::zeroed(); values.len() * self.size()];
+        if self.may_go_on() {
+            self.come_together(&call);
+            self.transport.all_gather(call, cast_slice(values), cast_slice_mut(&mut all));
+        }
+        all
+    }
+
+    /// Sends `blocks[i]` to node i, and answers with the blocks received: the one at index i comes from node i.
+    ///
+    /// Blocks change owner: threads pass them on without copying. Lengths are free, and may be 0. The block for this
+    /// node itself stays where it is.
+    ///
+    /// # Participation
+    /// Collective, with one block for each node.
+    #[track_caller]
+    pub fn all_to_all_v<T: Pod>(&mut self, blocks: Vec<Block<T>>) -> Vec<Block<T>> {
+        let call = Call::moving(Action::AllToAllV, size_of::<T>(), 0, 0, Location::caller());
+        if blocks.len() != self.size() {
+            self.misuse(&call, &format!("{} blocks for {} nodes", blocks.len(), self.size()));
+        }
+        let mut raw: Vec<RawBlock> = blocks.into_iter().map(Block::into_raw).collect();
+        if self.may_go_on() {
+            self.come_together(&call);
+            self.transport.exchange(call, &mut raw);
+        }
+        raw.into_iter().map(Block::from_raw).collect()
+    }
+
+    fn reduce_vector<T: Number>(&mut self, op: Op, values: &mut [T], place: &'static Location<'static>) {
+        let kind = <T as Arithmetic>::KIND;
+        let call = Call::combine(Action::Reduce, kind, op, values.len(), place);
+        self.check_op(&call, kind, op);
+        self.combine(call, Operation::Reduce(kind, op), cast_slice_mut(values));
+    }
+
+    fn scan_vector<T: Number>(
+        &mut self,
+        op: Op,
+        backward: bool,
+        boundary: Option<Boundary>,
+        values: &mut [T],
+        place: &'static Location<'static>,
+    ) {
+        let kind = <T as Arithmetic>::KIND;
+        let scan = Scan { kind, op, backward, boundary };
+        let call = Call::combine(scan.action(), kind, op, values.len(), place);
+        self.check_op(&call, kind, op);
+        self.combine(call, Operation::Scan(scan), cast_slice_mut(values));
+    }
+
+    #[inline]
+    fn combine(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        if !self.may_go_on() {
+            return;
+        }
+        if self.is_started(&call, values.len()) {
+            self.combine_started(call, operation, values);
+            return;
+        }
+        match operation {
+            Operation::Reduce(kind, op) => self.transport.reduce(call, kind, op, values),
+            Operation::Scan(scan) => self.transport.scan(call, scan, values),
+            Operation::Barrier | Operation::Broadcast(_) => {}
+        }
+    }
+
+    /// Whether nodes that wait receive messages; a collective in flight is completed first. Equal on all nodes.
+    #[inline]
+    fn receives(&mut self) -> bool {
+        self.complete_current();
+        self.inbox.is_in_use()
+    }
+
+    /// Whether a collective of `bytes` is to be started and looked after. If not, the nodes have come together where they
+    /// need to, and the whole collective may follow.
+    #[inline]
+    fn is_started(&mut self, call: &Call, bytes: usize) -> bool {
+        if !self.may_go_on() || !self.receives() {
+            return false;
+        }
+        if bytes > SHORT {
+            self.combine_started(*call, Operation::Barrier, &mut []);
+        }
+        bytes <= SHORT
+    }
+
+    /// Waits until all nodes are here, receiving, where nodes receive.
+    fn come_together(&mut self, call: &Call) {
+        if self.receives() {
+            self.combine_started(*call, Operation::Barrier, &mut []);
+        }
+    }
+
+    /// Ends the job unless `op` is an operation of numbers of `kind`.
+    pub(super) fn check_op(&mut self, call: &Call, kind: Kind, op: Op) {
+        if !kind.has(op) {
+            self.misuse(call, "bitwise operations are for integers");
+        }
+    }
+
+    /// Ends the job unless there is a node `root`.
+    pub(super) fn check_root(&mut self, call: &Call, root: usize) {
+        if root >= self.size() {
+            let last = self.size() - 1;
+            self.misuse(call, &format!("there is no such node: nodes are 0 to {last}"));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Sending, polling and waiting.
+
+use super::Node;
+use crate::message::{Handlers, Request, packets};
+use crate::number::Op;
+use crate::transport::{Action, Awaited, Call, Network, Networks, Operation, Packet};
+use bytemuck::{Pod, Zeroable as _};
+use std::panic::Location;
+use strata_model::sha256_hex;
+
+impl Node {
+    /// An empty list of handlers, to be filled and [installed](Self::install).
+    ///
+    /// # Participation
+    /// Local.
+    #[must_use]
+    pub fn handlers(&self) -> Handlers {
+        let (requests, replies) = self.inbox.handlers();
+        Handlers::after(requests, replies)
+    }
+
+    /// Installs handlers: from now on this node takes messages for them, whenever it polls or waits in any operation.
+    ///
+    /// Libraries may each install their own, one after the other. An empty list is what a program installs that only
+    /// uses ports.
+    ///
+    /// # Participation
+    /// Collective: all nodes install handlers of the same arguments in the same order; one that does not ends the job.
+    #[track_caller]
+    pub fn install(&mut self, handlers: Handlers) {
+        let call = Call::plain(Action::Install, Location::caller());
+        let (requests, replies) = self.inbox.handlers();
+        if !handlers.follow(requests, replies) {
+            self.misuse(&call, "other handlers were installed after `handlers()` was called for these");
+        }
+        let signatures =
+            handlers.requests.iter().map(|(s, _)| *s).chain(handlers.replies.iter().map(|(s, _)| *s));
+        let text: String = signatures.map(|s| format!("{} {}\n", s.arguments, s.bytes)).collect();
+        let hash = sha256_hex(format!("{requests} {replies} {}\n{text}", handlers.requests.len()).as_bytes());
+        let hash = u64::from_str_radix(hash.get(..15).unwrap_or("0"), 16).unwrap_or(0);
+        let size = self.size();
+        // Before the nodes agree: the first message may arrive with the agreement.
+        self.inbox.install(handlers, size);
+        let same = self.agree_on(call, hash);
+        if !same {
+            self.misuse(&call, "the nodes install different handlers");
+        }
+    }
+
+    /// Whether `value` is equal on all nodes.
+    fn agree_on(&mut self, call: Call, value: u64) -> bool {
+        let mut both = [value, !value];
+        self.combine_started(
+            call,
+            Operation::Reduce(crate::number::Kind::U64, Op::Max),
+            bytemuck::cast_slice_mut(&mut both),
+        );
+        both == [value, !value]
+    }
+
+    /// Sends a request to node `to`, which may be this one: there `handler` will run with `arguments`.
+    ///
+    /// Messages to one node arrive in the order sent, each once. While there is no room on the way, the node receives.
+    ///
+    /// # Participation
+    /// Local. There must be a node `to`, and `handler` must be installed, else the job ends.
+    #[track_caller]
+    #[inline]
+    pub fn send<A: Pod>(&mut self, to: usize, handler: Request<A>, arguments: A) {
+        let place = Location::caller();
+        if to >= self.size() || usize::from(handler.number) >= self.inbox.handlers().0 {
+            self.bad_send(to, &handler, place);
+        }
+        for packet in packets(handler.number, bytemuck::bytes_of(&arguments)) {
+            if !self.transport.try_send(Network::Request, to, &packet) {
+                self.send_when_possible(to, &packet, place);
+            }
+        }
+    }
+
+    #[cold]
+    fn bad_send(&mut self, to: usize, handler: &dyn std::fmt::Debug, place: &'static Location<'static>) -> ! {
+        let call = Call::to(Action::Send, to, place);
+        if to >= self.size() {
+            let last = self.size() - 1;
+            self.misuse(&call, &format!("there is no such node: nodes are 0 to {last}"));
+        }
+        self.misuse(&call, &format!("{handler:?} is not installed"));
+    }
+
+    #[cold]
+    pub(super) fn send_when_possible(
+        &mut self,
+        to: usize,
+        packet: &Packet,
+        place: &'static Location<'static>,
+    ) {
+        let call = Call::to(Action::Send, to, place);
+        while !self.transport.try_send(Network::Request, to, packet) {
+            if self.receive_all() == 0 {
+                self.transport.pause(&call, Networks::Both, Awaited::Room(Network::Request, to));
+            }
+        }
+    }
+
+    /// Receives until nothing more has come: the usual way to poll. Answers how many messages' handlers ran.
+    ///
+    /// # Participation
+    /// Local.
+    #[inline]
+    pub fn poll(&mut self) -> usize {
+        self.receive_all()
+    }
+
+    /// Receives at most one packet from each network, and what has arrived in ports.
+    ///
+    /// # Participation
+    /// Local.
+    #[inline]
+    pub fn poll_once(&mut self) -> usize {
+        self.data_arrived() + self.receive(Network::Reply) + self.receive(Network::Request)
+    }
+
+    /// Receives at most one packet, from `network`.
+    ///
+    /// # Participation
+    /// Local.
+    #[inline]
+    pub fn poll_one(&mut self, network: Network) -> usize {
+        self.receive(network)
+    }
+
+    /// Receives from one network until nothing more has come.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn poll_one_until_empty(&mut self, network: Network) -> usize {
+        let mut total = 0;
+        loop {
+            match self.receive(network) {
+                0 => return total,
+                handled => total += handled,
+            }
+        }
+    }
+
+    /// Looks at one network and, if something has come there, receives from both until nothing more has come.
+    ///
+    /// In a loop the fastest way to poll: once for requests, once for replies (Brewer, manual, §6.2).
+    ///
+    /// # Participation
+    /// Local.
+    #[inline]
+    pub fn poll_one_then_all(&mut self, network: Network) -> usize {
+        match self.receive(network) {
+            0 => 0,
+            handled => handled + self.receive_all(),
+        }
+    }
+
+    /// Receives until `done`, which is looked at after each message. A node that waits long gives its core away.
+    ///
+    /// # Participation
+    /// Local. What makes `done` true has to be a handler; else this waits for ever (or until the watchdog ends the job).
+    #[track_caller]
+    pub fn wait_until(&mut self, mut done: impl FnMut() -> bool) {
+        let call = Call::plain(Action::WaitUntil, Location::caller());
+        while !done() {
+            self.receive_or_pause(&call);
+        }
+    }
+
+    /// Receives at most one packet from each network; waits for news if there is none.
+    pub(super) fn receive_or_pause(&mut self, call: &Call) {
+        if self.poll_once() == 0 {
+            self.transport.pause(call, Networks::Both, Awaited::Packet);
+        }
+    }
+
+    /// Receives until every node's program has ended: others may still send, and wait for replies. What was started is
+    /// completed first.
+    pub(crate) fn leave(&mut self) {
+        self.complete_current();
+        self.complete_transfers();
+        self.transport.leave();
+        if self.inbox.is_in_use() {
+            let call = Call::plain(Action::Leave, Location::caller());
+            while !self.transport.all_left() {
+                if self.poll_once() == 0 {
+                    self.transport.pause(&call, Networks::Both, Awaited::AllLeft);
+                }
+            }
+            self.receive_all();
+        }
+    }
+
+    /// Receives until nothing more has come.
+    pub(super) fn receive_all(&mut self) -> usize {
+        let mut total = 0;
+        loop {
+            match self.poll_once() {
+                0 => return total,
+                handled => total += handled,
+            }
+        }
+    }
+
+    /// Takes one packet off a network and runs its handler; 1 if there was one.
+    #[inline]
+    pub(super) fn receive(&mut self, network: Network) -> usize {
+        let mut packet = Packet::zeroed();
+        if !self.transport.try_receive(network, &mut packet) {
+            return 0;
+        }
+        if packet.handler >= crate::message::OWN {
+            self.header_arrived(&packet);
+        } else if let Err(message) = self.inbox.handle(network, &packet) {
+            self.fail(message);
+        }
+        if network == Network::Request && !self.inbox.outbox.is_empty() {
+            self.send_replies();
+        }
+        1
+    }
+
+    /// Sends the replies of the request just handled. Where there is no room for them only replies are taken in: they
+    /// cause no others, so memory stays bounded.
+    fn send_replies(&mut self) {
+        let place = Location::caller();
+        while let Some((to, packet)) = self.inbox.outbox.pop_front() {
+            while !self.transport.try_send(Network::Reply, to, &packet) {
+                if self.receive(Network::Reply) == 0 {
+                    let call = Call::to(Action::Reply, to, place);
+                    self.transport.pause(&call, Networks::Reply, Awaited::Room(Network::Reply, to));
+                }
+            }
+        }
+    }
+}

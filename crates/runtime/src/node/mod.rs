@@ -1,0 +1,145 @@
+//! What a program sees of the machine: its node.
+
+mod composite;
+mod global;
+mod messages;
+mod ports;
+mod split;
+mod transfers;
+
+pub use ports::{Completed, USER_WORDS};
+pub use split::{Payload, Pending};
+pub use transfers::{Pacing, Transfer};
+
+use crate::message::Inbox;
+use crate::settings::Settings;
+use crate::transport::{Call, Failure, Transport};
+use ports::Ports;
+use split::Split;
+use std::panic::Location;
+use std::sync::Arc;
+use strata_model::platform::Platform;
+use strata_model::quantity::Seconds;
+use transfers::Transfers;
+
+/// One of the nodes that run a program together.
+///
+/// Every node runs the same function with its own `Node`. Most methods are *collective*: every node calls them, in
+/// the same order, with equal operations and lengths. A collective never fails on one node alone: where a node
+/// panics, returns an error, leaves early or calls something else, the job ends on all nodes (a node that waits
+/// unwinds quietly) and whoever started it gets one [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
+///
+/// Results are equal to the last bit on every node and from run to run: combining goes in rank order. Integers wrap.
+///
+/// ```
+/// use strata_runtime::prelude::*;
+/// let sums = Machine::threads(4)?.run(|node| {
+///     let before = node.scan(Op::Add, 10 * node.rank() as u64);   // exclusive: node 0 receives 0
+///     Ok((before, node.reduce_add(1u64)))
+/// })?;
+/// assert_eq!(sums, [(0, 4), (0, 4), (10, 4), (30, 4)]);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Node {
+    transport: Box<dyn Transport>,
+    settings: Arc<Settings>,
+    clock: Clock,
+    inbox: Inbox,
+    split: Split,
+    ports: Ports,
+    transfers: Transfers,
+}
+
+/// When the program began.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock(std::time::Instant);
+
+impl Clock {
+    /// A clock that shows zero now.
+    pub(crate) fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+}
+
+impl Node {
+    pub(crate) fn new(transport: Box<dyn Transport>, settings: Arc<Settings>, clock: Clock) -> Self {
+        let (rank, size) = (transport.rank(), transport.size());
+        Self {
+            transport,
+            settings,
+            clock,
+            inbox: Inbox::new(rank),
+            split: Split::default(),
+            ports: Ports::default(),
+            transfers: Transfers::new(rank, size),
+        }
+    }
+
+    /// This node's number, from 0 to `size() - 1`.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.transport.rank()
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.transport.size()
+    }
+
+    /// Local work, on the node itself: just `f`.
+    ///
+    /// Only a simulated machine looks at `work`, which is what it charges the node for: the number of elementary
+    /// operations that `f` stands for.
+    pub fn compute<T>(&mut self, work: f64, f: impl FnOnce() -> T) -> T {
+        let _ = work;
+        f()
+    }
+
+    /// The time since the program began; the clock only goes forward.
+    #[must_use]
+    pub fn now(&self) -> Seconds {
+        Seconds::new(self.clock.0.elapsed().as_secs_f64()).unwrap_or_default()
+    }
+
+    /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes, so that they may
+    /// decide by it together.
+    ///
+    /// ```
+    /// # use strata_runtime::prelude::*;
+    /// # Machine::threads(1)?.run(|node| {
+    /// let explain = node.setting("STRATA_EXPLAIN") == Some("1");
+    /// # assert!(!explain); Ok(()) })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.variable(name)
+    }
+
+    /// The machine that this program runs on, as node 0 found it; models fitted on another one do not hold here.
+    #[must_use]
+    pub fn platform(&self) -> Platform {
+        self.settings.platform.clone()
+    }
+
+    /// Ends the job on every node: this one cannot go on, and says why.
+    #[track_caller]
+    pub fn fail(&mut self, message: impl std::fmt::Display) -> ! {
+        let place = Location::caller();
+        let message = format!("{message} (at {}:{})", place.file(), place.line());
+        self.transport.fail(Failure { rank: self.rank(), message });
+    }
+
+    #[cold]
+    fn misuse(&mut self, call: &Call, what: &str) -> ! {
+        self.transport.fail(Failure { rank: self.rank(), message: format!("{call}: {what}") });
+    }
+
+    /// False while this node unwinds from a panic and a destructor calls a collective: the others will not come, and
+    /// unwinding again would abort the process, so the call does nothing.
+    #[inline]
+    fn may_go_on(&self) -> bool {
+        !std::thread::panicking()
+    }
+}

@@ -1,0 +1,245 @@
+//! Transfers of blocks: several at a time, packet by packet in turn, at the pace of the receiver.
+//!
+//! Nodes that send to the same node at once wait for each other, and everything behind them does too. Sending two packets of
+//! each transfer in turn spreads that (Brewer, §7.3: 1.8 to 2.1 times the bandwidth where targets are not known beforehand);
+//! each node takes its targets in another order, drawn once.
+
+use super::Node;
+use crate::block::{Block, RawBlock};
+use crate::transport::{Action, Awaited, Call, Networks};
+use bytemuck::Pod;
+use rand::{SeedableRng as _, seq::SliceRandom as _};
+use rand_chacha::ChaCha8Rng;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::time::{Duration, Instant};
+use strata_model::quantity::Seconds;
+
+/// Packets of each transfer in a round (Brewer, manual, §8).
+const IN_A_ROUND: usize = 2;
+
+/// A transfer that was started; [`Node::complete_transfer`] gives its block back.
+#[must_use = "the block comes back by `complete_transfer`"]
+#[derive(Debug)]
+pub struct Transfer<T> {
+    number: u64,
+    element: PhantomData<fn() -> T>,
+}
+
+/// One that is under way.
+struct Sending {
+    number: u64,
+    call: Call,
+    to: usize,
+    port: usize,
+    /// Where in the port its first byte goes.
+    offset: usize,
+    block: RawBlock,
+    sent: usize,
+}
+
+/// A node's transfers.
+pub(super) struct Transfers {
+    started: u64,
+    /// By the place of their target in `order`, then by age.
+    sending: Vec<Sending>,
+    done: Vec<(u64, RawBlock)>,
+    /// The place of each node in this node's own order.
+    order: Vec<u32>,
+    pacing: Option<Pacing>,
+}
+
+impl Transfers {
+    pub(super) fn new(rank: usize, size: usize) -> Self {
+        let mut order: Vec<u32> = (0..u32::try_from(size).unwrap_or(u32::MAX)).collect();
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(rank as u64 + 1));
+        Self { started: 0, sending: Vec::new(), done: Vec::new(), order, pacing: None }
+    }
+}
+
+/// Bandwidth matching: a pause after each packet, so that a sender is no faster than its receiver (Brewer, §6.1.3).
+///
+/// A sender that outruns its receiver fills the network's buffers, and all senders behind them stall. The least pause that
+/// avoids it is the time to receive a packet less that to send one. It costs time where the buffers would have taken the
+/// transfer in, so the packets that fit into them go without it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pacing {
+    delay: Duration,
+    buffered: usize,
+}
+
+impl Pacing {
+    /// The pace for packets that take `send` to send and `receive` to receive, where `buffered` packets find room on
+    /// the way.
+    #[must_use]
+    pub fn matched(send: Seconds, receive: Seconds, buffered: usize) -> Self {
+        let delay = Duration::try_from_secs_f64(receive.get() - send.get()).unwrap_or_default();
+        Self { delay, buffered }
+    }
+
+    /// The pause after packet number `packet` (from 0) of a transfer.
+    #[must_use]
+    pub fn delay_after(&self, packet: usize) -> Duration {
+        if packet < self.buffered { Duration::ZERO } else { self.delay }
+    }
+}
+
+impl Node {
+    /// Sets the pace of [`put`](Self::put) and of transfers; `None`, as at the beginning: as fast as they go.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn set_pacing(&mut self, pacing: Option<Pacing>) {
+        self.transfers.pacing = pacing;
+    }
+
+    /// Starts to write `block` into port `port` of node `to`, from element `offset` on.
+    ///
+    /// Nothing is sent before [`service_transfers`](Self::service_transfers) or one of the completing calls: start all
+    /// transfers of a step, then complete them.
+    ///
+    /// # Participation
+    /// Local. There is a node `to` whose port is open and long enough, else the job ends.
+    #[track_caller]
+    pub fn start_transfer<T: Pod>(
+        &mut self,
+        to: usize,
+        port: usize,
+        offset: usize,
+        block: Block<T>,
+    ) -> Transfer<T> {
+        let place = Location::caller();
+        self.check_target(to, port, place);
+        self.transfers.started += 1;
+        let number = self.transfers.started;
+        let offset = offset.saturating_mul(size_of::<T>());
+        let call = Call::to(Action::Put, to, place);
+        let sending = Sending { number, call, to, port, offset, block: block.into_raw(), sent: 0 };
+        let Transfers { sending: all, order, .. } = &mut self.transfers;
+        let at = all.partition_point(|other| order[other.to] <= order[to]);
+        all.insert(at, sending);
+        Transfer { number, element: PhantomData }
+    }
+
+    /// Sends `2 * rounds` packets of every transfer that was started, two of each in turn, and receives in between.
+    /// Answers how many transfers are not yet sent to their end.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn service_transfers(&mut self, rounds: usize) -> usize {
+        for _ in 0..rounds {
+            if self.transfers.sending.is_empty() {
+                break;
+            }
+            self.send_a_round(None);
+            self.receive_all();
+        }
+        self.transfers.sending.len()
+    }
+
+    /// Sends every transfer that was started to its end.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn complete_transfers(&mut self) {
+        self.send_while(None, |transfers| !transfers.sending.is_empty());
+    }
+
+    /// Sends one transfer to its end, and gives its block back.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn complete_transfer<T: Pod>(&mut self, transfer: Transfer<T>) -> Block<T> {
+        let number = transfer.number;
+        self.send_while(Some(number), |transfers| transfers.sending.iter().any(|s| s.number == number));
+        let at = self.transfers.done.iter().position(|(done, _)| *done == number);
+        // Missing only while this node unwinds.
+        Block::from_raw(at.map(|at| self.transfers.done.swap_remove(at).1).unwrap_or_default())
+    }
+
+    /// The bytes of a transfer that are not yet on their way.
+    ///
+    /// # Participation
+    /// Local.
+    #[must_use]
+    pub fn remaining<T>(&self, transfer: &Transfer<T>) -> usize {
+        let sending = self.transfers.sending.iter().find(|s| s.number == transfer.number);
+        sending.map_or(0, |s| s.block.bytes - s.sent)
+    }
+
+    fn send_while(&mut self, only: Option<u64>, unfinished: impl Fn(&Transfers) -> bool) {
+        while self.may_go_on() && unfinished(&self.transfers) {
+            let moved = self.send_a_round(only);
+            if self.receive_all() == 0 && !moved {
+                let first = self.transfers.sending.iter().find(|s| only.is_none_or(|only| only == s.number));
+                if let Some(Sending { call, to, .. }) = first {
+                    self.transport.pause(call, Networks::Both, Awaited::PutRoom(*to));
+                }
+            }
+        }
+    }
+
+    /// Sends two packets of each transfer, or of one; whether any found room.
+    fn send_a_round(&mut self, only: Option<u64>) -> bool {
+        let limit = self.transport.put_limit().max(1);
+        let mut moved = false;
+        let mut at = 0;
+        while at < self.transfers.sending.len() {
+            if only.is_some_and(|only| only != self.transfers.sending[at].number) {
+                at += 1;
+                continue;
+            }
+            for _ in 0..IN_A_ROUND {
+                let Some(sending) = self.transfers.sending.get_mut(at) else { break };
+                let Sending { call, to, port, offset, block, sent, .. } = sending;
+                let end = block.bytes.min(*sent + limit);
+                let bytes = &block.as_bytes()[*sent..end];
+                if bytes.is_empty() || !self.transport.try_put(call, *to, *port, *offset + *sent, bytes) {
+                    break;
+                }
+                moved = true;
+                let packet = *sent / limit;
+                *sent = end;
+                self.keep_pace(packet);
+            }
+            // Receiving starts no transfer, so the one at `at` is the same.
+            if self.transfers.sending[at].sent == self.transfers.sending[at].block.bytes {
+                let Sending { number, block, .. } = self.transfers.sending.remove(at);
+                self.transfers.done.push((number, block));
+                moved = true;
+            } else {
+                at += 1;
+            }
+        }
+        moved
+    }
+
+    /// Writes all of `bytes`, at the pace set.
+    pub(super) fn put_bytes(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+        if self.transfers.pacing.is_none() {
+            self.transport.put(call, to, port, offset, bytes);
+            return;
+        }
+        let limit = self.transport.put_limit().max(1);
+        for (packet, piece) in bytes.chunks(limit).enumerate() {
+            while !self.transport.try_put(call, to, port, offset + packet * limit, piece) {
+                if self.receive_all() == 0 {
+                    self.transport.pause(call, Networks::Both, Awaited::PutRoom(to));
+                }
+            }
+            self.keep_pace(packet);
+        }
+    }
+
+    /// After a packet: handles what has arrived or, if nothing has, lets the receiver catch up (Brewer, §6.1.3).
+    fn keep_pace(&mut self, packet: usize) {
+        let Some(pacing) = self.transfers.pacing else { return };
+        let delay = pacing.delay_after(packet);
+        if !delay.is_zero() && self.receive_all() == 0 {
+            let start = Instant::now();
+            while start.elapsed() < delay {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
