@@ -25,6 +25,7 @@ mod machine;
 mod message;
 mod node;
 mod number;
+pub mod patterns;
 mod platform;
 pub mod profile;
 mod settings;

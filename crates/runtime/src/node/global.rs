@@ -278,7 +278,7 @@ impl Node {
     }
 
     /// Ends the job unless there is a node `root`.
-    pub(super) fn check_root(&mut self, call: &Call, root: usize) {
+    pub(crate) fn check_root(&mut self, call: &Call, root: usize) {
         if root >= self.size() {
             let last = self.size() - 1;
             self.misuse(call, &format!("there is no such node: nodes are 0 to {last}"));

@@ -47,8 +47,16 @@ impl Node {
         }
     }
 
-    /// Whether `value` is equal on all nodes.
-    fn agree_on(&mut self, call: Call, value: u64) -> bool {
+    /// Makes the nodes receive while they wait, if they do not yet; collective.
+    pub(crate) fn receive_from_now_on(&mut self) {
+        if !self.inbox.is_in_use() {
+            let size = self.size();
+            self.inbox.install(Handlers::after(0, 0), size);
+        }
+    }
+
+    /// Whether `value` is equal on all nodes; none is answered before all have come.
+    pub(crate) fn agree_on(&mut self, call: Call, value: u64) -> bool {
         let mut both = [value, !value];
         self.combine_started(
             call,

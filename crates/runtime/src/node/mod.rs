@@ -9,6 +9,7 @@ mod transfers;
 
 pub use ports::{Completed, USER_WORDS};
 pub use split::{Payload, Pending};
+pub(crate) use transfers::Piece;
 pub use transfers::{Pacing, Transfer};
 
 use crate::message::Inbox;
@@ -132,7 +133,7 @@ impl Node {
     }
 
     #[cold]
-    fn misuse(&mut self, call: &Call, what: &str) -> ! {
+    pub(crate) fn misuse(&mut self, call: &Call, what: &str) -> ! {
         self.transport.fail(Failure { rank: self.rank(), message: format!("{call}: {what}") });
     }
 

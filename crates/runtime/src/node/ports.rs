@@ -6,7 +6,7 @@
 use super::Node;
 use crate::block::Block;
 use crate::message::OWN;
-use crate::transport::{Action, Call, Network, PORTS, Packet, Part, Transport};
+use crate::transport::{Action, Call, Network, Packet, Part, Transport, USER_PORTS};
 use bytemuck::{Pod, cast_slice};
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -73,8 +73,8 @@ impl Node {
     #[track_caller]
     pub fn open_port<T: Pod>(&mut self, port: usize, memory: Block<T>) {
         let call = Call::to(Action::Put, self.rank(), Location::caller());
-        if port >= PORTS {
-            self.misuse(&call, &format!("there is no port {port}: ports are 0 to {}", PORTS - 1));
+        if port >= USER_PORTS {
+            self.no_such_port(&call, port);
         }
         if !self.inbox.is_in_use() {
             self.misuse(&call, &format!("port {port} before `install`: nodes that wait would not receive"));
@@ -203,14 +203,32 @@ impl Node {
     }
 
     pub(super) fn check_target(&mut self, to: usize, port: usize, place: &'static Location<'static>) {
-        if to >= self.size() || port >= PORTS {
+        if to >= self.size() || port >= USER_PORTS {
             let call = Call::to(Action::Put, to, place);
-            if to >= self.size() {
-                let last = self.size() - 1;
-                self.misuse(&call, &format!("there is no such node: nodes are 0 to {last}"));
-            }
-            self.misuse(&call, &format!("there is no port {port}: ports are 0 to {}", PORTS - 1));
+            self.check_root(&call, to);
+            self.no_such_port(&call, port);
         }
+    }
+
+    #[cold]
+    fn no_such_port(&mut self, call: &Call, port: usize) -> ! {
+        self.misuse(call, &format!("there is no port {port}: ports are 0 to {}", USER_PORTS - 1));
+    }
+
+    /// Opens a port of the run-time's own that `bytes` bytes will arrive in.
+    pub(crate) fn open_own<T: Pod>(&mut self, port: usize, memory: Block<T>, bytes: usize) {
+        let count = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.ports.open.insert(port, Port { count, ..Port::default() });
+        self.transport.open(port, memory.into_raw());
+    }
+
+    /// Waits for all bytes of a port of the run-time's own, and closes it.
+    pub(crate) fn close_own<T: Pod>(&mut self, call: &Call, port: usize) -> Block<T> {
+        while self.may_go_on() && self.ports.open.get(&port).is_some_and(|state| state.count != 0) {
+            self.receive_or_pause(call);
+        }
+        self.ports.open.remove(&port);
+        Block::from_raw(self.transport.close(port).unwrap_or_default())
     }
 
     /// Counts what has arrived in ports; answers with how many of them something has arrived in.

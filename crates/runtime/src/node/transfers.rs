@@ -38,6 +38,15 @@ struct Sending {
     sent: usize,
 }
 
+/// A piece of a node's data on its way to another node.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub(crate) to: usize,
+    /// Where in the port its first byte goes.
+    pub(crate) offset: usize,
+    pub(crate) bytes: &'a [u8],
+}
+
 /// A node's transfers.
 pub(super) struct Transfers {
     started: u64,
@@ -181,53 +190,96 @@ impl Node {
 
     /// Sends two packets of each transfer, or of one; whether any found room.
     fn send_a_round(&mut self, only: Option<u64>) -> bool {
-        let limit = self.transport.put_limit().max(1);
         let mut moved = false;
-        let mut at = 0;
-        while at < self.transfers.sending.len() {
-            if only.is_some_and(|only| only != self.transfers.sending[at].number) {
-                at += 1;
+        // Sending receives, and receiving starts no transfer: the list stays as it is meanwhile.
+        let mut all = std::mem::take(&mut self.transfers.sending);
+        for sending in &mut all {
+            if only.is_some_and(|only| only != sending.number) {
                 continue;
             }
+            let Sending { call, to, port, offset, block, sent, .. } = sending;
             for _ in 0..IN_A_ROUND {
-                let Some(sending) = self.transfers.sending.get_mut(at) else { break };
-                let Sending { call, to, port, offset, block, sent, .. } = sending;
-                let end = block.bytes.min(*sent + limit);
-                let bytes = &block.as_bytes()[*sent..end];
-                if bytes.is_empty() || !self.transport.try_put(call, *to, *port, *offset + *sent, bytes) {
-                    break;
-                }
-                moved = true;
-                let packet = *sent / limit;
-                *sent = end;
-                self.keep_pace(packet);
-            }
-            // Receiving starts no transfer, so the one at `at` is the same.
-            if self.transfers.sending[at].sent == self.transfers.sending[at].block.bytes {
-                let Sending { number, block, .. } = self.transfers.sending.remove(at);
-                self.transfers.done.push((number, block));
-                moved = true;
-            } else {
-                at += 1;
+                moved |= self.put_packet(call, *to, *port, *offset, block.as_bytes(), sent);
             }
         }
+        let done = |sending: &mut Sending| {
+            let is_done = sending.sent == sending.block.bytes;
+            is_done && only.is_none_or(|only| only == sending.number)
+        };
+        for sending in all.extract_if(.., done) {
+            self.transfers.done.push((sending.number, sending.block));
+            moved = true;
+        }
+        self.transfers.sending = all;
         moved
     }
 
+    /// Sends pieces that all go into one port of their targets, `together` at a time, two packets of each in turn.
+    pub(crate) fn put_interleaved(
+        &mut self,
+        call: &Call,
+        port: usize,
+        together: usize,
+        pieces: &[Piece<'_>],
+    ) {
+        let mut pieces: Vec<(Piece<'_>, usize)> = pieces.iter().map(|piece| (*piece, 0)).collect();
+        pieces.sort_by_key(|(piece, _)| self.transfers.order[piece.to]);
+        for group in pieces.chunks_mut(together.max(1)) {
+            loop {
+                let (mut moved, mut left) = (false, None);
+                for (piece, sent) in &mut *group {
+                    for _ in 0..IN_A_ROUND {
+                        moved |= self.put_packet(call, piece.to, port, piece.offset, piece.bytes, sent);
+                    }
+                    if *sent < piece.bytes.len() {
+                        left = Some(piece.to);
+                    }
+                }
+                let received = self.receive_all();
+                match left {
+                    None => break,
+                    Some(to) if !moved && received == 0 => {
+                        self.transport.pause(call, Networks::Both, Awaited::PutRoom(to));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Sends the next packet of `bytes`, of which `sent` have gone, if there is one and room for it.
+    fn put_packet(
+        &mut self,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        bytes: &[u8],
+        sent: &mut usize,
+    ) -> bool {
+        let limit = self.transport.put_limit().max(1);
+        let end = bytes.len().min(*sent + limit);
+        let piece = &bytes[*sent..end];
+        if piece.is_empty() || !self.transport.try_put(call, to, port, offset + *sent, piece) {
+            return false;
+        }
+        let packet = *sent / limit;
+        *sent = end;
+        self.keep_pace(packet);
+        true
+    }
+
     /// Writes all of `bytes`, at the pace set.
-    pub(super) fn put_bytes(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+    pub(crate) fn put_bytes(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
         if self.transfers.pacing.is_none() {
             self.transport.put(call, to, port, offset, bytes);
             return;
         }
-        let limit = self.transport.put_limit().max(1);
-        for (packet, piece) in bytes.chunks(limit).enumerate() {
-            while !self.transport.try_put(call, to, port, offset + packet * limit, piece) {
-                if self.receive_all() == 0 {
-                    self.transport.pause(call, Networks::Both, Awaited::PutRoom(to));
-                }
+        let mut sent = 0;
+        while sent < bytes.len() {
+            if !self.put_packet(call, to, port, offset, bytes, &mut sent) && self.receive_all() == 0 {
+                self.transport.pause(call, Networks::Both, Awaited::PutRoom(to));
             }
-            self.keep_pace(packet);
         }
     }
 

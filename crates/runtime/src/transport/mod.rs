@@ -91,8 +91,11 @@ pub(crate) trait Transport {
     fn fail(&mut self, failure: Failure) -> !;
 }
 
-/// The ports of a node; as many as Brewer's Strata has (manual, §7).
-pub(crate) const PORTS: usize = 4096;
+/// The ports of a node that are for programs; as many as Brewer's Strata has (manual, §7).
+pub(crate) const USER_PORTS: usize = 4096;
+
+/// All ports of a node: those after the programs' are for the run-time's own patterns.
+pub(crate) const PORTS: usize = USER_PORTS + 16;
 
 /// What a node pauses for, besides packets and arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,10 +193,14 @@ pub(crate) enum Action {
     WaitUntil,
     WaitForPort,
     Leave,
+    CyclicShift,
+    Hypercube,
+    AllToAll,
+    UnknownTargets,
 }
 
 impl Action {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 21] = [
         Self::Barrier,
         Self::GlobalOr,
         Self::Reduce,
@@ -211,6 +218,10 @@ impl Action {
         Self::WaitUntil,
         Self::WaitForPort,
         Self::Leave,
+        Self::CyclicShift,
+        Self::Hypercube,
+        Self::AllToAll,
+        Self::UnknownTargets,
     ];
 
     /// The name of the `Node` method.
@@ -233,6 +244,10 @@ impl Action {
             Self::WaitUntil => "wait_until",
             Self::WaitForPort => "wait_for_port",
             Self::Leave => "leave",
+            Self::CyclicShift => "cyclic_shift",
+            Self::Hypercube => "hypercube",
+            Self::AllToAll => "all_to_all",
+            Self::UnknownTargets => "unknown_targets",
         }
     }
 }
@@ -312,8 +327,10 @@ impl Call {
                 write!(f, " {op} of {length} {}", kind.name())
             }
             (Action::Broadcast, _) => write!(f, " from node {root} of {length} elements of {size} bytes"),
-            (Action::AllGather, _) => write!(f, " of {length} elements of {size} bytes"),
-            (Action::AllToAllV, _) => write!(f, " of elements of {size} bytes"),
+            (Action::AllGather | Action::CyclicShift | Action::Hypercube | Action::AllToAll, _) => {
+                write!(f, " of {length} elements of {size} bytes")
+            }
+            (Action::AllToAllV | Action::UnknownTargets, _) => write!(f, " of elements of {size} bytes"),
             (Action::WaitForPort, _) => write!(f, " {root}"),
             (Action::Send | Action::Reply | Action::Put, _) => write!(f, " to node {root}"),
             _ => Ok(()),

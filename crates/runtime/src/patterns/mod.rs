@@ -1,0 +1,44 @@
+//! Patterns: what nodes do together with blocks of data, built on ports.
+//!
+//! | pattern | what moves |
+//! |---|---|
+//! | [`cyclic_shift`] | every node's block to the node a distance further on |
+//! | [`hypercube`] | blocks between neighbours along each dimension, combined |
+//! | [`all_to_all`] | a block from each node to each (the transpose of a matrix of blocks) |
+//! | [`unknown_targets`] | blocks to nodes that do not know what they will receive |
+//!
+//! All are collective, and a node that waits in one receives messages. They open ports of the run-time's own, which no program sees.
+//!
+//! Source: Brewer (1994), chapter 7: a transpose is a sequence of permutations, kept apart by barriers so that no node falls behind
+//! and becomes the target of several (§7.2); where targets are not known, the packets of several transfers in turn (§7.3).
+
+mod hypercube;
+mod shift;
+mod transpose;
+mod unknown;
+
+pub use hypercube::hypercube;
+pub use shift::cyclic_shift;
+pub use transpose::{Schedule, all_to_all};
+pub use unknown::{Received, unknown_targets};
+
+use crate::block::Block;
+use crate::node::Node;
+use crate::transport::{Call, USER_PORTS};
+use bytemuck::Pod;
+
+/// The port of every pattern but the hypercube, which has one for each dimension after it.
+const PORT: usize = USER_PORTS;
+
+/// How many transfers go in turn (§7.3: at least four, eight in its measurements).
+const TOGETHER: usize = 8;
+
+/// Opens the pattern's port for `bytes` bytes on every node, and waits until all have: collective. Ends the job unless all nodes
+/// call it with the same `value`.
+fn begin<T: Pod>(node: &mut Node, call: &Call, memory: Block<T>, bytes: usize, value: u64) {
+    node.receive_from_now_on();
+    node.open_own(PORT, memory, bytes);
+    if !node.agree_on(*call, value) {
+        node.misuse(call, "the nodes disagree on its arguments");
+    }
+}

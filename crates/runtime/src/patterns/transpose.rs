@@ -1,0 +1,102 @@
+//! A block from each node to each.
+
+use super::{PORT, TOGETHER, begin};
+use crate::block::Block;
+use crate::node::{Node, Piece};
+use crate::transport::{Action, Call};
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use std::panic::Location;
+
+/// Small blocks go several to a barrier: this many bytes between two of them (Brewer, §7.2.3).
+const BETWEEN_BARRIERS: usize = 512;
+
+/// In which order the blocks of an all-to-all travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Schedule {
+    /// As P − 1 permutations, in step k to the node k further on, with barriers that keep the nodes in step: one every
+    /// ⌈512/B⌉ blocks of B bytes.
+    Barriers,
+    /// The same permutations, each node at its own speed.
+    Free,
+    /// Eight blocks at a time, two packets of each in turn.
+    Interleaved,
+    /// The transport's own exchange of blocks ([`Node::all_to_all_v`]).
+    Library,
+}
+
+impl Schedule {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Barriers, Self::Free, Self::Interleaved, Self::Library];
+}
+
+/// Sends the i-th part of `values`, which has one part of equal length for each node, to node i; answers with the parts received,
+/// that from node i the i-th, in the memory of `receive`.
+///
+/// ```
+/// use strata_runtime::{patterns::{Schedule, all_to_all}, prelude::*};
+/// let columns = Machine::threads(2)?.run(|node| {
+///     let row = [10 * node.rank() as u32, 10 * node.rank() as u32 + 1];
+///     Ok(all_to_all(node, &row, Block::default(), Schedule::Barriers).to_vec())
+/// })?;
+/// assert_eq!(columns, [[0, 10], [1, 11]]);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Participation
+/// Collective, with equal lengths, a multiple of the number of nodes, and equal `schedule`; else the job ends.
+#[track_caller]
+pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, schedule: Schedule) -> Block<T> {
+    let place = Location::caller();
+    let (rank, size) = (node.rank(), node.size());
+    let each = values.len() / size;
+    let call = Call::moving(Action::AllToAll, size_of::<T>(), 0, each, place);
+    if !values.len().is_multiple_of(size) {
+        let message = format!("{} elements cannot be shared out to {size} nodes", values.len());
+        node.misuse(&call, &message);
+    }
+    let mut receive = receive.reuse::<T>(values.len());
+    if each == 0 {
+        return receive;
+    }
+    let mine = rank * each..(rank + 1) * each;
+    receive[mine.clone()].copy_from_slice(&values[mine]);
+    if schedule == Schedule::Library {
+        return by_library(node, values, receive, each);
+    }
+
+    let bytes = each * size_of::<T>();
+    begin(node, &call, receive, bytes * (size - 1), ((each as u64) << 2) | schedule as u64);
+    let piece = |step: usize| {
+        let to = (rank + step) % size;
+        Piece { to, offset: rank * bytes, bytes: cast_slice(&values[to * each..(to + 1) * each]) }
+    };
+    match schedule {
+        Schedule::Interleaved => {
+            let pieces: Vec<Piece<'_>> = (1..size).map(piece).collect();
+            node.put_interleaved(&call, PORT, TOGETHER, &pieces);
+        }
+        Schedule::Barriers | Schedule::Free | Schedule::Library => {
+            let blocks = BETWEEN_BARRIERS.div_ceil(bytes);
+            for step in 1..size {
+                if schedule == Schedule::Barriers && step > 1 && (step - 1).is_multiple_of(blocks) {
+                    node.barrier();
+                }
+                let Piece { to, offset, bytes } = piece(step);
+                node.put_bytes(&call, to, PORT, offset, bytes);
+            }
+        }
+    }
+    node.close_own(&call, PORT)
+}
+
+fn by_library<T: Pod>(node: &mut Node, values: &[T], mut receive: Block<T>, each: usize) -> Block<T> {
+    let rank = node.rank();
+    let blocks = values.chunks_exact(each).map(Block::from_slice).collect();
+    let received = node.all_to_all_v(blocks);
+    for (from, (part, block)) in receive.chunks_exact_mut(each).zip(&received).enumerate() {
+        if from != rank {
+            cast_slice_mut::<T, u8>(part).copy_from_slice(block.bytes());
+        }
+    }
+    receive
+}
