@@ -35,7 +35,7 @@ pub use block::Block;
 pub use error::Error;
 pub use machine::{Machine, launch};
 pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested};
-pub use node::{Completed, Node, Pacing, Payload, Pending, Transfer, USER_WORDS};
+pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};
 pub use number::{Number, Op, Operand};
 pub use transport::{Boundary, Network};
 

@@ -1,5 +1,5 @@
-//! What is done in every step of a program allocates nothing: barriers, and reduces and scans of numbers and of
-//! vectors in place.
+//! What is done in every step of a program allocates nothing: collectives of numbers and of vectors in place, in one
+//! phase or two, messages, polls and puts.
 
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]
 
@@ -50,6 +50,54 @@ fn nothing_is_allocated_in_barrier_reduce_and_scan() {
                         node.reduce_add(&mut long);
                         node.broadcast(0, &mut long);
                     }
+                    Ok(REQUESTS.get() - before)
+                })
+            })
+            .unwrap();
+        assert_eq!(requests, vec![0; nodes]);
+    }
+}
+
+#[test]
+fn nothing_is_allocated_by_messages_puts_and_split_phase_collectives() {
+    use std::rc::Rc;
+    for nodes in [1, 2, 5] {
+        let requests = Machine::threads(nodes)
+            .and_then(|machine| {
+                machine.run(|node| {
+                    let (rank, size) = (node.rank(), node.size());
+                    let answers = Rc::new(Cell::new(0u64));
+                    let mut handlers = node.handlers();
+                    let answer = handlers.reply({
+                        let answers = Rc::clone(&answers);
+                        move |_, _: [u64; 8]| answers.set(answers.get() + 1)
+                    });
+                    let ask = handlers
+                        .request(move |context, words: [u64; 20]| context.reply(answer, [words[3]; 8]));
+                    node.install(handlers);
+                    node.open_port(1, Block::<u64>::zeroed(1000));
+                    let data = vec![7u64; 1000];
+                    let mut vector = Block::<f64>::zeroed(5000);
+                    let mut round = |node: &mut Node, count: u64| {
+                        node.send((rank + 1) % size, ask, [1; 20]);
+                        node.wait_until(|| answers.get() == count);
+                        node.expect::<u64>(1, 1000);
+                        node.barrier();
+                        node.put((rank + 1) % size, 1, 0, &data);
+                        node.wait_for_port(1);
+                        node.poll();
+                        let pending = node.start_reduce(Op::Max, 1.0);
+                        node.complete(pending);
+                        let pending = node.start_reduce(Op::Add, std::mem::take(&mut vector));
+                        vector = node.complete(pending);
+                        let pending = node.start_barrier();
+                        node.complete(pending);
+                        node.reduce_add(1u64);
+                    };
+                    // What is kept from then on is allocated at first use.
+                    (1..=3).for_each(|count| round(node, count));
+                    let before = REQUESTS.get();
+                    (4..=13).for_each(|count| round(node, count));
                     Ok(REQUESTS.get() - before)
                 })
             })

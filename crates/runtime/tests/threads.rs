@@ -42,6 +42,228 @@ proptest! {
     }
 }
 
+/// Programs of mixed sends, collectives, polls and delays; `STRATA_TEST_SCHEDULES` of them, 10,000 unless told.
+#[test]
+fn no_random_program_deadlocks_or_loses_a_message() {
+    let schedules = std::env::var("STRATA_TEST_SCHEDULES").map_or(10_000, |text| text.parse().unwrap());
+    let nodes = [2, 3, 1, 5, 2, 8, 4, 13];
+    let each = 50;
+    for job in 0..schedules / each {
+        let run = Machine::threads(nodes[job % nodes.len()]).unwrap().run(|node| {
+            let mail = oracle::messages::Mail::new(node);
+            for seed in job * each..(job + 1) * each {
+                mail.schedule(node, seed as u64);
+            }
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+/// Brewer's manual, §4.3.1: 16 nodes, segments of four.
+#[test]
+fn the_manuals_two_cases_of_segments() {
+    for (first, wanted) in [
+        (Boundary::Element, [0, 1, 2, 3, 0, 2, 4, 6, 0, 3, 6, 9, 0, 4, 8, 12]),
+        (Boundary::Array, [0, 1, 2, 3, 4, 2, 4, 6, 8, 3, 6, 9, 12, 4, 8, 12]),
+    ] {
+        let sums = Machine::threads(16).unwrap().run(|node| {
+            let boundary = if node.rank() % 4 == 0 { first } else { Boundary::None };
+            Ok(node.segmented_scan(Op::Add, boundary, 1 + node.rank() as i32 / 4))
+        });
+        assert_eq!(sums.unwrap(), wanted);
+    }
+}
+
+#[test]
+fn the_asynchronous_or_is_true_until_all_have_set_it_false() {
+    for nodes in [1, 2, 5, 8] {
+        Machine::threads(nodes)
+            .unwrap()
+            .run(|node| {
+                assert!(node.async_or());
+                node.barrier();
+                if node.rank() != 0 {
+                    node.set_async_or(false);
+                }
+                node.barrier();
+                assert!(node.async_or());
+                node.barrier();
+                node.set_async_or(false);
+                node.set_async_or(false);
+                while node.async_or() {
+                    std::thread::yield_now();
+                }
+                node.barrier();
+                node.set_async_or(node.rank() == 0);
+                node.barrier();
+                assert!(node.async_or());
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_million_messages_wait_for_a_node_that_does_not_poll() {
+    use std::{cell::Cell, rc::Rc};
+    let counts = Machine::threads(2).unwrap().run(|node| {
+        let count = Rc::new(Cell::new(0u64));
+        let mut handlers = node.handlers();
+        let note = handlers.request({
+            let count = Rc::clone(&count);
+            move |_, number: u64| {
+                assert_eq!(number, count.get());
+                count.set(number + 1);
+            }
+        });
+        node.install(handlers);
+        if node.rank() == 0 {
+            (0..1_000_000u64).for_each(|number| node.send(1, note, number));
+        } else {
+            std::thread::sleep(Duration::from_millis(500));
+            node.wait_until(|| count.get() == 1_000_000);
+        }
+        Ok(count.get())
+    });
+    assert_eq!(counts.unwrap(), [0, 1_000_000]);
+}
+
+#[test]
+fn messages_reach_a_node_whose_program_has_ended() {
+    use std::{cell::Cell, rc::Rc};
+    for nodes in [2, 5] {
+        Machine::threads(nodes)
+            .unwrap()
+            .run(|node| {
+                let answers = Rc::new(Cell::new(0));
+                let mut handlers = node.handlers();
+                let answer = handlers.reply({
+                    let answers = Rc::clone(&answers);
+                    move |_, one: u32| answers.set(answers.get() + one)
+                });
+                let ask = handlers.request(move |context, ()| context.reply(answer, 1));
+                node.install(handlers);
+                if node.rank() == 0 {
+                    std::thread::sleep(Duration::from_millis(20));
+                    (1..nodes).for_each(|to| node.send(to, ask, ()));
+                    node.wait_until(|| answers.get() == nodes as u32 - 1);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn misused_messages_and_ports_name_node_and_place() {
+    fn with_port(node: &mut Node) {
+        node.install(node.handlers());
+        node.open_port(3, Block::<u64>::zeroed(10));
+        node.barrier();
+    }
+    fn request(node: &mut Node) -> strata_runtime::Request<u8> {
+        let mut handlers = node.handlers();
+        let request = handlers.request(|_, _: u8| {});
+        node.install(handlers);
+        request
+    }
+    type Case = (&'static [&'static str], fn(&mut Node));
+    let cases: &[Case] = &[
+        (&["send to node 4 at ", "there is no such node: nodes are 0 to 3"], |node| {
+            let request = request(node);
+            node.send(4, request, 1);
+        }),
+        (&["send to node 18446744073709551615 at "], |node| {
+            let request = request(node);
+            node.send(0usize.wrapping_sub(1), request, 1);
+        }),
+        (&["send to node 0 at ", "Request<u8>(0) is not installed"], |node| {
+            let request = node.handlers().request(|_, _: u8| {});
+            node.send(0, request, 1);
+        }),
+        (&["install at ", "the nodes install different handlers"], |node| {
+            let mut handlers = node.handlers();
+            if node.rank() == 2 {
+                handlers.request(|_, _: u16| {});
+            } else {
+                handlers.request(|_, _: i16| {});
+            }
+            node.install(handlers);
+        }),
+        (&["install at ", "other handlers were installed"], |node| {
+            let mut handlers = node.handlers();
+            handlers.request(|_, _: u16| {});
+            request(node);
+            node.install(handlers);
+        }),
+        (&["panicked: the handler's fault"], |node| {
+            let mut handlers = node.handlers();
+            let request =
+                handlers.request(|_, _: u8| std::panic::resume_unwind(Box::new("the handler's fault")));
+            node.install(handlers);
+            if node.rank() == 0 {
+                node.send(3, request, 1);
+            }
+        }),
+        (&["put to node 1 at ", "port 3", "80 bytes"], |node| {
+            with_port(node);
+            if node.rank() == 0 {
+                node.put(1, 3, 9, &[1u64, 2]);
+            }
+        }),
+        (&["put to node 1 at ", "port 4", "not open"], |node| {
+            with_port(node);
+            if node.rank() == 0 {
+                node.put(1, 4, 0, &[1u64, 2]);
+            }
+        }),
+        (&["put to node 1 at ", "port 3", "80 bytes"], |node| {
+            with_port(node);
+            if node.rank() == 0 {
+                node.put(1, 3, usize::MAX, &[1u64]);
+            }
+        }),
+        (&["put to node 9 at ", "there is no such node"], |node| {
+            with_port(node);
+            node.put(9, 3, 0, &[1u8]);
+        }),
+        (&["there is no port 4096: ports are 0 to 4095"], |node| {
+            with_port(node);
+            node.put(1, 4096, 0, &[1u8]);
+        }),
+        (&["port 3 is open already"], |node| {
+            with_port(node);
+            node.open_port(3, Block::<u8>::zeroed(1));
+        }),
+        (&["port 5 of this node is not open"], |node| {
+            with_port(node);
+            node.close_port::<u8>(5);
+        }),
+        (&["port 1 before `install`"], |node| node.open_port(1, Block::<u8>::zeroed(1))),
+        (&["sent a header for port 8, which is not open"], |node| {
+            with_port(node);
+            node.send_header::<u8>((node.rank() + 1) % 4, 8, 1);
+        }),
+        (&["7 elements cannot be shared out to 4 nodes"], |node| {
+            use strata_runtime::patterns::{Schedule, all_to_all};
+            all_to_all(node, &[1u8; 7], Block::default(), Schedule::Free);
+        }),
+        (&["all_to_all of ", "the nodes disagree on its arguments"], |node| {
+            use strata_runtime::patterns::{Schedule, all_to_all};
+            let length = if node.rank() == 1 { 8 } else { 4 };
+            all_to_all(node, &[1u8; 8][..length], Block::default(), Schedule::Free);
+        }),
+    ];
+    for (parts, misuse) in cases {
+        let (_, message) = failure(4, |node| {
+            misuse(node);
+            go_on(node)
+        });
+        assert!(parts.iter().all(|part| message.contains(part)), "{message} instead of {parts:?}");
+    }
+}
+
 #[test]
 fn nobody_passes_a_barrier_early() {
     for nodes in NODES {

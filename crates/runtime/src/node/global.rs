@@ -44,6 +44,36 @@ impl Node {
         any != 0
     }
 
+    /// Sets this node's part of the asynchronous or; it is true at the beginning. Nobody waits.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn set_async_or(&mut self, value: bool) {
+        self.transport.set_async_or(value);
+    }
+
+    /// Whether any node's part of the asynchronous or is true, as far as this node knows now: once all nodes have set
+    /// theirs false and have met, or some time has passed, it is false.
+    ///
+    /// ```
+    /// # use strata_runtime::prelude::*;
+    /// Machine::threads(3)?.run(|node| {
+    ///     // ... work until this node has nothing left to do ...
+    ///     node.set_async_or(false);
+    ///     while node.async_or() {
+    ///         node.poll();                              // others may still send work
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// Local.
+    pub fn async_or(&mut self) -> bool {
+        self.may_go_on() && self.transport.async_or()
+    }
+
     /// Combines a number, or a vector element by element, over all nodes: a number is answered, a vector changed in
     /// place.
     ///

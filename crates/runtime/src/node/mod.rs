@@ -4,10 +4,12 @@ mod composite;
 mod global;
 mod messages;
 mod ports;
+mod random;
 mod split;
 mod transfers;
 
 pub use ports::{Completed, USER_WORDS};
+pub use random::Seed;
 pub use split::{Payload, Pending};
 pub(crate) use transfers::Piece;
 pub use transfers::{Pacing, Transfer};
@@ -49,6 +51,7 @@ pub struct Node {
     split: Split,
     ports: Ports,
     transfers: Transfers,
+    random: rand_chacha::ChaCha8Rng,
 }
 
 /// When the program began.
@@ -73,6 +76,7 @@ impl Node {
             split: Split::default(),
             ports: Ports::default(),
             transfers: Transfers::new(rank, size),
+            random: random::stream_of(rank),
         }
     }
 

@@ -2,6 +2,9 @@
 //!
 //! Inputs come from a hash of seed, node and index, so that each node can compute what all others bring.
 
+pub(crate) mod messages;
+pub(crate) mod moving;
+
 use bytemuck::{NoUninit, bytes_of, cast_slice};
 use std::fmt::Debug;
 use strata_runtime::prelude::*;
@@ -23,7 +26,7 @@ pub(crate) fn mix(seed: u64, node: usize, index: usize) -> u64 {
 }
 
 /// A number with its own idea of the operations.
-trait Known: Number + Operand<Number = Self, Output = Self> + Debug {
+trait Known: Number + Operand<Number = Self, Output = Self> + Debug + PartialOrd {
     const OPS: usize;
     fn from_bits(bits: u64) -> Self;
     fn neutral(op: Op) -> Self;
@@ -82,6 +85,75 @@ fn same<T: NoUninit + Debug>(found: &[T], wanted: &[T], what: &str) {
     assert!(equal, "{what}: {found:?} instead of {wanted:?}");
 }
 
+/// The scan of all nodes' `input`s for node `rank`, one node after the other in the scan's direction (Brewer, manual, §4.3.1).
+fn scanned<T: Known>(
+    op: Op,
+    order: impl Iterator<Item = usize>,
+    rank: usize,
+    input: impl Fn(usize) -> Vec<T>,
+    boundary: impl Fn(usize) -> Boundary,
+) -> Vec<T> {
+    let neutral = vec![T::neutral(op); input(rank).len()];
+    let mut passed_on: Option<Vec<T>> = None;
+    for node in order {
+        let own = input(node);
+        let boundary = boundary(node);
+        let before = if boundary == Boundary::Element { None } else { passed_on.take() };
+        if node == rank {
+            return before.unwrap_or(neutral);
+        }
+        passed_on = Some(match before {
+            Some(before) if boundary == Boundary::None => {
+                before.into_iter().zip(own).map(|(a, b)| T::joined(op, a, b)).collect()
+            }
+            _ => own,
+        });
+    }
+    neutral
+}
+
+/// Scans in either direction, in segments and not, whole and in two phases.
+fn scanning<T: Known>(node: &mut Node, seed: u64, length: usize) {
+    let (rank, size) = (node.rank(), node.size());
+    let input = |node: usize| (0..length).map(|i| T::from_bits(mix(seed, node, i))).collect::<Vec<T>>();
+    let none = |_: usize| Boundary::None;
+    let boundary = |node: usize| {
+        [Boundary::None, Boundary::Element, Boundary::Array, Boundary::None][mix(!seed, node, 0) as usize % 4]
+    };
+    let mine = boundary(rank);
+    for op in OPS.into_iter().take(T::OPS) {
+        let backward = scanned(op, (0..size).rev(), rank, input, none);
+        let segments = scanned(op, 0..size, rank, input, boundary);
+        let segments_backward = scanned(op, (0..size).rev(), rank, input, boundary);
+
+        let mut vector = input(rank);
+        node.backward_scan(op, &mut vector);
+        same(&vector, &backward, "backward_scan");
+        let mut vector = input(rank);
+        node.segmented_scan(op, mine, &mut vector);
+        same(&vector, &segments, "segmented_scan");
+        let mut vector = input(rank);
+        node.segmented_backward_scan(op, mine, &mut vector);
+        same(&vector, &segments_backward, "segmented_backward_scan");
+
+        let block = || Block::from_slice(&input(rank));
+        let pending = node.start_backward_scan(op, block());
+        same(&node.complete(pending), &backward, "start_backward_scan");
+        let pending = node.start_segmented_scan(op, mine, block());
+        same(&node.complete(pending), &segments, "start_segmented_scan");
+        let pending = node.start_segmented_backward_scan(op, mine, block());
+        while !node.query(&pending) {
+            std::thread::yield_now();
+        }
+        same(&node.complete(pending), &segments_backward, "start_segmented_backward_scan");
+        if length > 0 {
+            let one = input(rank)[0];
+            same(&[node.backward_scan(op, one)], &backward[..1], "backward_scan of a number");
+            same(&[node.segmented_scan(op, mine, one)], &segments[..1], "segmented_scan of a number");
+        }
+    }
+}
+
 fn combining<T: Known>(node: &mut Node, seed: u64, length: usize) {
     let (rank, size) = (node.rank(), node.size());
     let input = |node: usize| (0..length).map(|i| T::from_bits(mix(seed, node, i))).collect::<Vec<T>>();
@@ -102,15 +174,45 @@ fn combining<T: Known>(node: &mut Node, seed: u64, length: usize) {
         let mut vector = input(rank);
         node.scan(op, &mut vector);
         same(&vector, &before, "scan");
+        // One after the other, asked for in the other order.
+        let reduce = node.start_reduce(op, Block::from_slice(&input(rank)));
+        let scan = node.start_scan(op, Block::from_slice(&input(rank)));
+        same(&node.complete(scan), &before, "start_scan");
+        same(&node.complete(reduce), &all, "start_reduce");
         if length > 0 {
             let one = input(rank)[0];
             same(&[node.reduce(op, one)], &all[..1], "reduce of a number");
             same(&[node.scan(op, one)], &before[..1], "scan of a number");
+            let reduce = node.start_reduce(op, one);
+            same(&[node.complete(reduce)], &all[..1], "start_reduce of a number");
+            let scan = node.start_scan(op, one);
+            same(&[node.complete(scan)], &before[..1], "start_scan of a number");
         }
     }
+    scanning::<T>(node, seed, length);
+    statistics::<T>(node, seed);
 }
 
-fn moving(node: &mut Node, seed: u64, length: usize) {
+fn statistics<T: Known>(node: &mut Node, seed: u64) {
+    let size = node.size();
+    let number = |node: usize| T::from_bits(mix(seed, node, 0) % 1000 * 61 + 7);
+    let mut all: Vec<T> = (0..size).map(number).collect();
+    all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let as_f64: Vec<f64> = all.iter().map(|value| format!("{value:?}").parse().unwrap()).collect();
+    let mean = as_f64.iter().sum::<f64>() / size as f64;
+    let squares: f64 = as_f64.iter().map(|value| (value - mean).powi(2)).sum();
+    let mine = number(node.rank());
+    same(&[node.median(mine)], &[all[(size - 1) / 2]], "median");
+    let near =
+        |found: f64, wanted: f64| assert!((found - wanted).abs() <= 1e-9 * wanted.abs(), "{found} {wanted}");
+    near(node.average(mine), mean);
+    near(node.sample_variance(mine), if size == 1 { 0.0 } else { squares / (size - 1) as f64 });
+    // Equal to the last bit on every node.
+    let bits = node.average(mine).to_bits();
+    assert_eq!(node.reduce_max(bits), node.reduce_min(bits));
+}
+
+fn sharing(node: &mut Node, seed: u64, length: usize) {
     let (rank, size) = (node.rank(), node.size());
     let input = |node: usize| (0..length).map(|i| mix(seed, node, i) as u16).collect::<Vec<u16>>();
     let root = mix(seed, 0, 0) as usize % size;
@@ -120,6 +222,13 @@ fn moving(node: &mut Node, seed: u64, length: usize) {
     same(&node.all_gather(&input(rank)), &(0..size).flat_map(input).collect::<Vec<_>>(), "all_gather");
     assert!(node.global_or(rank == root));
     assert!(!node.global_or(false));
+    let broadcast = node
+        .start_broadcast(root, Block::from_slice(&cast_slice::<u16, u32>(&vec![rank as u16; 2 * length])));
+    let or = node.start_global_or(rank == root);
+    let barrier = node.start_barrier();
+    assert!(node.complete(or));
+    node.complete(barrier);
+    same(&node.complete(broadcast), &vec![root as u32 * 0x1_0001; length], "start_broadcast");
     assert_eq!(node.broadcast_value(root, rank as u64), root as u64);
 
     // Blocks of 3-byte elements, of uneven lengths, some empty.
@@ -139,7 +248,7 @@ fn moving(node: &mut Node, seed: u64, length: usize) {
 
 /// One step of a program, chosen by `what`.
 pub(crate) fn step(node: &mut Node, what: u8, seed: u64, length: usize) {
-    match what % 9 {
+    match what % 11 {
         0 => combining::<f32>(node, seed, length),
         1 => combining::<f64>(node, seed, length),
         2 => combining::<i32>(node, seed, length),
@@ -147,13 +256,15 @@ pub(crate) fn step(node: &mut Node, what: u8, seed: u64, length: usize) {
         4 => combining::<i64>(node, seed, length),
         5 => combining::<u64>(node, seed, length),
         6 => node.barrier(),
-        _ => moving(node, seed, length),
+        7 => moving::patterns(node, seed, length),
+        8 => moving::ports(node, seed, length),
+        _ => sharing(node, seed, length),
     }
 }
 
 /// Every operation on every type of number.
 pub(crate) fn everything(node: &mut Node, seed: u64, length: usize) {
-    (0..8).for_each(|what| step(node, what, seed, length));
+    (0..10).for_each(|what| step(node, what, seed, length));
     let before = node.now();
     assert!(node.now() >= before);
     assert_eq!(node.platform().nodes, node.size());

@@ -1,0 +1,48 @@
+//! A stream of random numbers for each node (Brewer, manual, §3.6).
+
+use super::Node;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+/// Where a node's stream of random numbers begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seed {
+    /// At this number: the same stream in every run.
+    Number(u64),
+    /// At the time and the node's number: another stream in every run, and on every node.
+    Time,
+}
+
+/// Seeded with the node's number plus 1, as Strata's.
+pub(super) fn stream_of(rank: usize) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(rank as u64 + 1)
+}
+
+impl Node {
+    /// The next number of this node's stream, all 64 bits equally likely.
+    ///
+    /// Streams differ between nodes and are the same in every run, unless [seeded](Self::set_random_seed) otherwise.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn random(&mut self) -> u64 {
+        self.random.next_u64()
+    }
+
+    /// Begins this node's stream anew, and answers with the seed, by which it can be repeated.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn set_random_seed(&mut self, seed: Seed) -> u64 {
+        let seed = match seed {
+            Seed::Number(number) => number,
+            Seed::Time => {
+                let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                let time = since.map_or(0, |since| since.as_nanos() as u64);
+                time.wrapping_mul(4096).wrapping_add(self.rank() as u64)
+            }
+        };
+        self.random = ChaCha8Rng::seed_from_u64(seed);
+        seed
+    }
+}

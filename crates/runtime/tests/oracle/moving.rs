@@ -1,0 +1,122 @@
+//! Ports, transfers and patterns against what each node can compute of the others.
+
+use super::{mix, same};
+use std::cell::Cell;
+use std::rc::Rc;
+use strata_runtime::patterns::{Schedule, all_to_all, cyclic_shift, hypercube, unknown_targets};
+use strata_runtime::prelude::*;
+use strata_runtime::{Pacing, Transfer};
+
+pub(crate) fn patterns(node: &mut Node, seed: u64, length: usize) {
+    let (rank, size) = (node.rank(), node.size());
+    let input =
+        |node: usize, length: usize| (0..length).map(|i| mix(seed, node, i) as u32).collect::<Vec<u32>>();
+
+    for distance in [0, 1, -1, mix(seed, 0, 1) as isize % 100] {
+        let from = (rank as isize - distance).rem_euclid(size as isize) as usize;
+        let received = cyclic_shift(node, distance, &input(rank, length), Block::default());
+        same(&received, &input(from, length), "cyclic_shift");
+    }
+
+    let wanted: Vec<u32> = (0..size)
+        .flat_map(|from| input(from, length * size)[rank * length..(rank + 1) * length].to_vec())
+        .collect();
+    let mut memory = Block::default();
+    for schedule in Schedule::ALL {
+        memory = all_to_all(node, &input(rank, length * size), memory, schedule);
+        same(&memory, &wanted, &format!("all_to_all {schedule:?}"));
+    }
+
+    if size.is_power_of_two() {
+        let mut sums = input(rank, length);
+        hypercube(node, &mut sums, |_, mine, theirs| {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.wrapping_add(*b));
+        });
+        let mut wanted = vec![0u32; length];
+        for other in 0..size {
+            wanted.iter_mut().zip(input(other, length)).for_each(|(a, b)| *a = a.wrapping_add(b));
+        }
+        same(&sums, &wanted, "hypercube");
+    }
+
+    // Up to four slices a node, of uneven lengths; most of them to node 0.
+    let slices = |from: usize| {
+        (0..mix(seed, from, 2) as usize % 5)
+            .map(|i| {
+                let to = mix(seed, from, 10 + i) as usize % (2 * size);
+                let length = mix(seed, from, 20 + i) as usize % (length + 1);
+                (if to < size { to } else { 0 }, input(from * 5 + i, length))
+            })
+            .collect::<Vec<_>>()
+    };
+    let mine = slices(rank);
+    let mine: Vec<(usize, &[u32])> = mine.iter().map(|(to, slice)| (*to, slice.as_slice())).collect();
+    let received = unknown_targets(node, &mine);
+    for from in 0..size {
+        let wanted: Vec<u32> =
+            slices(from).into_iter().filter(|(to, _)| *to == rank).flat_map(|(_, slice)| slice).collect();
+        same(received.from(from), &wanted, "unknown_targets");
+    }
+    assert!(received.from(size).is_empty());
+}
+
+pub(crate) fn ports(node: &mut Node, seed: u64, length: usize) {
+    let (rank, size) = (node.rank(), node.size());
+    let part =
+        |from: usize, to: usize| (0..length).map(|i| mix(seed, from * size + to, i)).collect::<Vec<u64>>();
+    node.install(node.handlers());
+
+    // Everyone writes into everyone's port, headers before, between and after the data; slowly and in turn.
+    let completed = Rc::new(Cell::new(0));
+    node.open_port(7, Block::<u64>::zeroed(length * size));
+    node.port_user(7)[4] = 44;
+    node.on_complete(7, {
+        let completed = Rc::clone(&completed);
+        move |port| {
+            assert_eq!((port.port(), port.user()[4]), (7, 44));
+            completed.set(completed.get() + 1);
+        }
+    });
+    node.barrier();
+    let pacing = Pacing::matched(Default::default(), Default::default(), 2);
+    node.set_pacing((seed % 2 == 1).then_some(pacing));
+    let header_first = mix(seed, rank, 3).is_multiple_of(2);
+    let transfers: Vec<Transfer<u64>> = (0..size)
+        .map(|to| {
+            if header_first {
+                node.send_header::<u64>(to, 7, length);
+            }
+            node.start_transfer(to, 7, rank * length, Block::from_slice(&part(rank, to)))
+        })
+        .collect();
+    node.service_transfers(1);
+    if mix(seed, rank, 4).is_multiple_of(2) {
+        node.complete_transfers();
+    }
+    for (to, transfer) in transfers.into_iter().enumerate() {
+        let block = node.complete_transfer(transfer);
+        same(&block, &part(rank, to), "a block that comes back");
+        if !header_first {
+            node.send_header::<u64>(to, 7, length);
+        }
+    }
+    node.barrier();
+    // Headers are messages: all were sent before the barrier, and a poll may still find the last.
+    while node.port_count(7) != 0 || completed.get() == 0 {
+        node.poll();
+    }
+    node.barrier();
+    let wanted: Vec<u64> = (0..size).flat_map(|from| part(from, rank)).collect();
+    same(&node.close_port::<u64>(7), &wanted, "what arrived in a port");
+    node.set_pacing(None);
+
+    // A count set by the receiver; the data by one put from the node before.
+    node.open_port(4095, Block::<u64>::zeroed(length + 1));
+    node.expect::<u64>(4095, length);
+    node.barrier();
+    node.put((rank + 1) % size, 4095, 1, &part(rank, 0));
+    node.wait_for_port(4095);
+    let from = (rank + size - 1) % size;
+    same(&node.close_port::<u64>(4095)[1..], &part(from, 0), "a put");
+    node.barrier();
+}
