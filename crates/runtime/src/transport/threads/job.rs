@@ -3,13 +3,16 @@
 #![allow(unsafe_code, reason = "reads pages under the meetings' order")]
 
 use super::bind::Cores;
-use super::meet::Pages;
+use super::loan::Loan;
+use super::meet::{Manner, Pages};
+use super::ports::Ports;
 use super::queue::Queue;
+use super::ring::Ring;
 use super::wait::Beds;
 use super::{MOST, Threads};
 use crate::block::RawBlock;
 use crate::error::Error;
-use crate::transport::{Call, Failure, Stop, Transport, panic_text};
+use crate::transport::{Call, Failure, Network, Packet, Stop, Transport, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,6 +20,10 @@ use std::thread;
 
 /// Blocks under way from one node to another. An exchange starts with a meeting, so there is never more than one.
 type Way = Queue<RawBlock, 2>;
+
+/// Packets that wait at a node on one network: 32 KiB, as much as a near cache takes.
+pub(super) const RING: usize = 256;
+type Packets = Ring<RING>;
 
 /// A node's stack. What runs on the main thread elsewhere should run on a node; the memory is only reserved.
 const STACK: usize = 8 << 20;
@@ -28,6 +35,19 @@ const MOST_EAGER: usize = 16;
 #[repr(align(128))]
 #[derive(Default)]
 struct Apart<T>(T);
+
+/// Whom a node waits for.
+#[derive(Clone, Copy)]
+pub(super) enum Whom {
+    /// All nodes, within their programs.
+    Everyone,
+    /// This node, within its program.
+    Node(usize),
+    /// This node, as long as it receives packets.
+    Receiver(usize),
+    /// Any other node that can still send.
+    Anyone,
+}
 
 /// What the nodes of one job share.
 pub(super) struct Job {
@@ -41,9 +61,20 @@ pub(super) struct Job {
     beds: Beds,
     /// From node i to node j at `i * size + j`, made when first used.
     ways: Box<[OnceLock<Box<Way>>]>,
+    /// Packets to node i on network j at `2 * i + j`, made when first used.
+    rings: Box<[OnceLock<Box<Packets>>]>,
+    /// How many nodes wait for room there.
+    crowds: Box<[AtomicUsize]>,
+    ports: Box<[Ports]>,
+    /// How many nodes' bits of the asynchronous or are set.
+    async_or: Apart<AtomicUsize>,
     /// Which nodes' programs have ended.
     left: Box<[AtomicBool]>,
-    some_left: AtomicBool,
+    leavers: AtomicUsize,
+    /// Which nodes have given up their transport.
+    gone: Box<[AtomicBool]>,
+    /// Memory lent by nodes that went with an operation in flight: others may still follow its address.
+    graveyard: Mutex<Vec<Loan>>,
     /// The failure that ended the job.
     failure: Mutex<Option<Failure>>,
     failed: AtomicBool,
@@ -59,8 +90,14 @@ impl Job {
             complete: Apart::default(),
             beds: Beds::new(nodes),
             ways: (0..nodes * nodes).map(|_| OnceLock::new()).collect(),
+            rings: (0..2 * nodes).map(|_| OnceLock::new()).collect(),
+            crowds: (0..2 * nodes).map(|_| AtomicUsize::new(0)).collect(),
+            ports: (0..nodes).map(|_| Ports::new()).collect(),
+            async_or: Apart(AtomicUsize::new(nodes)),
             left: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
-            some_left: AtomicBool::new(false),
+            leavers: AtomicUsize::new(0),
+            gone: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
+            graveyard: Mutex::new(Vec::new()),
             failure: Mutex::new(None),
             failed: AtomicBool::new(false),
         }
@@ -70,24 +107,57 @@ impl Job {
         self.pages.len()
     }
 
-    /// Node `rank` comes to meeting `turn` and waits until all have come.
+    /// Node `rank` comes to meeting `turn`.
     ///
     /// # Safety
     /// The caller is node `rank` and has attended all meetings before `turn`.
-    pub(super) unsafe fn meet(&self, rank: usize, turn: u64, call: &Call, bytes: &[u8], lent: *mut u8) {
+    pub(super) unsafe fn come(
+        &self,
+        rank: usize,
+        turn: u64,
+        call: &Call,
+        manner: Manner,
+        bytes: &[u8],
+        lent: *mut u8,
+    ) {
         // SAFETY: passed on to the caller.
-        unsafe { self.pages[rank].write(turn, call, bytes, lent) };
+        unsafe { self.pages[rank].write(turn, call, manner, bytes, lent) };
         if self.eager {
             self.beds.wake_all();
-            for pages in &self.pages {
-                self.wait(rank, call, None, || pages.is_written(turn));
-            }
         } else if self.come.0.fetch_add(1, Ordering::AcqRel) + 1 == self.size() {
             self.come.0.store(0, Ordering::Relaxed);
             self.complete.0.store(turn, Ordering::Release);
             self.beds.wake_all();
+        }
+    }
+
+    /// Node `rank`, which has come to meeting `turn`, waits until all have. If not `patient`, it unwinds where that can
+    /// no longer be.
+    pub(super) fn wait_for_all(&self, rank: usize, turn: u64, call: &Call, patient: bool) {
+        let wait = |ready: &dyn Fn() -> bool| {
+            if !patient {
+                self.patience(rank, call, Whom::Everyone, ready);
+            }
+        };
+        if self.eager {
+            for pages in &self.pages {
+                let ready = || pages.is_written(turn);
+                self.beds.wait(rank, ready, || wait(&ready));
+            }
         } else {
-            self.wait(rank, call, None, || self.complete.0.load(Ordering::Acquire) >= turn);
+            let ready = || self.complete.0.load(Ordering::Acquire) >= turn;
+            self.beds.wait(rank, ready, || wait(&ready));
+        }
+    }
+
+    /// Whether all have come to meeting `turn`; of the first `seen` nodes that is known, and more of it may be afterwards.
+    #[inline]
+    pub(super) fn all_came(&self, turn: u64, seen: &mut usize) -> bool {
+        if self.eager {
+            *seen += self.pages[*seen..].iter().take_while(|pages| pages.is_written(turn)).count();
+            *seen == self.size()
+        } else {
+            self.complete.0.load(Ordering::Acquire) >= turn
         }
     }
 
@@ -100,16 +170,21 @@ impl Job {
     ///
     /// # Safety
     /// The caller attends meeting `turn`, all have come, and it has not gone to the next.
-    pub(super) unsafe fn mismatch(&self, turn: u64, call: &Call) -> Option<Failure> {
+    pub(super) unsafe fn mismatch(&self, turn: u64) -> Option<Failure> {
         // SAFETY: passed on to the caller.
-        let calls = || self.pages.iter().map(|pages| unsafe { pages.call(turn) });
-        if calls().all(|other| call.agrees(other.what, other.root, other.length)) {
-            return None;
+        let mut calls = self.pages.iter().map(|pages| unsafe { pages.call(turn) }).enumerate();
+        let (_, (first, manner)) = calls.next()?;
+        let agrees = |(other, how): &(Call, Manner)| {
+            first.agrees(other.what, other.root, other.length) && manner.started == how.started
+        };
+        let (rank, (other, how)) = calls.find(|(_, other)| !agrees(other))?;
+        if manner.started == how.started {
+            return Some(other.differs(rank, &first));
         }
-        let first = calls().next()?;
-        let (rank, other) =
-            calls().enumerate().find(|(_, other)| !first.agrees(other.what, other.root, other.length))?;
-        Some(other.differs(rank, &first))
+        let name = |started| if started { "split-phase" } else { "blocking" };
+        let (how, manner) = (name(how.started), name(manner.started));
+        let message = format!("{how} {other}, but node 0 called {manner} {first}");
+        Some(Failure { rank, message })
     }
 
     /// Sends a block to node `to`.
@@ -121,7 +196,7 @@ impl Job {
         // SAFETY: node `from` alone pushes here.
         while let Err(back) = unsafe { way.push(block) } {
             block = back;
-            self.wait(from, call, Some(to), || !way.is_full());
+            self.wait(from, call, Whom::Node(to), || !way.is_full());
         }
         self.beds.wake(to);
     }
@@ -138,7 +213,7 @@ impl Job {
                 self.beds.wake(from);
                 return block;
             }
-            self.wait(to, call, Some(from), || !way.is_empty());
+            self.wait(to, call, Whom::Node(from), || !way.is_empty());
         }
     }
 
@@ -146,30 +221,109 @@ impl Job {
         self.ways[from * self.size() + to].get_or_init(|| Box::new(Way::new()))
     }
 
-    /// Waits until `ready`, which needs all nodes or one; unwinds where that can no longer be.
-    fn wait(&self, rank: usize, call: &Call, whom: Option<usize>, ready: impl Fn() -> bool) {
+    /// The packets to node `to` on `network`.
+    #[inline]
+    pub(super) fn packets(&self, to: usize, network: Network) -> &Packets {
+        self.rings[2 * to + network as usize].get_or_init(|| Box::new(Packets::new()))
+    }
+
+    /// Whether a packet waits for node `rank`, which is the caller.
+    #[inline]
+    pub(super) fn has_packet(&self, rank: usize, network: Network) -> bool {
+        self.rings[2 * rank + network as usize].get().is_some_and(|packets| packets.has_packet())
+    }
+
+    /// Takes the next packet for node `rank`.
+    ///
+    /// # Safety
+    /// The caller is node `rank`.
+    #[inline]
+    pub(super) unsafe fn take(&self, rank: usize, network: Network, packet: &mut Packet) -> bool {
+        // SAFETY: node `rank` alone takes packets here.
+        self.rings[2 * rank + network as usize].get().is_some_and(|packets| unsafe { packets.pop(packet) })
+    }
+
+    /// Node `rank` waits until `ready`, which a packet to node `to` finding room makes true; `patience` may unwind.
+    pub(super) fn wait_for_room(
+        &self,
+        rank: usize,
+        (network, to): (Network, usize),
+        ready: impl Fn() -> bool,
+        patience: impl Fn(),
+    ) {
+        let ring = 2 * to + network as usize;
+        // Before the fence of the wait, as what the bed says.
+        self.crowds[ring].fetch_add(1, Ordering::Relaxed);
+        self.beds.wait_for(rank, ring + 1, ready, patience);
+        self.crowds[ring].fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Wakes who sleeps until there is room at node `rank`, which has taken packets.
+    pub(super) fn tell_of_room(&self, rank: usize) {
+        if !self.beds.someone_sleeps() {
+            return;
+        }
+        for ring in [2 * rank, 2 * rank + 1] {
+            if self.crowds[ring].load(Ordering::Relaxed) > 0 {
+                self.beds.wake_awaiting(ring + 1);
+            }
+        }
+    }
+
+    pub(super) fn beds(&self) -> &Beds {
+        &self.beds
+    }
+
+    pub(super) fn ports(&self, node: usize) -> &Ports {
+        &self.ports[node]
+    }
+
+    /// The counter of the bits of the asynchronous or that are set.
+    pub(super) fn async_or(&self) -> &AtomicUsize {
+        &self.async_or.0
+    }
+
+    /// Keeps memory until all nodes have ended.
+    pub(super) fn bury(&self, loan: Loan) {
+        self.graveyard.lock().unwrap_or_else(PoisonError::into_inner).push(loan);
+    }
+
+    /// Waits until `ready`, which needs `whom`; unwinds where that can no longer be.
+    fn wait(&self, rank: usize, call: &Call, whom: Whom, ready: impl Fn() -> bool) {
         self.beds.wait(rank, &ready, || self.patience(rank, call, whom, &ready));
     }
 
     /// Unwinds if the job has failed, or if a node that is waited for has left: after it is seen to have left,
     /// whatever it did before is seen too, so a condition still not true never will be.
-    fn patience(&self, rank: usize, call: &Call, whom: Option<usize>, ready: &dyn Fn() -> bool) {
-        if self.failed.load(Ordering::Acquire) {
-            self.unwind();
-        }
-        if !self.some_left.load(Ordering::Acquire) {
+    pub(super) fn patience(&self, rank: usize, call: &Call, whom: Whom, ready: &dyn Fn() -> bool) {
+        self.unwind_if_failed();
+        if self.leavers.load(Ordering::Acquire) == 0 {
             return;
         }
-        let gone = |node: &usize| self.left[*node].load(Ordering::Acquire);
+        let left = |node: &usize| self.left[*node].load(Ordering::Acquire);
+        let gone = |node: &usize| self.gone[*node].load(Ordering::Acquire);
         let missing = match whom {
-            Some(node) => Some(node).filter(gone),
-            None => (0..self.size()).find(gone),
+            Whom::Node(node) => Some(node).filter(left),
+            Whom::Everyone => (0..self.size()).find(left),
+            Whom::Receiver(node) => Some(node).filter(gone),
+            Whom::Anyone => {
+                let mut others = (0..self.size()).filter(|node| *node != rank);
+                others.clone().all(|node| gone(&node)).then(|| others.next()).flatten()
+            }
         };
         if let Some(missing) = missing
             && !ready()
         {
             let message = format!("left the program while node {rank} waits in {call}");
             self.fail(Failure { rank: missing, message });
+        }
+    }
+
+    /// Unwinds if the job has failed.
+    #[inline]
+    pub(super) fn unwind_if_failed(&self) {
+        if self.failed.load(Ordering::Acquire) {
+            self.unwind();
         }
     }
 
@@ -190,9 +344,23 @@ impl Job {
         self.beds.wake_all();
     }
 
-    fn leave(&self, rank: usize) {
-        self.left[rank].store(true, Ordering::Release);
-        self.some_left.store(true, Ordering::Release);
+    /// Node `rank`'s program has ended; saying so again changes nothing.
+    pub(super) fn leave(&self, rank: usize) {
+        if !self.left[rank].swap(true, Ordering::Release) {
+            self.leavers.fetch_add(1, Ordering::Release);
+            self.beds.wake_all();
+        }
+    }
+
+    /// Whether all programs have ended.
+    pub(super) fn all_left(&self) -> bool {
+        self.leavers.load(Ordering::Acquire) == self.size()
+    }
+
+    /// Node `rank` will take no more packets.
+    pub(super) fn go(&self, rank: usize) {
+        self.gone[rank].store(true, Ordering::Release);
+        self.leave(rank);
         self.beds.wake_all();
     }
 
@@ -206,7 +374,7 @@ impl Job {
         let transport = Box::new(Threads::new(Arc::clone(self), rank));
         match catch_unwind(AssertUnwindSafe(|| program(transport))) {
             Ok(Ok(result)) => {
-                self.leave(rank);
+                self.go(rank);
                 return Some(result);
             }
             Ok(Err(error)) => self.record(Failure { rank, message: error.to_string() }),

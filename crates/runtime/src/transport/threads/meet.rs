@@ -10,7 +10,7 @@
 
 #![allow(unsafe_code, reason = "pages are shared memory; the meetings order their writes and reads")]
 
-use crate::transport::Call;
+use crate::transport::{Boundary, Call};
 use std::cell::UnsafeCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,12 +21,43 @@ const WORDS: usize = 27;
 /// What fits on a page, in bytes.
 pub(super) const SHORT: usize = WORDS * 8;
 
+/// How a node comes to a meeting, besides its call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// With a split-phase operation.
+    pub(super) started: bool,
+    /// Where it stands in a segmented scan.
+    pub(super) boundary: Boundary,
+}
+
+/// Where a page keeps the manner.
+const MANNER: u32 = 56;
+/// The bits of a page's length that are the call's.
+const LENGTH: u64 = (1 << MANNER) - 1;
+
+impl Manner {
+    fn pack(self) -> u64 {
+        (u64::from(self.started) | (self.boundary as u64) << 1) << MANNER
+    }
+
+    fn unpack(length: u64) -> Self {
+        let packed = length >> MANNER;
+        let boundary = match packed >> 1 {
+            0 => Boundary::None,
+            1 => Boundary::Element,
+            _ => Boundary::Array,
+        };
+        Self { started: packed & 1 != 0, boundary }
+    }
+}
+
 /// What a node brings to one meeting.
 #[repr(C)]
 struct Content {
     place: &'static Location<'static>,
     what: u32,
     root: u32,
+    /// The call's length, with [`Manner`] in the uppermost byte.
     length: u64,
     /// What is lent, where it is too long for the page.
     lent: *mut u8,
@@ -75,14 +106,14 @@ impl Pages {
     ///
     /// # Safety
     /// The caller is the owner and has attended all meetings before `turn`.
-    pub(super) unsafe fn write(&self, turn: u64, call: &Call, bytes: &[u8], lent: *mut u8) {
+    pub(super) unsafe fn write(&self, turn: u64, call: &Call, manner: Manner, bytes: &[u8], lent: *mut u8) {
         let page = self.page(turn);
         // SAFETY: the others have done with this page, as they attended meeting `turn - 1`; the caller is its owner.
         let content = unsafe { &mut *page.content.get() };
         content.place = call.place;
         content.what = call.what;
         content.root = call.root;
-        content.length = call.length;
+        content.length = call.length & LENGTH | manner.pack();
         content.lent = lent;
         let room: &mut [u8] = bytemuck::cast_slice_mut(&mut content.words);
         room[..bytes.len()].copy_from_slice(bytes);
@@ -94,14 +125,15 @@ impl Pages {
         self.page(turn).turn.load(Ordering::Acquire) >= turn
     }
 
-    /// The call with which the owner came to meeting `turn`.
+    /// The call with which the owner came to meeting `turn`, and how.
     ///
     /// # Safety
     /// The caller attends meeting `turn`, all have come, and it has not gone to the next.
-    pub(super) unsafe fn call(&self, turn: u64) -> Call {
+    pub(super) unsafe fn call(&self, turn: u64) -> (Call, Manner) {
         // SAFETY: written before the meeting, not written again before the next one is complete.
         let content = unsafe { &*self.page(turn).content.get() };
-        Call { what: content.what, root: content.root, length: content.length, place: content.place }
+        let Content { place, what, root, length, .. } = *content;
+        (Call { what, root, length: length & LENGTH, place }, Manner::unpack(length))
     }
 
     /// The first `bytes` bytes on the page.

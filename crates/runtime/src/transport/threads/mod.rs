@@ -3,117 +3,153 @@
 //! A node publishes what it brings to a collective on a page of its own, all nodes meet, and each reads the others'
 //! pages in rank order; two pages a node, used in turn, save the second meeting for everything short. Longer vectors
 //! are lent by address: each node combines its share of the elements for all nodes in place, and a second meeting
-//! ends the loan. Blocks change owner through one queue for each ordered pair of nodes.
+//! ends the loan. Blocks change owner through one queue for each ordered pair of nodes. Split-phase operations are
+//! the same meetings, looked at instead of waited for. Packets have a queue for each receiver and network; puts
+//! copy straight into the receiver's memory.
 //!
 //! # Why lending is sound
-//! An address is followed only between two meetings that all nodes attend, and in between a node runs no code but
-//! this module's: it cannot fail, so no lender unwinds before all have finished. What every node reads on the pages
+//! A blocking collective follows addresses only between two meetings that all nodes attend, and in between a node runs no code but
+//! this module's: it cannot fail, and where it waits it waits to the end, so no lender unwinds before all have finished.
+//! What every node reads on the pages
 //! of the first meeting is the same, so all find a mismatch together, before any address has been followed.
+//! Between the two meetings of a split-phase operation a node runs its program, which may fail: so what is lent is
+//! owned by the transport, and goes to the job's graveyard if the node does not see the second meeting complete.
+//! Blocking and split-phase calls do not meet each other: that is a mismatch like any other.
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
 mod bind;
+mod combine;
+mod flight;
 mod job;
+mod loan;
 mod meet;
+mod ports;
 mod queue;
+mod ring;
+mod sync;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod wait;
 
 pub(crate) use job::run;
 
 use crate::block::RawBlock;
-use crate::number::{self, Kind, Op};
-use crate::transport::{Awaited, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport};
-use job::Job;
-use meet::{Pages, SHORT};
+use crate::number::{Kind, Op};
+use crate::transport::{
+    Awaited, Boundary, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport,
+};
+use flight::Flight;
+use job::{Job, RING, Whom};
+use meet::{Manner, SHORT};
+use ports::Refusal;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The most nodes that one process takes: each is a thread with a stack, and each pair of nodes may have a queue.
 pub(crate) const MOST: usize = 1024;
 
-/// Vectors are combined this many bytes at a time: the running result stays in the nearest cache.
-const SLICE: usize = 4096;
+/// The most bytes that a put takes at once.
+const PUT: usize = 16 << 10;
 
 /// One node's end of the threads transport.
 pub(crate) struct Threads {
     job: Arc<Job>,
     rank: usize,
-    /// How many meetings this node has attended; equal on all nodes at any meeting.
+    /// To how many meetings this node has come; equal on all nodes at any meeting.
     turn: u64,
-    /// In a meeting, or out of one by unwinding. A node that catches that must not come to another: the pages' turns,
-    /// and the count of those who came, hold only for meetings that were attended to their end.
-    meeting: bool,
+    /// In a blocking meeting, or out of one by unwinding, or with an operation in flight. A node that catches
+    /// what unwinds must not come to another meeting: the pages' turns, and the count of those who came, hold only for
+    /// meetings that were attended to their end.
+    busy: bool,
+    /// The split-phase operation, from its start until it is finished.
+    flight: Option<Flight>,
+    /// Packets taken since those were told who wait for room.
+    taken: usize,
+    /// This node's bit of the asynchronous or.
+    bit: bool,
 }
 
 impl Threads {
     fn new(job: Arc<Job>, rank: usize) -> Self {
-        Self { job, rank, turn: 0, meeting: false }
+        Self { job, rank, turn: 0, busy: false, flight: None, taken: 0, bit: true }
     }
 
-    /// Meets all nodes, bringing `bytes` and lending what stands at `lent` until the meeting after this one.
-    fn meet(&mut self, call: &Call, bytes: &[u8], lent: *mut u8) {
-        if self.meeting {
-            self.job.unwind();
-        }
-        self.meeting = true;
+    /// Comes to the next meeting, bringing `bytes` and lending what stands at `lent` until the meeting after it.
+    fn come(&mut self, call: &Call, manner: Manner, bytes: &[u8], lent: *mut u8) {
         self.turn += 1;
         // SAFETY: `self` is node `rank`'s only transport, does not leave its thread, and has attended every meeting
         // before this one to its end.
-        unsafe { self.job.meet(self.rank, self.turn, call, bytes, lent) };
-        self.meeting = false;
+        unsafe { self.job.come(self.rank, self.turn, call, manner, bytes, lent) };
+    }
+
+    /// Meets all nodes, bringing `bytes` and lending what stands at `lent` until the meeting after this one.
+    fn meet(&mut self, call: &Call, boundary: Boundary, bytes: &[u8], lent: *mut u8) {
+        if self.busy {
+            self.refuse(call);
+        }
+        self.tell_of_room();
+        self.busy = true;
+        self.come(call, Manner { started: false, boundary }, bytes, lent);
+        self.job.wait_for_all(self.rank, self.turn, call, false);
+        self.busy = false;
     }
 
     /// Meets all nodes and ends the job unless all made the same call.
-    fn meet_alike(&mut self, call: &Call, bytes: &[u8], lent: *mut u8) {
-        self.meet(call, bytes, lent);
-        // SAFETY: this node has just attended meeting `turn`.
-        if let Some(failure) = unsafe { self.job.mismatch(self.turn, call) } {
+    fn meet_alike(&mut self, call: &Call, boundary: Boundary, bytes: &[u8], lent: *mut u8) {
+        self.meet(call, boundary, bytes, lent);
+        self.check_alike();
+    }
+
+    /// Ends the job unless all made the same call.
+    fn check_alike(&self) {
+        // SAFETY: this node attends meeting `turn`, all have come, and it has not gone to the next.
+        if let Some(failure) = unsafe { self.job.mismatch(self.turn) } {
             self.job.fail(failure);
         }
     }
 
-    /// Ends a loan.
+    /// Ends a loan. All nodes are in this module until then, so whatever happens to the job all come.
     fn part(&mut self, call: &Call) {
-        self.meet(call, &[], std::ptr::null_mut());
+        self.come(call, Manner::default(), &[], std::ptr::null_mut());
+        self.job.wait_for_all(self.rank, self.turn, call, true);
     }
 
-    /// What each node has brought to the present meeting, in rank order; `bytes` at most [`SHORT`].
-    fn brought(&self, bytes: usize) -> impl Iterator<Item = &[u8]> {
-        // SAFETY: the borrow of `self` ends before this node can go to the next meeting.
-        self.job.pages().iter().map(move |pages| unsafe { pages.short(self.turn, bytes) })
+    /// Unwinds from a call while this node cannot meet the others.
+    #[cold]
+    fn refuse(&self, call: &Call) -> ! {
+        if self.flight.is_some() {
+            let message = format!("{call}: a split-phase operation is in flight; complete it first");
+            self.job.fail(Failure { rank: self.rank, message });
+        }
+        self.job.unwind();
     }
 
-    /// What node `rank` has lent for the present meeting.
-    fn lent(&self, rank: usize) -> *mut u8 {
-        // SAFETY: this node has attended meeting `turn` and not the next.
-        unsafe { Pages::lent(&self.job.pages()[rank], self.turn) }
+    /// Wakes who sleeps until there is room for a packet to this node, if this node has taken some.
+    fn tell_of_room(&mut self) {
+        if self.taken > 0 {
+            self.taken = 0;
+            self.job.tell_of_room(self.rank);
+        }
     }
 
-    /// The slices of this node's share of `bytes`, as offset and length; a share is a multiple of 8 bytes.
-    fn share(&self, bytes: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let each = bytes.div_ceil(8 * self.job.size()) * 8;
-        let end = ((self.rank + 1) * each).min(bytes);
-        ((self.rank * each).min(bytes)..end).step_by(SLICE).map(move |at| (at, SLICE.min(end - at)))
+    #[cold]
+    fn refused(&self, call: &Call, to: usize, port: usize, end: String, refusal: &Refusal) -> ! {
+        let (rank, message) = match refusal {
+            Refusal::NotOpen => (self.rank, format!("{call}: node {to} has not opened port {port}")),
+            Refusal::Short(bytes) => (
+                self.rank,
+                format!("{call}: {end} end past port {port} of node {to}, which has {bytes} bytes"),
+            ),
+        };
+        self.job.fail(Failure { rank, message });
     }
+}
 
-    /// Combines this node's share of what all have lent. `step` gets each node's part in rank order; `spread`
-    /// says whether the result is for all nodes to have.
-    fn combine(&self, bytes: usize, spread: bool, step: impl Fn(usize, &mut [u8], &mut [u8])) {
-        let mut room = [0u64; SLICE / 8];
-        let room: &mut [u8] = bytemuck::cast_slice_mut(&mut room);
-        for (at, length) in self.share(bytes) {
-            let so_far = &mut room[..length];
-            for rank in 0..self.job.size() {
-                // SAFETY: every node lends `bytes` bytes (their calls agree) until the next meeting; no other node
-                // touches this node's share, and the owner keeps its hands off all of it.
-                let part = unsafe { std::slice::from_raw_parts_mut(self.lent(rank).add(at), length) };
-                step(rank, so_far, part);
-            }
-            if spread {
-                for rank in 0..self.job.size() {
-                    // SAFETY: as above; `so_far` is this node's own.
-                    unsafe { self.lent(rank).add(at).copy_from_nonoverlapping(so_far.as_ptr(), length) };
-                }
-            }
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            flight.abandon(&self.job);
         }
     }
 }
@@ -128,53 +164,31 @@ impl Transport for Threads {
     }
 
     fn barrier(&mut self, call: Call) {
-        self.meet(&call, &[], std::ptr::null_mut());
+        self.meet(&call, Boundary::None, &[], std::ptr::null_mut());
     }
 
     fn reduce(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]) {
         let bytes = values.len();
         if bytes <= SHORT {
-            self.meet_alike(&call, values, std::ptr::null_mut());
-            let mut brought = self.brought(bytes);
-            if let Some(first) = brought.next() {
-                values.copy_from_slice(first);
-            }
-            brought.for_each(|other| number::fold(kind, op, values, other));
+            self.meet_alike(&call, Boundary::None, values, std::ptr::null_mut());
+            self.reduce_short(kind, op, values);
             return;
         }
-        self.meet_alike(&call, &[], values.as_mut_ptr());
-        self.combine(bytes, true, |rank, so_far, part| {
-            if rank == 0 {
-                so_far.copy_from_slice(part);
-            } else {
-                number::fold(kind, op, so_far, part);
-            }
-        });
+        self.meet_alike(&call, Boundary::None, &[], values.as_mut_ptr());
+        self.reduce_share(kind, op, self.share(bytes));
         self.part(&call);
     }
 
     fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
-        let Scan { kind, op, .. } = scan;
         let bytes = values.len();
+        let boundary = scan.boundary.unwrap_or_default();
         if bytes <= SHORT {
-            self.meet_alike(&call, values, std::ptr::null_mut());
-            let mut before = self.brought(bytes).take(self.rank);
-            match before.next() {
-                Some(first) => values.copy_from_slice(first),
-                None => number::fill_identity(kind, op, values),
-            }
-            before.for_each(|other| number::fold(kind, op, values, other));
+            self.meet_alike(&call, boundary, values, std::ptr::null_mut());
+            self.scan_short(scan, values);
             return;
         }
-        self.meet_alike(&call, &[], values.as_mut_ptr());
-        self.combine(bytes, false, |rank, so_far, part| {
-            if rank == 0 {
-                so_far.copy_from_slice(part);
-                number::fill_identity(kind, op, part);
-            } else {
-                number::carry(kind, op, so_far, part);
-            }
-        });
+        self.meet_alike(&call, boundary, &[], values.as_mut_ptr());
+        self.scan_share(scan, self.share(bytes));
         self.part(&call);
     }
 
@@ -182,13 +196,13 @@ impl Transport for Threads {
         let bytes = values.len();
         if bytes <= SHORT {
             let mine = if self.rank == root { &*values } else { &[] };
-            self.meet_alike(&call, mine, std::ptr::null_mut());
+            self.meet_alike(&call, Boundary::None, mine, std::ptr::null_mut());
             if let Some(roots) = self.brought(bytes).nth(root) {
                 values.copy_from_slice(roots);
             }
             return;
         }
-        self.meet_alike(&call, &[], values.as_mut_ptr());
+        self.meet_alike(&call, Boundary::None, &[], values.as_mut_ptr());
         if self.rank != root {
             // SAFETY: the root lends as many bytes (the calls agree) until the next meeting, and nobody writes them.
             values.copy_from_slice(unsafe { std::slice::from_raw_parts(self.lent(root), bytes) });
@@ -199,14 +213,14 @@ impl Transport for Threads {
     fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
         let bytes = mine.len();
         if bytes == 0 {
-            self.meet_alike(&call, &[], std::ptr::null_mut());
+            self.meet_alike(&call, Boundary::None, &[], std::ptr::null_mut());
         } else if bytes <= SHORT {
-            self.meet_alike(&call, mine, std::ptr::null_mut());
+            self.meet_alike(&call, Boundary::None, mine, std::ptr::null_mut());
             self.brought(bytes)
                 .zip(all.chunks_exact_mut(bytes))
                 .for_each(|(from, to)| to.copy_from_slice(from));
         } else {
-            self.meet_alike(&call, &[], mine.as_ptr().cast_mut());
+            self.meet_alike(&call, Boundary::None, &[], mine.as_ptr().cast_mut());
             for (rank, to) in all.chunks_exact_mut(bytes).enumerate() {
                 // SAFETY: node `rank` lends as many bytes (the calls agree) until the next meeting; nobody writes them.
                 to.copy_from_slice(unsafe { std::slice::from_raw_parts(self.lent(rank), bytes) });
@@ -216,7 +230,7 @@ impl Transport for Threads {
     }
 
     fn exchange(&mut self, call: Call, blocks: &mut [RawBlock]) {
-        self.meet_alike(&call, &[], std::ptr::null_mut());
+        self.meet_alike(&call, Boundary::None, &[], std::ptr::null_mut());
         let (rank, size) = (self.rank, self.job.size());
         for to in (rank + 1..size).chain(0..rank) {
             let block = std::mem::take(&mut blocks[to]);
@@ -229,68 +243,138 @@ impl Transport for Threads {
         }
     }
 
-    fn start(&mut self, _call: Call, _operation: Operation, _values: RawBlock) {
-        todo!()
+    fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
+        self.take_off(call, operation, values);
     }
 
     fn test(&mut self) -> bool {
-        todo!()
+        self.advance()
     }
 
     fn finish(&mut self) -> RawBlock {
-        todo!()
+        self.land()
     }
 
-    fn try_send(&mut self, _network: Network, _to: usize, _packet: &Packet) -> bool {
-        todo!()
+    #[inline]
+    fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
+        let sent = self.job.packets(to, network).push(self.rank as u32, packet);
+        if sent && to != self.rank {
+            self.job.beds().wake(to);
+        }
+        sent
     }
 
-    fn try_receive(&mut self, _network: Network, _packet: &mut Packet) -> bool {
-        todo!()
+    #[inline]
+    fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool {
+        // SAFETY: `self` is node `rank`'s only transport and does not leave its thread.
+        if unsafe { self.job.take(self.rank, network, packet) } {
+            // Now and then is enough: who waits for room has all that is in the queue before it.
+            self.taken += 1;
+            if self.taken == RING / 4 {
+                self.tell_of_room();
+            }
+            return true;
+        }
+        self.tell_of_room();
+        self.job.unwind_if_failed();
+        false
     }
 
-    fn open(&mut self, _port: usize, _memory: RawBlock) {
-        todo!()
+    fn open(&mut self, port: usize, memory: RawBlock) {
+        if self.job.ports(self.rank).open(port, memory).is_err() {
+            let message = format!("port {port} is open or does not exist");
+            self.job.fail(Failure { rank: self.rank, message });
+        }
     }
 
-    fn close(&mut self, _port: usize) -> Option<RawBlock> {
-        todo!()
+    fn close(&mut self, port: usize) -> Option<RawBlock> {
+        self.job.ports(self.rank).close(port)
     }
 
     fn put_limit(&self) -> usize {
-        todo!()
+        PUT
     }
 
-    fn try_put(&mut self, _call: &Call, _to: usize, _port: usize, _offset: usize, _bytes: &[u8]) -> bool {
-        todo!()
+    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
+        self.put(call, to, port, offset, bytes);
+        true
     }
 
-    fn put(&mut self, _call: &Call, _to: usize, _port: usize, _offset: usize, _bytes: &[u8]) {
-        todo!()
+    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+        let told = || {
+            if to != self.rank {
+                self.job.beds().wake(to);
+            }
+        };
+        if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told) {
+            let end = format!("{} bytes at offset {offset}", bytes.len());
+            self.refused(call, to, port, end, &refusal);
+        }
     }
 
-    fn arrivals(&mut self, _report: &mut dyn FnMut(usize, usize)) {
-        todo!()
+    #[inline]
+    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
+        let ports = self.job.ports(self.rank);
+        if ports.has_news() {
+            ports.arrivals(report);
+        }
     }
 
-    fn set_async_or(&mut self, _value: bool) {
-        todo!()
+    fn set_async_or(&mut self, value: bool) {
+        if self.bit != value {
+            self.bit = value;
+            let count = self.job.async_or();
+            if value {
+                count.fetch_add(1, Ordering::Release);
+            } else {
+                count.fetch_sub(1, Ordering::Release);
+            }
+        }
     }
 
     fn async_or(&mut self) -> bool {
-        todo!()
+        self.job.unwind_if_failed();
+        self.job.async_or().load(Ordering::Acquire) > 0
     }
 
-    fn pause(&mut self, _call: &Call, _networks: Networks, _awaited: Awaited) {
-        todo!()
+    fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
+        self.tell_of_room();
+        let (job, rank) = (&*self.job, self.rank);
+        let came = || {
+            Network::BOTH.into_iter().any(|on| networks.has(on) && job.has_packet(rank, on))
+                || job.ports(rank).has_news()
+        };
+        let wait = |whom: Option<Whom>, true_now: &dyn Fn() -> bool| {
+            let ready = || came() || true_now();
+            let patience = || match whom {
+                Some(whom) => job.patience(rank, call, whom, &ready),
+                None => job.unwind_if_failed(),
+            };
+            match awaited {
+                Awaited::Room(network, to) => job.wait_for_room(rank, (network, to), ready, patience),
+                _ => job.beds().wait(rank, ready, patience),
+            }
+        };
+        match awaited {
+            Awaited::Packet => wait((self.job.size() > 1).then_some(Whom::Anyone), &|| false),
+            Awaited::Operation => wait(Some(Whom::Everyone), &|| self.may_advance()),
+            Awaited::Room(network, to) => {
+                let packets = job.packets(to, network);
+                wait(Some(Whom::Receiver(to)), &|| packets.has_room());
+            }
+            Awaited::PutRoom(_) => {}
+            Awaited::AllLeft => wait(None, &|| job.all_left()),
+        }
     }
 
     fn leave(&mut self) {
-        todo!()
+        self.tell_of_room();
+        self.job.leave(self.rank);
     }
 
     fn all_left(&mut self) -> bool {
-        todo!()
+        self.job.unwind_if_failed();
+        self.job.all_left()
     }
 
     fn fail(&mut self, failure: Failure) -> ! {

@@ -6,14 +6,8 @@
 
 #![allow(unsafe_code, reason = "slots are shared memory whose ownership the two counters hand over")]
 
-use std::cell::UnsafeCell;
+use super::sync::{Counter, Ordering, UnsafeCell};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// A counter on a cache line of its own (two, as some processors fetch lines in pairs).
-#[repr(align(128))]
-#[derive(Default)]
-struct Counter(AtomicUsize);
 
 /// A queue of at most `N` elements; `N` is a power of two.
 pub(super) struct Queue<T, const N: usize> {
@@ -47,7 +41,7 @@ impl<T, const N: usize> Queue<T, N> {
             return Err(value);
         }
         // SAFETY: the slot is outside head..tail, so the consumer leaves it alone, and there is no other producer.
-        unsafe { (*self.slots[tail % N].get()).write(value) };
+        self.slots[tail % N].with_mut(|slot| unsafe { (*slot).write(value) });
         self.tail.0.store(tail.wrapping_add(1), Ordering::Release);
         Ok(())
     }
@@ -63,7 +57,7 @@ impl<T, const N: usize> Queue<T, N> {
         }
         // SAFETY: the slot is inside head..tail: the producer wrote it before the store of `tail` that was acquired,
         // and leaves it alone until `head` has passed. It is read once, as `head` passes it here.
-        let value = unsafe { (*self.slots[head % N].get()).assume_init_read() };
+        let value = self.slots[head % N].with(|slot| unsafe { (*slot).assume_init_read() });
         self.head.0.store(head.wrapping_add(1), Ordering::Release);
         Some(value)
     }

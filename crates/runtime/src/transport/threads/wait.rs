@@ -28,6 +28,8 @@ struct Bed {
     /// How long this node spins; written by it alone.
     spins: AtomicU32,
     asleep: AtomicBool,
+    /// What this node waits for, as a number of the caller's choice; 0 for nothing that is woken by number.
+    awaits: AtomicUsize,
     thread: OnceLock<Thread>,
 }
 
@@ -96,17 +98,37 @@ impl Beds {
 
     /// Wakes whoever sleeps; to be called after a condition that many may wait for has come true.
     pub(super) fn wake_all(&self) {
-        fence(Ordering::SeqCst);
-        if self.sleepers.load(Ordering::Relaxed) > 0 {
+        if self.someone_sleeps() {
             self.wake_sleepers();
         }
     }
 
     /// Wakes node `rank` if it sleeps.
     pub(super) fn wake(&self, rank: usize) {
-        fence(Ordering::SeqCst);
-        if self.sleepers.load(Ordering::Relaxed) > 0 {
+        if self.someone_sleeps() {
             self.beds[rank].wake();
+        }
+    }
+
+    /// As [`Beds::wait`], to be woken by [`Beds::wake_awaiting`] too.
+    pub(super) fn wait_for(&self, rank: usize, awaits: usize, ready: impl Fn() -> bool, patience: impl Fn()) {
+        // Before the fence of the wait, after which it looks at the condition once more.
+        self.beds[rank].awaits.store(awaits, Ordering::Relaxed);
+        self.wait(rank, ready, patience);
+        self.beds[rank].awaits.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether some node sleeps; to be called as [`Beds::wake`] is, after a condition has come true.
+    pub(super) fn someone_sleeps(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.sleepers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Wakes the nodes that sleep until what has the number `awaits` happens.
+    pub(super) fn wake_awaiting(&self, awaits: usize) {
+        if self.someone_sleeps() {
+            let waiting = |bed: &&Bed| bed.awaits.load(Ordering::Relaxed) == awaits;
+            self.beds.iter().filter(waiting).for_each(Bed::wake);
         }
     }
 
@@ -118,7 +140,8 @@ impl Beds {
 
 impl Bed {
     fn wake(&self) {
-        if self.asleep.swap(false, Ordering::Relaxed)
+        if self.asleep.load(Ordering::Relaxed)
+            && self.asleep.swap(false, Ordering::Relaxed)
             && let Some(thread) = self.thread.get()
         {
             thread.unpark();

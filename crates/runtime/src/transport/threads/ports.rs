@@ -1,0 +1,203 @@
+//! Ports: memory of a node into which any node writes.
+//!
+//! A put copies straight to where the bytes belong; nothing of the receiver's program runs. While a piece is copied
+//! its writer holds the port's lock, so two writers never touch the same memory at once, and closing a port waits
+//! for at most one piece. What has arrived is counted at the port, and two levels of bits lead to the ports
+//! with news: asking for arrivals where there are none is one read.
+
+#![allow(unsafe_code, reason = "copies into memory that the port's lock guards")]
+
+use super::loan::Loan;
+use crate::block::RawBlock;
+use crate::transport::PORTS;
+use std::array;
+use std::cell::UnsafeCell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// The most bytes copied under a port's lock: some microseconds.
+const PIECE: usize = 64 << 10;
+/// Ports that are made together, and have a word of bits.
+const GROUP: usize = 64;
+/// Spins before a writer that waits for a lock gives its core away.
+const SPINS: u32 = 100;
+
+const CLOSED: u32 = 0;
+const OPEN: u32 = 1;
+const LOCKED: u32 = 2;
+
+/// Why a put was refused.
+pub(super) enum Refusal {
+    NotOpen,
+    /// The port has only this many bytes.
+    Short(usize),
+}
+
+#[repr(align(64))]
+struct Port {
+    state: AtomicU32,
+    /// Bytes not yet reported.
+    arrived: AtomicUsize,
+    memory: UnsafeCell<Option<Loan>>,
+}
+
+struct Group {
+    /// A bit for each port with news.
+    news: AtomicU64,
+    ports: [Port; GROUP],
+}
+
+/// The ports of one node.
+#[repr(align(128))]
+pub(super) struct Ports {
+    /// A bit for each group with news.
+    news: AtomicU64,
+    groups: [OnceLock<Box<Group>>; PORTS / GROUP],
+}
+
+// SAFETY: the memory of a port is touched only by whoever moved its state to `LOCKED` (acquire), or by the owner while
+// it is `CLOSED`; it is given away by a release store of the state.
+unsafe impl Sync for Port {}
+
+impl Port {
+    fn new() -> Self {
+        Self { state: AtomicU32::new(CLOSED), arrived: AtomicUsize::new(0), memory: UnsafeCell::new(None) }
+    }
+
+    /// Locks the port; false if it is closed. Whoever holds the lock copies one piece and does not unwind.
+    fn lock(&self) -> bool {
+        let mut spins = 0;
+        loop {
+            match self.state.compare_exchange_weak(OPEN, LOCKED, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(CLOSED) => return false,
+                Err(_) if spins < SPINS => {
+                    spins += 1;
+                    std::hint::spin_loop();
+                }
+                Err(_) => std::thread::yield_now(),
+            }
+        }
+    }
+
+    /// Copies `piece` to `offset`, where the port has at least `end` bytes.
+    fn write(&self, offset: usize, piece: &[u8], end: Option<usize>) -> Result<(), Refusal> {
+        if !self.lock() {
+            return Err(Refusal::NotOpen);
+        }
+        // SAFETY: this thread holds the lock, so memory is there and its bytes are touched by nobody else; `piece` is
+        // not part of them, as they belong to no program until the port is closed. `end` was checked.
+        let written = unsafe {
+            match (*self.memory.get()).as_ref().map(|loan| (loan.address(), loan.bytes())) {
+                Some((address, bytes)) if end.is_some_and(|end| end <= bytes) => {
+                    address.add(offset).copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+                    self.arrived.fetch_add(piece.len(), Ordering::Release);
+                    Ok(())
+                }
+                Some((_, bytes)) => Err(Refusal::Short(bytes)),
+                None => Err(Refusal::NotOpen),
+            }
+        };
+        self.state.store(OPEN, Ordering::Release);
+        written
+    }
+}
+
+impl Ports {
+    pub(super) fn new() -> Self {
+        Self { news: AtomicU64::new(0), groups: array::from_fn(|_| OnceLock::new()) }
+    }
+
+    /// Opens a port; gives the memory back if there is no such port or it is open. For the owner.
+    pub(super) fn open(&self, port: usize, memory: RawBlock) -> Result<(), RawBlock> {
+        let Some(group) = self.groups.get(port / GROUP) else { return Err(memory) };
+        let group = group.get_or_init(|| {
+            Box::new(Group { news: AtomicU64::new(0), ports: array::from_fn(|_| Port::new()) })
+        });
+        let port = &group.ports[port % GROUP];
+        if port.state.load(Ordering::Acquire) != CLOSED {
+            return Err(memory);
+        }
+        // SAFETY: the port is closed, so no writer touches it, and the owner is here.
+        unsafe { *port.memory.get() = Some(Loan::new(memory)) };
+        port.arrived.store(0, Ordering::Relaxed);
+        port.state.store(OPEN, Ordering::Release);
+        Ok(())
+    }
+
+    /// Closes a port, when the piece that is just being written is complete. For the owner.
+    pub(super) fn close(&self, port: usize) -> Option<RawBlock> {
+        let port = self.port(port)?;
+        if !port.lock() {
+            return None;
+        }
+        // SAFETY: this thread holds the lock; when it is taken out of the port nobody follows the address.
+        let memory = unsafe { (*port.memory.get()).take().map(|loan| loan.end()) };
+        port.state.store(CLOSED, Ordering::Release);
+        memory
+    }
+
+    /// Writes `bytes` at `offset` of a port, and calls `told` when the owner has news.
+    pub(super) fn put(
+        &self,
+        port: usize,
+        offset: usize,
+        bytes: &[u8],
+        told: impl Fn(),
+    ) -> Result<(), Refusal> {
+        let number = port;
+        let port = self.port(port).ok_or(Refusal::NotOpen)?;
+        let end = offset.checked_add(bytes.len());
+        if bytes.is_empty() {
+            return port.write(offset, bytes, end);
+        }
+        let mut at = offset;
+        for piece in bytes.chunks(PIECE) {
+            port.write(at, piece, end)?;
+            at += piece.len();
+            self.report(number);
+            told();
+        }
+        Ok(())
+    }
+
+    /// Sets the bits that lead to a port: its own first, so that the one of its group is never there too early.
+    fn report(&self, port: usize) {
+        if let Some(group) = self.groups.get(port / GROUP).and_then(OnceLock::get) {
+            group.news.fetch_or(1 << (port % GROUP), Ordering::Release);
+            self.news.fetch_or(1 << (port / GROUP), Ordering::Release);
+        }
+    }
+
+    /// Whether bytes may have arrived that were not reported. For the owner.
+    #[inline]
+    pub(super) fn has_news(&self) -> bool {
+        self.news.load(Ordering::Relaxed) != 0
+    }
+
+    /// Reports port and bytes of everything that has arrived since the last call. For the owner.
+    pub(super) fn arrivals(&self, report: &mut dyn FnMut(usize, usize)) {
+        for group in bits(self.news.swap(0, Ordering::Acquire)) {
+            let Some(ports) = self.groups[group].get() else { continue };
+            for port in bits(ports.news.swap(0, Ordering::Acquire)) {
+                let arrived = ports.ports[port].arrived.swap(0, Ordering::Acquire);
+                if arrived > 0 && ports.ports[port].state.load(Ordering::Relaxed) != CLOSED {
+                    report(group * GROUP + port, arrived);
+                }
+            }
+        }
+    }
+
+    fn port(&self, port: usize) -> Option<&Port> {
+        self.groups.get(port / GROUP)?.get().map(|group| &group.ports[port % GROUP])
+    }
+}
+
+/// The bits that are set.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
+}

@@ -1,0 +1,134 @@
+//! A bounded queue of packets with many producers and one consumer, without locks.
+//!
+//! Each slot has a sequence number that says whose turn it is: that of the producer of element i where it is i, that
+//! of the consumer where it is i + 1; freed, it is i plus the capacity (D. Vyukov's bounded queue). Producers
+//! claim a slot by moving `tail`, so one that is preempted in between holds up those behind it, but nobody who polls:
+//! to the consumer the queue is empty. One consumer needs no read-modify-write at all.
+//!
+//! Sequence number, header and the first data stand on one cache line, which is all that moves between two cores
+//! for a short packet.
+
+#![allow(unsafe_code, reason = "slots are shared memory whose ownership the sequence numbers hand over")]
+
+use super::sync::{AtomicUsize, Counter, Ordering, UnsafeCell};
+use crate::transport::Packet;
+use bytemuck::Zeroable;
+use std::array;
+
+/// The words of a packet: the header's and the data's.
+const WORDS: usize = size_of::<Packet>() / 8;
+/// Those that share a cache line of 64 bytes with the sequence number.
+const NEAR: usize = 7;
+/// The data bytes among them.
+const NEAR_DATA: u8 = 8 * NEAR as u8 - 16;
+
+/// One packet; two lines, as some processors fetch lines in pairs.
+#[repr(C, align(128))]
+struct Slot {
+    sequence: AtomicUsize,
+    packet: UnsafeCell<Packet>,
+}
+
+/// A queue of at most `N` packets; `N` is a power of two.
+pub(super) struct Ring<const N: usize> {
+    /// Packets claimed by producers so far, wrapping.
+    tail: Counter,
+    /// Packets taken so far, wrapping; the consumer's alone.
+    head: Counter,
+    slots: [Slot; N],
+}
+
+// SAFETY: a packet is touched only by whom the slot's sequence number gives it to: the one producer that claimed the
+// element, or the consumer. The number changes by a release store, and is acquired before the packet is touched.
+unsafe impl<const N: usize> Sync for Ring<N> {}
+// SAFETY: nothing in it belongs to a thread.
+unsafe impl<const N: usize> Send for Ring<N> {}
+
+impl<const N: usize> Ring<N> {
+    const POWER: () = assert!(N.is_power_of_two() && N > 1, "wrapping counters need a power of two");
+
+    pub(super) fn new() -> Self {
+        let () = Self::POWER;
+        let slot = |i| Slot { sequence: AtomicUsize::new(i), packet: UnsafeCell::new(Packet::zeroed()) };
+        Self { tail: Counter::default(), head: Counter::default(), slots: array::from_fn(slot) }
+    }
+
+    /// Puts a packet of node `from` at the end; false if the queue is full.
+    #[inline]
+    pub(super) fn push(&self, from: u32, packet: &Packet) -> bool {
+        let mut tail = self.tail.0.load(Ordering::Relaxed);
+        let slot = loop {
+            let slot = &self.slots[tail % N];
+            let lead = slot.sequence.load(Ordering::Acquire).wrapping_sub(tail) as isize;
+            if lead < 0 {
+                return false;
+            }
+            if lead > 0 {
+                tail = self.tail.0.load(Ordering::Relaxed);
+                continue;
+            }
+            let next = tail.wrapping_add(1);
+            match self.tail.0.compare_exchange_weak(tail, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => break slot,
+                Err(now) => tail = now,
+            }
+        };
+        // SAFETY: the sequence number gives the slot to the producer of element `tail`, and only this thread has
+        // moved the queue's tail past it. The words copied lie within both packets.
+        slot.packet.with_mut(|to| unsafe {
+            copy(std::ptr::from_ref(packet), to, packet.length);
+            (*to).from = from;
+        });
+        slot.sequence.store(tail.wrapping_add(1), Ordering::Release);
+        true
+    }
+
+    /// Takes the first packet, if there is one. Only the data that count are written.
+    ///
+    /// # Safety
+    /// No other thread may be in `pop` of this queue.
+    #[inline]
+    pub(super) unsafe fn pop(&self, packet: &mut Packet) -> bool {
+        let head = self.head.0.load(Ordering::Relaxed);
+        let slot = &self.slots[head % N];
+        if slot.sequence.load(Ordering::Acquire) != head.wrapping_add(1) {
+            return false;
+        }
+        // SAFETY: the sequence number gives the slot to the consumer, which is this thread.
+        slot.packet.with(|from| unsafe { copy(from, std::ptr::from_mut(packet), (*from).length) });
+        slot.sequence.store(head.wrapping_add(N), Ordering::Release);
+        self.head.0.store(head.wrapping_add(1), Ordering::Relaxed);
+        true
+    }
+
+    /// Whether there is something to take; for the consumer.
+    #[inline]
+    pub(super) fn has_packet(&self) -> bool {
+        let head = self.head.0.load(Ordering::Relaxed);
+        self.slots[head % N].sequence.load(Ordering::Acquire) == head.wrapping_add(1)
+    }
+
+    /// Whether a push would find room.
+    pub(super) fn has_room(&self) -> bool {
+        let tail = self.tail.0.load(Ordering::Relaxed);
+        self.slots[tail % N].sequence.load(Ordering::Acquire).wrapping_sub(tail) as isize >= 0
+    }
+}
+
+/// Copies what counts of a packet with `length` bytes of data: as little as shares the header's line, or all.
+///
+/// # Safety
+/// `from` may be read and `to` written.
+#[inline]
+unsafe fn copy(from: *const Packet, to: *mut Packet, length: u8) {
+    let (from, to) = (from.cast::<[u64; WORDS]>(), to.cast::<[u64; WORDS]>());
+    // SAFETY: passed on to the caller; a packet is as many words, and any bits are one. Lengths that the compiler
+    // knows become a few moves.
+    unsafe {
+        if length <= NEAR_DATA {
+            *to.cast::<[u64; NEAR]>() = *from.cast::<[u64; NEAR]>();
+        } else {
+            *to = *from;
+        }
+    }
+}
