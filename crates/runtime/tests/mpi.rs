@@ -101,7 +101,7 @@ const CASES: &[Case] = &[
         fails_with: &[
             "broadcast from node 9 of 1 elements of 1 bytes at ",
             "tests/mpi.rs:",
-            "there is no such node",
+            "there is no node 9",
         ],
     },
     Case {

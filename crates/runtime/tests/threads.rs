@@ -170,11 +170,11 @@ fn misused_messages_and_ports_name_node_and_place() {
     }
     type Case = (&'static [&'static str], fn(&mut Node));
     let cases: &[Case] = &[
-        (&["send to node 4 at ", "there is no such node: nodes are 0 to 3"], |node| {
+        (&["send to node 4 at ", "there is no node 4: nodes are 0 to 3"], |node| {
             let request = request(node);
             node.send(4, request, 1);
         }),
-        (&["send to node 18446744073709551615 at "], |node| {
+        (&["send to node ", "there is no node 18446744073709551615"], |node| {
             let request = request(node);
             node.send(0usize.wrapping_sub(1), request, 1);
         }),
@@ -224,11 +224,11 @@ fn misused_messages_and_ports_name_node_and_place() {
                 node.put(1, 3, usize::MAX, &[1u64]);
             }
         }),
-        (&["put to node 9 at ", "there is no such node"], |node| {
+        (&["put to node 9 at ", "there is no node 9"], |node| {
             with_port(node);
             node.put(9, 3, 0, &[1u8]);
         }),
-        (&["there is no port 4096: ports are 0 to 4095"], |node| {
+        (&["there is no port 4096: ports are 0 to 4079"], |node| {
             with_port(node);
             node.put(1, 4096, 0, &[1u8]);
         }),
@@ -249,11 +249,14 @@ fn misused_messages_and_ports_name_node_and_place() {
             use strata_runtime::patterns::{Schedule, all_to_all};
             all_to_all(node, &[1u8; 7], Block::default(), Schedule::Free);
         }),
-        (&["all_to_all of ", "the nodes disagree on its arguments"], |node| {
-            use strata_runtime::patterns::{Schedule, all_to_all};
-            let length = if node.rank() == 1 { 8 } else { 4 };
-            all_to_all(node, &[1u8; 8][..length], Block::default(), Schedule::Free);
-        }),
+        (
+            &["all_to_all of 2 elements of 1 bytes at ", "but node 0 called all_to_all of 1 elements"],
+            |node| {
+                use strata_runtime::patterns::{Schedule, all_to_all};
+                let length = if node.rank() == 1 { 8 } else { 4 };
+                all_to_all(node, &[1u8; 8][..length], Block::default(), Schedule::Free);
+            },
+        ),
     ];
     for (parts, misuse) in cases {
         let (_, message) = failure(4, |node| {

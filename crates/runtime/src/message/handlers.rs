@@ -80,11 +80,7 @@ impl Requested<'_> {
     /// (which ends the job) if there is no node `to`, or `handler` is not installed.
     pub fn reply_to<A: Pod>(&mut self, to: usize, handler: Reply<A>, arguments: A) {
         let () = Fits::<A>::CHECK;
-        assert!(
-            to < self.size,
-            "a reply to node {to}: there is no such node, nodes are 0 to {}",
-            self.size - 1
-        );
+        assert!(to < self.size, "a reply to node {to}: nodes are 0 to {}", self.size - 1);
         assert!(usize::from(handler.number) < self.replies, "a reply to {handler:?}: it is not installed");
         for packet in packets(handler.number, bytemuck::bytes_of(&arguments)) {
             self.outbox.push_back((to, packet));

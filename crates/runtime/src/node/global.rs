@@ -311,7 +311,7 @@ impl Node {
     pub(crate) fn check_root(&mut self, call: &Call, root: usize) {
         if root >= self.size() {
             let last = self.size() - 1;
-            self.misuse(call, &format!("there is no such node: nodes are 0 to {last}"));
+            self.misuse(call, &format!("there is no node {root}: nodes are 0 to {last}"));
         }
     }
 }

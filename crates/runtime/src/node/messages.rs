@@ -91,7 +91,7 @@ impl Node {
         let call = Call::to(Action::Send, to, place);
         if to >= self.size() {
             let last = self.size() - 1;
-            self.misuse(&call, &format!("there is no such node: nodes are 0 to {last}"));
+            self.misuse(&call, &format!("there is no node {to}: nodes are 0 to {last}"));
         }
         self.misuse(&call, &format!("{handler:?} is not installed"));
     }
@@ -106,7 +106,7 @@ impl Node {
         let call = Call::to(Action::Send, to, place);
         while !self.transport.try_send(Network::Request, to, packet) {
             if self.receive_all() == 0 {
-                self.transport.pause(&call, Networks::Both, Awaited::Room(Network::Request, to));
+                self.pause(&call, Awaited::Room(Network::Request, to));
             }
         }
     }
@@ -181,7 +181,7 @@ impl Node {
     /// Receives at most one packet from each network; waits for news if there is none.
     pub(super) fn receive_or_pause(&mut self, call: &Call) {
         if self.poll_once() == 0 {
-            self.transport.pause(call, Networks::Both, Awaited::Packet);
+            self.pause(call, Awaited::Packet);
         }
     }
 
@@ -193,9 +193,9 @@ impl Node {
         self.transport.leave();
         if self.inbox.is_in_use() {
             let call = Call::plain(Action::Leave, Location::caller());
-            while !self.transport.all_left() {
+            while !(self.transport.all_left() && self.inbox.outbox.is_empty()) {
                 if self.poll_once() == 0 {
-                    self.transport.pause(&call, Networks::Both, Awaited::AllLeft);
+                    self.pause(&call, Awaited::AllLeft);
                 }
             }
             self.receive_all();
@@ -216,6 +216,12 @@ impl Node {
     /// Takes one packet off a network and runs its handler; 1 if there was one.
     #[inline]
     pub(super) fn receive(&mut self, network: Network) -> usize {
+        if network == Network::Request && !self.inbox.outbox.is_empty() {
+            self.send_replies();
+            if !self.inbox.outbox.is_empty() {
+                return 0;
+            }
+        }
         let mut packet = Packet::zeroed();
         if !self.transport.try_receive(network, &mut packet) {
             return 0;
@@ -225,23 +231,28 @@ impl Node {
         } else if let Err(message) = self.inbox.handle(network, &packet) {
             self.fail(message);
         }
-        if network == Network::Request && !self.inbox.outbox.is_empty() {
+        if network == Network::Request {
             self.send_replies();
         }
         1
     }
 
-    /// Sends the replies of the request just handled. Where there is no room for them only replies are taken in: they
-    /// cause no others, so memory stays bounded.
+    /// Sends the replies of the request handled last, as far as there is room for them. It never waits: a node that waits for a
+    /// collective has to see that it is complete, as others may wait for it with all their doors shut. Until the last reply has left no
+    /// other request is handled, so memory stays bounded; replies are taken in, as they cause no others.
+    #[inline]
     fn send_replies(&mut self) {
-        let place = Location::caller();
-        while let Some((to, packet)) = self.inbox.outbox.pop_front() {
-            while !self.transport.try_send(Network::Reply, to, &packet) {
-                if self.receive(Network::Reply) == 0 {
-                    let call = Call::to(Action::Reply, to, place);
-                    self.transport.pause(&call, Networks::Reply, Awaited::Room(Network::Reply, to));
-                }
+        while let Some((to, packet)) = self.inbox.outbox.front() {
+            if !self.transport.try_send(Network::Reply, *to, packet) {
+                break;
             }
+            self.inbox.outbox.pop_front();
         }
+    }
+
+    /// Waits for news, or for room for replies.
+    pub(super) fn pause(&mut self, call: &Call, awaited: Awaited) {
+        let networks = if self.inbox.outbox.is_empty() { Networks::Both } else { Networks::Reply };
+        self.transport.pause(call, networks, awaited);
     }
 }

@@ -68,7 +68,7 @@ impl Node {
     /// Opens a port of this node: from now on any node may write into `memory`.
     ///
     /// # Participation
-    /// Local. `port` is below 4096 and not open, and handlers, be it an empty list of them, were [installed](Self::install); else
+    /// Local. `port` is below 4080 and not open, and handlers, be it an empty list of them, were [installed](Self::install); else
     /// the job ends. A sender has to know that the port is open: a barrier tells it, or a message.
     #[track_caller]
     pub fn open_port<T: Pod>(&mut self, port: usize, memory: Block<T>) {

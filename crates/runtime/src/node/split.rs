@@ -6,7 +6,7 @@
 use super::Node;
 use crate::block::{Block, RawBlock};
 use crate::number::{Kind, Number, Op};
-use crate::transport::{Action, Awaited, Boundary, Call, Networks, Operation, Scan};
+use crate::transport::{Action, Awaited, Boundary, Call, Operation, Scan};
 use bytemuck::bytes_of;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -290,7 +290,7 @@ impl Node {
     fn wait_for_operation(&mut self, call: &Call) {
         while !self.transport.test() {
             if self.poll_once() == 0 {
-                self.transport.pause(call, Networks::Both, Awaited::Operation);
+                self.pause(call, Awaited::Operation);
             }
         }
     }

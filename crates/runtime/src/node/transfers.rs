@@ -6,7 +6,7 @@
 
 use super::Node;
 use crate::block::{Block, RawBlock};
-use crate::transport::{Action, Awaited, Call, Networks};
+use crate::transport::{Action, Awaited, Call};
 use bytemuck::Pod;
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
@@ -181,8 +181,8 @@ impl Node {
             let moved = self.send_a_round(only);
             if self.receive_all() == 0 && !moved {
                 let first = self.transfers.sending.iter().find(|s| only.is_none_or(|only| only == s.number));
-                if let Some(Sending { call, to, .. }) = first {
-                    self.transport.pause(call, Networks::Both, Awaited::PutRoom(*to));
+                if let Some(&Sending { call, to, .. }) = first {
+                    self.pause(&call, Awaited::PutRoom(to));
                 }
             }
         }
@@ -239,7 +239,7 @@ impl Node {
                 match left {
                     None => break,
                     Some(to) if !moved && received == 0 => {
-                        self.transport.pause(call, Networks::Both, Awaited::PutRoom(to));
+                        self.pause(call, Awaited::PutRoom(to));
                     }
                     Some(_) => {}
                 }
@@ -271,6 +271,9 @@ impl Node {
 
     /// Writes all of `bytes`, at the pace set.
     pub(crate) fn put_bytes(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         if self.transfers.pacing.is_none() {
             self.transport.put(call, to, port, offset, bytes);
             return;
@@ -278,7 +281,7 @@ impl Node {
         let mut sent = 0;
         while sent < bytes.len() {
             if !self.put_packet(call, to, port, offset, bytes, &mut sent) && self.receive_all() == 0 {
-                self.transport.pause(call, Networks::Both, Awaited::PutRoom(to));
+                self.pause(call, Awaited::PutRoom(to));
             }
         }
     }

@@ -80,7 +80,7 @@ pub(crate) trait Transport {
     fn async_or(&mut self) -> bool;
 
     /// Waits for news: returns soon after there is a packet on one of `networks` or bytes have arrived or what is `awaited`
-    /// has come true, and may return without. Gives the core away where the wait is long. `call` says what for.
+    /// has come true, and may return without (with replies only, soon). Gives the core away where the wait is long. `call` says what for.
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited);
 
     /// Says that this node's program has ended; only packets, puts, arrivals, `pause` and `all_left` follow.
@@ -91,11 +91,11 @@ pub(crate) trait Transport {
     fn fail(&mut self, failure: Failure) -> !;
 }
 
-/// The ports of a node that are for programs; as many as Brewer's Strata has (manual, §7).
-pub(crate) const USER_PORTS: usize = 4096;
+/// The ports of a node; as many as Brewer's Strata has (manual, §7).
+pub(crate) const PORTS: usize = 4096;
 
-/// All ports of a node: those after the programs' are for the run-time's own patterns.
-pub(crate) const PORTS: usize = USER_PORTS + 16;
+/// Those that are for programs; the others are for the run-time's own patterns.
+pub(crate) const USER_PORTS: usize = PORTS - 16;
 
 /// What a node pauses for, besides packets and arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,6 +29,7 @@ pub(crate) fn mix(seed: u64, node: usize, index: usize) -> u64 {
 trait Known: Number + Operand<Number = Self, Output = Self> + Debug + PartialOrd {
     const OPS: usize;
     fn from_bits(bits: u64) -> Self;
+    fn wide(self) -> f64;
     fn neutral(op: Op) -> Self;
     fn joined(op: Op, a: Self, b: Self) -> Self;
 }
@@ -37,6 +38,7 @@ macro_rules! known_integer {
     ($($t:ty),*) => {$(impl Known for $t {
         const OPS: usize = 7;
         fn from_bits(bits: u64) -> Self { bits as Self }
+        fn wide(self) -> f64 { self as f64 }
         fn neutral(op: Op) -> Self {
             match op { Op::Multiply => 1, Op::Min => Self::MAX, Op::Max => Self::MIN, Op::And => !0, _ => 0 }
         }
@@ -54,6 +56,7 @@ known_integer!(i32, u32, i64, u64);
 macro_rules! known_float {
     ($($t:ty),*) => {$(impl Known for $t {
         const OPS: usize = 4;
+        fn wide(self) -> f64 { f64::from(self) }
         fn from_bits(bits: u64) -> Self {
             // Of many magnitudes, so that the order of adding shows; now and then a special one.
             match bits % 61 {
@@ -81,8 +84,14 @@ known_float!(f32, f64);
 /// Equal to the last bit.
 #[track_caller]
 fn same<T: NoUninit + Debug>(found: &[T], wanted: &[T], what: &str) {
-    let equal = cast_slice::<T, u8>(found) == cast_slice::<T, u8>(wanted);
-    assert!(equal, "{what}: {found:?} instead of {wanted:?}");
+    assert_eq!(found.len(), wanted.len(), "{what}");
+    if cast_slice::<T, u8>(found) != cast_slice::<T, u8>(wanted) {
+        // A NaN's sign is for the compiler to choose.
+        for (i, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+            let (found, wanted) = (format!("{found:?}"), format!("{wanted:?}"));
+            assert_eq!(found, wanted, "{what}: element {i}");
+        }
+    }
 }
 
 /// The scan of all nodes' `input`s for node `rank`, one node after the other in the scan's direction (Brewer, manual, §4.3.1).
@@ -198,7 +207,7 @@ fn statistics<T: Known>(node: &mut Node, seed: u64) {
     let number = |node: usize| T::from_bits(mix(seed, node, 0) % 1000 * 61 + 7);
     let mut all: Vec<T> = (0..size).map(number).collect();
     all.sort_by(|a, b| a.partial_cmp(b).unwrap());
-    let as_f64: Vec<f64> = all.iter().map(|value| format!("{value:?}").parse().unwrap()).collect();
+    let as_f64: Vec<f64> = all.iter().map(|value| value.wide()).collect();
     let mean = as_f64.iter().sum::<f64>() / size as f64;
     let squares: f64 = as_f64.iter().map(|value| (value - mean).powi(2)).sum();
     let mine = number(node.rank());
@@ -222,8 +231,7 @@ fn sharing(node: &mut Node, seed: u64, length: usize) {
     same(&node.all_gather(&input(rank)), &(0..size).flat_map(input).collect::<Vec<_>>(), "all_gather");
     assert!(node.global_or(rank == root));
     assert!(!node.global_or(false));
-    let broadcast = node
-        .start_broadcast(root, Block::from_slice(&cast_slice::<u16, u32>(&vec![rank as u16; 2 * length])));
+    let broadcast = node.start_broadcast(root, Block::from_slice(&vec![rank as u32 * 0x1_0001; length]));
     let or = node.start_global_or(rank == root);
     let barrier = node.start_barrier();
     assert!(node.complete(or));

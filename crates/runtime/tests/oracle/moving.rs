@@ -111,12 +111,12 @@ pub(crate) fn ports(node: &mut Node, seed: u64, length: usize) {
     node.set_pacing(None);
 
     // A count set by the receiver; the data by one put from the node before.
-    node.open_port(4095, Block::<u64>::zeroed(length + 1));
-    node.expect::<u64>(4095, length);
+    node.open_port(4079, Block::<u64>::zeroed(length + 1));
+    node.expect::<u64>(4079, length);
     node.barrier();
-    node.put((rank + 1) % size, 4095, 1, &part(rank, 0));
-    node.wait_for_port(4095);
+    node.put((rank + 1) % size, 4079, 1, &part(rank, 0));
+    node.wait_for_port(4079);
     let from = (rank + size - 1) % size;
-    same(&node.close_port::<u64>(4095)[1..], &part(from, 0), "a put");
+    same(&node.close_port::<u64>(4079)[1..], &part(from, 0), "a put");
     node.barrier();
 }

@@ -339,6 +339,12 @@ impl Transport for Threads {
 
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
         self.tell_of_room();
+        if networks == Networks::Reply {
+            // A handler's answers wait for room while something else is awaited: rare and short, and nobody wakes for both.
+            self.job.unwind_if_failed();
+            std::thread::yield_now();
+            return;
+        }
         let (job, rank) = (&*self.job, self.rank);
         let came = || {
             Network::BOTH.into_iter().any(|on| networks.has(on) && job.has_packet(rank, on))
