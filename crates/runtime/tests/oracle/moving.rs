@@ -64,7 +64,13 @@ pub(crate) fn ports(node: &mut Node, seed: u64, length: usize) {
     let (rank, size) = (node.rank(), node.size());
     let part =
         |from: usize, to: usize| (0..length).map(|i| mix(seed, from * size + to, i)).collect::<Vec<u64>>();
-    node.install(node.handlers());
+    let announced = Rc::new(Cell::new(0));
+    let mut handlers = node.handlers();
+    let announce = handlers.request({
+        let announced = Rc::clone(&announced);
+        move |_, ()| announced.set(announced.get() + 1)
+    });
+    node.install(handlers);
 
     // Everyone writes into everyone's port, headers before, between and after the data; slowly and in turn.
     let completed = Rc::new(Cell::new(0));
@@ -100,11 +106,13 @@ pub(crate) fn ports(node: &mut Node, seed: u64, length: usize) {
             node.send_header::<u64>(to, 7, length);
         }
     }
-    node.barrier();
-    // Headers are messages: all were sent before the barrier, and a poll may still find the last.
-    while node.port_count(7) != 0 || completed.get() == 0 {
+    // Headers are messages and keep their order among others; the count may have been zero in between.
+    (0..size).for_each(|to| node.send(to, announce, ()));
+    node.wait_until(|| announced.get() == size);
+    while node.port_count(7) != 0 {
         node.poll();
     }
+    assert!(completed.get() > 0);
     node.barrier();
     let wanted: Vec<u64> = (0..size).flat_map(|from| part(from, rank)).collect();
     same(&node.close_port::<u64>(7), &wanted, "what arrived in a port");
