@@ -3,14 +3,13 @@
 //! Without `harness`: the program starts itself again under `mpirun`, once a case, with the case's name in a
 //! variable, and reads what comes out. Ends with a line `N passed, N failed`.
 
+mod mpirun;
 mod oracle;
 
-use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use mpirun::CASE;
+use std::process::ExitCode;
+use std::time::Duration;
 use strata_runtime::prelude::*;
-
-/// The variable that tells a process which case it is in.
-const CASE: &str = "STRATA_TEST_CASE";
 
 /// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where it has to fail.
 struct Case {
@@ -214,66 +213,29 @@ fn node(name: &str) -> ExitCode {
 
 /// Runs a case on `nodes` processes; what is wrong with what it did.
 fn drive(case: &Case, nodes: usize) -> Result<(), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut child = Command::new("mpirun")
-        .args(["-n", &nodes.to_string()])
-        .arg(program)
-        .env(CASE, case.name)
-        .env("STRATA_CHECK", case.check)
-        .envs([
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-            ("OMPI_MCA_mpi_yield_when_idle", "1"),
-            ("OMPI_MCA_hwloc_base_binding_policy", "none"),
-            ("OMPI_MCA_osc", "sm"),
-        ])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| error.to_string())?;
-    let start = Instant::now();
-    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
-        if start.elapsed() > Duration::from_secs(60) {
-            child.kill().map_err(|error| error.to_string())?;
-            return Err("still running after 60 s".to_owned());
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    let outcome = mpirun::run(case.name, nodes, &[], &[("STRATA_CHECK", case.check)])?;
+    if !case.fails_with.is_empty() {
+        return outcome.failed_with(case.fails_with);
     }
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    let out = String::from_utf8_lossy(&output.stdout);
-    let err = String::from_utf8_lossy(&output.stderr);
-    let wrong = |what: &str| Err(format!("{what}\n--- stdout\n{out}\n--- stderr\n{err}"));
-    if case.fails_with.is_empty() {
-        if !output.status.success() {
-            return wrong("it failed");
-        }
-        if out.matches("node 0 is done").count() != 2 {
-            return wrong("node 0 did not say once for each run that it is done");
-        }
-        return Ok(());
+    if !outcome.status.success() {
+        return outcome.wrong("it failed");
     }
-    if output.status.success() {
-        return wrong("it did not fail");
+    if outcome.out.matches("node 0 is done").count() != 2 {
+        return outcome.wrong("node 0 did not say once for each run that it is done");
     }
-    let lines: Vec<&str> = err.lines().filter(|line| line.starts_with("strata: ")).collect();
-    match case.fails_with.iter().find(|text| !lines.iter().any(|line| line.contains(*text))) {
-        Some(text) => wrong(&format!("no line says `{text}`")),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn main() -> ExitCode {
     if let Ok(name) = std::env::var(CASE) {
         return node(&name);
     }
-    if Command::new("mpirun").arg("--version").output().is_err() {
+    if !mpirun::is_there() {
         println!("skipped: there is no mpirun (Debian: apt-get install openmpi-bin)\n0 passed, 0 failed");
         return ExitCode::SUCCESS;
     }
     let (mut passed, mut failed) = (0, 0);
-    for nodes in 1..=4 {
+    for nodes in mpirun::nodes(&[1, 2, 3, 4]) {
         for case in CASES.iter().filter(|case| nodes >= case.least) {
             match drive(case, nodes) {
                 Ok(()) => passed += 1,

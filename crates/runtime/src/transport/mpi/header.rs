@@ -2,7 +2,7 @@
 //!
 //! Processes share no addresses, so the place of the call goes along as text: its line and the end of its file name.
 
-use crate::transport::Call;
+use crate::transport::{Boundary, Call};
 use std::fmt;
 
 /// Bytes of the end of a file name.
@@ -50,9 +50,24 @@ impl Header {
         header
     }
 
-    /// Whether the two calls can be the same collective.
-    pub(super) fn agrees(&self, other: &Self) -> bool {
-        self.0[..2] == other.0[..2]
+    /// Writes the words, and with them the node's boundary: it goes with the line, which leaves room.
+    pub(super) fn put(&self, boundary: Boundary, words: &mut [u64]) {
+        words.copy_from_slice(&self.0);
+        words[2] |= (boundary as u64) << 32;
+    }
+
+    /// The boundary that [`Header::put`] wrote.
+    pub(super) fn boundary(words: &[u64]) -> Boundary {
+        match words[2] >> 32 {
+            0 => Boundary::None,
+            1 => Boundary::Element,
+            _ => Boundary::Array,
+        }
+    }
+
+    /// Whether two calls can be the same collective.
+    pub(super) fn words_agree(one: &[u64], other: &[u64]) -> bool {
+        one[..2] == other[..2]
     }
 }
 
@@ -61,6 +76,6 @@ impl fmt::Display for Header {
         let file: &[u8] = bytemuck::cast_slice(&self.0[3..]);
         let file = String::from_utf8_lossy(file);
         Call::describe(f, self.0[0] as u32, (self.0[0] >> 32) as u32, self.0[1])?;
-        write!(f, " at {}:{}", file.trim_end_matches('\0'), self.0[2])
+        write!(f, " at {}:{}", file.trim_end_matches('\0'), self.0[2] as u32)
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! rsmpi's own safe collectives tie neither the types nor the lengths of what is sent and received; here both are
 //! slices whose lengths are checked before the library sees them. Every code that MPI returns is looked at. An error
-//! inside a collective has no remedy on one node, and memory that a request still uses must not be given back, so it
-//! ends the job at once ([`World::die`]).
+//! has no remedy on one node, and memory that a request still uses must not be given back, so it ends the job at once
+//! ([`World::die`]).
 //!
 //! Counts are `int` in MPI 3: what is longer goes in pieces of [`PIECE`] bytes.
+//!
+//! Here are the job itself and what is called once or for long data; [`post`] has the messages that go to a ring of
+//! receives, [`flight`] the messages of one collective, [`region`] memory that others write into.
 
-#![allow(unsafe_code, reason = "this is the one module that calls the MPI library")]
+#![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
 use super::header::{HEADER, Header};
-use crate::number::{Kind, Op};
 use crate::transport::Call;
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
@@ -22,8 +24,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// The most bytes of one message; a multiple of every element's size, and well within `int`.
 const PIECE: usize = 1 << 30;
 
-/// The tag of blocks; their order between two nodes does the rest.
+/// The tag of blocks, and of all that goes to rings of receives: order does the rest.
 const TAG: c_int = 1;
+
+/// The tag of long puts.
+const LONG: c_int = 2;
 
 /// Bytes of the window in which a node shows where it is: a turn, then a header.
 const WINDOW: usize = 8 + HEADER;
@@ -34,6 +39,10 @@ pub(super) struct World {
     size: usize,
     /// What programs communicate in.
     programs: ffi::MPI_Comm,
+    /// What is sent straight into memory that is known to be there: vectors of collectives, long puts.
+    pairs: ffi::MPI_Comm,
+    /// What goes to rings of receives, by [`Lane`].
+    lanes: [ffi::MPI_Comm; Lane::ALL.len()],
     /// What nodes that have left the program wait in.
     ends: ffi::MPI_Comm,
     window: ffi::MPI_Win,
@@ -48,6 +57,21 @@ pub(super) struct World {
 unsafe impl Sync for World {}
 // SAFETY: as above.
 unsafe impl Send for World {}
+
+/// The messages that go to rings of receives; each kind has its own, so that none is found behind another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Packets of the request network.
+    Request = 0,
+    /// Packets of the reply network.
+    Reply = 1,
+    /// What transports tell each other, and short puts.
+    Control = 2,
+}
+
+impl Lane {
+    pub(super) const ALL: [Self; 3] = [Self::Request, Self::Reply, Self::Control];
+}
 
 static WORLD: OnceLock<Result<World, String>> = OnceLock::new();
 
@@ -89,6 +113,19 @@ macro_rules! must {
     };
 }
 
+/// Calls an MPI function outside any collective: an error ends the job.
+macro_rules! sure {
+    ($world:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        if let Err(error) = attempt!($function($($argument),*)) {
+            $world.die($world.rank, error);
+        }
+    };
+}
+
+pub(super) mod flight;
+pub(super) mod post;
+pub(super) mod region;
+
 /// A length as MPI wants it. Callers have cut to [`PIECE`] or refuse.
 fn count(length: usize) -> c_int {
     c_int::try_from(length).unwrap_or(c_int::MAX)
@@ -97,41 +134,6 @@ fn count(length: usize) -> c_int {
 /// A node's number as MPI wants it: it came from MPI.
 fn peer(rank: usize) -> c_int {
     c_int::try_from(rank).unwrap_or(c_int::MAX)
-}
-
-/// MPI's type for numbers of `kind` under `op`. Sums and products of signed integers are those of unsigned ones to
-/// the bit, and there overflow is defined in C.
-fn datatype(kind: Kind, op: Op) -> (ffi::MPI_Datatype, usize) {
-    let wraps = matches!(op, Op::Add | Op::Multiply);
-    // SAFETY: constants that the shim defines when it is loaded.
-    unsafe {
-        match kind {
-            Kind::I32 if wraps => (ffi::RSMPI_UINT32_T, 4),
-            Kind::I64 if wraps => (ffi::RSMPI_UINT64_T, 8),
-            Kind::I32 => (ffi::RSMPI_INT32_T, 4),
-            Kind::I64 => (ffi::RSMPI_INT64_T, 8),
-            Kind::U32 => (ffi::RSMPI_UINT32_T, 4),
-            Kind::U64 => (ffi::RSMPI_UINT64_T, 8),
-            Kind::F32 => (ffi::RSMPI_FLOAT, 4),
-            Kind::F64 => (ffi::RSMPI_DOUBLE, 8),
-        }
-    }
-}
-
-/// MPI's operation.
-fn operation(op: Op) -> ffi::MPI_Op {
-    // SAFETY: constants that the shim defines when it is loaded.
-    unsafe {
-        match op {
-            Op::Add => ffi::RSMPI_SUM,
-            Op::Multiply => ffi::RSMPI_PROD,
-            Op::Min => ffi::RSMPI_MIN,
-            Op::Max => ffi::RSMPI_MAX,
-            Op::And => ffi::RSMPI_BAND,
-            Op::Or => ffi::RSMPI_BOR,
-            Op::Xor => ffi::RSMPI_BXOR,
-        }
-    }
 }
 
 /// MPI's type of a byte.
@@ -160,8 +162,8 @@ impl World {
         let (mut rank, mut size): (c_int, c_int) = (0, 0);
         attempt!(MPI_Comm_rank(world, &mut rank))?;
         attempt!(MPI_Comm_size(world, &mut size))?;
-        let (mut programs, mut ends) = (world, world);
-        for communicator in [&mut programs, &mut ends] {
+        let (mut programs, mut ends, mut pairs, mut lanes) = (world, world, world, [world; 3]);
+        for communicator in [&mut programs, &mut ends, &mut pairs].into_iter().chain(&mut lanes) {
             attempt!(MPI_Comm_dup(world, communicator))?;
             attempt!(MPI_Comm_set_errhandler(*communicator, returns))?;
         }
@@ -189,7 +191,7 @@ impl World {
             return Err("the system takes no function to call at the process's end".to_owned());
         }
         let (rank, size) = (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1));
-        Ok(Self { rank, size, programs, ends, window, shown, running: AtomicBool::new(false) })
+        Ok(Self { rank, size, programs, pairs, lanes, ends, window, shown, running: AtomicBool::new(false) })
     }
 
     pub(super) fn rank(&self) -> usize {
@@ -235,7 +237,7 @@ impl World {
     }
 
     /// What node `rank` shows: its turn, and where it is.
-    fn look_at(&self, rank: usize) -> Result<(u64, Header), String> {
+    pub(super) fn look_at(&self, rank: usize) -> Result<(u64, Header), String> {
         let mut seen = [0u64; WINDOW / 8];
         attempt!(MPI_Get(
             seen.as_mut_ptr().cast(),
@@ -251,75 +253,18 @@ impl World {
         Ok((seen[0], Header::from_words(&seen[1..])))
     }
 
-    /// Waits until all nodes have left the program, this one after `turn` collectives. `Err` tells of a node that has entered
-    /// a later collective, where it waits, or should have waited, for this one.
-    pub(super) fn wait_for_all_to_leave(&self, turn: u64) -> Result<(), String> {
-        // SAFETY: a constant that the shim defines when it is loaded.
-        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-        attempt!(MPI_Ibarrier(self.ends, &mut request))?;
-        let mut done: c_int = 0;
-        let mut round = 0u32;
-        loop {
-            // SAFETY: a constant that the shim defines when it is loaded.
-            let ignore = unsafe { ffi::RSMPI_STATUS_IGNORE };
-            attempt!(MPI_Test(&mut request, &mut done, ignore))?;
-            round = round.saturating_add(1);
-            // Looking at others costs a message each; nearly always all end together.
-            if done != 0 || round.is_multiple_of(256) {
-                for rank in (0..self.size).filter(|rank| *rank != self.rank) {
-                    let (other, header) = self.look_at(rank)?;
-                    if other > turn {
-                        return Err(format!("left the program while node {rank} waits in {header}"));
-                    }
-                }
-            }
-            if done != 0 {
-                // So that nobody begins another program while others still look.
-                return attempt!(MPI_Barrier(self.ends));
-            }
-            if round < 1000 {
-                std::thread::yield_now();
-            } else {
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-        }
-    }
-
-    /// MPI 3.1, §5.3.
-    pub(super) fn barrier(&self, call: &Call) {
-        must!(self, call, MPI_Barrier(self.programs));
-    }
-
-    /// MPI 3.1, §5.9.6, for integers, whose order of combining does not show.
-    pub(super) fn all_reduce(&self, call: &Call, kind: Kind, op: Op, from: &[u8], to: &mut [u8]) {
-        assert_eq!(from.len(), to.len(), "{call}");
-        let (datatype, each) = datatype(kind, op);
-        let operation = operation(op);
-        for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
-            let count = count(from.len() / each);
-            let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
-            must!(self, call, MPI_Allreduce(from, to, count, datatype, operation, self.programs));
-        }
-    }
-
-    /// MPI 3.1, §5.11.2, for integers; on node 0 `to` is left as it was.
-    pub(super) fn exclusive_scan(&self, call: &Call, kind: Kind, op: Op, from: &[u8], to: &mut [u8]) {
-        assert_eq!(from.len(), to.len(), "{call}");
-        let (datatype, each) = datatype(kind, op);
-        let operation = operation(op);
-        for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
-            let count = count(from.len() / each);
-            let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
-            must!(self, call, MPI_Exscan(from, to, count, datatype, operation, self.programs));
-        }
-    }
-
-    /// MPI 3.1, §5.4.
-    pub(super) fn broadcast(&self, call: &Call, root: usize, values: &mut [u8]) {
-        for piece in values.chunks_mut(PIECE) {
-            let (at, length) = (piece.as_mut_ptr().cast(), count(piece.len()));
-            must!(self, call, MPI_Bcast(at, length, bytes(), peer(root), self.programs));
-        }
+    /// MPI 3.1, §5.9.6: whether any node says so.
+    pub(super) fn any(&self, call: &Call, mine: bool) -> bool {
+        let (from, mut to) = (u32::from(mine), 0u32);
+        // SAFETY: constants that the shim defines when it is loaded.
+        let (word, or) = unsafe { (ffi::RSMPI_UINT32_T, ffi::RSMPI_BOR) };
+        let (from_place, to_place): (*const u32, *mut u32) = (&from, &mut to);
+        must!(
+            self,
+            call,
+            MPI_Allreduce(from_place.cast(), to_place.cast(), 1, word, or, self.programs)
+        );
+        to != 0
     }
 
     /// MPI 3.1, §5.7; in messages between pairs where it is too long for one call.
@@ -381,6 +326,44 @@ impl World {
     }
 }
 
+/// All nodes' coming to one point, which this one has come to.
+pub(super) struct Gathering {
+    request: ffi::MPI_Request,
+    done: bool,
+}
+
+impl Gathering {
+    /// MPI 3.1, §5.12.1, among nodes whose programs have ended.
+    pub(super) fn start(world: &World) -> Self {
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        sure!(world, MPI_Ibarrier(world.ends, &mut request));
+        Self { request, done: false }
+    }
+
+    /// Whether all had come when last asked.
+    pub(super) fn was_complete(&self) -> bool {
+        self.done
+    }
+
+    /// Whether all have come.
+    pub(super) fn is_complete(&mut self, world: &World) -> bool {
+        if !self.done {
+            self.done = is_done(world, &mut self.request);
+        }
+        self.done
+    }
+}
+
+/// Whether a request is complete; then it is null.
+fn is_done(world: &World, request: &mut ffi::MPI_Request) -> bool {
+    let mut done: c_int = 0;
+    // SAFETY: a constant that the shim defines when it is loaded.
+    let ignore = unsafe { ffi::RSMPI_STATUS_IGNORE };
+    sure!(world, MPI_Test(request, &mut done, ignore));
+    done != 0
+}
+
 /// Called when the process exits: gives MPI up, or ends the job where the process leaves in mid-program.
 extern "C" fn finish() {
     let Some(Ok(world)) = WORLD.get() else { return };
@@ -391,7 +374,7 @@ extern "C" fn finish() {
     // Nobody is left to be told of an error.
     let _ = attempt!(MPI_Win_unlock_all(window));
     let _ = attempt!(MPI_Win_free(&mut window));
-    for mut communicator in [world.programs, world.ends] {
+    for mut communicator in [world.programs, world.ends, world.pairs].into_iter().chain(world.lanes) {
         let _ = attempt!(MPI_Comm_free(&mut communicator));
     }
     let _ = attempt!(MPI_Finalize());

@@ -1,0 +1,207 @@
+//! The messages of one collective, and the memory they come from and go to.
+
+#![allow(unsafe_code, reason = "requests read and write this module's memory")]
+
+use super::{PIECE, World, bytes, count, error_of, peer};
+use crate::block::RawBlock;
+use mpi::ffi;
+use std::ffi::c_int;
+use std::ops::Range;
+
+/// Three pieces of memory and the messages between them and other nodes'. While a message is under way nobody
+/// else can touch the memory; dropped in mid-flight, it is lost and not given back.
+pub(in super::super) struct Flight {
+    world: &'static World,
+    /// Distinguishes this flight's messages from those of another one.
+    tags: c_int,
+    requests: Vec<ffi::MPI_Request>,
+    frames: Vec<u64>,
+    scratch: Vec<u64>,
+    block: RawBlock,
+    /// What is combined: the block's bytes, or what a caller has lent.
+    values: *mut u8,
+    length: usize,
+}
+
+/// One of a flight's pieces of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Memory {
+    /// What every node tells every other.
+    Frames,
+    /// What is combined.
+    Values,
+    /// Room for other nodes' values.
+    Scratch,
+}
+
+/// The three pieces of memory of a flight whose messages have all arrived.
+pub(in super::super) struct Landed<'a> {
+    pub(in super::super) frames: &'a mut [u64],
+    pub(in super::super) values: &'a mut [u8],
+    pub(in super::super) scratch: &'a mut [u64],
+}
+
+/// Ends the job when dropped: memory that messages may be using is about to be given back.
+struct Lent(&'static World);
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.0.die(self.0.rank, "panicked in the middle of a collective");
+    }
+}
+
+impl Flight {
+    /// The `number`th flight of this node (the same number on all nodes), with so many words for frames.
+    pub(in super::super) fn new(world: &'static World, number: c_int, frames: usize) -> Self {
+        let mut block = RawBlock::default();
+        let values = block.as_bytes_mut().as_mut_ptr();
+        let requests = Vec::with_capacity(2 * world.size());
+        // One tag for each round, of which there are at most as many as bits in a rank.
+        let tags = 100 * (1 + number);
+        let (frames, scratch) = (vec![0; frames], Vec::new());
+        Self { world, tags, requests, frames, scratch, block, values, length: 0 }
+    }
+
+    /// Takes the memory that is to be combined.
+    pub(in super::super) fn load(&mut self, mut block: RawBlock) {
+        assert!(self.requests.is_empty());
+        let bytes = block.as_bytes_mut();
+        (self.values, self.length) = (bytes.as_mut_ptr(), bytes.len());
+        self.block = block;
+    }
+
+    /// Gives it back.
+    pub(in super::super) fn unload(&mut self) -> RawBlock {
+        assert!(self.requests.is_empty());
+        self.length = 0;
+        std::mem::take(&mut self.block)
+    }
+
+    /// Whether it is loaded with this many bytes: as long as messages are under way nothing else may be asked.
+    pub(in super::super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Lends it `values` while `whole` runs, after which all messages have arrived.
+    pub(in super::super) fn lend<T>(
+        values: &mut [u8],
+        owner: &mut T,
+        flight: impl Fn(&mut T) -> &mut Self,
+        whole: impl FnOnce(&mut T),
+    ) {
+        let this = flight(owner);
+        assert!(this.requests.is_empty() && this.length == 0);
+        (this.values, this.length) = (values.as_mut_ptr(), values.len());
+        let lent = Lent(this.world);
+        whole(owner);
+        let this = flight(owner);
+        assert!(this.requests.is_empty());
+        this.length = 0;
+        std::mem::forget(lent);
+    }
+
+    /// Makes the scratch memory at least so many bytes long.
+    pub(in super::super) fn reserve(&mut self, bytes: usize) {
+        assert!(self.requests.is_empty());
+        let words = bytes.div_ceil(8);
+        if self.scratch.len() < words {
+            self.scratch.resize(words, 0);
+        }
+    }
+
+    /// The memory; all messages have arrived.
+    pub(in super::super) fn landed(&mut self) -> Landed<'_> {
+        assert!(self.requests.is_empty());
+        // SAFETY: no request uses the memory; it is the block's, which this flight owns and does not touch otherwise, or
+        // lent to it for longer than this borrow (`lend` clears the length before the loan ends).
+        let values = unsafe { std::slice::from_raw_parts_mut(self.values, self.length) };
+        Landed { frames: &mut self.frames, values, scratch: &mut self.scratch }
+    }
+
+    fn at(&mut self, memory: Memory, range: &Range<usize>) -> *mut u8 {
+        let (base, length) = match memory {
+            Memory::Frames => (self.frames.as_mut_ptr().cast(), self.frames.len() * 8),
+            Memory::Scratch => (self.scratch.as_mut_ptr().cast(), self.scratch.len() * 8),
+            Memory::Values => (self.values, self.length),
+        };
+        assert!(range.start <= range.end && range.end <= length);
+        // SAFETY: within the memory, by the line above.
+        unsafe { base.add(range.start) }
+    }
+
+    /// Sends bytes to node `to`.
+    pub(in super::super) fn send(&mut self, memory: Memory, range: Range<usize>, to: usize, round: usize) {
+        let (world, tag) = (self.world, self.tag(round));
+        let base = self.at(memory, &range);
+        let length = range.len();
+        // One message even where there is nothing to say: it says that this node has come so far.
+        for from in (0..length.max(1)).step_by(PIECE) {
+            let (at, count) = (base.wrapping_add(from).cast(), count((length - from).min(PIECE)));
+            // SAFETY: a constant that the shim defines when it is loaded.
+            let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+            sure!(world, MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request));
+            self.requests.push(request);
+        }
+    }
+
+    /// Receives bytes from node `from`: as many as it sends.
+    pub(in super::super) fn receive(
+        &mut self,
+        memory: Memory,
+        range: Range<usize>,
+        from: usize,
+        round: usize,
+    ) {
+        let (world, tag) = (self.world, self.tag(round));
+        let base = self.at(memory, &range);
+        let length = range.len();
+        for start in (0..length.max(1)).step_by(PIECE) {
+            let (at, count) = (base.wrapping_add(start).cast(), count((length - start).min(PIECE)));
+            // SAFETY: a constant that the shim defines when it is loaded.
+            let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+            sure!(world, MPI_Irecv(at, count, bytes(), peer(from), tag, world.pairs, &mut request));
+            self.requests.push(request);
+        }
+    }
+
+    fn tag(&self, round: usize) -> c_int {
+        self.tags + c_int::try_from(round).unwrap_or(c_int::MAX)
+    }
+
+    /// Whether all messages have arrived; lets MPI go on.
+    #[inline]
+    pub(in super::super) fn has_landed(&mut self) -> bool {
+        if self.requests.is_empty() {
+            return true;
+        }
+        let mut done: c_int = 0;
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
+        let (length, requests) = (count(self.requests.len()), self.requests.as_mut_ptr());
+        sure!(self.world, MPI_Testall(length, requests, &mut done, ignore));
+        if done != 0 {
+            self.requests.clear();
+        }
+        done != 0
+    }
+
+    /// Waits until all messages have arrived.
+    #[inline]
+    pub(in super::super) fn wait(&mut self) {
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
+        let (length, requests) = (count(self.requests.len()), self.requests.as_mut_ptr());
+        sure!(self.world, MPI_Waitall(length, requests, ignore));
+        self.requests.clear();
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if !self.requests.is_empty() {
+            std::mem::forget(std::mem::take(&mut self.frames));
+            std::mem::forget(std::mem::take(&mut self.scratch));
+            std::mem::forget(std::mem::take(&mut self.block));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Short messages: receives that are posted ahead of them, and the memory they are sent from.
+//!
+//! Receives are posted from any node, oldest first, and a message is matched with the oldest; so it is enough to ask for the
+//! oldest of each lane, and messages of one node stay in order (MPI 3.1, §3.5).
+
+#![allow(unsafe_code, reason = "requests write and read this module's memory")]
+
+use super::{Lane, TAG, World, bytes, count, error_of, is_done, peer};
+use mpi::ffi;
+use std::ffi::c_int;
+
+/// Words that requests may write or read at any time: never under a Rust reference as a whole. It is given back only by
+/// [`Words::free`], so that no unwinding gives it back while a request uses it.
+struct Words(*mut [u64]);
+
+impl Words {
+    fn zeroed(words: usize) -> Self {
+        Self(Box::into_raw(vec![0u64; words].into_boxed_slice()))
+    }
+
+    /// Where slot `index` of slots of `each` words begins.
+    fn slot(&self, index: usize, each: usize) -> *mut u64 {
+        assert!((index + 1) * each <= self.0.len());
+        // SAFETY: within the allocation, by the line above.
+        unsafe { self.0.cast::<u64>().add(index * each) }
+    }
+
+    /// # Safety
+    /// No request uses it.
+    unsafe fn free(self) {
+        // SAFETY: made by `Box::into_raw` and freed once, as `self` is consumed.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// One lane's receives.
+struct Ring {
+    communicator: ffi::MPI_Comm,
+    requests: Vec<ffi::MPI_Request>,
+    memory: Words,
+    /// Words of a slot.
+    each: usize,
+    /// The oldest receive.
+    head: usize,
+}
+
+impl Ring {
+    /// Posts (again) the receive of `slot`.
+    fn post(&mut self, world: &World, slot: usize) {
+        let at = self.memory.slot(slot, self.each);
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let any = unsafe { ffi::RSMPI_ANY_SOURCE };
+        sure!(
+            world,
+            MPI_Irecv(
+                at.cast(),
+                count(self.each * 8),
+                bytes(),
+                any,
+                TAG,
+                self.communicator,
+                &mut self.requests[slot]
+            )
+        );
+    }
+}
+
+/// The messages that have come to this node.
+pub(in super::super) struct Inbox {
+    world: &'static World,
+    rings: [Ring; LANES],
+    /// The oldest receive of each lane; null where it is complete.
+    heads: [ffi::MPI_Request; LANES],
+    /// Where the message at the head of each lane is from, if one is there.
+    sources: [Option<usize>; LANES],
+}
+
+const LANES: usize = Lane::ALL.len();
+
+impl Inbox {
+    /// Posts, for each lane, so many receives of so many words.
+    pub(in super::super) fn new(world: &'static World, sizes: [(usize, usize); LANES]) -> Self {
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let none = unsafe { ffi::RSMPI_REQUEST_NULL };
+        let ring = |lane: Lane| {
+            let (slots, each) = sizes[lane as usize];
+            let memory = Words::zeroed(slots * each);
+            let communicator = world.lanes[lane as usize];
+            let mut ring = Ring { communicator, requests: vec![none; slots], memory, each, head: 0 };
+            (0..slots).for_each(|slot| ring.post(world, slot));
+            ring
+        };
+        let rings = Lane::ALL.map(ring);
+        let heads = std::array::from_fn(|lane| rings[lane].requests[0]);
+        Self { world, rings, heads, sources: [None; LANES] }
+    }
+
+    /// Looks whether messages have come, and lets MPI go on. True if there is one that was not there before.
+    #[inline]
+    pub(in super::super) fn look(&mut self) -> bool {
+        let (mut found, mut which) = (0, [0; LANES]);
+        // SAFETY: plain numbers, for which zero is a value.
+        let mut statuses: [ffi::MPI_Status; LANES] = unsafe { std::mem::zeroed() };
+        let (heads, which_place) = (self.heads.as_mut_ptr(), which.as_mut_ptr());
+        sure!(
+            self.world,
+            MPI_Testsome(LANES as c_int, heads, &mut found, which_place, statuses.as_mut_ptr())
+        );
+        // Negative (MPI_UNDEFINED) where all lanes have a message already.
+        let found = usize::try_from(found).unwrap_or(0);
+        for (index, status) in which.into_iter().zip(statuses).take(found) {
+            let from = usize::try_from(status.MPI_SOURCE).unwrap_or(0);
+            self.sources[usize::try_from(index).unwrap_or(0)] = Some(from);
+        }
+        found > 0
+    }
+
+    /// The node and the words of the oldest message of a lane, if [`Inbox::look`] has found one.
+    #[inline]
+    pub(in super::super) fn head(&self, lane: Lane) -> Option<(usize, &[u64])> {
+        let from = self.sources[lane as usize]?;
+        let ring = &self.rings[lane as usize];
+        let at = ring.memory.slot(ring.head, ring.each);
+        // SAFETY: the slot's receive is complete, and is posted again only by `take`, which needs `&mut self`.
+        Some((from, unsafe { std::slice::from_raw_parts(at, ring.each) }))
+    }
+
+    /// Gives the memory of the oldest message of a lane to the next one to come.
+    #[inline]
+    pub(in super::super) fn take(&mut self, lane: Lane) {
+        if self.sources[lane as usize].take().is_none() {
+            return;
+        }
+        let ring = &mut self.rings[lane as usize];
+        ring.post(self.world, ring.head);
+        ring.head = (ring.head + 1) % ring.requests.len();
+        self.heads[lane as usize] = ring.requests[ring.head];
+    }
+
+    /// Ends all receives. No message is in flight to this node, and none lies here: each receive is served by a
+    /// message of this node's own (cancelling is the part of MPI that libraries do least well).
+    pub(in super::super) fn finish(self) {
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let (none, ignore) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_STATUSES_IGNORE) };
+        let (world, me) = (self.world, peer(self.world.rank));
+        for mut ring in self.rings {
+            let mut sends = vec![none; ring.requests.len()];
+            for send in &mut sends {
+                sure!(world, MPI_Isend(std::ptr::null(), 0, bytes(), me, TAG, ring.communicator, send));
+            }
+            for requests in [&mut ring.requests, &mut sends] {
+                sure!(world, MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore));
+            }
+            // SAFETY: all of its receives are complete.
+            unsafe { ring.memory.free() };
+        }
+    }
+}
+
+/// Memory from which messages are sent.
+pub(in super::super) struct Outbox {
+    world: &'static World,
+    memory: Words,
+    /// Words of a slot.
+    each: usize,
+    requests: Vec<ffi::MPI_Request>,
+    /// The slots that nothing uses, and those that are being sent.
+    free: Vec<usize>,
+    busy: Vec<usize>,
+}
+
+impl Outbox {
+    /// `slots` slots of `each` words.
+    pub(in super::super) fn new(world: &'static World, slots: usize, each: usize) -> Self {
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let none = unsafe { ffi::RSMPI_REQUEST_NULL };
+        let (memory, requests) = (Words::zeroed(slots * each), vec![none; slots]);
+        let (free, busy) = ((0..slots).collect(), Vec::with_capacity(slots));
+        Self { world, memory, each, requests, free, busy }
+    }
+
+    /// Whether a message can be sent now.
+    #[inline]
+    pub(in super::super) fn has_room(&mut self) -> bool {
+        if self.free.is_empty() {
+            let Self { world, requests, free, busy, .. } = self;
+            busy.retain(|slot| {
+                let done = is_done(world, &mut requests[*slot]);
+                if done {
+                    free.push(*slot);
+                }
+                !done
+            });
+        }
+        !self.free.is_empty()
+    }
+
+    /// Sends the first `length` bytes of what `fill` writes to node `to`; [`Outbox::has_room`].
+    #[inline]
+    pub(in super::super) fn send(
+        &mut self,
+        lane: Lane,
+        to: usize,
+        length: usize,
+        fill: impl FnOnce(&mut [u64]),
+    ) {
+        let Some(slot) = self.free.pop() else { return };
+        assert!(length <= self.each * 8);
+        let at = self.memory.slot(slot, self.each);
+        // SAFETY: the slot is free: no request uses it.
+        fill(unsafe { std::slice::from_raw_parts_mut(at, self.each) });
+        let (world, request) = (self.world, &mut self.requests[slot]);
+        let communicator = world.lanes[lane as usize];
+        sure!(world, MPI_Isend(at.cast(), count(length), bytes(), peer(to), TAG, communicator, request));
+        // Short messages have nearly always left by now.
+        if is_done(world, request) {
+            self.free.push(slot);
+        } else {
+            self.busy.push(slot);
+        }
+    }
+
+    /// Waits until all has been sent, which needs nothing of this node any more.
+    pub(in super::super) fn finish(mut self) {
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
+        let requests = &mut self.requests;
+        sure!(self.world, MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore));
+        // SAFETY: all of its requests are complete.
+        unsafe { self.memory.free() };
+    }
+}

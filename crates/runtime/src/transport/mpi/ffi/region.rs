@@ -1,0 +1,119 @@
+//! Memory that other nodes write into, and long messages straight into it.
+
+#![allow(unsafe_code, reason = "requests write into this module's memory and read what is lent to it")]
+
+use super::{LONG, PIECE, World, bytes, count, error_of, is_done, peer};
+use crate::block::RawBlock;
+use mpi::ffi;
+
+/// A block that receives may be writing into. Dropped before they are complete, its memory is lost, not given back.
+pub(in super::super) struct Region {
+    block: Option<RawBlock>,
+    base: *mut u8,
+    length: usize,
+    /// Receives that are not complete.
+    receives: usize,
+}
+
+/// One long message on its way into a region.
+pub(in super::super) struct Receive(ffi::MPI_Request);
+
+impl Region {
+    /// Takes a block's memory.
+    pub(in super::super) fn new(mut block: RawBlock) -> Self {
+        let bytes = block.as_bytes_mut();
+        let (base, length) = (bytes.as_mut_ptr(), bytes.len());
+        Self { block: Some(block), base, length, receives: 0 }
+    }
+
+    /// Bytes.
+    pub(in super::super) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether no receive is under way.
+    pub(in super::super) fn is_quiet(&self) -> bool {
+        self.receives == 0
+    }
+
+    fn at(&mut self, offset: usize, length: usize) -> *mut u8 {
+        assert!(offset.checked_add(length).is_some_and(|end| end <= self.length));
+        // SAFETY: within the block, by the line above.
+        unsafe { self.base.add(offset) }
+    }
+
+    /// Copies `from` to `offset`; the caller has checked that it fits.
+    pub(in super::super) fn write(&mut self, offset: usize, from: &[u8]) {
+        let at = self.at(offset, from.len());
+        // SAFETY: `at` has room for them and nobody holds a reference into the block; should a receive write there at the same
+        // time, the program has asked for either.
+        unsafe { std::ptr::copy(from.as_ptr(), at, from.len()) };
+    }
+
+    /// Receives the next long message of node `from`, of at most [`PIECE`] bytes, at `offset`.
+    pub(in super::super) fn receive(
+        &mut self,
+        world: &World,
+        from: usize,
+        offset: usize,
+        length: usize,
+    ) -> Receive {
+        // SAFETY: a constant that the shim defines when it is loaded.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        let at = self.at(offset, length).cast();
+        sure!(world, MPI_Irecv(at, count(length), bytes(), peer(from), LONG, world.pairs, &mut request));
+        self.receives += 1;
+        Receive(request)
+    }
+
+    /// Whether a receive into this region is complete; to be asked no more after that.
+    pub(in super::super) fn has(&mut self, world: &World, receive: &mut Receive) -> bool {
+        let done = is_done(world, &mut receive.0);
+        self.receives -= usize::from(done);
+        done
+    }
+
+    /// The block, where no receive is under way.
+    pub(in super::super) fn into_block(mut self) -> Option<RawBlock> {
+        if self.is_quiet() { self.block.take() } else { None }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if !self.is_quiet() {
+            std::mem::forget(self.block.take());
+        }
+    }
+}
+
+/// Cuts a length into pieces: how far each is from the beginning, and how long.
+pub(in super::super) fn pieces(length: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..length).step_by(PIECE).map(move |from| (from, (length - from).min(PIECE)))
+}
+
+/// Ends the job when dropped: memory that a request reads is about to be given back.
+struct Lent<'a>(&'a World);
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.0.die(self.0.rank, "panicked while another node was reading its memory");
+    }
+}
+
+impl World {
+    /// Sends `from` to node `to`, in [`pieces`]; calls `meanwhile` until it may be reused.
+    pub(in super::super) fn send_long(&self, to: usize, from: &[u8], mut meanwhile: impl FnMut()) {
+        for (offset, length) in pieces(from.len()) {
+            let at = from[offset..offset + length].as_ptr().cast();
+            // SAFETY: a constant that the shim defines when it is loaded.
+            let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+            let lent = Lent(self);
+            sure!(self, MPI_Isend(at, count(length), bytes(), peer(to), LONG, self.pairs, &mut request));
+            while !is_done(self, &mut request) {
+                meanwhile();
+            }
+            std::mem::forget(lent);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! How a program ends: all nodes come to its end, and one that waits for a node that has left is found.
+
+use super::ffi::{Gathering, World};
+
+/// Rounds between two looks at what the others do: looking costs a message each, and nearly always all end together.
+const ROUNDS: u32 = 256;
+
+/// This node's way out.
+pub(super) struct Leaving {
+    world: &'static World,
+    gathering: Option<Gathering>,
+    round: u32,
+}
+
+impl Leaving {
+    pub(super) fn new(world: &'static World) -> Self {
+        Self { world, gathering: None, round: 0 }
+    }
+
+    /// This node's program has ended.
+    pub(super) fn leave(&mut self) {
+        if self.gathering.is_none() {
+            self.leave_for_good();
+        }
+    }
+
+    /// This node sends no more; after all have left.
+    pub(super) fn leave_for_good(&mut self) {
+        self.gathering = Some(Gathering::start(self.world));
+        self.round = 0;
+    }
+
+    /// Whether all nodes have come so far. Ends the job where one has entered a collective after this node's last: it waits
+    /// there, or should have waited, for this one.
+    pub(super) fn all_left(&mut self) -> bool {
+        let Some(gathering) = &mut self.gathering else { return false };
+        let was_complete = gathering.was_complete();
+        let complete = gathering.is_complete(self.world);
+        self.round += 1;
+        if (complete && !was_complete) || self.round.is_multiple_of(ROUNDS) {
+            let world = self.world;
+            for rank in (0..world.size()).filter(|rank| *rank != world.rank()) {
+                match world.look_at(rank) {
+                    Ok((turn, header)) if turn > world.turn() => {
+                        let message = format!("left the program while node {rank} waits in {header}");
+                        world.die(world.rank(), message);
+                    }
+                    Ok(_) => {}
+                    Err(error) => world.die(world.rank(), error),
+                }
+            }
+        }
+        complete
+    }
+}

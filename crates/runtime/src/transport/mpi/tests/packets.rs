@@ -1,0 +1,213 @@
+//! Packets: order, room, and what happens where nobody receives.
+
+use super::{Case, bad, call, good, until};
+use crate::transport::{Action, Awaited, Network, Networks, Packet, Part, Transport};
+use std::time::{Duration, Instant};
+
+pub(super) const CASES: &[Case] = &[
+    good("packets of all reach node 0 in order", 1, |node| many_to_one(node, 3000, Duration::ZERO)),
+    good("packets wait for a node that does not receive", 2, |node| {
+        let many = 100_000 / node.size();
+        many_to_one(node, many, Duration::from_millis(300));
+    }),
+    good("packets go round and both networks are their own", 1, round),
+    good("without room a packet is refused and room comes back", 1, room),
+    good("packets nobody has received do not reach the next program", 2, left_behind),
+    good("the asynchronous or follows its bits", 1, async_or),
+    bad("a process that is killed ends the job", killed, &[]),
+];
+
+fn packet(number: u64, length: usize) -> Packet {
+    let mut bytes = [0; crate::transport::PACKET];
+    bytes[..8].copy_from_slice(&number.to_ne_bytes());
+    bytes[8..].fill(number as u8);
+    Packet::new(number as u16, Part::Whole, number as usize, &bytes[..length])
+}
+
+fn check(found: &Packet, number: u64, length: usize) {
+    let wanted = packet(number, length);
+    assert_eq!((found.handler, found.whole, found.part()), (wanted.handler, wanted.whole, Part::Whole));
+    assert_eq!(found.bytes(), wanted.bytes(), "packet {number}");
+}
+
+/// A length of 8 to 64 that differs from packet to packet; now and then none at all.
+fn length(number: u64) -> usize {
+    if number.is_multiple_of(17) { 0 } else { 8 + (number as usize * 13) % 57 }
+}
+
+/// Every node (also node 0) sends node 0 so many packets on each network, which it begins to receive late.
+fn many_to_one(node: &mut dyn Transport, many: usize, late: Duration) {
+    let (rank, size) = (node.rank(), node.size());
+    let mut sent = [0u64; 2];
+    let mut had = vec![[0u64; 2]; size];
+    let start = Instant::now();
+    let many = many as u64;
+    let mut packet_in = Packet::new(0, Part::Whole, 0, &[]);
+    loop {
+        for network in Network::BOTH {
+            let index = network as usize;
+            while sent[index] < many
+                && node.try_send(network, 0, &packet(sent[index], length(sent[index])))
+            {
+                sent[index] += 1;
+            }
+            while rank == 0 && start.elapsed() >= late && node.try_receive(network, &mut packet_in) {
+                let from = packet_in.from as usize;
+                check(&packet_in, had[from][index], length(had[from][index]));
+                had[from][index] += 1;
+            }
+            if rank != 0 {
+                assert!(!node.try_receive(network, &mut packet_in));
+            }
+        }
+        if sent == [many; 2] && (rank != 0 || had.iter().all(|had| *had == [many; 2])) {
+            break;
+        }
+        if rank != 0 {
+            node.pause(&call(Action::Send), Networks::Both, Awaited::Room(Network::Request, 0));
+        }
+    }
+    node.barrier(call(Action::Barrier));
+}
+
+/// Every node sends to all, and each answers a request with a reply.
+fn round(node: &mut dyn Transport) {
+    let (rank, size) = (node.rank(), node.size());
+    let many = 400 / size as u64;
+    let mut answers = 0;
+    let mut asked = vec![0; size];
+    let mut waiting = std::collections::VecDeque::new();
+    let mut next = 0;
+    let mut served = 0;
+    until(node, |node, packet_in| {
+        if let Some(packet_in) = packet_in {
+            let from = packet_in.from as usize;
+            if packet_in.handler == 7 {
+                assert_eq!(packet_in.bytes(), (rank as u64).to_ne_bytes());
+                answers += 1;
+            } else {
+                check(packet_in, asked[from], 16);
+                asked[from] += 1;
+                waiting.push_back(from);
+            }
+        }
+        if next < many * size as u64 && node.try_send(Network::Request, next as usize % size, &packet(100 + next, 16)) {
+            next += 1;
+        }
+        if let Some(to) = waiting.front() {
+            let reply = Packet::new(7, Part::Whole, 0, &(*to as u64).to_ne_bytes());
+            if node.try_send(Network::Reply, *to, &reply) {
+                waiting.pop_front();
+                served += 1;
+            }
+        }
+        next == many * size as u64 && answers == next && served == next
+    });
+    node.barrier(call(Action::Barrier));
+}
+
+/// Node 0 fills its way to each node, is refused, and gets through when they begin to receive.
+fn room(node: &mut dyn Transport) {
+    let (rank, size) = (node.rank(), node.size());
+    for to in 0..size {
+        let mut through = 0u64;
+        if rank == 0 {
+            while node.try_send(Network::Request, to, &packet(through, 64)) {
+                through += 1;
+                assert!(through < 100_000, "there is no end of room");
+            }
+            assert!(through >= 8, "{through} packets are hardly any");
+            for _ in 0..1000 {
+                assert!(!node.try_send(Network::Request, to, &packet(through, 64)));
+            }
+        }
+        node.barrier(call(Action::Barrier));
+        let mut known = through.to_ne_bytes();
+        let all = call(Action::Broadcast);
+        node.broadcast(all, 0, &mut known);
+        let through = u64::from_ne_bytes(known);
+        let mut had = 0;
+        if rank == to {
+            until(node, |_, packet_in| {
+                if let Some(packet_in) = packet_in {
+                    check(packet_in, had, 64);
+                    had += 1;
+                }
+                had == through
+            });
+        }
+        node.barrier(call(Action::Barrier));
+        if rank == 0 {
+            until(node, |node, _| node.try_send(Network::Request, to, &packet(0, 8)));
+        }
+        if rank == to {
+            until(node, |_, packet_in| packet_in.is_some());
+        }
+        node.barrier(call(Action::Barrier));
+    }
+}
+
+/// Each program begins with no packets; each leaves some.
+fn left_behind(node: &mut dyn Transport) {
+    let mut found = Packet::new(0, Part::Whole, 0, &[]);
+    for _ in 0..100 {
+        for network in Network::BOTH {
+            assert!(!node.try_receive(network, &mut found));
+        }
+    }
+    node.barrier(call(Action::Barrier));
+    for to in 0..node.size() {
+        for network in Network::BOTH {
+            for number in 0..10 {
+                assert!(node.try_send(network, to, &packet(number, 64)));
+            }
+        }
+    }
+}
+
+fn async_or(node: &mut dyn Transport) {
+    let (rank, size) = (node.rank(), node.size());
+    assert!(node.async_or());
+    for round in 0..3 {
+        // Everybody clears its bit but one, which all see as set; then that one too.
+        let last = (round * 2 + 1) % size;
+        node.set_async_or(rank == last);
+        node.barrier(call(Action::Barrier));
+        for _ in 0..50 {
+            assert!(node.async_or());
+        }
+        let all = call(Action::Barrier);
+        node.start(all, crate::transport::Operation::Barrier, Default::default());
+        until(node, |node, _| {
+            assert!(node.async_or());
+            node.test()
+        });
+        node.finish();
+        node.set_async_or(false);
+        until(node, |node, _| !node.async_or());
+        // Nobody sets a bit again before all have seen that none is set.
+        node.start(all, crate::transport::Operation::Barrier, Default::default());
+        until(node, |node, _| {
+            assert!(!node.async_or());
+            node.test()
+        });
+        node.finish();
+        node.set_async_or(true);
+        until(node, |node, _| node.async_or());
+        node.start(all, crate::transport::Operation::Barrier, Default::default());
+        until(node, |node, _| {
+            node.async_or();
+            node.test()
+        });
+        node.finish();
+    }
+}
+
+fn killed(node: &mut dyn Transport) {
+    if node.rank() == 1 {
+        // What a `kill -9` from outside does.
+        let own = nix::unistd::Pid::this();
+        nix::sys::signal::kill(own, nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+    until(node, |_, _| false);
+}

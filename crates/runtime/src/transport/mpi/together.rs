@@ -1,0 +1,408 @@
+//! Collectives: nodes tell each other what they call and bring, in *frames*, and long vectors then go by *shares*.
+//!
+//! Frames go round as in the all-gather of Bruck et al. ("Efficient Algorithms for All-to-All Communications in
+//! Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997): in round k a node sends what it has gathered, 2ᵏ frames,
+//! to the node 2ᵏ before it; after ⌈log₂ P⌉ rounds each has all. With frames of no length that is the barrier
+//! by dissemination (Hensgen, Finkel and Manber, 1988). Each node combines the frames itself, in rank order, so that
+//! floating-point numbers come out equal to the last bit.
+//!
+//! What is too long for a frame is cut into shares, one a node: each node receives its share of all vectors, combines,
+//! and sends each node what is its own. 2n(P − 1)/P bytes leave and reach a node, which is the least for a reduce; a
+//! broadcast likewise (van de Geijn). All frames have come before that, so all nodes agree on the length.
+//!
+//! One machine of states does it, driven by tests: for a whole collective at once, for a started one bit by bit.
+
+use super::ffi::World;
+use super::ffi::flight::{Flight, Landed, Memory};
+use super::header::{HEADER, Header};
+use super::prefix;
+use crate::number::{self, Kind, Op};
+use crate::transport::{Boundary, Call, Failure, Operation, Scan};
+use bytemuck::{cast_slice, cast_slice_mut};
+use std::ops::Range;
+
+/// Words of a frame.
+const FRAME: usize = 32;
+
+/// Bytes of data that fit into a frame.
+pub(super) const SHORT: usize = FRAME * 8 - HEADER;
+
+/// Rounds of shares, as tags; frames have those below.
+const APART: usize = 70;
+const BACK: usize = 71;
+
+/// How far a collective is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// None is in flight.
+    Idle,
+    /// Frames of this round are under way.
+    Frames(usize),
+    /// Shares are on their way to the nodes that combine them.
+    Apart,
+    /// Results are on their way back.
+    Back,
+    /// Complete.
+    Done,
+}
+
+/// One collective at a time.
+pub(super) struct Together {
+    world: &'static World,
+    pub(super) flight: Flight,
+    stage: Stage,
+    operation: Operation,
+    /// Words of one frame: none, one for a bare number, or [`FRAME`].
+    each: usize,
+}
+
+impl Together {
+    /// The `number`th of those that may be in flight at once.
+    pub(super) fn new(world: &'static World, number: i32) -> Self {
+        let flight = Flight::new(world, number, FRAME * world.size());
+        Self { world, flight, stage: Stage::Idle, operation: Operation::Barrier, each: 0 }
+    }
+
+    /// Starts to combine the values that the flight is loaded with. Without `checks` a barrier goes without a frame, and a
+    /// single number without a header.
+    pub(super) fn start(&mut self, call: &Call, header: &Header, operation: Operation, checks: bool) {
+        let segmented = matches!(operation, Operation::Scan(Scan { boundary: Some(_), .. }));
+        let bare = !checks
+            && !segmented
+            && match operation {
+                Operation::Barrier => true,
+                Operation::Reduce(..) | Operation::Scan(_) => call.length == 1,
+                Operation::Broadcast(_) => false,
+            };
+        self.operation = operation;
+        let Landed { frames, values, .. } = self.flight.landed();
+        let bytes = cast_slice_mut::<u64, u8>(frames);
+        if bare {
+            self.each = values.len().div_ceil(8);
+            bytes[..values.len()].copy_from_slice(values);
+        } else {
+            self.each = FRAME;
+            let boundary = match operation {
+                Operation::Scan(scan) => scan.boundary.unwrap_or_default(),
+                _ => Boundary::None,
+            };
+            let short = if values.len() <= SHORT { &*values } else { &[] };
+            fill(frames, header, boundary, short);
+        }
+        self.round(0);
+    }
+
+    /// Starts to tell all nodes what this one calls, with `data` of at most [`SHORT`] bytes.
+    pub(super) fn meet(&mut self, header: &Header, data: &[u8]) {
+        self.operation = Operation::Barrier;
+        self.each = FRAME;
+        fill(self.flight.landed().frames, header, Boundary::None, data);
+        self.round(0);
+    }
+
+    /// Whether the collective is complete; does what can be done for it now.
+    #[inline]
+    pub(super) fn test(&mut self) -> Result<bool, Failure> {
+        while self.stage != Stage::Done {
+            if !self.flight.has_landed() {
+                return Ok(false);
+            }
+            self.advance()?;
+        }
+        Ok(true)
+    }
+
+    /// Waits, in MPI, until the collective is complete.
+    #[inline]
+    pub(super) fn wait(&mut self) -> Result<(), Failure> {
+        while self.stage != Stage::Done {
+            self.flight.wait();
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Ends a complete collective.
+    pub(super) fn end(&mut self) {
+        self.stage = Stage::Idle;
+    }
+
+    /// Whether a collective has been started and not ended.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.stage != Stage::Idle
+    }
+
+    /// The first `bytes` bytes that each node brought with its frame, in rank order.
+    pub(super) fn brought(&mut self, bytes: usize) -> impl Iterator<Item = &[u8]> {
+        let (rank, size, each) = (self.world.rank(), self.world.size(), self.each);
+        let frames = Frames { frames: self.flight.landed().frames, rank, size, each };
+        (0..size).map(move |node| frames.data(node, bytes))
+    }
+
+    /// All messages of one stage have arrived.
+    fn advance(&mut self) -> Result<(), Failure> {
+        match self.stage {
+            Stage::Frames(round) => {
+                self.round(round + 1);
+                if self.stage == Stage::Done {
+                    self.framed()?;
+                }
+            }
+            Stage::Apart => self.send_back(),
+            Stage::Back | Stage::Idle | Stage::Done => self.stage = Stage::Done,
+        }
+        Ok(())
+    }
+
+    /// Sends and receives the frames of a round, if there is one.
+    fn round(&mut self, round: usize) {
+        let (rank, size, each) = (self.world.rank(), self.world.size(), self.each * 8);
+        let distance = 1 << round;
+        if distance >= size {
+            // A job of one node has no rounds: its first test finds nothing to wait for.
+            self.stage = if round == 0 { Stage::Frames(0) } else { Stage::Done };
+            return;
+        }
+        let many = distance.min(size - distance);
+        let (to, from) = ((rank + size - distance) % size, (rank + distance) % size);
+        self.flight.receive(Memory::Frames, distance * each..(distance + many) * each, from, round);
+        self.flight.send(Memory::Frames, 0..many * each, to, round);
+        self.stage = Stage::Frames(round);
+    }
+
+    /// All frames have come: compares them, and combines what is in them or sends shares.
+    fn framed(&mut self) -> Result<(), Failure> {
+        let (rank, size, each) = (self.world.rank(), self.world.size(), self.each);
+        let Landed { frames, values, .. } = self.flight.landed();
+        let frames = Frames { frames, rank, size, each };
+        if each == FRAME {
+            frames.compare()?;
+            if values.len() > SHORT {
+                self.send_apart();
+                return Ok(());
+            }
+        }
+        let length = values.len();
+        match self.operation {
+            _ if length == 0 => {}
+            Operation::Barrier => {}
+            Operation::Reduce(kind, op) => {
+                values.copy_from_slice(frames.data(0, length));
+                (1..size).for_each(|node| number::fold(kind, op, values, frames.data(node, length)));
+            }
+            Operation::Scan(scan) => {
+                let boundary = |node| frames.boundary(node);
+                prefix::of_one(scan, rank, size, boundary, |node| frames.data(node, length), values);
+            }
+            Operation::Broadcast(root) => values.copy_from_slice(frames.data(root, length)),
+        }
+        Ok(())
+    }
+
+    /// The node that a scan comes to first, and the one that it comes to last.
+    fn ends(&self, scan: Scan) -> (usize, usize) {
+        let last = self.world.size() - 1;
+        if scan.backward { (last, 0) } else { (0, last) }
+    }
+
+    /// The share of node `node`: whole words, of equal number but for the last ones.
+    fn share(&self, node: usize) -> Range<usize> {
+        let (bytes, size) = (self.flight.length(), self.world.size());
+        if let (Operation::Scan(scan), 2) = (self.operation, size) {
+            // The first node has all that there is to combine.
+            return if node == self.ends(scan).0 { 0..bytes } else { bytes..bytes };
+        }
+        let each = bytes.div_ceil(8 * size) * 8;
+        (node * each).min(bytes)..((node + 1) * each).min(bytes)
+    }
+
+    /// Where in scratch memory node `node`'s part of this node's share is.
+    fn part(&self, node: usize) -> Range<usize> {
+        let mine = self.share(self.world.rank()).len();
+        let each = mine.next_multiple_of(8);
+        node * each..node * each + mine
+    }
+
+    /// The other nodes, the next one first, so that not all begin with the same.
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let (rank, size) = (self.world.rank(), self.world.size());
+        (rank + 1..size).chain(0..rank)
+    }
+
+    /// Sends each node its share of this node's values, and receives this node's share of theirs.
+    fn send_apart(&mut self) {
+        self.stage = Stage::Apart;
+        let rank = self.world.rank();
+        let mine = self.share(rank);
+        // Whose values nobody needs.
+        let spared = match self.operation {
+            Operation::Broadcast(root) => return self.scatter(root),
+            Operation::Scan(scan) => Some(self.ends(scan).1),
+            _ => None,
+        };
+        let room = self.part(self.world.size()).end;
+        self.flight.reserve(room);
+        let part = self.part(rank);
+        let Landed { values, scratch, .. } = self.flight.landed();
+        cast_slice_mut::<u64, u8>(scratch)[part].copy_from_slice(&values[mine.clone()]);
+        for node in self.others() {
+            if !mine.is_empty() && spared != Some(node) {
+                let part = self.part(node);
+                self.flight.receive(Memory::Scratch, part, node, APART);
+            }
+        }
+        for node in self.others() {
+            let share = self.share(node);
+            if !share.is_empty() && spared != Some(rank) {
+                self.flight.send(Memory::Values, share, node, APART);
+            }
+        }
+    }
+
+    /// A broadcast's first half: the root's values go out, a share to each node; the root has no second half.
+    fn scatter(&mut self, root: usize) {
+        let rank = self.world.rank();
+        if rank != root {
+            let mine = self.share(rank);
+            if !mine.is_empty() {
+                self.flight.receive(Memory::Values, mine, root, APART);
+            }
+            return;
+        }
+        for node in self.others() {
+            let share = self.share(node);
+            if !share.is_empty() {
+                self.flight.send(Memory::Values, share, node, APART);
+            }
+        }
+        self.spread(self.share(rank), Memory::Values, None);
+        self.stage = Stage::Back;
+    }
+
+    /// Sends a result to all other nodes but one.
+    fn spread(&mut self, result: Range<usize>, memory: Memory, spared: Option<usize>) {
+        for node in self.others().filter(|node| spared != Some(*node)) {
+            if !result.is_empty() {
+                self.flight.send(memory, result.clone(), node, BACK);
+            }
+        }
+    }
+
+    /// Receives results from all nodes.
+    fn collect(&mut self) {
+        for node in self.others() {
+            let share = self.share(node);
+            if !share.is_empty() {
+                self.flight.receive(Memory::Values, share, node, BACK);
+            }
+        }
+    }
+
+    /// Combines this node's share and sends the results.
+    fn send_back(&mut self) {
+        self.stage = Stage::Back;
+        let (rank, size) = (self.world.rank(), self.world.size());
+        let mine = self.share(rank);
+        match self.operation {
+            Operation::Barrier => {}
+            Operation::Broadcast(root) => {
+                self.collect();
+                self.spread(mine, Memory::Values, Some(root));
+            }
+            Operation::Reduce(kind, op) => {
+                let each = self.part(1).start;
+                let length = mine.len();
+                let Landed { values, scratch, .. } = self.flight.landed();
+                let result = reduce(kind, op, cast_slice_mut(scratch), each, length, size);
+                values[mine].copy_from_slice(result);
+                self.collect();
+                self.spread(0..length, Memory::Scratch, None);
+            }
+            Operation::Scan(scan) => self.send_prefixes(scan, &mine),
+        }
+    }
+
+    /// A scan's results: each node's own.
+    fn send_prefixes(&mut self, scan: Scan, mine: &Range<usize>) {
+        let (rank, size, each) = (self.world.rank(), self.world.size(), self.each);
+        let (first, _) = self.ends(scan);
+        let (part, stride) = (self.part(rank), self.part(1).start);
+        let Landed { frames, values, scratch } = self.flight.landed();
+        let frames = Frames { frames, rank, size, each };
+        let scratch = cast_slice_mut::<u64, u8>(scratch);
+        if !mine.is_empty() {
+            prefix::of_all(scan, size, |node| frames.boundary(node), scratch, stride, mine.len());
+        }
+        if rank == first {
+            number::fill_identity(scan.kind, scan.op, values);
+        } else {
+            values[mine.clone()].copy_from_slice(&scratch[part]);
+            self.collect();
+        }
+        for node in self.others() {
+            if !mine.is_empty() && node != first {
+                let part = self.part(node);
+                self.flight.send(Memory::Scratch, part, node, BACK);
+            }
+        }
+    }
+}
+
+/// Writes a frame.
+fn fill(frames: &mut [u64], header: &Header, boundary: Boundary, data: &[u8]) {
+    let (head, rest) = frames.split_at_mut(HEADER / 8);
+    header.put(boundary, head);
+    cast_slice_mut::<u64, u8>(rest)[..data.len()].copy_from_slice(data);
+}
+
+/// Combines parts of `length` bytes, `each` apart, into the first.
+fn reduce(kind: Kind, op: Op, parts: &mut [u8], each: usize, length: usize, many: usize) -> &[u8] {
+    let (first, others) = parts.split_at_mut(each.min(parts.len()));
+    let first = &mut first[..length];
+    if length > 0 {
+        for other in others.chunks(each).take(many - 1) {
+            number::fold(kind, op, first, &other[..length]);
+        }
+    }
+    first
+}
+
+/// All nodes' frames; this node's comes first, that of the node after it next.
+#[derive(Clone, Copy)]
+struct Frames<'a> {
+    frames: &'a [u64],
+    rank: usize,
+    size: usize,
+    each: usize,
+}
+
+impl<'a> Frames<'a> {
+    fn of(&self, node: usize) -> &'a [u64] {
+        let place = (node + self.size - self.rank) % self.size;
+        &self.frames[place * self.each..(place + 1) * self.each]
+    }
+
+    /// The first `bytes` bytes of a node's data.
+    fn data(&self, node: usize, bytes: usize) -> &'a [u8] {
+        let frame = self.of(node);
+        let head = if self.each == FRAME { HEADER / 8 } else { 0 };
+        &cast_slice(&frame[head..])[..bytes]
+    }
+
+    /// A node's boundary; that of nodes without a header is none.
+    fn boundary(&self, node: usize) -> Boundary {
+        if self.each == FRAME { Header::boundary(self.of(node)) } else { Boundary::None }
+    }
+
+    /// The failure where not all made the same call.
+    fn compare(&self) -> Result<(), Failure> {
+        let agrees = |node: &usize| Header::words_agree(self.of(0), self.of(*node));
+        match (0..self.size).find(|node| !agrees(node)) {
+            None => Ok(()),
+            Some(rank) => {
+                let (other, first) = (Header::from_words(self.of(rank)), Header::from_words(self.of(0)));
+                Err(Failure { rank, message: format!("{other}, but node 0 called {first}") })
+            }
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! What nodes send each other outside collectives: packets, short and long puts, credits, and the asynchronous or.
+//!
+//! *Credits.* A node may have so many packets on their way to another on each network, and so many puts, that have not
+//! been taken there; so the memory that messages lie in is bounded, whatever a node does for however long. What has been taken
+//! is told with every packet and put that goes the other way, as a count since the beginning (of which 16 bits are
+//! enough), and by a message of its own when half is used.
+//!
+//! *Progress.* MPI has no thread of its own: messages move while somebody is in it. Every function here that finds nothing
+//! to do looks at all lanes once, and serves what concerns the transport alone.
+
+use super::ffi::post::{Inbox, Outbox};
+use super::ffi::{Lane, World};
+use super::ports::Ports;
+use crate::block::RawBlock;
+use crate::transport::{Call, Network, Packet};
+use bytemuck::{bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
+use std::collections::VecDeque;
+
+/// Packets under way from one node to another on one network; fewer where there are very many nodes.
+const PACKETS: usize = 64;
+const ALL_PACKETS: usize = 8192;
+
+/// Puts under way from one node to another.
+const PUTS: usize = 16;
+
+/// Receives posted on a network, at most, and for control messages.
+const RECEIVES: usize = 256;
+const CONTROLS: usize = 32;
+
+/// Packets that can be on their way out of this node on one network.
+const LEAVING: usize = 256;
+
+/// The most bytes that go along with a control message: what MPI libraries send at once (4 KiB and more), less the headers.
+const SHORT_PUT: usize = 3968;
+
+/// Words of a control message without data, and of a packet.
+const HEAD: usize = 4;
+const PACKET_WORDS: usize = size_of::<Packet>() / 8;
+
+/// What a control message is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+enum Control {
+    /// Counts, and perhaps a question or an answer about the asynchronous or.
+    Tell = 0,
+    /// A put with its data.
+    Put = 1,
+    /// A put whose data follow on their own.
+    LongPut = 2,
+}
+
+/// In a [`Control::Tell`]: node 0 is asked, and told the asker's bit; or it answers, with the or.
+const ASK: u64 = 1;
+const ANSWER: u64 = 2;
+const BIT: u64 = 4;
+
+/// What this node keeps of another one. Arrays are by network; the last element counts puts.
+#[derive(Clone, Default)]
+struct Peer {
+    /// Sent to it, and known to be taken there.
+    sent: [u64; 3],
+    acknowledged: [u16; 3],
+    /// Taken from it, and told so.
+    taken: [u64; 3],
+    told: [u64; 3],
+    /// Control messages sent to it and had from it.
+    controls: (u64, u64),
+    /// It is owed counts, a question, an answer.
+    owes: bool,
+    asks: bool,
+    answers: bool,
+}
+
+/// Where in a [`Peer`]'s arrays puts are.
+const PUT: usize = 2;
+
+/// One node's connections to all others.
+pub(super) struct Wires {
+    world: &'static World,
+    inbox: Inbox,
+    /// Packets by network, puts, messages without data.
+    packets: [Outbox; 2],
+    puts: Outbox,
+    tells: Outbox,
+    peers: Vec<Peer>,
+    /// Credits for packets.
+    credit: usize,
+    /// Packets to this node itself.
+    own: [VecDeque<Packet>; 2],
+    /// No message has been found on this network since it was last asked for.
+    looked: [bool; 2],
+    /// Nodes to which something is owed.
+    owed: Vec<usize>,
+    /// No more is sent.
+    closing: bool,
+    pub(super) ports: Ports,
+    /// The asynchronous or: this node's bit, what node 0 was last told of it and whether its answer is awaited, and
+    /// what it last said; on node 0 everybody's bits.
+    bit: bool,
+    told_bit: bool,
+    asking: bool,
+    any: bool,
+    bits: Vec<bool>,
+}
+
+impl Wires {
+    pub(super) fn new(world: &'static World) -> Self {
+        let size = world.size();
+        let credit = (ALL_PACKETS / size).clamp(8, PACKETS);
+        let posted = (credit * (size - 1)).clamp(1, RECEIVES);
+        let sizes =
+            [(posted, PACKET_WORDS), (posted, PACKET_WORDS), (CONTROLS, HEAD + SHORT_PUT / 8)];
+        let packets = || Outbox::new(world, LEAVING, PACKET_WORDS);
+        Self {
+            world,
+            inbox: Inbox::new(world, sizes),
+            packets: [packets(), packets()],
+            puts: Outbox::new(world, 2 * PUTS, HEAD + SHORT_PUT / 8),
+            tells: Outbox::new(world, 2 * PUTS, HEAD),
+            peers: vec![Peer::default(); size],
+            credit,
+            own: [VecDeque::with_capacity(credit), VecDeque::with_capacity(credit)],
+            looked: [false; 2],
+            owed: Vec::with_capacity(size),
+            closing: false,
+            ports: Ports::new(world),
+            bit: true,
+            told_bit: true,
+            asking: false,
+            any: true,
+            bits: vec![true; size],
+        }
+    }
+
+    /// Whether there is another node.
+    fn is_alone(&self) -> bool {
+        self.peers.len() == 1
+    }
+
+    fn has_credit(&self, kind: usize, to: usize) -> bool {
+        let peer = &self.peers[to];
+        let most = if kind == PUT { PUTS } else { self.credit };
+        usize::from((peer.sent[kind] as u16).wrapping_sub(peer.acknowledged[kind])) < most
+    }
+
+    /// Whether a packet to node `to` would find room.
+    pub(super) fn has_room(&mut self, network: Network, to: usize) -> bool {
+        if to == self.world.rank() {
+            return self.own[network as usize].len() < self.credit;
+        }
+        self.has_credit(network as usize, to) && self.packets[network as usize].has_room()
+    }
+
+    /// Whether a put to node `to` would find room.
+    pub(super) fn has_put_room(&mut self, to: usize) -> bool {
+        to == self.world.rank() || self.has_credit(PUT, to) && self.puts.has_room()
+    }
+
+    pub(super) fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
+        if !self.has_room(network, to) {
+            // Credits come only to those who look.
+            self.look();
+            if !self.has_room(network, to) {
+                return false;
+            }
+        }
+        let lane = network as usize;
+        let rank = self.world.rank();
+        let mut packet = *packet;
+        if to == rank {
+            packet.from = rank as u32;
+            self.own[lane].push_back(packet);
+            return true;
+        }
+        let peer = &mut self.peers[to];
+        peer.sent[lane] += 1;
+        (peer.told[0], peer.told[1]) = (peer.taken[0], peer.taken[1]);
+        // The receiver knows where it is from, so there is room for what has been taken.
+        packet.from = u32::from(peer.taken[0] as u16) | u32::from(peer.taken[1] as u16) << 16;
+        let length = size_of::<Packet>() - crate::transport::PACKET + packet.bytes().len();
+        self.packets[lane].send(Lane::ALL[lane], to, length, |words| {
+            words.copy_from_slice(cast_slice(bytes_of(&packet)));
+        });
+        true
+    }
+
+    /// Whether a packet has come on this network.
+    pub(super) fn has_packet(&self, network: Network) -> bool {
+        let lane = network as usize;
+        !self.own[lane].is_empty() || self.inbox.head(Lane::ALL[lane]).is_some()
+    }
+
+    #[inline]
+    pub(super) fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool {
+        let index = network as usize;
+        let lane = Lane::ALL[index];
+        if let Some(own) = self.own[index].pop_front() {
+            *packet = own;
+            return true;
+        }
+        if self.inbox.head(lane).is_none() {
+            // Whoever asks for one network and then for the other has one look for both.
+            if std::mem::take(&mut self.looked[index]) {
+                return false;
+            }
+            self.look();
+            self.looked[index] = false;
+        }
+        let Some((from, words)) = self.inbox.head(lane) else { return false };
+        cast_slice_mut::<u8, u64>(bytes_of_mut(packet)).copy_from_slice(words);
+        self.inbox.take(lane);
+        let counts = std::mem::replace(&mut packet.from, from as u32);
+        let peer = &mut self.peers[from];
+        acknowledge(&mut peer.acknowledged[0], counts as u16);
+        acknowledge(&mut peer.acknowledged[1], (counts >> 16) as u16);
+        peer.taken[index] += 1;
+        if peer.taken[index] - peer.told[index] >= self.credit as u64 / 2 {
+            self.owe(from, |peer| peer.owes = true);
+        }
+        true
+    }
+
+    /// Looks at all lanes once, serves puts and credits, and lets MPI go on; whether anything was new.
+    pub(super) fn look(&mut self) -> bool {
+        if self.is_alone() {
+            return false;
+        }
+        let mut news = self.inbox.look();
+        self.looked = [true; 2];
+        while self.inbox.head(Lane::Control).is_some() {
+            self.control();
+            news |= self.inbox.look();
+        }
+        news |= self.ports.receive();
+        if !self.owed.is_empty() {
+            self.pay();
+        }
+        news
+    }
+
+    /// What was found out about packets is out of date.
+    pub(super) fn forget(&mut self) {
+        self.looked = [false; 2];
+    }
+
+    /// Serves the control message at the head of its lane.
+    fn control(&mut self) {
+        let Self { inbox, peers, ports, .. } = self;
+        let Some((from, words)) = inbox.head(Lane::Control) else { return };
+        let (head, data) = words.split_at(HEAD);
+        let (what, offset, length) = (head[1], head[2], head[3]);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let kind = head[0] as u16;
+        let peer = &mut peers[from];
+        peer.controls.1 += 1;
+        for (index, acknowledged) in peer.acknowledged.iter_mut().enumerate() {
+            acknowledge(acknowledged, (head[0] >> (16 * (index + 1))) as u16);
+        }
+        if kind == Control::Tell as u16 {
+            inbox.take(Lane::Control);
+            return self.told(from, what);
+        }
+        let port = usize::try_from(what).unwrap_or(usize::MAX);
+        if kind == Control::Put as u16 {
+            ports.write(from, port, offset, &cast_slice(data)[..length.min(SHORT_PUT)]);
+        } else {
+            ports.expect(from, port, offset, length);
+        }
+        inbox.take(Lane::Control);
+        peer.taken[PUT] += 1;
+        if peer.taken[PUT] - peer.told[PUT] >= PUTS as u64 / 2 {
+            self.owe(from, |peer| peer.owes = true);
+        }
+    }
+
+    /// A node has asked or answered about the asynchronous or.
+    fn told(&mut self, from: usize, what: u64) {
+        if what & ASK != 0 {
+            self.bits[from] = what & BIT != 0;
+            self.owe(from, |peer| peer.answers = true);
+        }
+        if what & ANSWER != 0 {
+            self.any = what & BIT != 0;
+            self.asking = false;
+            if self.told_bit != self.bit {
+                self.ask();
+            }
+        }
+    }
+
+    /// Remembers a message that is owed to a node, and tries to send it.
+    fn owe(&mut self, to: usize, what: impl Fn(&mut Peer)) {
+        let peer = &mut self.peers[to];
+        let nothing = !(peer.owes || peer.asks || peer.answers);
+        what(peer);
+        if nothing {
+            self.owed.push(to);
+        }
+        self.pay();
+    }
+
+    /// Sends what is owed, as far as there is room.
+    fn pay(&mut self) {
+        if self.closing {
+            return;
+        }
+        while !self.owed.is_empty() && self.tells.has_room() {
+            let Some(to) = self.owed.pop() else { return };
+            let mut what = 0;
+            let peer = &mut self.peers[to];
+            peer.owes = false;
+            if std::mem::take(&mut peer.asks) {
+                what |= ASK | if self.bit { BIT } else { 0 };
+                self.told_bit = self.bit;
+            }
+            if std::mem::take(&mut peer.answers) {
+                what |= ANSWER | if self.bit || self.bits[1..].contains(&true) { BIT } else { 0 };
+            }
+            let head = head(peer, Control::Tell, what, 0, 0);
+            self.tells.send(Lane::Control, to, HEAD * 8, |words| words.copy_from_slice(&head));
+        }
+    }
+
+    fn ask(&mut self) {
+        self.asking = true;
+        self.owe(0, |peer| peer.asks = true);
+    }
+
+    pub(super) fn set_async_or(&mut self, value: bool) {
+        self.bit = value;
+        if self.world.rank() != 0 && !self.asking && self.told_bit != value {
+            self.ask();
+        }
+    }
+
+    pub(super) fn async_or(&mut self) -> bool {
+        self.look();
+        if self.world.rank() == 0 {
+            return self.bit || self.bits[1..].contains(&true);
+        }
+        if !self.asking {
+            self.ask();
+        }
+        self.bit || self.any
+    }
+
+    /// The most bytes of [`Wires::try_put`].
+    pub(super) fn put_limit() -> usize {
+        SHORT_PUT
+    }
+
+    pub(super) fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
+        if bytes.len() > SHORT_PUT {
+            let message = format!("{call}: {} bytes where {SHORT_PUT} is the most", bytes.len());
+            self.world.die(self.world.rank(), message);
+        }
+        if !self.has_put_room(to) {
+            self.look();
+            if !self.has_put_room(to) {
+                return false;
+            }
+        }
+        if to == self.world.rank() {
+            self.ports.write(to, port, offset, bytes);
+            return true;
+        }
+        self.send_put(Control::Put, to, port, offset, bytes.len(), bytes);
+        true
+    }
+
+    fn send_put(&mut self, kind: Control, to: usize, port: usize, offset: usize, length: usize, with: &[u8]) {
+        let peer = &mut self.peers[to];
+        peer.sent[PUT] += 1;
+        let head = head(peer, kind, port as u64, offset as u64, length as u64);
+        self.puts.send(Lane::Control, to, HEAD * 8 + with.len(), |words| {
+            words[..HEAD].copy_from_slice(&head);
+            cast_slice_mut(&mut words[HEAD..])[..with.len()].copy_from_slice(with);
+        });
+    }
+
+    pub(super) fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+        let mut patience = Patience::default();
+        if to == self.world.rank() {
+            return self.ports.write(to, port, offset, bytes);
+        }
+        if bytes.len() <= SHORT_PUT {
+            while !self.try_put(call, to, port, offset, bytes) {
+                patience.wait();
+            }
+            return;
+        }
+        while !self.has_put_room(to) {
+            if !self.look() {
+                patience.wait();
+            }
+        }
+        self.send_put(Control::LongPut, to, port, offset, bytes.len(), &[]);
+        let world = self.world;
+        world.send_long(to, bytes, || {
+            if !self.look() {
+                patience.wait();
+            }
+        });
+    }
+
+    pub(super) fn close(&mut self, port: usize) -> Option<RawBlock> {
+        while self.ports.is_expecting(port) {
+            self.look();
+        }
+        self.ports.close(port)
+    }
+
+    /// Gives the messages of this job's nodes to the last, after all have come to their ends: none sends any more.
+    pub(super) fn finish(mut self, call: &Call) {
+        self.closing = true;
+        let world = self.world;
+        let sent = |lane: usize| {
+            move |peer: &Peer| if lane == PUT { peer.controls.0 } else { peer.sent[lane] }
+        };
+        let had =
+            |peer: &Peer, lane: usize| if lane == PUT { peer.controls.1 } else { peer.taken[lane] };
+        for lane in 0..3 {
+            let leaving: Vec<u64> = self.peers.iter().map(sent(lane)).collect();
+            let mut coming = vec![0; leaving.len()];
+            world.all_to_all(call, &leaving, &mut coming);
+            coming[world.rank()] = 0;
+            let missing = |wires: &Self| {
+                wires.peers.iter().zip(&coming).any(|(peer, coming)| had(peer, lane) < *coming)
+            };
+            let mut packet = Packet::new(0, crate::transport::Part::Whole, 0, &[]);
+            while missing(&self) {
+                for network in Network::BOTH {
+                    self.own[network as usize].clear();
+                    while self.try_receive(network, &mut packet) {}
+                }
+            }
+        }
+        while !self.ports.are_quiet() {
+            self.look();
+        }
+        self.inbox.finish();
+        let [requests, replies] = self.packets;
+        [requests, replies, self.puts, self.tells].into_iter().for_each(Outbox::finish);
+    }
+}
+
+/// A control message's head; it tells a node what has been taken from it.
+fn head(peer: &mut Peer, kind: Control, what: u64, offset: u64, length: u64) -> [u64; HEAD] {
+    peer.controls.0 += 1;
+    peer.told = peer.taken;
+    let counts = peer.taken.iter().enumerate();
+    let counts = counts.fold(0, |all, (index, taken)| all | u64::from(*taken as u16) << (16 * (index + 1)));
+    [kind as u64 | counts, what, offset, length]
+}
+
+/// Takes over a count unless a later one has overtaken it on another lane.
+fn acknowledge(known: &mut u16, count: u16) {
+    if count.wrapping_sub(*known) < 1 << 15 {
+        *known = count;
+    }
+}
+
+/// How long a node has waited in vain: it yields first, then sleeps.
+#[derive(Default)]
+pub(super) struct Patience(u32);
+
+impl Patience {
+    /// Rounds of yielding: a sleeping node comes back at least 50 µs late.
+    const YIELDS: u32 = 4000;
+
+    pub(super) fn wait(&mut self) {
+        self.0 = self.0.saturating_add(1);
+        if self.0 < Self::YIELDS {
+            std::thread::yield_now();
+        } else {
+            let micros = u64::from((self.0 - Self::YIELDS).min(20) + 1) * 50;
+            std::thread::sleep(std::time::Duration::from_micros(micros));
+        }
+    }
+
+    pub(super) fn renew(&mut self) {
+        self.0 = 0;
+    }
+}

@@ -1,0 +1,96 @@
+//! Starts this test program again, as the processes of an MPI job, and looks at what comes out.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The variable that tells a process which case it is in.
+pub(crate) const CASE: &str = "STRATA_TEST_CASE";
+
+/// What a job printed, and how it ended.
+pub(crate) struct Outcome {
+    pub(crate) status: ExitStatus,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Outcome {
+    /// An error with all that was printed.
+    pub(crate) fn wrong(&self, what: &str) -> Result<(), String> {
+        Err(format!("{what}\n--- stdout\n{}\n--- stderr\n{}", self.out, self.err))
+    }
+
+    /// Whether the job failed, and said each of `texts` in a line of Strata's own.
+    pub(crate) fn failed_with(&self, texts: &[&str]) -> Result<(), String> {
+        if self.status.success() {
+            return self.wrong("it did not fail");
+        }
+        let lines: Vec<&str> = self.err.lines().filter(|line| line.starts_with("strata: ")).collect();
+        match texts.iter().find(|text| !lines.iter().any(|line| line.contains(**text))) {
+            Some(text) => self.wrong(&format!("no line says `{text}`")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The command that starts MPI jobs: that of the library which this program is linked with.
+fn mpirun() -> OsString {
+    std::env::var_os("STRATA_MPIRUN").unwrap_or_else(|| "mpirun".into())
+}
+
+/// The numbers of nodes to try: those of `all` up to what `STRATA_TEST_NODES` says. For libraries whose processes do not give
+/// way to each other where they are more than the cores.
+pub(crate) fn nodes(all: &[usize]) -> Vec<usize> {
+    let most = std::env::var("STRATA_TEST_NODES").ok().and_then(|most| most.parse().ok());
+    all.iter().copied().filter(|nodes| most.is_none_or(|most| *nodes <= most)).collect()
+}
+
+/// Whether MPI jobs can be started.
+pub(crate) fn is_there() -> bool {
+    Command::new(mpirun()).arg("--version").output().is_ok()
+}
+
+/// Runs this program with `arguments` as `nodes` processes, in case `case`, with `variables` set.
+pub(crate) fn run(
+    case: &str,
+    nodes: usize,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<Outcome, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut child = Command::new(mpirun())
+        .args(["-n", &nodes.to_string()])
+        .arg(program)
+        .args(arguments)
+        .env(CASE, case)
+        .envs([
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            ("OMPI_MCA_mpi_yield_when_idle", "1"),
+            ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+            ("OMPI_MCA_osc", "sm"),
+        ])
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let mut stuck = false;
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if start.elapsed() > Duration::from_secs(60) && !stuck {
+            child.kill().map_err(|error| error.to_string())?;
+            stuck = true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let outcome = Outcome { status: output.status, out: text(&output.stdout), err: text(&output.stderr) };
+    if stuck {
+        outcome.wrong("still running after 60 s")?;
+    }
+    Ok(outcome)
+}
