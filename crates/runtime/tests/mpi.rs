@@ -52,6 +52,44 @@ const CASES: &[Case] = &[
         fails_with: &[],
     },
     Case { name: "long vectors agree with the oracle", least: 1, check: "1", run: long, fails_with: &[] },
+    Case { name: "random programs end", least: 1, check: "1", run: random_programs, fails_with: &[] },
+    Case {
+        name: "random programs end unchecked",
+        least: 1,
+        check: "0",
+        run: random_programs,
+        fails_with: &[],
+    },
+    Case {
+        name: "a put past the end of a port is named",
+        least: 2,
+        check: "1",
+        run: |node| {
+            node.install(node.handlers());
+            node.open_port(3, Block::<u64>::zeroed(10));
+            node.barrier();
+            if node.rank() == 0 {
+                node.put(1, 3, 9, &[1u64, 2]);
+            }
+            go_on(node)
+        },
+        fails_with: &["node 0", "port 3", "80 bytes"],
+    },
+    Case {
+        name: "a handler that panics ends the job",
+        least: 2,
+        check: "0",
+        run: |node| {
+            let mut handlers = node.handlers();
+            let request = handlers.request(|_, _: u8| panic!("the handler's fault"));
+            node.install(handlers);
+            if node.rank() == 0 {
+                node.send(1, request, 1);
+            }
+            go_on(node)
+        },
+        fails_with: &["node 1: panicked: the handler's fault"],
+    },
     Case { name: "settings are node 0's", least: 1, check: "1", run: settings, fails_with: &[] },
     Case { name: "nodes may end at different times", least: 1, check: "1", run: uneven_end, fails_with: &[] },
     Case {
@@ -154,6 +192,18 @@ fn long(node: &mut Node) -> Result<(), Error> {
     oracle::step(node, 0, 6, 40_001);
     oracle::step(node, 4, 7, 40_001);
     oracle::step(node, 7, 8, 300_000);
+    Ok(())
+}
+
+fn random_programs(node: &mut Node) -> Result<(), Error> {
+    let mail = oracle::messages::Mail::new(node);
+    for seed in 0..60 {
+        mail.schedule(node, seed);
+    }
+    // Without handlers nodes that wait no longer receive; then with them again.
+    node.uninstall();
+    node.barrier();
+    oracle::messages::Mail::new(node).schedule(node, 60);
     Ok(())
 }
 

@@ -54,6 +54,10 @@ fn no_random_program_deadlocks_or_loses_a_message() {
             for seed in job * each..(job + 1) * each {
                 mail.schedule(node, seed as u64);
             }
+            // Without handlers nodes that wait do not receive; then with them again.
+            node.uninstall();
+            assert_eq!(node.reduce_add(1), node.size() as i32);
+            oracle::messages::Mail::new(node).schedule(node, job as u64);
             Ok(())
         });
         run.unwrap();
@@ -239,6 +243,10 @@ fn misused_messages_and_ports_name_node_and_place() {
         (&["port 5 of this node is not open"], |node| {
             with_port(node);
             node.close_port::<u8>(5);
+        }),
+        (&["uninstall at ", "a port is open"], |node| {
+            with_port(node);
+            node.uninstall();
         }),
         (&["port 1 before `install`"], |node| node.open_port(1, Block::<u8>::zeroed(1))),
         (&["sent a header for port 8, which is not open"], |node| {

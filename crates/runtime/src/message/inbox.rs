@@ -12,6 +12,9 @@ pub(crate) struct Inbox {
     pub(crate) outbox: Outbox,
     /// The parts received so far, by network and sender; grows to the longest message, and stays.
     parts: [Vec<Vec<u8>>; 2],
+    /// Packets sent and taken off the networks since the first handler was installed.
+    pub(crate) sent: u64,
+    pub(crate) taken: u64,
     rank: usize,
 }
 
@@ -22,6 +25,8 @@ impl Inbox {
             replies: Vec::new(),
             outbox: Outbox::new(),
             parts: [Vec::new(), Vec::new()],
+            sent: 0,
+            taken: 0,
             rank,
         }
     }
@@ -43,6 +48,14 @@ impl Inbox {
         self.replies.extend(handlers.replies.into_iter().map(|(_, handler)| handler));
         self.parts.iter_mut().for_each(|parts| parts.resize(size, Vec::new()));
         self.outbox.reserve(64);
+    }
+
+    /// Forgets all handlers; none is under way.
+    pub(crate) fn clear(&mut self) {
+        self.requests.clear();
+        self.replies.clear();
+        self.parts = [Vec::new(), Vec::new()];
+        (self.sent, self.taken) = (0, 0);
     }
 
     /// Runs the handler that `packet` completes the message of, if it does.

@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::message::{Handlers, Request, packets};
-use crate::number::Op;
+use crate::number::{Kind, Op};
 use crate::transport::{Action, Awaited, Call, Network, Networks, Operation, Packet};
 use bytemuck::{Pod, Zeroable as _};
 use std::panic::Location;
@@ -47,12 +47,49 @@ impl Node {
         }
     }
 
-    /// Makes the nodes receive while they wait, if they do not yet; collective.
-    pub(crate) fn receive_from_now_on(&mut self) {
-        if !self.inbox.is_in_use() {
+    /// Runs `pattern`, during which nodes that wait receive; collective.
+    pub(crate) fn receiving<T>(&mut self, pattern: impl FnOnce(&mut Self) -> T) -> T {
+        let receives = self.inbox.is_in_use();
+        if !receives {
             let size = self.size();
             self.inbox.install(Handlers::after(0, 0), size);
         }
+        let result = pattern(self);
+        if !receives {
+            // What this node sent is sent, and what it was to receive is there: others need nothing of it any more.
+            self.inbox.clear();
+        }
+        result
+    }
+
+    /// Forgets all handlers, when every message has been handled everywhere: from now on nodes that wait do not receive, which
+    /// is faster.
+    ///
+    /// # Participation
+    /// Collective; no port is open on any node, else the job ends.
+    #[track_caller]
+    pub fn uninstall(&mut self) {
+        let call = Call::plain(Action::Uninstall, Location::caller());
+        if self.has_open_ports() {
+            self.misuse(&call, "a port is open");
+        }
+        if !self.inbox.is_in_use() || !self.may_go_on() {
+            return;
+        }
+        // Nothing is under way when as many packets were taken as sent, twice in a row: counts are not taken at one moment
+        // (Mattern, "Algorithms for distributed termination detection", 1987).
+        let mut before = None;
+        loop {
+            self.receive_all();
+            let mut counts = [self.inbox.sent, self.inbox.taken];
+            let sum = Operation::Reduce(Kind::U64, Op::Add);
+            self.combine_started(call, sum, bytemuck::cast_slice_mut(&mut counts));
+            if counts[0] == counts[1] && before == Some(counts) {
+                break;
+            }
+            before = Some(counts);
+        }
+        self.inbox.clear();
     }
 
     /// Whether `value` is equal on all nodes; none is answered before all have come.
@@ -60,7 +97,7 @@ impl Node {
         let mut both = [value, !value];
         self.combine_started(
             call,
-            Operation::Reduce(crate::number::Kind::U64, Op::Max),
+            Operation::Reduce(Kind::U64, Op::Max),
             bytemuck::cast_slice_mut(&mut both),
         );
         both == [value, !value]
@@ -80,7 +117,7 @@ impl Node {
             self.bad_send(to, &handler, place);
         }
         for packet in packets(handler.number, bytemuck::bytes_of(&arguments)) {
-            if !self.transport.try_send(Network::Request, to, &packet) {
+            if !self.try_send(Network::Request, to, &packet) {
                 self.send_when_possible(to, &packet, place);
             }
         }
@@ -104,7 +141,7 @@ impl Node {
         place: &'static Location<'static>,
     ) {
         let call = Call::to(Action::Send, to, place);
-        while !self.transport.try_send(Network::Request, to, packet) {
+        while !self.try_send(Network::Request, to, packet) {
             if self.receive_all() == 0 {
                 self.pause(&call, Awaited::Room(Network::Request, to));
             }
@@ -226,6 +263,7 @@ impl Node {
         if !self.transport.try_receive(network, &mut packet) {
             return 0;
         }
+        self.inbox.taken += 1;
         if packet.handler >= crate::message::OWN {
             self.header_arrived(&packet);
         } else if let Err(message) = self.inbox.handle(network, &packet) {
@@ -242,12 +280,20 @@ impl Node {
     /// other request is handled, so memory stays bounded; replies are taken in, as they cause no others.
     #[inline]
     fn send_replies(&mut self) {
-        while let Some((to, packet)) = self.inbox.outbox.front() {
-            if !self.transport.try_send(Network::Reply, *to, packet) {
+        while let Some((to, packet)) = self.inbox.outbox.front().copied() {
+            if !self.try_send(Network::Reply, to, &packet) {
                 break;
             }
             self.inbox.outbox.pop_front();
         }
+    }
+
+    /// Puts a packet on its way and counts it; false if there is no room now.
+    #[inline]
+    pub(super) fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
+        let sent = self.transport.try_send(network, to, packet);
+        self.inbox.sent += u64::from(sent);
+        sent
     }
 
     /// Waits for news, or for room for replies.

@@ -177,7 +177,7 @@ impl Node {
         let bytes = bytes_of_elements::<T>(elements);
         let words = [port as u64, bytes.cast_unsigned()];
         let packet = Packet::new(HEADER, Part::Whole, 16, cast_slice(&words));
-        if !self.transport.try_send(Network::Request, to, &packet) {
+        if !self.try_send(Network::Request, to, &packet) {
             self.send_when_possible(to, &packet, place);
         }
     }
@@ -200,6 +200,10 @@ impl Node {
         let call = Call::to(Action::Put, to, place);
         let offset = offset.saturating_mul(size_of::<T>());
         self.put_bytes(&call, to, port, offset, cast_slice(values));
+    }
+
+    pub(super) fn has_open_ports(&self) -> bool {
+        !self.ports.open.is_empty()
     }
 
     pub(super) fn check_target(&mut self, to: usize, port: usize, place: &'static Location<'static>) {

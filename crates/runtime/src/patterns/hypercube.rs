@@ -34,18 +34,19 @@ pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl Fn
     }
     let dimensions = size.trailing_zeros();
     let bytes = size_of_val(values);
-    node.receive_from_now_on();
     // One port a dimension, all open before the first block leaves: no node waits for its neighbour to be ready.
     let port = |dimension: u32| PORT + 1 + dimension as usize;
-    for dimension in 0..dimensions {
-        node.open_own(port(dimension), Block::<T>::zeroed(values.len()), bytes);
-    }
-    if !node.agree_on(call, values.len() as u64) {
-        node.misuse(&call, "the nodes disagree on its arguments");
-    }
-    for dimension in 0..dimensions {
-        node.put_bytes(&call, rank ^ (1 << dimension), port(dimension), 0, cast_slice(values));
-        let theirs = node.close_own::<T>(&call, port(dimension));
-        combine(dimension, values, &theirs);
-    }
+    node.receiving(|node| {
+        for dimension in 0..dimensions {
+            node.open_own(port(dimension), Block::<T>::zeroed(values.len()), bytes);
+        }
+        if !node.agree_on(call, values.len() as u64) {
+            node.misuse(&call, "the nodes disagree on its arguments");
+        }
+        for dimension in 0..dimensions {
+            node.put_bytes(&call, rank ^ (1 << dimension), port(dimension), 0, cast_slice(values));
+            let theirs = node.close_own::<T>(&call, port(dimension));
+            combine(dimension, values, &theirs);
+        }
+    });
 }

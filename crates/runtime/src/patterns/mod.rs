@@ -36,7 +36,6 @@ const TOGETHER: usize = 8;
 /// Opens the pattern's port for `bytes` bytes on every node, and waits until all have: collective. Ends the job unless all nodes
 /// call it with the same `value`.
 fn begin<T: Pod>(node: &mut Node, call: &Call, memory: Block<T>, bytes: usize, value: u64) {
-    node.receive_from_now_on();
     node.open_own(PORT, memory, bytes);
     if !node.agree_on(*call, value) {
         node.misuse(call, "the nodes disagree on its arguments");

@@ -29,7 +29,9 @@ pub fn cyclic_shift<T: Pod>(node: &mut Node, distance: isize, values: &[T], rece
     let to = (node.rank() as isize + distance.rem_euclid(size)).rem_euclid(size).unsigned_abs();
     let bytes = size_of_val(values);
     let agreed = (values.len() as u64) ^ (distance.rem_euclid(size).unsigned_abs() as u64).rotate_right(16);
-    begin(node, &call, receive.reuse::<T>(values.len()), bytes, agreed);
-    node.put_bytes(&call, to, PORT, 0, cast_slice(values));
-    node.close_own(&call, PORT)
+    node.receiving(|node| {
+        begin(node, &call, receive.reuse::<T>(values.len()), bytes, agreed);
+        node.put_bytes(&call, to, PORT, 0, cast_slice(values));
+        node.close_own(&call, PORT)
+    })
 }

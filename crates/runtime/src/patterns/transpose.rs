@@ -64,29 +64,38 @@ pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, sche
         return by_library(node, values, receive, each);
     }
 
+    node.receiving(|node| by_ports(node, &call, values, receive, schedule))
+}
+
+fn by_ports<T: Pod>(
+    node: &mut Node,
+    call: &Call,
+    values: &[T],
+    receive: Block<T>,
+    schedule: Schedule,
+) -> Block<T> {
+    let (rank, size) = (node.rank(), node.size());
+    let each = values.len() / size;
     let bytes = each * size_of::<T>();
-    begin(node, &call, receive, bytes * (size - 1), ((each as u64) << 2) | schedule as u64);
+    begin(node, call, receive, bytes * (size - 1), ((each as u64) << 2) | schedule as u64);
     let piece = |step: usize| {
         let to = (rank + step) % size;
         Piece { to, offset: rank * bytes, bytes: cast_slice(&values[to * each..(to + 1) * each]) }
     };
-    match schedule {
-        Schedule::Interleaved => {
-            let pieces: Vec<Piece<'_>> = (1..size).map(piece).collect();
-            node.put_interleaved(&call, PORT, TOGETHER, &pieces);
-        }
-        Schedule::Barriers | Schedule::Free | Schedule::Library => {
-            let blocks = BETWEEN_BARRIERS.div_ceil(bytes);
-            for step in 1..size {
-                if schedule == Schedule::Barriers && step > 1 && (step - 1).is_multiple_of(blocks) {
-                    node.barrier();
-                }
-                let Piece { to, offset, bytes } = piece(step);
-                node.put_bytes(&call, to, PORT, offset, bytes);
+    if schedule == Schedule::Interleaved {
+        let pieces: Vec<Piece<'_>> = (1..size).map(piece).collect();
+        node.put_interleaved(call, PORT, TOGETHER, &pieces);
+    } else {
+        let blocks = BETWEEN_BARRIERS.div_ceil(bytes.max(1));
+        for step in 1..size {
+            if schedule == Schedule::Barriers && step > 1 && (step - 1).is_multiple_of(blocks) {
+                node.barrier();
             }
+            let Piece { to, offset, bytes } = piece(step);
+            node.put_bytes(call, to, PORT, offset, bytes);
         }
     }
-    node.close_own(&call, PORT)
+    node.close_own(call, PORT)
 }
 
 fn by_library<T: Pod>(node: &mut Node, values: &[T], mut receive: Block<T>, each: usize) -> Block<T> {

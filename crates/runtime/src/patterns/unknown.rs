@@ -56,10 +56,14 @@ impl<T: Pod> Received<T> {
 #[track_caller]
 pub fn unknown_targets<T: Pod>(node: &mut Node, slices: &[(usize, &[T])]) -> Received<T> {
     let call = Call::moving(Action::UnknownTargets, size_of::<T>(), 0, 0, Location::caller());
+    node.receiving(|node| exchange(node, &call, slices))
+}
+
+fn exchange<T: Pod>(node: &mut Node, call: &Call, slices: &[(usize, &[T])]) -> Received<T> {
     let size = node.size();
     let mut leaving = vec![0u64; size];
     for (to, slice) in slices {
-        node.check_root(&call, *to);
+        node.check_root(call, *to);
         leaving[*to] += slice.len() as u64;
     }
     // How much comes from each node; then back to each where its part begins.
@@ -75,7 +79,7 @@ pub fn unknown_targets<T: Pod>(node: &mut Node, slices: &[(usize, &[T])]) -> Rec
     let mut next = all_to_all(node, &starts, coming, Schedule::Free);
 
     let bytes = end * size_of::<T>();
-    begin(node, &call, Block::<T>::zeroed(end), bytes, size_of::<T>() as u64);
+    begin(node, call, Block::<T>::zeroed(end), bytes, size_of::<T>() as u64);
     let pieces: Vec<Piece<'_>> = slices
         .iter()
         .map(|(to, slice)| {
@@ -85,6 +89,6 @@ pub fn unknown_targets<T: Pod>(node: &mut Node, slices: &[(usize, &[T])]) -> Rec
             Piece { to: *to, offset, bytes: cast_slice(slice) }
         })
         .collect();
-    node.put_interleaved(&call, PORT, TOGETHER, &pieces);
-    Received { values: node.close_own(&call, PORT), ends }
+    node.put_interleaved(call, PORT, TOGETHER, &pieces);
+    Received { values: node.close_own(call, PORT), ends }
 }

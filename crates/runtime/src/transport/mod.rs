@@ -197,10 +197,11 @@ pub(crate) enum Action {
     Hypercube,
     AllToAll,
     UnknownTargets,
+    Uninstall,
 }
 
 impl Action {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::Barrier,
         Self::GlobalOr,
         Self::Reduce,
@@ -222,6 +223,7 @@ impl Action {
         Self::Hypercube,
         Self::AllToAll,
         Self::UnknownTargets,
+        Self::Uninstall,
     ];
 
     /// The name of the `Node` method.
@@ -248,6 +250,7 @@ impl Action {
             Self::Hypercube => "hypercube",
             Self::AllToAll => "all_to_all",
             Self::UnknownTargets => "unknown_targets",
+            Self::Uninstall => "uninstall",
         }
     }
 }

@@ -99,17 +99,19 @@ fn under_mpirun() {
                 continue;
             }
             let checks = if nodes % 2 == 0 { "0" } else { "1" };
-            let arguments = ["--exact", "transport::mpi::tests::node", "--ignored", "--nocapture", "--test-threads=1"];
-            let result = mpirun::run(case.name, nodes, &arguments, &[("STRATA_CHECK", checks)]).and_then(
-                |outcome| match case.fails_with {
-                    Some(says) => outcome.failed_with(says),
-                    None if !outcome.status.success() => outcome.wrong("it failed"),
-                    None if outcome.out.matches("done").count() != 2 * nodes => {
-                        outcome.wrong("not all nodes came to the end twice")
+            let arguments =
+                ["--exact", "transport::mpi::tests::node", "--ignored", "--nocapture", "--test-threads=1"];
+            let result =
+                mpirun::run(case.name, nodes, &arguments, &[("STRATA_CHECK", checks)]).and_then(|outcome| {
+                    match case.fails_with {
+                        Some(says) => outcome.failed_with(says),
+                        None if !outcome.status.success() => outcome.wrong("it failed"),
+                        None if outcome.out.matches("done").count() != 2 * nodes => {
+                            outcome.wrong("not all nodes came to the end twice")
+                        }
+                        None => Ok(()),
                     }
-                    None => Ok(()),
-                },
-            );
+                });
             if let Err(what) = result {
                 wrong.push(format!("{} ({nodes} nodes): {what}", case.name));
             }

@@ -108,8 +108,7 @@ impl Wires {
         let size = world.size();
         let credit = (ALL_PACKETS / size).clamp(8, PACKETS);
         let posted = (credit * (size - 1)).clamp(1, RECEIVES);
-        let sizes =
-            [(posted, PACKET_WORDS), (posted, PACKET_WORDS), (CONTROLS, HEAD + SHORT_PUT / 8)];
+        let sizes = [(posted, PACKET_WORDS), (posted, PACKET_WORDS), (CONTROLS, HEAD + SHORT_PUT / 8)];
         let packets = || Outbox::new(world, LEAVING, PACKET_WORDS);
         Self {
             world,
@@ -350,7 +349,14 @@ impl Wires {
         SHORT_PUT
     }
 
-    pub(super) fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
+    pub(super) fn try_put(
+        &mut self,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        bytes: &[u8],
+    ) -> bool {
         if bytes.len() > SHORT_PUT {
             let message = format!("{call}: {} bytes where {SHORT_PUT} is the most", bytes.len());
             self.world.die(self.world.rank(), message);
@@ -415,11 +421,9 @@ impl Wires {
     pub(super) fn finish(mut self, call: &Call) {
         self.closing = true;
         let world = self.world;
-        let sent = |lane: usize| {
-            move |peer: &Peer| if lane == PUT { peer.controls.0 } else { peer.sent[lane] }
-        };
-        let had =
-            |peer: &Peer, lane: usize| if lane == PUT { peer.controls.1 } else { peer.taken[lane] };
+        let sent =
+            |lane: usize| move |peer: &Peer| if lane == PUT { peer.controls.0 } else { peer.sent[lane] };
+        let had = |peer: &Peer, lane: usize| if lane == PUT { peer.controls.1 } else { peer.taken[lane] };
         for lane in 0..3 {
             let leaving: Vec<u64> = self.peers.iter().map(sent(lane)).collect();
             let mut coming = vec![0; leaving.len()];

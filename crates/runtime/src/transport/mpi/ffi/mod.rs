@@ -259,11 +259,7 @@ impl World {
         // SAFETY: constants that the shim defines when it is loaded.
         let (word, or) = unsafe { (ffi::RSMPI_UINT32_T, ffi::RSMPI_BOR) };
         let (from_place, to_place): (*const u32, *mut u32) = (&from, &mut to);
-        must!(
-            self,
-            call,
-            MPI_Allreduce(from_place.cast(), to_place.cast(), 1, word, or, self.programs)
-        );
+        must!(self, call, MPI_Allreduce(from_place.cast(), to_place.cast(), 1, word, or, self.programs));
         to != 0
     }
 

@@ -46,9 +46,7 @@ fn many_to_one(node: &mut dyn Transport, many: usize, late: Duration) {
     loop {
         for network in Network::BOTH {
             let index = network as usize;
-            while sent[index] < many
-                && node.try_send(network, 0, &packet(sent[index], length(sent[index])))
-            {
+            while sent[index] < many && node.try_send(network, 0, &packet(sent[index], length(sent[index]))) {
                 sent[index] += 1;
             }
             while rank == 0 && start.elapsed() >= late && node.try_receive(network, &mut packet_in) {
@@ -91,7 +89,9 @@ fn round(node: &mut dyn Transport) {
                 waiting.push_back(from);
             }
         }
-        if next < many * size as u64 && node.try_send(Network::Request, next as usize % size, &packet(100 + next, 16)) {
+        if next < many * size as u64
+            && node.try_send(Network::Request, next as usize % size, &packet(100 + next, 16))
+        {
             next += 1;
         }
         if let Some(to) = waiting.front() {

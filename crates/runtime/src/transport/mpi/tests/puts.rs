@@ -130,7 +130,15 @@ fn in_order(node: &mut dyn Transport) {
     }
     if rank == 0 {
         let mut arrived = 0;
-        let ends: Vec<usize> = LENGTHS.iter().cycle().take(120).scan(0, |at, length| { *at += length; Some(*at) }).collect();
+        let ends: Vec<usize> = LENGTHS
+            .iter()
+            .cycle()
+            .take(120)
+            .scan(0, |at, length| {
+                *at += length;
+                Some(*at)
+            })
+            .collect();
         until(node, |node, _| {
             node.arrivals(&mut |_, bytes| arrived += bytes);
             assert!(arrived == 0 || ends.contains(&arrived), "{arrived} bytes are not whole puts");

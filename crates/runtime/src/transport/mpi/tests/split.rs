@@ -47,7 +47,9 @@ const KINDS: [(Kind, usize); 6] =
 fn input(kind: Kind, node: usize, length: usize, seed: usize) -> RawBlock {
     let mut block = RawBlock::zeroed(length * KINDS[kind as usize].1);
     let mixed = |at: usize| {
-        let z = (seed as u64 ^ (node as u64) << 32 ^ at as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let z = (seed as u64 ^ (node as u64) << 32 ^ at as u64)
+            .wrapping_add(1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (z ^ z >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     };
     let size = KINDS[kind as usize].1;
@@ -90,7 +92,13 @@ fn scanned(scan: Scan, boundaries: &[Boundary], values: &[RawBlock]) -> Vec<RawB
 }
 
 /// Does one collective, whole or started.
-fn perform(node: &mut dyn Transport, split: bool, call: Call, operation: Operation, mut block: RawBlock) -> RawBlock {
+fn perform(
+    node: &mut dyn Transport,
+    split: bool,
+    call: Call,
+    operation: Operation,
+    mut block: RawBlock,
+) -> RawBlock {
     if split {
         let address = block.words.as_ptr();
         node.start(call, operation, block);
