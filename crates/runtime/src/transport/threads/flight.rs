@@ -48,7 +48,7 @@ impl Flight {
 
 impl Threads {
     /// Starts an operation.
-    pub(super) fn take_off(&mut self, call: Call, operation: Operation, mut values: RawBlock) {
+    pub(super) fn take_off(&mut self, call: Call, operation: Operation, values: RawBlock) {
         if self.busy {
             self.refuse(&call);
         }

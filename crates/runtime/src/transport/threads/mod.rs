@@ -301,6 +301,7 @@ impl Transport for Threads {
     }
 
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+        self.job.unwind_if_failed();
         let told = || {
             if to != self.rank {
                 self.job.beds().wake(to);
@@ -339,9 +340,10 @@ impl Transport for Threads {
 
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
         self.tell_of_room();
+        // There may be news already, and a program that pauses again and again without taking it.
+        self.job.unwind_if_failed();
         if networks == Networks::Reply {
             // A handler's answers wait for room while something else is awaited: rare and short, and nobody wakes for both.
-            self.job.unwind_if_failed();
             std::thread::yield_now();
             return;
         }

@@ -80,7 +80,7 @@ impl<T, const N: usize> Drop for Queue<T, N> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::Arc;
@@ -129,5 +129,45 @@ mod tests {
         assert_eq!(Arc::strong_count(&shared), 3);
         drop(queue);
         assert_eq!(Arc::strong_count(&shared), 1);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::Queue;
+    use loom::{model, sync::Arc, thread};
+
+    #[test]
+    fn loom_one_producer_and_one_consumer() {
+        model(|| {
+            let queue = Arc::new(Queue::<Box<usize>, 2>::new());
+            let producer = {
+                let queue = Arc::clone(&queue);
+                thread::spawn(move || {
+                    for i in 0..3 {
+                        let mut value = Box::new(i);
+                        // SAFETY: this thread alone pushes.
+                        while let Err(back) = unsafe { queue.push(value) } {
+                            assert_eq!(*back, i);
+                            value = back;
+                            thread::yield_now();
+                        }
+                    }
+                })
+            };
+            // The last one is left to the queue's drop.
+            for i in 0..2 {
+                loop {
+                    // SAFETY: this thread alone pops.
+                    if let Some(value) = unsafe { queue.pop() } {
+                        assert_eq!(*value, i);
+                        break;
+                    }
+                    thread::yield_now();
+                }
+            }
+            producer.join().unwrap();
+            assert!(!queue.is_empty() && !queue.is_full());
+        });
     }
 }

@@ -10,7 +10,7 @@
 
 #![allow(unsafe_code, reason = "slots are shared memory whose ownership the sequence numbers hand over")]
 
-use super::sync::{AtomicUsize, Counter, Ordering, UnsafeCell};
+use super::sync::{AtomicUsize, Counter, Ordering, UnsafeCell, spin_loop};
 use crate::transport::Packet;
 use bytemuck::Zeroable;
 use std::array;
@@ -64,6 +64,7 @@ impl<const N: usize> Ring<N> {
                 return false;
             }
             if lead > 0 {
+                spin_loop();
                 tail = self.tail.0.load(Ordering::Relaxed);
                 continue;
             }
@@ -130,5 +131,66 @@ unsafe fn copy(from: *const Packet, to: *mut Packet, length: u8) {
         } else {
             *to = *from;
         }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::Ring;
+    use crate::transport::{Packet, Part};
+    use bytemuck::Zeroable;
+    use loom::{model::Builder, sync::Arc, thread};
+
+    /// `producers` send `each` packets through two slots; the consumer checks that every one comes once and in order.
+    fn many_to_one(producers: usize, each: usize, preemptions: usize) {
+        let mut builder = Builder::new();
+        builder.preemption_bound = Some(preemptions);
+        builder.max_branches = 10_000;
+        builder.check(move || {
+            let ring = Arc::new(Ring::<2>::new());
+            let threads: Vec<_> = (0..producers)
+                .map(|from| {
+                    let ring = Arc::clone(&ring);
+                    thread::spawn(move || {
+                        for i in 0..each {
+                            // Short and long ones.
+                            let packet = Packet::new(0, Part::Whole, i, &[i as u8 + 1; 64][..64 * (i % 2)]);
+                            while !ring.push(from as u32, &packet) {
+                                thread::yield_now();
+                            }
+                        }
+                    })
+                })
+                .collect();
+            let mut next = vec![0; producers];
+            for _ in 0..producers * each {
+                let mut packet = Packet::zeroed();
+                // SAFETY: this thread alone pops.
+                while !unsafe { ring.pop(&mut packet) } {
+                    thread::yield_now();
+                }
+                let i = &mut next[packet.from as usize];
+                assert_eq!(packet.whole, *i as u64);
+                assert_eq!(packet.bytes(), &[*i as u8 + 1; 64][..64 * (*i % 2)]);
+                *i += 1;
+            }
+            assert!(!ring.has_packet() && ring.has_room());
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn loom_one_producer_through_a_full_ring() {
+        many_to_one(1, 4, 4);
+    }
+
+    #[test]
+    fn loom_two_producers_and_one_consumer() {
+        many_to_one(2, 2, 3);
+    }
+
+    #[test]
+    fn loom_three_producers_and_one_consumer() {
+        many_to_one(3, 1, 2);
     }
 }

@@ -3,11 +3,15 @@
 //! The cell has loom's interface, which sees when an access begins and ends.
 
 #[cfg(not(all(test, loom)))]
-pub(super) use std::sync::atomic::{AtomicUsize, Ordering};
+pub(super) use std::{
+    hint::spin_loop,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 #[cfg(all(test, loom))]
 pub(super) use loom::{
     cell::UnsafeCell,
+    hint::spin_loop,
     sync::atomic::{AtomicUsize, Ordering},
 };
 

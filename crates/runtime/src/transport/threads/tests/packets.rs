@@ -1,0 +1,258 @@
+//! Packets: every one arrives once, and in order.
+
+use super::super::job::RING;
+use super::{call, pause, run, seed};
+use crate::transport::{Action, Awaited, Network, PACKET, Packet, Part, Transport};
+use bytemuck::Zeroable;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Packet `i` from node `from` on `network`: of any length, and telling its number.
+fn packet(from: usize, network: Network, i: usize) -> Packet {
+    let mut random = seed(&[from, network as usize, i]);
+    let mut data = [0; PACKET];
+    data.iter_mut().for_each(|byte| *byte = random.next() as u8);
+    let part = [Part::Whole, Part::More, Part::Last][i % 3];
+    Packet::new(i as u16, part, i, &data[..random.below(PACKET + 1)])
+}
+
+/// What a node has received: the number of the next packet from each sender on each network.
+struct Received {
+    next: Vec<[Vec<usize>; 2]>,
+    count: usize,
+}
+
+impl Received {
+    /// Takes what there is on `network`, and checks it.
+    fn take(&mut self, node: &mut dyn Transport, network: Network) -> bool {
+        // What the last packet left in the buffer must not show.
+        let mut found = packet(usize::MAX, network, 1);
+        if !node.try_receive(network, &mut found) {
+            return false;
+        }
+        let from = found.from as usize;
+        let i = self.next[from][network as usize].pop().expect("a packet too many");
+        let wanted = packet(from, network, i);
+        assert_eq!((found.handler, found.part(), found.whole), (wanted.handler, wanted.part(), wanted.whole));
+        assert_eq!(found.bytes(), wanted.bytes());
+        self.count += 1;
+        true
+    }
+}
+
+/// Every node sends `each` packets to wherever `to` says, and receives what is for it.
+fn exchange(nodes: usize, each: usize, salt: usize, to: impl Fn(usize, usize, usize) -> usize + Sync) {
+    let network = |from, i| Network::BOTH[seed(&[salt, from, i]).below(2)];
+    let counts = run(nodes, |node| {
+        let rank = node.rank();
+        let mut random = seed(&[salt, rank]);
+        let mut next = vec![[Vec::new(), Vec::new()]; nodes];
+        for (from, next) in next.iter_mut().enumerate() {
+            for i in (0..each).rev().filter(|i| to(nodes, from, *i) == rank) {
+                next[network(from, i) as usize].push(i);
+            }
+        }
+        let wanted: usize = next.iter().flatten().map(Vec::len).sum();
+        let mut received = Received { next, count: 0 };
+        for i in 0..each {
+            random.delay();
+            let (network, to) = (network(rank, i), to(nodes, rank, i));
+            while !node.try_send(network, to, &packet(rank, network, i)) {
+                let some = Network::BOTH.into_iter().any(|on| received.take(node, on));
+                if !some {
+                    pause(node, Awaited::Room(network, to));
+                }
+            }
+            for _ in 0..random.below(3) {
+                received.take(node, Network::BOTH[random.below(2)]);
+            }
+        }
+        while received.count < wanted {
+            let some = Network::BOTH.into_iter().any(|on| received.take(node, on));
+            if !some {
+                pause(node, Awaited::Packet);
+            }
+        }
+        node.leave();
+        while !node.all_left() {
+            pause(node, Awaited::AllLeft);
+        }
+        assert!(!Network::BOTH.into_iter().any(|on| received.take(node, on)));
+        received.count
+    });
+    assert_eq!(counts.unwrap().iter().sum::<usize>(), nodes * each);
+}
+
+#[test]
+fn all_packets_arrive_once_and_in_order() {
+    for nodes in [1, 2, 3, 5, 8, 13] {
+        exchange(nodes, 4000 / nodes, 1, |nodes, from, i| seed(&[from, i]).below(nodes));
+        exchange(nodes, 6000 / nodes, 2, |_, _, _| 0);
+        exchange(nodes, 2000, 3, |nodes, from, _| (from + 1) % nodes);
+    }
+    exchange(64, 100, 4, |nodes, from, i| seed(&[from, i]).below(nodes));
+    exchange(64, 100, 5, |_, _, _| 63);
+}
+
+#[test]
+fn as_many_nodes_as_there_can_be_exchange_packets() {
+    exchange(super::super::MOST, 3, 6, |nodes, from, i| (from + i * i + 1) % nodes);
+}
+
+#[test]
+fn a_queue_takes_so_many_packets_and_no_more() {
+    for (nodes, to) in [(1, 0), (2, 1), (3, 0)] {
+        // All but the sender wait until the queue is full.
+        let full = Barrier::new(nodes);
+        run(nodes, |node| {
+            let sender = node.rank() == 0;
+            if sender {
+                for network in Network::BOTH {
+                    let sent =
+                        (0..2 * RING).take_while(|i| node.try_send(network, to, &packet(0, network, *i)));
+                    assert_eq!(sent.count(), RING);
+                }
+            }
+            full.wait();
+            if node.rank() == to {
+                for network in Network::BOTH {
+                    let mut found = Packet::zeroed();
+                    for i in 0..RING {
+                        assert!(node.try_receive(network, &mut found));
+                        assert_eq!(found.bytes(), packet(0, network, i).bytes());
+                    }
+                    assert!(!node.try_receive(network, &mut found));
+                }
+            }
+            full.wait();
+            if sender {
+                assert!(node.try_send(Network::Reply, to, &packet(0, Network::Reply, 0)));
+            }
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_sender_waits_for_a_node_that_does_not_receive() {
+    const MANY: usize = 50_000;
+    // One sender, and many that sleep for room at the same time.
+    for nodes in [2, 9] {
+        run(nodes, |node| {
+            if node.rank() == 0 {
+                std::thread::sleep(Duration::from_millis(60));
+                let mut found = Packet::zeroed();
+                for _ in 0..MANY / (nodes - 1) * (nodes - 1) {
+                    while !node.try_receive(Network::Request, &mut found) {
+                        pause(node, Awaited::Packet);
+                    }
+                }
+            } else {
+                for i in 0..MANY / (nodes - 1) {
+                    while !node.try_send(Network::Request, 0, &Packet::new(1, Part::Whole, i, &[])) {
+                        pause(node, Awaited::Room(Network::Request, 0));
+                    }
+                }
+            }
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_receiver_that_sleeps_is_woken_by_packets_of_its_networks() {
+    for network in Network::BOTH {
+        run(2, |node| {
+            let mut found = Packet::zeroed();
+            for i in 0..5 {
+                let other = 1 - node.rank();
+                if i % 2 == node.rank() {
+                    std::thread::sleep(Duration::from_millis(15));
+                    assert!(node.try_send(network, other, &packet(0, network, i)));
+                } else {
+                    while !node.try_receive(network, &mut found) {
+                        pause(node, Awaited::Packet);
+                    }
+                }
+            }
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn who_waits_for_nodes_that_are_gone_names_them() {
+    let failure = |program: fn(&mut dyn Transport)| run(3, program).unwrap_err();
+    let (rank, message) = failure(|node| {
+        if node.rank() == 2 {
+            loop {
+                pause(node, Awaited::Packet);
+            }
+        }
+    });
+    assert_eq!(rank, 0);
+    assert!(message.starts_with("left the program while node 2 waits in wait_until at "), "{message}");
+    let (rank, message) = failure(|node| {
+        if node.rank() == 0 {
+            while node.try_send(Network::Request, 1, &Packet::zeroed()) {}
+            loop {
+                pause(node, Awaited::Room(Network::Request, 1));
+            }
+        }
+    });
+    assert_eq!(rank, 1);
+    assert!(message.starts_with("left the program while node 0 waits in "), "{message}");
+}
+
+#[test]
+fn a_failure_reaches_nodes_whatever_they_wait_for() {
+    let waits: [fn(&mut dyn Transport); 5] = [
+        |node| pause(node, Awaited::Packet),
+        |node| pause(node, Awaited::AllLeft),
+        |node| {
+            while node.try_send(Network::Reply, 0, &Packet::zeroed()) {}
+            pause(node, Awaited::Room(Network::Reply, 0));
+        },
+        |node| assert!(!node.try_receive(Network::Request, &mut Packet::zeroed())),
+        |node| assert!(node.async_or()),
+    ];
+    for wait in waits {
+        for delay in [0, 20] {
+            let found = run(4, |node| {
+                if node.rank() == 0 {
+                    std::thread::sleep(Duration::from_millis(delay));
+                    std::panic::resume_unwind(Box::new("enough"));
+                }
+                loop {
+                    wait(node);
+                }
+            });
+            assert_eq!(found.unwrap_err(), (0, "panicked: enough".to_owned()));
+        }
+    }
+}
+
+#[test]
+fn the_asynchronous_or_is_true_until_no_bit_is_set() {
+    for nodes in [1, 2, 5] {
+        let clear = AtomicUsize::new(0);
+        run(nodes, |node| {
+            assert!(node.async_or());
+            node.barrier(call(Action::Barrier));
+            node.set_async_or(true);
+            node.set_async_or(false);
+            node.set_async_or(true);
+            assert!(node.async_or());
+            std::thread::sleep(Duration::from_millis(2 * node.rank() as u64));
+            clear.fetch_add(1, Ordering::SeqCst);
+            node.set_async_or(false);
+            node.set_async_or(false);
+            while node.async_or() {
+                std::thread::yield_now();
+            }
+            assert_eq!(clear.load(Ordering::SeqCst), nodes);
+        })
+        .unwrap();
+    }
+}
