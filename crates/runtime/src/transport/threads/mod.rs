@@ -28,7 +28,7 @@ mod ports;
 mod queue;
 mod ring;
 mod sync;
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;
 mod wait;
 

@@ -80,7 +80,7 @@ impl<T, const N: usize> Drop for Queue<T, N> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Arc;

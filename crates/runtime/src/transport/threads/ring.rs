@@ -174,7 +174,9 @@ mod loom_tests {
                 *i += 1;
                 true
             };
-            (0..looks).for_each(|_| drop(take()));
+            for _ in 0..looks {
+                take();
+            }
             let sent: Vec<usize> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
             while take() {}
             assert!(ring.has_room());
