@@ -5,12 +5,12 @@
 //! On `mpi` both sides run in the same ranks, so the ratio is the cost of Strata's layer. On `threads` there is no raw
 //! call to compare with in the process; its rows stand beside the MPI figures of the same run.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, head, machine, mpirun, row, turns};
 use strata_runtime::prelude::*;
 
 /// Operations inside one timing: enough for the clock, few enough for many rounds.
@@ -38,19 +38,7 @@ fn outside() -> Result<(), String> {
         machine()
     );
     head(&["transport", "nodes", "operation", "strata", "raw MPI", "ratio"]);
-    let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    for ranks in RANKS {
-        let status = Command::new("mpirun")
-            .args(["-n", &ranks.to_string()])
-            .arg(&program)
-            .env(INSIDE, "1")
-            .envs(MPI_ENVIRONMENT.iter().copied())
-            .status()
-            .map_err(|e| format!("cannot start mpirun: {e}"))?;
-        if !status.success() {
-            return Err(format!("mpirun -n {ranks} ended with {status}"));
-        }
-    }
+    RANKS.into_iter().try_for_each(|ranks| mpirun(ranks, INSIDE))?;
     for nodes in RANKS {
         let timings = Machine::threads(nodes)
             .and_then(|m| m.run(|node: &mut Node| Ok(race(node, None))))
@@ -61,15 +49,6 @@ fn outside() -> Result<(), String> {
     }
     Ok(())
 }
-
-/// Open MPI as root and with more ranks than cores, waiting ranks giving way.
-const MPI_ENVIRONMENT: &[(&str, &str)] = &[
-    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-    ("OMPI_MCA_mpi_yield_when_idle", "1"),
-    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
-];
 
 fn inside() -> Result<(), String> {
     strata_runtime::launch(|node: &mut Node| {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
+use std::process::Command;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -75,6 +76,31 @@ pub fn row(cells: &[String]) {
 pub fn head(cells: &[&str]) {
     println!("| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
 }
+
+/// Starts this program again on `ranks` processes, with the environment variable `inside` set.
+///
+/// # Errors
+/// There is no `mpirun`, or the job failed.
+pub fn mpirun(ranks: usize, inside: &str) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let status = Command::new("mpirun")
+        .args(["-n", &ranks.to_string()])
+        .arg(&program)
+        .env(inside, "1")
+        .envs(MPI_ENVIRONMENT.iter().copied())
+        .status()
+        .map_err(|e| format!("cannot start mpirun: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("mpirun -n {ranks} ended with {status}")) }
+}
+
+/// Open MPI as root and with more ranks than cores, waiting ranks giving way.
+const MPI_ENVIRONMENT: &[(&str, &str)] = &[
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+];
 
 /// One line that says on what machine the figures were taken: processor, cores, caches, system.
 pub fn machine() -> String {

@@ -1,0 +1,403 @@
+//! Messages, blocks and split-phase collectives of two nodes against what the machine gives without Strata: on `mpi` the raw
+//! calls of the same length, on `threads` a plain copy of memory. Both sides in the same program and taking turns.
+//!
+//!     cargo bench -p strata-benches --features mpi --bench messages
+//!
+//! Without the feature only `threads` runs.
+
+use std::cell::Cell;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::rc::Rc;
+
+#[cfg(feature = "mpi")]
+use mpi::{collective::SystemOperation, topology::SimpleCommunicator, traits::*};
+use strata_benches::{Timings, head, machine, row, turns};
+use strata_runtime::prelude::*;
+use strata_runtime::{Reply, Request};
+
+const ROUNDS: usize = 200;
+
+/// 1 MiB of words, and 64 KiB.
+const MEBIBYTE: usize = 1 << 17;
+const REDUCED: usize = 1 << 13;
+
+/// Tells a rank that `mpirun` started from the program that a person started.
+#[cfg(feature = "mpi")]
+const INSIDE: &str = "STRATA_BENCH_RANK";
+
+fn main() -> ExitCode {
+    #[cfg(feature = "mpi")]
+    let outcome = if std::env::var_os(INSIDE).is_some() { inside() } else { outside() };
+    #[cfg(not(feature = "mpi"))]
+    let outcome = outside();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("messages: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn outside() -> Result<(), String> {
+    println!("{}\n{ROUNDS} rounds; 2 nodes; median (10 % to 90 %) of one operation\n", machine());
+    head(&["transport", "operation", "strata", "peer", "its time", "ratio"]);
+    let races = Machine::threads(2).and_then(|m| m.run(|node| Ok(races(node, Peer::Memory))));
+    if let Some(races) = races.map_err(|e| e.to_string())?.first() {
+        races.iter().for_each(|race| race.print("threads"));
+    }
+    #[cfg(feature = "mpi")]
+    strata_benches::mpirun(2, INSIDE)?;
+    Ok(())
+}
+
+#[cfg(feature = "mpi")]
+fn inside() -> Result<(), String> {
+    let run = strata_runtime::launch(|node| {
+        let races = races(node, Peer::Mpi(SimpleCommunicator::world()));
+        if node.rank() == 0 {
+            races.iter().for_each(|race| race.print("mpi"));
+        }
+        Ok(())
+    });
+    run.map(drop).map_err(|e| e.to_string())
+}
+
+/// What Strata is compared with.
+enum Peer {
+    Memory,
+    #[cfg(feature = "mpi")]
+    Mpi(SimpleCommunicator),
+}
+
+/// One operation's timings on node 0.
+struct Race {
+    name: &'static str,
+    ours: Timings,
+    /// The peer's name and timings, where it has such an operation.
+    peer: Option<(&'static str, Timings)>,
+    /// What is reported instead of the ratio.
+    note: Option<String>,
+}
+
+impl Race {
+    fn print(&self, transport: &str) {
+        let (peer, time, mut ratio) = match &self.peer {
+            Some((name, timings)) => {
+                let ratio = self.ours.median() / timings.median();
+                ((*name).to_owned(), timings.to_string(), format!("{ratio:.3}"))
+            }
+            None => ("-".into(), "-".into(), "-".into()),
+        };
+        if let Some(note) = &self.note {
+            ratio.clone_from(note);
+        }
+        row(&[transport.into(), self.name.into(), self.ours.to_string(), peer, time, ratio]);
+    }
+}
+
+type Contestant<'a> = &'a mut dyn FnMut(&mut Node);
+
+/// Times `batch` operations of ours, and of the peer's if there is one, in turns. Each contestant does the whole batch.
+fn race(
+    node: &mut Node,
+    name: &'static str,
+    batch: usize,
+    ours: Contestant<'_>,
+    peer: Option<(&'static str, Contestant<'_>)>,
+) -> Race {
+    let mut timings = [Timings::default(), Timings::default()];
+    let (peer, mut contestants) = match peer {
+        Some((name, contestant)) => (Some(name), vec![ours, contestant]),
+        None => (None, vec![ours]),
+    };
+    for round in 0..ROUNDS + 5 {
+        for who in turns(round, contestants.len()) {
+            node.barrier();
+            let start = node.now().get();
+            contestants[who](node);
+            let time = (node.now().get() - start) / batch as f64;
+            // The first rounds warm up.
+            if round >= 5 {
+                timings[who].push(time);
+            }
+        }
+    }
+    let [ours, theirs] = timings;
+    Race { name, ours, peer: peer.map(|name| (name, theirs)), note: None }
+}
+
+/// What handlers and program share.
+struct Post {
+    ping: Request<u64>,
+    note: Request<[u64; 2]>,
+    /// The last word that came back, and words that came.
+    back: Rc<Cell<u64>>,
+    came: Rc<Cell<u64>>,
+}
+
+fn install(node: &mut Node) -> Post {
+    let (back, came) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let mut handlers = node.handlers();
+    let pong: Reply<u64> = handlers.reply({
+        let back = Rc::clone(&back);
+        move |_, word| back.set(word)
+    });
+    let ping = handlers.request({
+        let came = Rc::clone(&came);
+        move |context, word: u64| {
+            came.set(came.get() + 1);
+            context.reply(pong, word);
+        }
+    });
+    let note = handlers.request({
+        let came = Rc::clone(&came);
+        move |context, [word, end]: [u64; 2]| {
+            came.set(came.get() + 1);
+            if word == end {
+                context.reply(pong, word);
+            }
+        }
+    });
+    node.install(handlers);
+    Post { ping, note, back, came }
+}
+
+fn races(node: &mut Node, peer: Peer) -> Vec<Race> {
+    let mut all = collectives(node, &peer);
+    let post = install(node);
+    all.push(round_trip(node, &post, &peer));
+    all.push(stream(node, &post, &peer));
+    all.push(race(
+        node,
+        "empty poll",
+        10_000,
+        &mut |node| (0..10_000).for_each(|_| assert_eq!(black_box(node.poll_once()), 0)),
+        None,
+    ));
+    all.push(put(node, &peer));
+    all
+}
+
+fn round_trip(node: &mut Node, post: &Post, peer: &Peer) -> Race {
+    const BATCH: u64 = 100;
+    let mut number = 0;
+    let mut ours = |node: &mut Node| {
+        if node.rank() == 0 {
+            for _ in 0..BATCH {
+                number += 1;
+                node.send(1, post.ping, number);
+                node.wait_until(|| post.back.get() == number);
+            }
+        } else {
+            post.came.set(0);
+            node.wait_until(|| post.came.get() == BATCH);
+        }
+    };
+    let name = "round trip of 8 B";
+    match peer {
+        Peer::Memory => race(node, name, BATCH as usize, &mut ours, None),
+        #[cfg(feature = "mpi")]
+        Peer::Mpi(world) => {
+            let mut raw = |node: &mut Node| {
+                let other = world.process_at_rank(1 - node.rank() as i32);
+                let mut word = [7u64];
+                for _ in 0..BATCH {
+                    if node.rank() == 0 {
+                        other.send(&word[..]);
+                        other.receive_into(&mut word[..]);
+                    } else {
+                        other.receive_into(&mut word[..]);
+                        other.send(&word[..]);
+                    }
+                }
+            };
+            race(node, name, BATCH as usize, &mut ours, Some(("MPI_Send, MPI_Recv", &mut raw)))
+        }
+    }
+}
+
+fn stream(node: &mut Node, post: &Post, peer: &Peer) -> Race {
+    const BATCH: u64 = 1000;
+    let mut number = 0;
+    let mut ours = |node: &mut Node| {
+        if node.rank() == 0 {
+            let end = number + BATCH;
+            while number < end {
+                number += 1;
+                node.send(1, post.note, [number, end]);
+            }
+            node.wait_until(|| post.back.get() == end);
+        } else {
+            post.came.set(0);
+            node.wait_until(|| post.came.get() == BATCH);
+        }
+    };
+    let name = "streamed message of 16 B";
+    match peer {
+        Peer::Memory => race(node, name, BATCH as usize, &mut ours, None),
+        #[cfg(feature = "mpi")]
+        Peer::Mpi(world) => {
+            let mut raw = |node: &mut Node| {
+                let other = world.process_at_rank(1 - node.rank() as i32);
+                let mut words = [7u64; 2];
+                for _ in 0..BATCH {
+                    if node.rank() == 0 {
+                        other.send(&words[..]);
+                    } else {
+                        other.receive_into(&mut words[..]);
+                    }
+                }
+                if node.rank() == 0 {
+                    other.receive_into(&mut words[..]);
+                } else {
+                    other.send(&words[..]);
+                }
+            };
+            race(node, name, BATCH as usize, &mut ours, Some(("MPI_Send, MPI_Recv", &mut raw)))
+        }
+    }
+}
+
+/// Node 0 writes, node 1 waits for what comes; then one word goes back.
+fn put(node: &mut Node, peer: &Peer) -> Race {
+    const BATCH: usize = 10;
+    let data = vec![3u64; MEBIBYTE];
+    let mut memory = vec![1u64; MEBIBYTE];
+    node.open_port(1, Block::<u64>::zeroed(MEBIBYTE));
+    node.open_port(2, Block::<u64>::zeroed(1));
+    node.barrier();
+    let mut ours = |node: &mut Node| {
+        if node.rank() == 0 {
+            node.expect::<u64>(2, 1);
+            (0..BATCH).for_each(|_| node.put(1, 1, 0, &data));
+            node.wait_for_port(2);
+        } else {
+            node.expect::<u64>(1, BATCH * MEBIBYTE);
+            node.wait_for_port(1);
+            node.put(0, 2, 0, &[1]);
+        }
+    };
+    let name = "put of 1 MiB";
+    let race = match peer {
+        Peer::Memory => {
+            let mut copy = |node: &mut Node| {
+                if node.rank() == 0 {
+                    (0..BATCH).for_each(|_| black_box(&mut memory).copy_from_slice(black_box(&data)));
+                }
+            };
+            race(node, name, BATCH, &mut ours, Some(("copy_from_slice", &mut copy)))
+        }
+        #[cfg(feature = "mpi")]
+        Peer::Mpi(world) => {
+            let mut raw = |node: &mut Node| {
+                let other = world.process_at_rank(1 - node.rank() as i32);
+                for _ in 0..BATCH {
+                    if node.rank() == 0 {
+                        other.send(&data[..]);
+                    } else {
+                        other.receive_into(&mut memory[..]);
+                    }
+                }
+                if node.rank() == 0 {
+                    other.receive_into(&mut memory[..1]);
+                } else {
+                    other.send(&data[..1]);
+                }
+            };
+            race(node, name, BATCH, &mut ours, Some(("MPI_Send, MPI_Recv", &mut raw)))
+        }
+    };
+    let arrived = node.close_port::<u64>(1);
+    assert!(node.rank() == 0 || arrived.iter().all(|word| *word == 3), "not all of it has arrived");
+    node.close_port::<u64>(2);
+    race
+}
+
+/// Collectives, in a program without handlers.
+fn collectives(node: &mut Node, peer: &Peer) -> Vec<Race> {
+    const BATCH: usize = 200;
+    let mut all = Vec::new();
+    let mut barrier = |node: &mut Node| {
+        for _ in 0..BATCH {
+            let pending = node.start_barrier();
+            node.complete(pending);
+        }
+    };
+    let name = "split-phase barrier";
+    all.push(match peer {
+        Peer::Memory => race(
+            node,
+            name,
+            BATCH,
+            &mut barrier,
+            Some(("whole barrier", &mut |node| (0..BATCH).for_each(|_| node.barrier()))),
+        ),
+        #[cfg(feature = "mpi")]
+        Peer::Mpi(world) => {
+            let mut raw = |_: &mut Node| (0..BATCH).for_each(|_| world.barrier());
+            race(node, name, BATCH, &mut barrier, Some(("MPI_Barrier", &mut raw)))
+        }
+    });
+
+    const SCANS: usize = 20;
+    let mut vector = vec![1i64; 4096];
+    let mut scan = |node: &mut Node| (0..SCANS).for_each(|_| node.scan(Op::Max, &mut vector));
+    let name = "scan of 4096 words";
+    all.push(match peer {
+        Peer::Memory => race(node, name, SCANS, &mut scan, None),
+        #[cfg(feature = "mpi")]
+        Peer::Mpi(world) => {
+            let (from, mut to) = (vec![1i64; 4096], vec![0i64; 4096]);
+            let mut raw = |_: &mut Node| {
+                (0..SCANS).for_each(|_| world.scan_into(&from[..], &mut to[..], SystemOperation::max()))
+            };
+            race(node, name, SCANS, &mut scan, Some(("MPI_Scan", &mut raw)))
+        }
+    });
+    all.push(overlap(node));
+    all
+}
+
+/// A reduce of 64 KiB under local work that takes as long as the reduce alone, in slices with a look between two of them.
+fn overlap(node: &mut Node) -> Race {
+    let mut block = Block::<f64>::zeroed(REDUCED);
+    let whole = race(
+        node,
+        "",
+        1,
+        &mut |node| {
+            let pending = node.start_reduce(Op::Max, std::mem::take(&mut block));
+            block = node.complete(pending);
+        },
+        None,
+    );
+    let reduce = node.broadcast_value(0, whole.ours.median());
+    let slices = 20;
+    let slice = |node: &Node| {
+        let end = node.now().get() + reduce / f64::from(slices);
+        while node.now().get() < end {
+            std::hint::spin_loop();
+        }
+    };
+    let mut both = race(
+        node,
+        "reduce of 64 KiB under equal work",
+        1,
+        &mut |node| {
+            let pending = node.start_reduce(Op::Max, std::mem::take(&mut block));
+            for _ in 0..slices {
+                slice(node);
+                node.query(&pending);
+            }
+            block = node.complete(pending);
+        },
+        Some(("the work alone", &mut |node: &mut Node| (0..slices).for_each(|_| slice(node)))),
+    );
+    if let Some((_, work)) = &both.peer {
+        let hidden = 1.0 - (both.ours.median() - work.median()) / reduce;
+        both.note = Some(format!("{:.0} % hidden", 100.0 * hidden));
+    }
+    both
+}
