@@ -1,7 +1,8 @@
 //! Packets: order, room, and what happens where nobody receives.
 
 use super::{Case, bad, call, good, until};
-use crate::transport::{Action, Awaited, Network, Networks, Packet, Part, Transport};
+use crate::block::RawBlock;
+use crate::transport::{Action, Awaited, Network, Networks, Operation, Packet, Part, Transport};
 use std::time::{Duration, Instant};
 
 pub(super) const CASES: &[Case] = &[
@@ -84,7 +85,7 @@ fn round(node: &mut dyn Transport) {
                 assert_eq!(packet_in.bytes(), (rank as u64).to_ne_bytes());
                 answers += 1;
             } else {
-                check(packet_in, asked[from], 16);
+                check(packet_in, 100 + asked[from] * size as u64 + rank as u64, 16);
                 asked[from] += 1;
                 waiting.push_back(from);
             }
@@ -176,31 +177,24 @@ fn async_or(node: &mut dyn Transport) {
         for _ in 0..50 {
             assert!(node.async_or());
         }
-        let all = call(Action::Barrier);
-        node.start(all, crate::transport::Operation::Barrier, Default::default());
-        until(node, |node, _| {
-            assert!(node.async_or());
-            node.test()
-        });
-        node.finish();
+        meet(node);
         node.set_async_or(false);
         until(node, |node, _| !node.async_or());
         // Nobody sets a bit again before all have seen that none is set.
-        node.start(all, crate::transport::Operation::Barrier, Default::default());
-        until(node, |node, _| {
-            assert!(!node.async_or());
-            node.test()
-        });
-        node.finish();
-        node.set_async_or(true);
+        meet(node);
+        node.set_async_or(rank == last);
         until(node, |node, _| node.async_or());
-        node.start(all, crate::transport::Operation::Barrier, Default::default());
-        until(node, |node, _| {
-            node.async_or();
-            node.test()
-        });
-        node.finish();
+        meet(node);
+        node.set_async_or(true);
+        meet(node);
     }
+}
+
+/// Waits for all nodes, and answers those that ask meanwhile.
+fn meet(node: &mut dyn Transport) {
+    node.start(call(Action::Barrier), Operation::Barrier, RawBlock::default());
+    until(node, |node, _| node.test());
+    node.finish();
 }
 
 fn killed(node: &mut dyn Transport) {
