@@ -246,6 +246,7 @@ impl Transport for Mpi {
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
         self.enter(&call);
+        self.patience.renew();
         self.started.flight.load(values);
         self.started.start(&call, &self.header, operation, self.checks);
     }
@@ -258,6 +259,7 @@ impl Transport for Mpi {
     }
 
     fn finish(&mut self) -> RawBlock {
+        self.patience.renew();
         self.started.end();
         self.started.flight.unload()
     }
@@ -269,7 +271,11 @@ impl Transport for Mpi {
 
     #[inline]
     fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool {
-        self.outside.borrow_mut().wires.try_receive(network, packet)
+        let received = self.outside.borrow_mut().wires.try_receive(network, packet);
+        if received {
+            self.patience.renew();
+        }
+        received
     }
 
     fn open(&mut self, port: usize, memory: RawBlock) {
@@ -296,7 +302,10 @@ impl Transport for Mpi {
         let wires = &mut self.outside.borrow_mut().wires;
         if wires.ports.are_open() {
             wires.look();
-            wires.ports.report(report);
+            if wires.ports.has_news() {
+                self.patience.renew();
+                wires.ports.report(report);
+            }
         }
     }
 

@@ -98,7 +98,6 @@ fn under_mpirun() {
             if nodes > 4 && case.fails_with.is_some() {
                 continue;
             }
-            let start = std::time::Instant::now();
             let checks = if nodes % 2 == 0 { "0" } else { "1" };
             let arguments =
                 ["--exact", "transport::mpi::tests::node", "--ignored", "--nocapture", "--test-threads=1"];
@@ -113,7 +112,6 @@ fn under_mpirun() {
                         None => Ok(()),
                     }
                 });
-            println!("{:6.2} s  {nodes} nodes: {}", start.elapsed().as_secs_f64(), case.name);
             if let Err(what) = result {
                 wrong.push(format!("{} ({nodes} nodes): {what}", case.name));
             }

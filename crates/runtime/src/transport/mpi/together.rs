@@ -54,13 +54,26 @@ pub(super) struct Together {
     operation: Operation,
     /// Words of one frame: none, one for a bare number, or [`FRAME`].
     each: usize,
+    way: Way,
+}
+
+/// Which way frames go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// All round, to the nodes before: every node gets all.
+    Round,
+    /// From the first node to the last, and no further: a scan of bare numbers needs no more, and no node waits for
+    /// those after it.
+    Up,
+    /// From the last node to the first.
+    Down,
 }
 
 impl Together {
     /// The `number`th of those that may be in flight at once.
     pub(super) fn new(world: &'static World, number: i32) -> Self {
         let flight = Flight::new(world, number, FRAME * world.size());
-        Self { world, flight, stage: Stage::Idle, operation: Operation::Barrier, each: 0 }
+        Self { world, flight, stage: Stage::Idle, operation: Operation::Barrier, each: 0, way: Way::Round }
     }
 
     /// Starts to combine the values that the flight is loaded with. Without `checks` a barrier goes without a frame, and a
@@ -75,6 +88,11 @@ impl Together {
                 Operation::Broadcast(_) => false,
             };
         self.operation = operation;
+        self.way = match operation {
+            Operation::Scan(scan) if bare && scan.backward => Way::Down,
+            Operation::Scan(_) if bare => Way::Up,
+            _ => Way::Round,
+        };
         let Landed { frames, values, .. } = self.flight.landed();
         let bytes = cast_slice_mut::<u64, u8>(frames);
         if bare {
@@ -95,7 +113,7 @@ impl Together {
     /// Starts to tell all nodes what this one calls, with `data` of at most [`SHORT`] bytes.
     pub(super) fn meet(&mut self, header: &Header, data: &[u8]) {
         self.operation = Operation::Barrier;
-        self.each = FRAME;
+        (self.each, self.way) = (FRAME, Way::Round);
         fill(self.flight.landed().frames, header, Boundary::None, data);
         self.round(0);
     }
@@ -134,8 +152,8 @@ impl Together {
 
     /// The first `bytes` bytes that each node brought with its frame, in rank order.
     pub(super) fn brought(&mut self, bytes: usize) -> impl Iterator<Item = &[u8]> {
-        let (rank, size, each) = (self.world.rank(), self.world.size(), self.each);
-        let frames = Frames { frames: self.flight.landed().frames, rank, size, each };
+        let (size, each, places) = (self.world.size(), self.each, self.places());
+        let frames = Frames { frames: self.flight.landed().frames, places, each };
         (0..size).map(move |node| frames.data(node, bytes))
     }
 
@@ -163,18 +181,39 @@ impl Together {
             self.stage = if round == 0 { Stage::Frames(0) } else { Stage::Done };
             return;
         }
-        let many = distance.min(size - distance);
-        let (to, from) = ((rank + size - distance) % size, (rank + distance) % size);
-        self.flight.receive(Memory::Frames, distance * each..(distance + many) * each, from, round);
-        self.flight.send(Memory::Frames, 0..many * each, to, round);
         self.stage = Stage::Frames(round);
+        let (before, after) = ((rank + size - distance) % size, (rank + distance) % size);
+        // How many frames come from the one node and go to the other: of those there, what the receiver lacks.
+        let gathered = |there: usize| there.min(distance);
+        let (from, coming) = match self.way {
+            Way::Round => (after, gathered(size - distance)),
+            Way::Up => (before, gathered((rank + 1).saturating_sub(distance))),
+            Way::Down => (after, gathered((size - rank).saturating_sub(distance))),
+        };
+        let (to, going) = match self.way {
+            Way::Round => (before, gathered(size - distance)),
+            Way::Up => (after, if rank + distance < size { gathered(rank + 1) } else { 0 }),
+            Way::Down => (before, if rank >= distance { gathered(size - rank) } else { 0 }),
+        };
+        if coming > 0 {
+            self.flight.receive(Memory::Frames, distance * each..(distance + coming) * each, from, round);
+        }
+        if going > 0 {
+            self.flight.send(Memory::Frames, 0..going * each, to, round);
+        }
+    }
+
+    /// Where nodes' frames are.
+    fn places(&self) -> Places {
+        Places { rank: self.world.rank(), size: self.world.size(), up: self.way == Way::Up }
     }
 
     /// All frames have come: compares them, and combines what is in them or sends shares.
     fn framed(&mut self) -> Result<(), Failure> {
-        let (rank, size, each) = (self.world.rank(), self.world.size(), self.each);
+        let (places, each) = (self.places(), self.each);
+        let Places { rank, size, .. } = places;
         let Landed { frames, values, .. } = self.flight.landed();
-        let frames = Frames { frames, rank, size, each };
+        let frames = Frames { frames, places, each };
         if each == FRAME {
             frames.compare()?;
             if values.len() > SHORT {
@@ -324,11 +363,12 @@ impl Together {
 
     /// A scan's results: each node's own.
     fn send_prefixes(&mut self, scan: Scan, mine: &Range<usize>) {
-        let (rank, size, each) = (self.world.rank(), self.world.size(), self.each);
+        let (places, each) = (self.places(), self.each);
+        let Places { rank, size, .. } = places;
         let (first, _) = self.ends(scan);
         let (part, stride) = (self.part(rank), self.part(1).start);
         let Landed { frames, values, scratch } = self.flight.landed();
-        let frames = Frames { frames, rank, size, each };
+        let frames = Frames { frames, places, each };
         let scratch = cast_slice_mut::<u64, u8>(scratch);
         if !mine.is_empty() {
             prefix::of_all(scan, size, |node| frames.boundary(node), scratch, stride, mine.len());
@@ -367,18 +407,27 @@ fn reduce(kind: Kind, op: Op, parts: &mut [u8], each: usize, length: usize, many
     first
 }
 
-/// All nodes' frames; this node's comes first, that of the node after it next.
+/// In which order a node has the frames: its own first, then that of the node after it, or before it if they go up.
+#[derive(Clone, Copy)]
+struct Places {
+    rank: usize,
+    size: usize,
+    up: bool,
+}
+
+/// All nodes' frames.
 #[derive(Clone, Copy)]
 struct Frames<'a> {
     frames: &'a [u64],
-    rank: usize,
-    size: usize,
+    places: Places,
     each: usize,
 }
 
 impl<'a> Frames<'a> {
     fn of(&self, node: usize) -> &'a [u64] {
-        let place = (node + self.size - self.rank) % self.size;
+        let Places { rank, size, up } = self.places;
+        let steps = if up { rank + size - node } else { node + size - rank };
+        let place = steps % size;
         &self.frames[place * self.each..(place + 1) * self.each]
     }
 
@@ -397,7 +446,7 @@ impl<'a> Frames<'a> {
     /// The failure where not all made the same call.
     fn compare(&self) -> Result<(), Failure> {
         let agrees = |node: &usize| Header::words_agree(self.of(0), self.of(*node));
-        match (0..self.size).find(|node| !agrees(node)) {
+        match (0..self.places.size).find(|node| !agrees(node)) {
             None => Ok(()),
             Some(rank) => {
                 let (other, first) = (Header::from_words(self.of(rank)), Header::from_words(self.of(0)));

@@ -163,22 +163,22 @@ fn nothing(node: &mut dyn Transport) {
 }
 
 fn again(node: &mut dyn Transport) {
-    let mut arrived = 0;
     let (rank, size) = (node.rank(), node.size());
     for round in 0..10 {
+        // Others put as soon as this node has come to the meeting.
+        let mut arrived = 0;
         node.open(4095, RawBlock::zeroed(4 * size));
         meet(node, &mut arrived);
         for to in 0..size {
             node.put(&call(Action::Put), to, 4095, 4 * rank, &[round + 1; 4]);
         }
-        // Closing does not wait for what is not yet known of: so count first, but for the last round.
-        let mut had = 0;
         until(node, |node, _| {
-            node.arrivals(&mut |_, bytes| had += bytes);
-            had == 4 * size
+            node.arrivals(&mut |_, bytes| arrived += bytes);
+            arrived == 4 * size
         });
         assert_eq!(node.close(4095).unwrap().as_bytes(), vec![round + 1; 4 * size]);
         meet(node, &mut arrived);
+        assert_eq!(arrived, 4 * size);
     }
 }
 
