@@ -4,5 +4,6 @@
 
 mod expressions;
 mod model_sets;
+mod node_files;
 mod sample_files;
 mod selection;
