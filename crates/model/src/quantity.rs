@@ -1,6 +1,7 @@
 //! Times as types: what a model predicts and what a clock measures.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,25 @@ impl TryFrom<f64> for Seconds {
     fn try_from(seconds: f64) -> Result<Self, String> {
         Self::new(seconds)
             .ok_or_else(|| format!("a time must be finite and not negative, but this is {seconds}"))
+    }
+}
+
+impl FromStr for Seconds {
+    type Err = String;
+
+    /// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let scale = match &text[digits.len()..] {
+            "ms" => 1e-3,
+            "" | "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            unit => return Err(format!("unknown unit `{unit}`; use ms, s, m or h")),
+        };
+        let number = digits.trim().parse::<f64>().ok();
+        let time = number.and_then(|number| Self::new(number * scale));
+        time.ok_or_else(|| format!("`{text}` is not a time such as 60s"))
     }
 }
 

@@ -26,6 +26,16 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// An environment variable has a value that cannot be.
+    #[error("{name}={value}: {reason}")]
+    Setting {
+        /// The variable.
+        name: &'static str,
+        /// The value found.
+        value: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The transport could not be started.
     #[error("cannot start the {transport} transport: {reason}")]
     Start {

@@ -20,6 +20,8 @@
 //! ch. 6 and appendix A), of which this is the global operations and block exchange.
 
 mod block;
+mod cycles;
+pub mod develop;
 mod error;
 mod machine;
 mod message;
@@ -32,6 +34,8 @@ mod settings;
 mod transport;
 
 pub use block::Block;
+pub use cycles::CycleTimer;
+pub use develop::{Development, Reporter, State};
 pub use error::Error;
 pub use machine::{Machine, launch};
 pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested};

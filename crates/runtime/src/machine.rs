@@ -1,12 +1,17 @@
 //! Machines: how many nodes, on what, and how to start a program there.
 
+use crate::develop::{Board, Development, Notes, Watchdog, observe};
 use crate::error::Error;
 use crate::node::{Clock, Node};
 use crate::settings::Settings;
 #[cfg(feature = "mpi")]
 use crate::transport::mpi;
-use crate::transport::threads;
+use crate::transport::{Stop, Transport, panic_text, threads};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
+use strata_model::log::What;
 
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,26 +89,47 @@ impl Machine {
 
     /// Runs `program` on every node; the results by rank. On MPI each process gets that of its own node only.
     ///
+    /// `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` set what the job is observed with (see [`develop`](crate::develop)).
+    ///
     /// # Errors
     /// The first failure of any node, as [`Error::Node`]; it has ended the program on all of them. On MPI it does not
-    /// come back: it is said on standard error and ends the job's processes.
+    /// come back: it is said on standard error and ends the job's processes. [`Error::Setting`] for a time that is none.
     pub fn run<T: Send>(
         &self,
+        program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        self.run_by(Development::from_settings, program)
+    }
+
+    /// As [`run`](Self::run), observed as `development` says, whatever the environment does.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with<T: Send>(
+        &self,
+        development: &Development,
+        program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        self.run_by(|_| Ok(development.clone()), program)
+    }
+
+    fn run_by<T: Send>(
+        &self,
+        development: impl Fn(&Settings) -> Result<Development, Error>,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         match self.0 {
             Kind::Threads(nodes) => {
                 let settings = Arc::new(Settings::of_this_process("threads", nodes));
-                let clock = Clock::start();
-                threads::run(nodes, |transport| {
-                    run_node(&program, Node::new(transport, Arc::clone(&settings), clock))
-                })
+                let job = Job::new(0, nodes, Clock::start(true), development(&settings)?);
+                threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
             #[cfg(feature = "mpi")]
             Kind::Mpi => {
                 let result = mpi::run(|mut transport| {
                     let settings = Settings::of_node_0(&mut *transport, "mpi");
-                    run_node(&program, Node::new(transport, Arc::new(settings), Clock::start()))
+                    let job = Job::new(transport.rank(), 1, Clock::start(false), development(&settings)?);
+                    job.run_node(&program, transport, Arc::new(settings))
                 })?;
                 Ok(vec![result])
             }
@@ -111,11 +137,54 @@ impl Machine {
     }
 }
 
-/// Runs one node's program to its end, and receives until all have ended.
-fn run_node<T>(program: &impl Fn(&mut Node) -> Result<T, Error>, mut node: Node) -> Result<T, Error> {
-    let result = program(&mut node)?;
-    node.leave();
-    Ok(result)
+/// What the nodes of this process share of their job.
+struct Job {
+    clock: Clock,
+    development: Development,
+    board: Option<Arc<Board>>,
+    /// Watches until the job is over.
+    _watchdog: Option<Watchdog>,
+}
+
+impl Job {
+    /// `nodes` nodes of this process, from rank `first` on.
+    fn new(first: usize, nodes: usize, clock: Clock, development: Development) -> Self {
+        let board = development.watchdog.map(|limit| (limit, Arc::new(Board::new(first, nodes))));
+        let watchdog = board
+            .as_ref()
+            .map(|(limit, board)| Watchdog::watch(board, clock, *limit, development.log.as_deref()));
+        Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog }
+    }
+
+    /// Runs one node's program to its end, and receives until all have ended.
+    fn run_node<T>(
+        &self,
+        program: &impl Fn(&mut Node) -> Result<T, Error>,
+        mut transport: Box<dyn Transport>,
+        settings: Arc<Settings>,
+    ) -> Result<T, Error> {
+        let notes = Notes::new(transport.rank(), transport.size(), self.clock, &self.development)?;
+        if !self.development.is_nothing() {
+            transport = observe(transport, &notes, self.board.clone());
+        }
+        let mut node = Node::new(transport, settings, Rc::clone(&notes));
+        let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {
+            if self.development.trace.is_some() {
+                node.synchronise_clocks();
+            }
+            let result = program(&mut node)?;
+            node.leave();
+            Ok(result)
+        }));
+        match &result {
+            Ok(Ok(_)) => notes.finish(),
+            Ok(Err(error)) => notes.end(What::Fail(error.to_string())),
+            // A failure of its own has been noted.
+            Err(payload) if payload.is::<Stop>() => notes.end(What::<&str>::Stop),
+            Err(payload) => notes.end(What::Fail(format_args!("panicked: {}", panic_text(&**payload)))),
+        }
+        result.unwrap_or_else(|payload| resume_unwind(payload))
+    }
 }
 
 /// How many processes `mpirun` has started, if it has started this one: Open MPI, then what MPICH and SLURM set.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use super::{Log, What};
+use crate::Seconds;
 
 /// The most nodes that are named one by one as missing.
 const MOST_NAMED: usize = 8;
@@ -121,17 +122,8 @@ fn named(call: &str, number: u64) -> String {
     }
 }
 
-/// A time in the unit that suits it: `12.3 s`.
-#[must_use]
-pub fn duration(ns: u64) -> String {
-    let ns = ns as f64;
-    let (value, unit) = match ns {
-        _ if ns < 1e3 => (ns, "ns"),
-        _ if ns < 1e6 => (ns / 1e3, "µs"),
-        _ if ns < 1e9 => (ns / 1e6, "ms"),
-        _ => (ns / 1e9, "s"),
-    };
-    if value < 100.0 && unit != "ns" { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+fn duration(ns: u64) -> Seconds {
+    Seconds::new(ns as f64 * 1e-9).unwrap_or_default()
 }
 
 /// `node 3`, or `nodes 0-2, 5`; ranks in order.

@@ -14,13 +14,17 @@ pub use split::{Payload, Pending};
 pub(crate) use transfers::Piece;
 pub use transfers::{Pacing, Transfer};
 
+use crate::develop::Notes;
 use crate::message::Inbox;
 use crate::settings::Settings;
 use crate::transport::{Call, Failure, Transport};
 use ports::Ports;
 use split::Split;
 use std::panic::Location;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use strata_model::log::What;
 use strata_model::platform::Platform;
 use strata_model::quantity::Seconds;
 use transfers::Transfers;
@@ -52,31 +56,59 @@ pub struct Node {
     ports: Ports,
     transfers: Transfers,
     random: rand_chacha::ChaCha8Rng,
+    notes: Rc<Notes>,
 }
 
 /// When the program began.
 #[derive(Clone, Copy)]
-pub(crate) struct Clock(std::time::Instant);
+pub(crate) struct Clock {
+    start: Instant,
+    began: u64,
+    shared: bool,
+}
 
 impl Clock {
-    /// A clock that shows zero now.
-    pub(crate) fn start() -> Self {
-        Self(std::time::Instant::now())
+    /// A clock that shows zero now; `shared` by all nodes of the job.
+    pub(crate) fn start(shared: bool) -> Self {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { start: Instant::now(), began: nanoseconds(since_1970), shared }
+    }
+
+    /// What it shows, in ns.
+    #[inline]
+    pub(crate) fn ns(&self) -> u64 {
+        nanoseconds(self.start.elapsed())
+    }
+
+    /// When it showed zero, in ns since 1970 by the system's clock.
+    pub(crate) fn began(&self) -> u64 {
+        self.began
+    }
+
+    /// Whether all nodes of the job have this one.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
     }
 }
 
+/// Enough for 584 years.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Node {
-    pub(crate) fn new(transport: Box<dyn Transport>, settings: Arc<Settings>, clock: Clock) -> Self {
+    pub(crate) fn new(transport: Box<dyn Transport>, settings: Arc<Settings>, notes: Rc<Notes>) -> Self {
         let (rank, size) = (transport.rank(), transport.size());
         Self {
             transport,
             settings,
-            clock,
+            clock: notes.clock,
             inbox: Inbox::new(rank),
             split: Split::default(),
             ports: Ports::default(),
             transfers: Transfers::new(rank, size),
             random: random::stream_of(rank),
+            notes,
         }
     }
 
@@ -104,7 +136,7 @@ impl Node {
     /// The time since the program began; the clock only goes forward.
     #[must_use]
     pub fn now(&self) -> Seconds {
-        Seconds::new(self.clock.0.elapsed().as_secs_f64()).unwrap_or_default()
+        Seconds::new(self.clock.start.elapsed().as_secs_f64()).unwrap_or_default()
     }
 
     /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes, so that they may
@@ -132,13 +164,24 @@ impl Node {
     #[track_caller]
     pub fn fail(&mut self, message: impl std::fmt::Display) -> ! {
         let place = Location::caller();
-        let message = format!("{message} (at {}:{})", place.file(), place.line());
-        self.transport.fail(Failure { rank: self.rank(), message });
+        self.end_job(format!("{message} (at {}:{})", place.file(), place.line()));
     }
 
     #[cold]
     pub(crate) fn misuse(&mut self, call: &Call, what: &str) -> ! {
-        self.transport.fail(Failure { rank: self.rank(), message: format!("{call}: {what}") });
+        self.end_job(format!("{call}: {what}"));
+    }
+
+    /// Ends the job; what was printed and recorded is written first, as the process may end with it.
+    #[cold]
+    fn end_job(&mut self, message: String) -> ! {
+        self.notes.end(What::Fail(&message));
+        self.transport.fail(Failure { rank: self.rank(), message });
+    }
+
+    /// What this node keeps about itself.
+    pub(crate) fn notes(&self) -> &Rc<Notes> {
+        &self.notes
     }
 
     /// False while this node unwinds from a panic and a destructor calls a collective: the others will not come, and

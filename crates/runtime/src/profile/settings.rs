@@ -1,6 +1,7 @@
 //! The profiling program's command line.
 
 use std::path::PathBuf;
+use strata_model::Seconds;
 
 /// Budget in seconds where none is given.
 pub(crate) const DEFAULT_BUDGET: f64 = 60.0;
@@ -96,19 +97,9 @@ fn value(parser: &mut lexopt::Parser) -> Result<std::ffi::OsString, String> {
     parser.value().map_err(|error| error.to_string())
 }
 
-/// Seconds in `60`, `60s`, `1.5s`, `500ms`, `5m`; more than zero and finite.
+/// More than zero seconds.
 fn duration(text: &str) -> Option<f64> {
-    let (number, unit) = if let Some(number) = text.strip_suffix("ms") {
-        (number, 1e-3)
-    } else if let Some(number) = text.strip_suffix('s') {
-        (number, 1.0)
-    } else if let Some(number) = text.strip_suffix('m') {
-        (number, 60.0)
-    } else {
-        (text, 1.0)
-    };
-    let seconds = number.trim().parse::<f64>().ok()? * unit;
-    (seconds.is_finite() && seconds > 0.0).then_some(seconds)
+    text.parse::<Seconds>().ok().map(Seconds::get).filter(|seconds| *seconds > 0.0)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! outside the timed interval.
 
 use crate::Node;
+use crate::cycles::usual_cost;
 
 /// Ticks that a timing must last at least to be trusted.
 const LEAST_TICKS: f64 = 100.0;
@@ -73,14 +74,10 @@ impl Timer {
         ticks.sort_by(f64::total_cmp);
         // The least step seen; reading the clock may take longer than its resolution, which then does not matter.
         self.tick = ticks.first().copied().unwrap_or(0.0);
-        let mut empty: Vec<f64> = (0..1_001)
-            .map(|_| {
-                let began = self.clock.now(node);
-                self.clock.now(node) - began
-            })
-            .collect();
-        empty.sort_by(f64::total_cmp);
-        self.overhead = empty[empty.len() / 2];
+        self.overhead = usual_cost(|| {
+            let began = self.clock.now(node);
+            self.clock.now(node) - began
+        });
     }
 
     pub(crate) fn tick(&self) -> f64 {

@@ -10,6 +10,7 @@
 //! goes on receiving. *Puts* write into memory that another node has opened, and need nothing of that node's program.
 
 use crate::block::RawBlock;
+use crate::develop::Ender;
 use crate::number::{Kind, Op};
 use std::any::Any;
 use std::fmt;
@@ -89,6 +90,10 @@ pub(crate) trait Transport {
     fn all_left(&mut self) -> bool;
     /// Ends the job on every node because this one failed.
     fn fail(&mut self, failure: Failure) -> !;
+    /// What ends the job from a thread that is no node, where there is such a thing: nodes that wait unwind.
+    fn ender(&self) -> Option<Ender> {
+        None
+    }
 }
 
 /// The ports of a node; as many as Brewer's Strata has (manual, §7).
@@ -198,10 +203,11 @@ pub(crate) enum Action {
     AllToAll,
     UnknownTargets,
     Uninstall,
+    NameStates,
 }
 
 impl Action {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 23] = [
         Self::Barrier,
         Self::GlobalOr,
         Self::Reduce,
@@ -224,6 +230,7 @@ impl Action {
         Self::AllToAll,
         Self::UnknownTargets,
         Self::Uninstall,
+        Self::NameStates,
     ];
 
     /// The name of the `Node` method.
@@ -251,6 +258,7 @@ impl Action {
             Self::AllToAll => "all_to_all",
             Self::UnknownTargets => "unknown_targets",
             Self::Uninstall => "uninstall",
+            Self::NameStates => "name_states",
         }
     }
 }
@@ -305,6 +313,17 @@ impl Call {
     /// A call that concerns node `to`.
     pub(crate) fn to(action: Action, to: usize, place: &'static Location<'static>) -> Self {
         Self { root: u32::try_from(to).unwrap_or(u32::MAX), ..Self::plain(action, place) }
+    }
+
+    /// What is called.
+    pub(crate) fn action(&self) -> Action {
+        let [action, ..] = self.what.to_ne_bytes();
+        Action::ALL[usize::from(action).min(Action::ALL.len() - 1)]
+    }
+
+    /// Whether this is the same call, at the same place, on one node.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        self.agrees(other.what, other.root, other.length) && std::ptr::eq(self.place, other.place)
     }
 
     /// Whether another node's call can be the same collective as this one.

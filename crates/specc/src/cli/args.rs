@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use strata_model::Seconds;
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by them.
 ///
@@ -206,16 +207,8 @@ impl FromStr for Binding {
 
 /// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
 fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let scale = match &text[digits.len()..] {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        unit => return Err(format!("unknown unit `{unit}`; use ms, s, m or h")),
-    };
-    let number: f64 = digits.trim().parse().map_err(|_| format!("`{text}` is not a time such as 60s"))?;
-    match Duration::try_from_secs_f64(number * scale) {
+    let time: Seconds = text.parse()?;
+    match Duration::try_from_secs_f64(time.get()) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err("a budget is longer than zero".into()),
     }

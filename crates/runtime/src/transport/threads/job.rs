@@ -338,7 +338,8 @@ impl Job {
         resume_unwind(Box::new(Stop));
     }
 
-    fn record(&self, failure: Failure) {
+    /// The first failure counts; nodes that wait unwind.
+    pub(super) fn record(&self, failure: Failure) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         self.failed.store(true, Ordering::Release);
         self.beds.wake_all();

@@ -35,6 +35,7 @@ mod wait;
 pub(crate) use job::run;
 
 use crate::block::RawBlock;
+use crate::develop::Ender;
 use crate::number::{Kind, Op};
 use crate::transport::{
     Awaited, Boundary, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport,
@@ -387,5 +388,10 @@ impl Transport for Threads {
 
     fn fail(&mut self, failure: Failure) -> ! {
         self.job.fail(failure);
+    }
+
+    fn ender(&self) -> Option<Ender> {
+        let job = Arc::clone(&self.job);
+        Some(Box::new(move |failure| job.record(failure)))
     }
 }

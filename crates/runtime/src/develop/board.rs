@@ -1,0 +1,101 @@
+//! Where each node of this process is, for the watchdog to read.
+
+use crate::transport::{Call, Failure};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use strata_model::log::Standing;
+use strata_model::log::standing;
+
+/// Ends the job from a thread that is no node; nodes that wait unwind.
+pub(crate) type Ender = Box<dyn Fn(Failure) + Send + Sync>;
+
+/// Where one node is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Position {
+    /// The last collective that it has come to, from 1.
+    pub(crate) number: u64,
+    pub(crate) call: Option<Call>,
+    pub(crate) doing: Doing,
+    /// When it began to, in ns by the node's clock.
+    pub(crate) since: u64,
+}
+
+/// What it does there; see [`standing::Doing`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Doing {
+    Inside,
+    Started,
+    Works,
+    Waits(Call),
+    Ended,
+    Stopped,
+}
+
+impl Position {
+    const START: Self = Self { number: 0, call: None, doing: Doing::Works, since: 0 };
+
+    /// How long the node has waited at `now`; `None` if it does not wait.
+    pub(crate) fn waited(&self, now: u64) -> Option<u64> {
+        matches!(self.doing, Doing::Inside | Doing::Waits(_)).then(|| now.saturating_sub(self.since))
+    }
+
+    fn standing(&self, rank: usize, now: u64) -> Standing {
+        let doing = match self.doing {
+            Doing::Inside => standing::Doing::Inside,
+            Doing::Started => standing::Doing::Started,
+            Doing::Works => standing::Doing::Works,
+            Doing::Waits(call) => standing::Doing::Waits(call.to_string()),
+            Doing::Ended => standing::Doing::Ended,
+            Doing::Stopped => standing::Doing::Stopped,
+        };
+        let call = self.call.map(|call| call.to_string()).unwrap_or_default();
+        Standing { rank, number: self.number, call, doing, since: now.saturating_sub(self.since) }
+    }
+}
+
+/// A cell of its own cache lines: nodes write theirs all the time.
+#[repr(align(128))]
+struct Cell(Mutex<Position>);
+
+/// The nodes' places.
+pub(crate) struct Board {
+    /// The rank of the first.
+    first: usize,
+    cells: Box<[Cell]>,
+    /// How the job is ended, once a node has said it; on MPI only the process can be.
+    pub(crate) ender: OnceLock<Ender>,
+}
+
+impl Board {
+    /// A board for `nodes` nodes of this process, from rank `first` on.
+    pub(crate) fn new(first: usize, nodes: usize) -> Self {
+        let cells = (0..nodes).map(|_| Cell(Mutex::new(Position::START))).collect();
+        Self { first, cells, ender: OnceLock::new() }
+    }
+
+    /// Node `rank` is here now. The lock is the node's own but for the watchdog's rare look.
+    #[inline]
+    pub(crate) fn show(&self, rank: usize, position: Position) {
+        if let Some(cell) = self.cells.get(rank - self.first) {
+            *lock(cell) = position;
+        }
+    }
+
+    pub(crate) fn positions(&self) -> Vec<Position> {
+        self.cells.iter().map(|cell| *lock(cell)).collect()
+    }
+
+    /// All nodes' standings at `now`.
+    pub(crate) fn standings(&self, positions: &[Position], now: u64) -> Vec<Standing> {
+        (self.first..).zip(positions).map(|(rank, position)| position.standing(rank, now)).collect()
+    }
+}
+
+fn lock(cell: &Cell) -> MutexGuard<'_, Position> {
+    cell.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self::START
+    }
+}

@@ -1,0 +1,84 @@
+//! How a node's clock differs from node 0's.
+//!
+//! Clocks of processes begin at different times. Between two barriers, node 0 reads its clock once; every other node has
+//! read its own before the first and reads it again after the second. So what node 0 read was read in between, and the
+//! offset lies in an interval as long as both barriers took; its middle is wrong by at most half of that. Of many such
+//! rounds each node takes its shortest (Cristian, *Probabilistic clock synchronization*, 1989, with barriers for messages).
+
+use super::ClockOffset;
+use crate::node::Node;
+
+/// Rounds: the shortest of them should be one in which nobody was switched out.
+const ROUNDS: usize = 64;
+
+impl Node {
+    /// Estimates by how much this node's clock ([`now`](Self::now)) is ahead of node 0's, and the most by which that may be wrong; adds it
+    /// to the trace. On threads all nodes have one clock, and the answer is zero.
+    ///
+    /// Clocks of different hosts also run at different rates: the bound holds for the moment of the call.
+    ///
+    /// # Participation
+    /// Collective.
+    #[track_caller]
+    pub fn synchronise_clocks(&mut self) -> ClockOffset {
+        let clock = self.notes().clock;
+        let offset = if clock.is_shared() { ClockOffset::default() } else { self.compare_clocks() };
+        self.notes().clock_is(offset);
+        offset
+    }
+
+    #[track_caller]
+    fn compare_clocks(&mut self) -> ClockOffset {
+        let clock = self.notes().clock;
+        let mut reference = [0u64; ROUNDS];
+        let mut own = [(0u64, 0u64); ROUNDS];
+        for (reference, own) in reference.iter_mut().zip(&mut own) {
+            own.0 = clock.ns();
+            self.barrier();
+            *reference = clock.ns();
+            self.barrier();
+            own.1 = clock.ns();
+        }
+        self.broadcast(0, &mut reference);
+        if self.rank() == 0 {
+            return ClockOffset::default();
+        }
+        best(reference.into_iter().zip(own))
+    }
+}
+
+/// The offset by the shortest round: what node 0 read, and the readings before and after.
+fn best(rounds: impl Iterator<Item = (u64, (u64, u64))>) -> ClockOffset {
+    let shortest = rounds.min_by_key(|(_, (before, after))| after.saturating_sub(*before));
+    let Some((reference, (before, after))) = shortest else { return ClockOffset::default() };
+    let width = after.saturating_sub(before);
+    let middle = before + width / 2;
+    ClockOffset { offset: middle.wrapping_sub(reference).cast_signed(), bound: width.div_ceil(2) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the delays, the true offset is within the bound.
+        #[test]
+        fn the_bound_holds(
+            ahead in -1_000_000i64..1_000_000,
+            rounds in prop::collection::vec((0u64..5000, 0u64..5000), 1..20),
+        ) {
+            let mut now = 2_000_000u64;
+            let seen = rounds.iter().map(|(first, second)| {
+                let own = |time: u64| time.wrapping_add_signed(ahead);
+                let before = own(now);
+                let reference = now + first;
+                now = reference + second;
+                (reference, (before, own(now)))
+            });
+            let ClockOffset { offset, bound } = best(seen);
+            prop_assert!((offset - ahead).unsigned_abs() <= bound);
+            prop_assert!(bound <= rounds.iter().map(|(a, b)| (a + b).div_ceil(2)).min().unwrap());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Help for developing: printing, logs, assertions, a watchdog, state traces (Brewer, manual, §9 and §10).
+//!
+//! | set | or call | and |
+//! |---|---|---|
+//! | | [`Node::print`](crate::Node::print) | text is queued, also from handlers, and printed at [`flush_prints`](crate::Node::flush_prints) and at the end |
+//! | | [`ensure!`](crate::ensure) | a condition that does not hold ends the job, with its place |
+//! | `STRATA_LOG=DIR` | [`Development::log`] | each node writes what it does to a file; `specc log DIR` tells who waits for whom |
+//! | `STRATA_WATCHDOG=30s` | [`Development::watchdog`] | a wait that lasts longer ends the job, and each node's place is told |
+//! | `STRATA_TRACE=DIR` | [`Development::trace`] | each node's states and packets are recorded; `specc trace DIR` draws them |
+//!
+//! All but printing and assertions is done by a layer between node and transport (`observed`) that is only there where
+//! something is set: what is not used costs nothing.
+
+mod board;
+mod clocks;
+mod log_file;
+mod node;
+mod observed;
+mod prints;
+mod recorder;
+mod reporter;
+mod state;
+mod watchdog;
+
+pub use reporter::Reporter;
+pub use state::State;
+pub use strata_model::trace::ClockOffset;
+
+pub(crate) use board::{Board, Ender};
+pub(crate) use observed::observe;
+pub(crate) use reporter::Notes;
+pub(crate) use watchdog::Watchdog;
+
+use crate::error::Error;
+use crate::settings::Settings;
+use std::path::PathBuf;
+use std::time::Duration;
+use strata_model::Seconds;
+
+/// What a job is observed with; nothing at first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Development {
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) trace: Option<PathBuf>,
+    pub(crate) watchdog: Option<Duration>,
+}
+
+impl Development {
+    /// Each node writes a [log](strata_model::log) to `folder`, which is made where it is missing.
+    #[must_use]
+    pub fn log(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.log = Some(folder.into());
+        self
+    }
+
+    /// Each node writes a [trace](strata_model::trace) to `folder`, which is made where it is missing.
+    #[must_use]
+    pub fn trace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.trace = Some(folder.into());
+        self
+    }
+
+    /// A wait that lasts longer than `limit` ends the job.
+    ///
+    /// On threads the failure names each node that waits and each that has not come; nodes that wait are ended, and
+    /// a node that neither waits nor ends within the same time again (at least a second) ends the whole process. On MPI each
+    /// process that has waited for too long says where on standard error, and a second later aborts the job.
+    #[must_use]
+    pub fn watchdog(mut self, limit: Duration) -> Self {
+        self.watchdog = Some(limit);
+        self
+    }
+
+    /// What `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` ask for.
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Self, Error> {
+        let folder = |name| settings.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let watchdog = match settings.variable("STRATA_WATCHDOG") {
+            None | Some("" | "0") => None,
+            Some(value) => {
+                let limit: Seconds = value.parse().map_err(|reason| Error::Setting {
+                    name: "STRATA_WATCHDOG",
+                    value: value.to_owned(),
+                    reason,
+                })?;
+                // A time that a `Duration` cannot hold never comes.
+                Duration::try_from_secs_f64(limit.get()).ok()
+            }
+        };
+        Ok(Self { log: folder("STRATA_LOG"), trace: folder("STRATA_TRACE"), watchdog })
+    }
+
+    pub(crate) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Ends the job unless a condition holds: names the node, the condition and the place.
+///
+/// ```
+/// use strata_runtime::{ensure, prelude::*};
+/// let failed = Machine::threads(2)?.run(|node| {
+///     let sum = node.reduce_add(1u32);
+///     ensure!(node, sum == 3, "{sum} nodes");
+///     Ok(())
+/// });
+/// let message = failed.unwrap_err().to_string();
+/// assert!(message.contains(": `sum == 3` does not hold: 2 nodes (at "), "{message}");
+/// # Ok::<(), Error>(())
+/// ```
+#[macro_export]
+macro_rules! ensure {
+    ($node:expr, $condition:expr $(,)?) => {
+        if !$condition {
+            $crate::Node::fail($node, ::core::concat!("`", ::core::stringify!($condition), "` does not hold"))
+        }
+    };
+    ($node:expr, $condition:expr, $($text:tt)+) => {
+        if !$condition {
+            $crate::Node::fail($node, ::core::format_args!(
+                ::core::concat!("`{}` does not hold: {}"),
+                ::core::stringify!($condition),
+                ::core::format_args!($($text)+),
+            ))
+        }
+    };
+}

@@ -1,0 +1,300 @@
+//! A layer between node and transport that sees every call: where nodes are, for log, watchdog and trace.
+
+use super::board::{Board, Doing, Position};
+use super::reporter::Notes;
+use super::state::State;
+use crate::block::RawBlock;
+use crate::number::{Kind, Op};
+use crate::transport::{
+    Action, Awaited, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport,
+};
+use std::rc::Rc;
+use std::sync::Arc;
+use strata_model::log::What;
+use strata_model::trace;
+
+/// A transport under observation.
+struct Observed {
+    inner: Box<dyn Transport>,
+    notes: Rc<Notes>,
+    board: Option<Arc<Board>>,
+    position: Position,
+    /// The wait that is going on: what the node pauses for, again and again. It ends with what is awaited.
+    pausing: Option<(Call, Awaited)>,
+    rank: usize,
+}
+
+/// Puts the layer over `inner`.
+pub(crate) fn observe(
+    inner: Box<dyn Transport>,
+    notes: &Rc<Notes>,
+    board: Option<Arc<Board>>,
+) -> Box<dyn Transport> {
+    if let (Some(board), Some(ender)) = (&board, inner.ender()) {
+        // Every node's does the same; the first one's is kept.
+        let _ = board.ender.set(ender);
+    }
+    let rank = inner.rank();
+    let (notes, position) = (Rc::clone(notes), Position::default());
+    Box::new(Observed { inner, notes, board, position, pausing: None, rank })
+}
+
+/// What the state graph shows of a collective.
+fn state(call: &Call) -> State {
+    match call.action() {
+        Action::Barrier | Action::Install => State::BARRIER,
+        Action::Broadcast | Action::AllGather | Action::AllToAllV => State::MOVING,
+        Action::CyclicShift | Action::Hypercube | Action::AllToAll | Action::UnknownTargets => State::MOVING,
+        Action::GlobalOr
+        | Action::Reduce
+        | Action::Scan
+        | Action::BackwardScan
+        | Action::SegmentedScan
+        | Action::SegmentedBackwardScan => State::COMBINING,
+        _ => State::MESSAGES,
+    }
+}
+
+impl Observed {
+    fn is(&mut self, doing: Doing) {
+        self.position.doing = doing;
+        self.position.since = self.notes.clock.ns();
+        if let Some(board) = &self.board {
+            board.show(self.rank, self.position);
+        }
+    }
+
+    /// The node comes to a collective.
+    fn enter(&mut self, call: &Call, started: bool) {
+        self.no_longer_pausing();
+        let number = self.position.number + 1;
+        self.position.number = number;
+        self.position.call = Some(*call);
+        self.is(if started { Doing::Started } else { Doing::Inside });
+        if self.notes.is_logged() {
+            let what = if started { What::Start { number, call } } else { What::Enter { number, call } };
+            self.notes.log(what);
+        }
+        if !started {
+            self.notes.set_own(Some(state(call)));
+        }
+    }
+
+    /// The collective is done.
+    fn leave_collective(&mut self) {
+        self.is(Doing::Works);
+        self.notes.set_own(None);
+        if self.notes.is_logged() {
+            self.notes.log(What::<&str>::Leave { number: self.position.number });
+        }
+    }
+
+    fn whole<T>(&mut self, call: Call, run: impl FnOnce(&mut dyn Transport) -> T) -> T {
+        self.enter(&call, false);
+        let result = run(&mut *self.inner);
+        self.leave_collective();
+        result
+    }
+
+    /// The node is about to pause: the first time for this, that is a wait that begins.
+    fn pauses(&mut self, call: &Call, awaited: Awaited) {
+        if self.pausing.is_some_and(|(of, before)| before == awaited && of.is_at(call)) {
+            return;
+        }
+        self.no_longer_pausing();
+        self.pausing = Some((*call, awaited));
+        // A node whose program has ended waits for nobody.
+        if awaited == Awaited::AllLeft {
+            return;
+        }
+        let inside = awaited == Awaited::Operation;
+        self.is(if inside { Doing::Inside } else { Doing::Waits(*call) });
+        if self.notes.is_logged() {
+            // Of a collective that has begun the log wants to hear what it heard then.
+            let call = if inside { self.position.call.as_ref().unwrap_or(call) } else { call };
+            self.notes.log(What::Wait(call));
+        }
+        self.notes.set_own(Some(if inside { state(call) } else { State::MESSAGES }));
+    }
+
+    /// What was awaited, or something else, has come.
+    #[inline]
+    fn came(&mut self, is_it: impl FnOnce(Awaited) -> bool) {
+        if let Some((_, awaited)) = self.pausing
+            && is_it(awaited)
+        {
+            self.no_longer_pausing();
+        }
+    }
+
+    fn no_longer_pausing(&mut self) {
+        let Some((_, awaited)) = self.pausing.take() else { return };
+        if awaited == Awaited::AllLeft {
+            return;
+        }
+        // Complete, but its result is not yet asked for.
+        self.is(if awaited == Awaited::Operation { Doing::Started } else { Doing::Works });
+        self.notes.set_own(None);
+        if awaited != Awaited::Operation && self.notes.is_logged() {
+            self.notes.log(What::<&str>::Go);
+        }
+    }
+}
+
+impl Drop for Observed {
+    fn drop(&mut self) {
+        self.is(if std::thread::panicking() { Doing::Stopped } else { Doing::Ended });
+    }
+}
+
+impl Transport for Observed {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn barrier(&mut self, call: Call) {
+        self.whole(call, |inner| inner.barrier(call));
+    }
+
+    fn reduce(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]) {
+        self.whole(call, |inner| inner.reduce(call, kind, op, values));
+    }
+
+    fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
+        self.whole(call, |inner| inner.scan(call, scan, values));
+    }
+
+    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]) {
+        self.whole(call, |inner| inner.broadcast(call, root, values));
+    }
+
+    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
+        self.whole(call, |inner| inner.all_gather(call, mine, all));
+    }
+
+    fn exchange(&mut self, call: Call, blocks: &mut [RawBlock]) {
+        self.whole(call, |inner| inner.exchange(call, blocks));
+    }
+
+    fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
+        self.enter(&call, true);
+        self.inner.start(call, operation, values);
+    }
+
+    fn test(&mut self) -> bool {
+        let done = self.inner.test();
+        if done {
+            self.came(|awaited| awaited == Awaited::Operation);
+        }
+        done
+    }
+
+    fn finish(&mut self) -> RawBlock {
+        let result = self.inner.finish();
+        self.leave_collective();
+        result
+    }
+
+    fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
+        // Before: a trace must not show a packet taken that was not sent yet.
+        let sent = trace::What::Sent { to: to as u32, bytes: u32::from(packet.length) };
+        let at = self.notes.is_traced().then(|| self.notes.clock.ns());
+        let room = self.inner.try_send(network, to, packet);
+        if room {
+            if let Some(at) = at {
+                self.notes.record_at(at, sent);
+            }
+            self.came(|awaited| awaited == Awaited::Room(network, to));
+        }
+        room
+    }
+
+    fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool {
+        let taken = self.inner.try_receive(network, packet);
+        if taken {
+            self.notes.record(trace::What::Taken { from: packet.from, bytes: u32::from(packet.length) });
+            self.came(|awaited| awaited == Awaited::Packet);
+        }
+        taken
+    }
+
+    fn open(&mut self, port: usize, memory: RawBlock) {
+        self.inner.open(port, memory);
+    }
+
+    fn close(&mut self, port: usize) -> Option<RawBlock> {
+        self.inner.close(port)
+    }
+
+    fn put_limit(&self) -> usize {
+        self.inner.put_limit()
+    }
+
+    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
+        let at = self.notes.is_traced().then(|| self.notes.clock.ns());
+        let room = self.inner.try_put(call, to, port, offset, bytes);
+        if room {
+            if let Some(at) = at {
+                self.notes.record_at(at, trace::What::Put { to: to as u32, bytes: bytes.len() as u64 });
+            }
+            self.came(|awaited| awaited == Awaited::PutRoom(to));
+        }
+        room
+    }
+
+    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+        self.pauses(call, Awaited::PutRoom(to));
+        self.notes.record(trace::What::Put { to: to as u32, bytes: bytes.len() as u64 });
+        self.inner.put(call, to, port, offset, bytes);
+        self.no_longer_pausing();
+    }
+
+    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
+        let mut arrived = 0;
+        self.inner.arrivals(&mut |port, bytes| {
+            arrived += bytes;
+            report(port, bytes);
+        });
+        if arrived > 0 {
+            self.notes.record(trace::What::Arrived { bytes: arrived as u64 });
+            self.came(|awaited| awaited == Awaited::Packet);
+        }
+    }
+
+    fn set_async_or(&mut self, value: bool) {
+        self.inner.set_async_or(value);
+    }
+
+    fn async_or(&mut self) -> bool {
+        self.inner.async_or()
+    }
+
+    fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
+        self.pauses(call, awaited);
+        self.inner.pause(call, networks, awaited);
+    }
+
+    fn leave(&mut self) {
+        self.no_longer_pausing();
+        self.is(Doing::Ended);
+        self.notes.log(What::<&str>::End);
+        self.notes.set_own(Some(State::IDLE));
+        self.inner.leave();
+    }
+
+    fn all_left(&mut self) -> bool {
+        self.inner.all_left()
+    }
+
+    fn fail(&mut self, failure: Failure) -> ! {
+        self.inner.fail(failure);
+    }
+
+    fn ender(&self) -> Option<super::Ender> {
+        self.inner.ender()
+    }
+}

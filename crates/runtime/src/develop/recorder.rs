@@ -1,0 +1,81 @@
+//! A node's trace: events in memory, written when that is full and at the end.
+
+use super::log_file::forget_other_nodes;
+use super::state::{Names, State};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+use strata_model::node_file;
+use strata_model::trace::{ClockOffset, ENDING, Event, Head, What};
+
+/// Events in memory: 0.75 MiB.
+const ROOM: usize = 1 << 15;
+
+/// Where a node's events go.
+pub(crate) struct Recorder {
+    file: File,
+    events: Vec<Event>,
+    text: String,
+    /// The names that are in the file.
+    written: [bool; strata_model::trace::STATES],
+    /// Whether events are recorded now.
+    on: bool,
+}
+
+impl Recorder {
+    /// Begins a node's trace; what an earlier job left there goes.
+    pub(crate) fn create(folder: &Path, head: Head) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        forget_other_nodes(folder, head, ENDING)?;
+        let mut text = String::with_capacity(ROOM * 24);
+        let _ = head.print_trace(&mut text);
+        let file = File::create(node_file(folder, head.node, ENDING))?;
+        let events = Vec::with_capacity(ROOM + 2);
+        Ok(Self { file, events, text, written: Default::default(), on: true })
+    }
+
+    /// Whether there is room for one more event.
+    pub(crate) fn is_full(&self) -> bool {
+        self.events.len() >= ROOM
+    }
+
+    /// Records an event; there is room for it.
+    #[inline]
+    pub(crate) fn push(&mut self, at: u64, what: What) {
+        if self.on {
+            self.events.push(Event { at, what });
+        }
+    }
+
+    /// Records from now on, or no longer; answers what was before.
+    pub(crate) fn switch(&mut self, on: bool, at: u64, state: State) -> bool {
+        let before = self.on;
+        if before != on {
+            self.on = true;
+            self.push(at, if on { What::State(state.0) } else { What::Off });
+            self.on = on;
+        }
+        before
+    }
+
+    /// Adds how this node's clock differs from node 0's.
+    pub(crate) fn clock(&mut self, offset: ClockOffset) {
+        let _ = writeln!(self.text, "{offset}");
+    }
+
+    /// Writes what is in memory. A trace that cannot be written does not end the program: it ends in mid-file.
+    pub(crate) fn flush(&mut self, names: &Names) {
+        for ((number, name), written) in names.all.iter().enumerate().zip(&mut self.written) {
+            if let (Some(name), false) = (name, *written) {
+                let _ = writeln!(self.text, "state {number} {name}");
+                *written = true;
+            }
+        }
+        for event in self.events.drain(..) {
+            let _ = writeln!(self.text, "{event}");
+        }
+        let _ = self.file.write_all(self.text.as_bytes());
+        self.text.clear();
+    }
+}

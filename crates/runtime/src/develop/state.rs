@@ -1,0 +1,81 @@
+//! States: what a node is doing, for the state graph.
+
+use strata_model::trace::{STATES, check_name};
+
+/// What a node is doing; one of at most 16 (Brewer, manual, §10).
+///
+/// Two are for a program to set as it likes, six are the run-time's own, and eight the program names by
+/// [`Node::name_states`](crate::Node::name_states).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State(pub(crate) u8);
+
+impl State {
+    /// Nothing.
+    pub const IDLE: Self = Self(0);
+    /// Work: what a program begins with.
+    pub const BUSY: Self = Self(1);
+    /// Writes a log or a trace.
+    pub const LOGGING: Self = Self(2);
+    /// Writes what was printed.
+    pub const PRINTING: Self = Self(3);
+    /// Waits for messages, or for room for them.
+    pub const MESSAGES: Self = Self(4);
+    /// In a collective that moves data: broadcast, gather, exchange.
+    pub const MOVING: Self = Self(5);
+    /// In a collective that combines numbers.
+    pub const COMBINING: Self = Self(6);
+    /// In a barrier.
+    pub const BARRIER: Self = Self(7);
+}
+
+/// The first of the program's own.
+const FIRST: usize = 8;
+/// How many a program may name.
+pub(crate) const MOST: usize = STATES - FIRST;
+
+/// The names of states.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    pub(crate) all: [Option<String>; STATES],
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let own = ["idle", "busy", "logging", "printing", "messages", "moving data", "combining", "barrier"];
+        Self { all: std::array::from_fn(|i| own.get(i).map(|name| (*name).to_owned())) }
+    }
+}
+
+impl Names {
+    /// The state of this name, which becomes one if there is room.
+    pub(crate) fn state(&mut self, name: &str) -> Result<State, String> {
+        check_name(name)?;
+        let found = |slot: &Option<String>| slot.as_deref().is_none_or(|there| there == name);
+        let at = self
+            .all
+            .iter()
+            .position(found)
+            .ok_or_else(|| format!("there is no room for a state `{name}`: a program may name {MOST}"))?;
+        self.all[at].get_or_insert_with(|| name.to_owned());
+        Ok(State(at as u8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_again_and_bounded() {
+        let mut names = Names::default();
+        assert_eq!(names.state("barrier"), Ok(State::BARRIER));
+        assert_eq!(names.state("count"), Ok(State(8)));
+        assert_eq!(names.state("send"), Ok(State(9)));
+        assert_eq!(names.state("count"), Ok(State(8)));
+        for i in 2..MOST {
+            names.state(&format!("state {i}")).unwrap();
+        }
+        assert!(names.state("one more").unwrap_err().contains("a program may name 8"));
+        assert!(names.state("two\nlines").is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! The watchdog: a thread that looks where nodes are, and ends a job in which one has waited for too long.
+
+use super::board::{Board, Position};
+use crate::node::Clock;
+use crate::transport::Failure;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use strata_model::Seconds;
+use strata_model::log::standing::{Doing, Report};
+use strata_model::log::{Log, Standing};
+
+/// How long those who wait too may say so, before the first ends the process.
+const COURTESY: Duration = Duration::from_secs(1);
+
+/// Looks at a board until it is dropped.
+pub(crate) struct Watchdog {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Watch {
+    board: Arc<Board>,
+    clock: Clock,
+    limit: Duration,
+    log: Option<PathBuf>,
+    over: Arc<AtomicBool>,
+}
+
+impl Watchdog {
+    /// Begins to watch. Where no thread can be had there is no watchdog, and a line on standard error says so.
+    pub(crate) fn watch(board: &Arc<Board>, clock: Clock, limit: Duration, log: Option<&Path>) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let watch = Watch {
+            board: Arc::clone(board),
+            clock,
+            limit,
+            log: log.map(Path::to_owned),
+            over: Arc::clone(&over),
+        };
+        let started = thread::Builder::new().name("watchdog".to_owned()).spawn(move || watch.run());
+        let thread = started.map_err(|error| eprintln!("strata: there is no watchdog: {error}")).ok();
+        Self { over, thread }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It does not panic; and if it did, the job is over.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Watch {
+    fn run(&self) {
+        let step = (self.limit / 8).clamp(Duration::from_millis(1), Duration::from_millis(500));
+        let mut suspects: Vec<Option<u64>> = Vec::new();
+        loop {
+            thread::park_timeout(step);
+            if self.over.load(Ordering::Acquire) {
+                return;
+            }
+            let (positions, now) = (self.board.positions(), self.clock.ns());
+            let stuck = |position: &Position| {
+                let long =
+                    position.waited(now).is_some_and(|waited| u128::from(waited) >= self.limit.as_nanos());
+                long.then_some(position.since)
+            };
+            let seen: Vec<Option<u64>> = positions.iter().map(stuck).collect();
+            // Twice in a row, for the first look may come right after the process was suspended.
+            if seen.iter().zip(&suspects).any(|(now, before)| now.is_some() && now == before) {
+                self.end(&positions, now, &seen);
+                return;
+            }
+            suspects = seen;
+        }
+    }
+
+    fn end(&self, positions: &[Position], now: u64, stuck: &[Option<u64>]) {
+        let standings = self.board.standings(positions, now);
+        let limit = Seconds::new(self.limit.as_secs_f64()).unwrap_or_default();
+        let report = Report(&standings).to_string();
+        match self.board.ender.get() {
+            Some(end) => {
+                let missing = missing(&standings);
+                let stuck = standings.iter().zip(stuck).find(|(_, stuck)| stuck.is_some());
+                let (rank, what) = match (missing, stuck) {
+                    (Some(rank), _) => (rank, "has kept others waiting"),
+                    (None, Some((standing, _))) => (standing.rank, "has waited"),
+                    (None, None) => return,
+                };
+                let message =
+                    format!("{what} for more than {limit}, and the watchdog ended the job:\n{report}");
+                let failure = Failure { rank, message };
+                let text = failure.message.clone();
+                end(failure);
+                self.end_the_rest(rank, &text);
+            }
+            None => self.end_process(&report, limit),
+        }
+    }
+
+    /// Nodes that wait have been ended; one that does not wait may never notice, and the job would hang after all.
+    fn end_the_rest(&self, rank: usize, message: &str) {
+        let patience = self.limit.max(COURTESY);
+        let until = self.clock.ns().saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
+        while self.clock.ns() < until {
+            thread::park_timeout(Duration::from_millis(50).min(patience));
+            if self.over.load(Ordering::Acquire) {
+                return;
+            }
+        }
+        eprintln!(
+            "error: node {rank}: {message}\nstrata: a node neither waits nor ends, so the watchdog ends the process"
+        );
+        std::process::abort();
+    }
+
+    /// This process is one node among many.
+    fn end_process(&self, report: &str, limit: Seconds) {
+        eprintln!("strata: {report}; the watchdog ends the job after {limit}");
+        thread::sleep(COURTESY);
+        if let Some(folder) = &self.log {
+            let tell = Log::read_folder(folder).map(|logs| Standing::of_logs(&logs));
+            // Of all who wait, one tells what the logs say of the others.
+            if let Ok(standings) = tell
+                && self.is_first_to_wait(&standings)
+            {
+                eprintln!("strata: the logs in {} say:\n{}", folder.display(), Report(&standings));
+            }
+        } else {
+            eprintln!("strata: with STRATA_LOG=DIR and `specc log DIR` you see who has not come");
+        }
+        std::process::abort();
+    }
+
+    fn is_first_to_wait(&self, standings: &[Standing]) -> bool {
+        let mine = self.board.standings(&[Position::default()], 0).first().map(|standing| standing.rank);
+        let waits = |standing: &&Standing| matches!(standing.doing, Doing::Inside | Doing::Waits(_));
+        standings.iter().find(waits).map(|standing| standing.rank) == mine
+    }
+}
+
+/// The node that the first of the collectives in which nodes wait is waiting for.
+fn missing(standings: &[Standing]) -> Option<usize> {
+    let inside = standings.iter().filter(|standing| standing.doing == Doing::Inside);
+    let first = inside.map(|standing| standing.number).min()?;
+    standings.iter().find(|standing| standing.number < first).map(|standing| standing.rank)
+}
