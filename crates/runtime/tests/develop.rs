@@ -314,7 +314,7 @@ fn a_node_that_never_waits_does_not_keep_the_process_from_ending() {
 
 #[test]
 fn printed_lines_stay_whole_and_none_is_lost_in_silence() {
-    const MESSAGES: usize = 3000;
+    const MESSAGES: usize = 4000;
     if is_child() {
         // The line that the test program has begun.
         println!();
@@ -368,5 +368,142 @@ fn a_setting_that_is_no_time_is_explained() {
             child("a_setting_that_is_no_time_is_explained").env("STRATA_WATCHDOG", value).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.contains(message), "{text}");
+    }
+}
+
+#[test]
+fn handlers_print_log_and_set_states() {
+    let folder = tempfile::tempdir().unwrap();
+    let development = Development::default().log(folder.path()).trace(folder.path());
+    let program = |node: &mut Node| {
+        let [handling] = node.name_states(["handling"]);
+        let reporter = node.reporter();
+        let mut handlers = node.handlers();
+        let count = std::rc::Rc::new(std::cell::Cell::new(0));
+        let hello = handlers.request({
+            let count = std::rc::Rc::clone(&count);
+            move |context, value: u64| {
+                let before = reporter.set_state(handling);
+                reporter.log(format_args!("{value} from node {}", context.from()));
+                reporter.set_state(before);
+                count.set(count.get() + 1);
+            }
+        });
+        node.install(handlers);
+        for to in 0..node.size() {
+            node.send(to, hello, 7);
+        }
+        let size = node.size();
+        node.wait_until(|| count.get() == size);
+        Ok(())
+    };
+    for nodes in NODES {
+        Machine::threads(nodes).unwrap().run_with(&development, program).unwrap();
+        let logs = Log::read_folder(folder.path()).unwrap();
+        for log in &logs {
+            for from in 0..nodes {
+                let said = What::Say(format!("7 from node {from}"));
+                assert_eq!(log.entries.iter().filter(|entry| entry.what == said).count(), 1);
+            }
+        }
+        assert_eq!(Report(&Standing::of_logs(&logs)).to_string(), "no node waits");
+        let traces = Trace::read_folder(folder.path()).unwrap();
+        let count = |is: fn(&trace::What) -> bool| {
+            traces.iter().flat_map(|trace| &trace.events).filter(|event| is(&event.what)).count()
+        };
+        assert_eq!(count(|what| matches!(what, trace::What::Sent { bytes: 8, .. })), nodes * nodes);
+        assert_eq!(count(|what| matches!(what, trace::What::Taken { bytes: 8, .. })), nodes * nodes);
+    }
+}
+
+#[test]
+fn the_watchdog_names_what_waits_for_messages_room_and_split_phase_collectives() {
+    type Program = fn(&mut Node) -> Result<(), Error>;
+    let cases: [(Program, &[&str]); 3] = [
+        (
+            |node| {
+                let handlers = node.handlers();
+                node.install(handlers);
+                if node.rank() == 0 {
+                    node.wait_until(|| false);
+                }
+                node.barrier();
+                Ok(())
+            },
+            &[
+                "nodes 1, 2 wait in barrier #2 at ",
+                "node 0 has not come: it has waited ",
+                " in wait_until at ",
+            ],
+        ),
+        (
+            |node| {
+                node.barrier();
+                if node.rank() == 2 {
+                    std::thread::sleep(Duration::from_millis(700));
+                } else {
+                    let pending = node.start_barrier();
+                    node.complete(pending);
+                }
+                Ok(())
+            },
+            &["nodes 0, 1 wait in barrier #2 at ", "node 2 has not come: last in barrier #1 at "],
+        ),
+        (
+            |node| {
+                let mut handlers = node.handlers();
+                let take = handlers.request(|_, _: [u64; 8]| {});
+                node.install(handlers);
+                if node.rank() == 0 {
+                    std::thread::sleep(Duration::from_millis(900));
+                } else if node.rank() == 1 {
+                    for _ in 0..1_000_000 {
+                        node.send(0, take, [1; 8]);
+                    }
+                }
+                Ok(())
+            },
+            &["node 1 waits in send to node 0 at "],
+        ),
+    ];
+    for (program, messages) in cases {
+        let development = Development::default().watchdog(Duration::from_millis(150));
+        let error = Machine::threads(3).unwrap().run_with(&development, program).unwrap_err();
+        for message in messages {
+            assert!(error.to_string().contains(message), "{error}");
+        }
+    }
+}
+
+#[test]
+fn puts_are_traced_byte_for_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let development = Development::default().trace(folder.path());
+    let elements = 50_000;
+    let program = |node: &mut Node| {
+        let handlers = node.handlers();
+        node.install(handlers);
+        node.open_port(3, Block::<u32>::zeroed(elements));
+        node.expect::<u32>(3, elements);
+        node.barrier();
+        let to = (node.rank() + 1) % node.size();
+        node.put(to, 3, 0, &vec![1u32; elements]);
+        node.wait_for_port(3);
+        Ok(())
+    };
+    Machine::threads(3).unwrap().run_with(&development, program).unwrap();
+    for trace in Trace::read_folder(folder.path()).unwrap() {
+        let (mut put, mut arrived) = (0, 0);
+        for event in &trace.events {
+            match event.what {
+                trace::What::Put { to, bytes } => {
+                    assert_eq!(to as usize, (trace.head.node + 1) % 3);
+                    put += bytes;
+                }
+                trace::What::Arrived { bytes } => arrived += bytes,
+                _ => {}
+            }
+        }
+        assert_eq!((put, arrived), (4 * elements as u64, 4 * elements as u64));
     }
 }
