@@ -14,7 +14,7 @@ use crate::layout::{self, Layout};
 use crate::local::{self, Digit, Plan};
 use crate::pool;
 use crate::problem::Problem;
-use strata_runtime::{Block, Node};
+use strata_runtime::{Block, Node, State};
 
 /// Up to this many nodes the counts of all nodes are exchanged whole.
 const FEW_NODES: usize = 16;
@@ -57,6 +57,8 @@ struct Pass<T> {
     counts: Vec<u32>,
     cursors: Vec<Cursor>,
     blocks: Vec<Block<T>>,
+    /// What a node shows in state graphs while it counts, deals out and collects.
+    states: [State; 3],
 }
 
 /// What the team knows of a digit's counts.
@@ -70,26 +72,33 @@ struct Counts {
 }
 
 impl<T: Item> Pass<T> {
-    fn new(node: &Node, layout: Layout, gather: bool) -> Self {
+    fn new(node: &mut Node, layout: Layout, gather: bool) -> Self {
         let nodes = node.size();
         let (counts, cursors, blocks) = Default::default();
-        Self { layout, me: node.rank(), nodes, gather, counts, cursors, blocks }
+        let states = node.name_states(["count digits", "deal out", "collect"]);
+        Self { layout, me: node.rank(), nodes, gather, counts, cursors, blocks, states }
     }
 
     /// Orders `items` by `digit`; false if one numeral has all the keys, then nothing was done.
     fn run(&mut self, node: &mut Node, items: &mut Vec<T>, digit: Digit) -> bool {
+        let [count, deal, collect] = self.states;
+        let before = node.set_state(count);
         self.counts.clear();
         self.counts.resize(digit.bins(), 0);
         local::count(items, digit, &mut self.counts);
         let known = self.exchange_counts(node);
         if known.totals.iter().any(|&c| c == self.layout.total() as u64) {
+            node.set_state(before);
             return false;
         }
+        node.set_state(deal);
         self.distribute(items, digit, &known);
         self.blocks = node.all_to_all_v(std::mem::take(&mut self.blocks));
+        node.set_state(collect);
         local::reserve(items, self.layout.len(self.me));
         items.truncate(self.layout.len(self.me));
         self.collect(items, digit, &known);
+        node.set_state(before);
         true
     }
 

@@ -1,7 +1,8 @@
 //! The spec compiler: from a spec to a profiling program, from its samples to models and choices.
 //!
 //! [`lang`] reads and checks specs, [`emit`] writes the profiling program, [`drive`] builds and runs it,
-//! [`competition`] and [`map`] ask the models who wins, and [`cli`] is the command line over all of them.
+//! [`competition`] and [`map`] ask the models who wins, [`trace`] draws what the nodes of a job did, and [`cli`] is the
+//! command line over all of them.
 
 #![forbid(unsafe_code)]
 
@@ -11,3 +12,4 @@ pub mod drive;
 pub mod emit;
 pub mod lang;
 pub mod map;
+pub mod trace;

@@ -46,12 +46,13 @@ impl Node {
         self.notes().log(What::Say(message));
     }
 
-    /// Names states of the program's own, at most eight, and gives them; a name that was named before gives the same
-    /// state again.
+    /// Names states of the program's own, and gives them; a name that was named before gives the same state again.
+    ///
+    /// There is room for eight. Names beyond that give [`State::BUSY`], so that a library may name its own without harm.
     ///
     /// # Participation
-    /// Local; every node names the same ones in the same order, else their traces do not fit together. A ninth name, an empty
-    /// one, and one that does not fit into a line end the job.
+    /// Local; every node names the same ones in the same order, else their traces do not fit together. An empty name, one longer
+    /// than 40 bytes, and one that does not fit into a line end the job.
     #[track_caller]
     pub fn name_states<const N: usize>(&mut self, names: [&str; N]) -> [State; N] {
         let place = Location::caller();

@@ -28,11 +28,6 @@ impl State {
     pub const BARRIER: Self = Self(7);
 }
 
-/// The first of the program's own.
-const FIRST: usize = 8;
-/// How many a program may name.
-pub(crate) const MOST: usize = STATES - FIRST;
-
 /// The names of states.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
@@ -47,15 +42,11 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The state of this name, which becomes one if there is room.
+    /// The state of this name, which becomes one if there is room; else [`State::BUSY`].
     pub(crate) fn state(&mut self, name: &str) -> Result<State, String> {
         check_name(name)?;
-        let found = |slot: &Option<String>| slot.as_deref().is_none_or(|there| there == name);
-        let at = self
-            .all
-            .iter()
-            .position(found)
-            .ok_or_else(|| format!("there is no room for a state `{name}`: a program may name {MOST}"))?;
+        let fits = |slot: &Option<String>| slot.as_deref().is_none_or(|there| there == name);
+        let Some(at) = self.all.iter().position(fits) else { return Ok(State::BUSY) };
         self.all[at].get_or_insert_with(|| name.to_owned());
         Ok(State(at as u8))
     }
@@ -72,10 +63,10 @@ mod tests {
         assert_eq!(names.state("count"), Ok(State(8)));
         assert_eq!(names.state("send"), Ok(State(9)));
         assert_eq!(names.state("count"), Ok(State(8)));
-        for i in 2..MOST {
+        for i in 2..STATES - 8 {
             names.state(&format!("state {i}")).unwrap();
         }
-        assert!(names.state("one more").unwrap_err().contains("a program may name 8"));
+        assert_eq!(names.state("one more"), Ok(State::BUSY));
         assert!(names.state("two\nlines").is_err());
     }
 }

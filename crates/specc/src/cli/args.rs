@@ -118,6 +118,32 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Show the last entries of each node's log, and who has not come to which collective.
+    ///
+    /// A program that runs with STRATA_LOG=DIR writes the logs; they can be read while it runs, and after it was killed.
+    Log {
+        /// The folder of the logs.
+        folder: PathBuf,
+        /// How many entries of each node to show.
+        #[arg(long, default_value_t = 3, value_name = "N")]
+        last: usize,
+    },
+    /// Draw what each node was doing when, and what was on its way to it.
+    ///
+    /// A program that runs with STRATA_TRACE=DIR writes the traces. Without an option the times in each state are printed.
+    Trace {
+        /// The folder of the traces.
+        folder: PathBuf,
+        /// Write the state graph, node by time, as SVG.
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+        /// Write packets and bytes on their way to each node over time as SVG.
+        #[arg(long, value_name = "FILE")]
+        flight: Option<PathBuf>,
+        /// Write JSON for ui.perfetto.dev and Chrome's tracing page.
+        #[arg(long, value_name = "FILE")]
+        perfetto: Option<PathBuf>,
+    },
 }
 
 /// The specs to read.

@@ -4,6 +4,7 @@ mod args;
 mod choosing;
 mod failure;
 mod fitting;
+mod jobs;
 mod specs;
 mod stages;
 mod tables;
@@ -31,6 +32,10 @@ pub fn run() -> ExitCode {
         }
         Command::Map { models, library, inputs, json } => {
             choosing::map(&models, library.as_deref(), &inputs, json)
+        }
+        Command::Log { folder, last } => jobs::log(&folder, last),
+        Command::Trace { folder, svg, flight, perfetto } => {
+            jobs::trace(&folder, svg.as_deref(), flight.as_deref(), perfetto.as_deref())
         }
     };
     match outcome {
