@@ -4,19 +4,21 @@
 //! program is recorded, and the sort before it has touched all memory.
 
 use strata_runtime::prelude::*;
-use strata_sort::{Options, sort_with};
+use strata_sort::{Options, Pin, sort_with};
 
 /// Keys of each node.
 const KEYS: usize = 1 << 18;
 
 fn main() -> Result<(), Error> {
-    let options = Options { pin: Some("sort=radix:11".parse().map_err(Error::program)?), ..Options::default() };
+    let pin: Pin = "sort=radix:11".parse().map_err(Error::program)?;
+    let options = Options::default().pin(pin);
     launch(|node| {
         node.record_states(false);
         for round in 0..2 {
             let mut random = 1 + node.rank() as u64;
             let mut keys: Vec<u32> = std::iter::repeat_with(|| {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 (random >> 32) as u32
             })
             .take(KEYS)

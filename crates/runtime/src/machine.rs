@@ -1,6 +1,6 @@
 //! Machines: how many nodes, on what, and how to start a program there.
 
-use crate::develop::{Board, Development, Notes, Watchdog, observe};
+use crate::develop::{Board, Development, Notes, Watchdog, observe, synchronise};
 use crate::error::Error;
 use crate::node::{Clock, Node};
 use crate::settings::Settings;
@@ -164,14 +164,15 @@ impl Job {
         settings: Arc<Settings>,
     ) -> Result<T, Error> {
         let notes = Notes::new(transport.rank(), transport.size(), self.clock, &self.development)?;
+        // Before anything is observed: these collectives are not the program's.
+        if self.development.trace.is_some() {
+            notes.clock_is(synchronise(&mut *transport, self.clock));
+        }
         if !self.development.is_nothing() {
             transport = observe(transport, &notes, self.board.clone());
         }
         let mut node = Node::new(transport, settings, Rc::clone(&notes));
         let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {
-            if self.development.trace.is_some() {
-                node.synchronise_clocks();
-            }
             let result = program(&mut node)?;
             node.leave();
             Ok(result)

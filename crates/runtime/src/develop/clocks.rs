@@ -6,7 +6,9 @@
 //! rounds each node takes its shortest (Cristian, *Probabilistic clock synchronization*, 1989, with barriers for messages).
 
 use super::ClockOffset;
-use crate::node::Node;
+use crate::node::{Clock, Node};
+use crate::transport::{Action, Call, Transport};
+use std::panic::Location;
 
 /// Rounds: the shortest of them should be one in which nobody was switched out.
 const ROUNDS: usize = 64;
@@ -19,32 +21,53 @@ impl Node {
     ///
     /// # Participation
     /// Collective.
-    #[track_caller]
     pub fn synchronise_clocks(&mut self) -> ClockOffset {
-        let clock = self.notes().clock;
-        let offset = if clock.is_shared() { ClockOffset::default() } else { self.compare_clocks() };
+        let (clock, rank) = (self.notes().clock, self.rank());
+        let offset = compare(clock, rank, |step| match step {
+            Step::Meet => self.barrier(),
+            Step::Tell(times) => self.broadcast(0, times),
+        });
         self.notes().clock_is(offset);
         offset
     }
+}
 
-    #[track_caller]
-    fn compare_clocks(&mut self) -> ClockOffset {
-        let clock = self.notes().clock;
-        let mut reference = [0u64; ROUNDS];
-        let mut own = [(0u64, 0u64); ROUNDS];
-        for (reference, own) in reference.iter_mut().zip(&mut own) {
-            own.0 = clock.ns();
-            self.barrier();
-            *reference = clock.ns();
-            self.barrier();
-            own.1 = clock.ns();
+/// As [`Node::synchronise_clocks`], before there is a node.
+#[track_caller]
+pub(crate) fn synchronise(transport: &mut dyn Transport, clock: Clock) -> ClockOffset {
+    let (rank, place) = (transport.rank(), Location::caller());
+    compare(clock, rank, |step| match step {
+        Step::Meet => transport.barrier(Call::plain(Action::Barrier, place)),
+        Step::Tell(times) => {
+            let call = Call::moving(Action::Broadcast, 8, 0, times.len(), place);
+            transport.broadcast(call, 0, bytemuck::cast_slice_mut(times));
         }
-        self.broadcast(0, &mut reference);
-        if self.rank() == 0 {
-            return ClockOffset::default();
-        }
-        best(reference.into_iter().zip(own))
+    })
+}
+
+/// What all nodes do together.
+enum Step<'a> {
+    /// A barrier.
+    Meet,
+    /// Replaces these times by node 0's.
+    Tell(&'a mut [u64]),
+}
+
+fn compare(clock: Clock, rank: usize, mut together: impl FnMut(Step<'_>)) -> ClockOffset {
+    if clock.is_shared() {
+        return ClockOffset::default();
     }
+    let mut reference = [0u64; ROUNDS];
+    let mut own = [(0u64, 0u64); ROUNDS];
+    for (reference, own) in reference.iter_mut().zip(&mut own) {
+        own.0 = clock.ns();
+        together(Step::Meet);
+        *reference = clock.ns();
+        together(Step::Meet);
+        own.1 = clock.ns();
+    }
+    together(Step::Tell(&mut reference));
+    if rank == 0 { ClockOffset::default() } else { best(reference.into_iter().zip(own)) }
 }
 
 /// The offset by the shortest round: what node 0 read, and the readings before and after.

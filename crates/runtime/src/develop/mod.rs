@@ -27,6 +27,7 @@ pub use state::State;
 pub use strata_model::trace::ClockOffset;
 
 pub(crate) use board::{Board, Ender};
+pub(crate) use clocks::synchronise;
 pub(crate) use observed::observe;
 pub(crate) use reporter::Notes;
 pub(crate) use watchdog::Watchdog;
