@@ -73,7 +73,7 @@ const CASES: &[Case] = &[
             }
             go_on(node)
         },
-        fails_with: &["node 0", "port 3", "80 bytes"],
+        fails_with: &["node 0: put 16 bytes at 72 into port 3 of node 1, which ends at 80"],
     },
     Case {
         name: "a handler that panics ends the job",
