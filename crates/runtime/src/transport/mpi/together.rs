@@ -145,11 +145,6 @@ impl Together {
         self.stage = Stage::Idle;
     }
 
-    /// Whether a collective has been started and not ended.
-    pub(super) fn is_under_way(&self) -> bool {
-        self.stage != Stage::Idle
-    }
-
     /// The first `bytes` bytes that each node brought with its frame, in rank order.
     pub(super) fn brought(&mut self, bytes: usize) -> impl Iterator<Item = &[u8]> {
         let (size, each, places) = (self.world.size(), self.each, self.places());

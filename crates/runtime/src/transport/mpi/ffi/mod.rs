@@ -20,6 +20,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The most bytes of one message; a multiple of every element's size, and well within `int`.
 const PIECE: usize = 1 << 30;
@@ -29,6 +30,9 @@ const TAG: c_int = 1;
 
 /// The tag of long puts.
 const LONG: c_int = 2;
+
+/// How long the launcher has to pass on why the job ends.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Bytes of the window in which a node shows where it is: a turn, then a header.
 const WINDOW: usize = 8 + HEADER;
@@ -223,6 +227,8 @@ impl World {
         // Nothing is left to be done about an error here.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
         let _ = std::io::stdout().lock().flush();
+        // Launchers such as MPICH's drop what they have not yet passed on when a process aborts.
+        std::thread::sleep(LAST_WORDS);
         // SAFETY: a constant that the shim defines when it is loaded; MPI has been started.
         let _ = unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 1) };
         std::process::abort();
