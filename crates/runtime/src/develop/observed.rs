@@ -42,7 +42,7 @@ pub(crate) fn observe(
 /// What the state graph shows of a collective.
 fn state(call: &Call) -> State {
     match call.action() {
-        Action::Barrier | Action::Install => State::BARRIER,
+        Action::Barrier | Action::Install | Action::Uninstall => State::BARRIER,
         Action::Broadcast | Action::AllGather | Action::AllToAllV => State::MOVING,
         Action::CyclicShift | Action::Hypercube | Action::AllToAll | Action::UnknownTargets => State::MOVING,
         Action::GlobalOr
