@@ -8,6 +8,8 @@ use strata_model::trace::{self, Trace};
 use strata_runtime::prelude::*;
 use strata_runtime::{Development, State, ensure};
 
+type Program = fn(&mut Node) -> Result<(), Error>;
+
 const NODES: [usize; 5] = [1, 2, 3, 5, 8];
 
 #[test]
@@ -41,8 +43,7 @@ fn a_log_has_every_collective_and_message_of_each_node() {
 fn a_log_has_the_failure_and_says_who_was_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let development = Development::default().log(folder.path());
-    let fails: [fn(&mut Node) -> Result<(), Error>; 3] =
-        [|node| node.fail("no more"), |_| Err("no more".into()), |_| panic!("no more")];
+    let fails: [Program; 3] = [|node| node.fail("no more"), |_| Err("no more".into()), |_| panic!("no more")];
     for fail in fails {
         let run = Machine::threads(3).unwrap().run_with(&development, |node| {
             if node.rank() == 1 {
@@ -239,7 +240,7 @@ fn folders_that_cannot_be_written_are_named() {
 
 /// Runs the test `name` of this program again, as a process of its own in which `STRATA_TEST_CHILD` is set.
 fn child(name: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([name, "--exact", "--nocapture", "--test-threads=1"]);
     command.env("STRATA_TEST_CHILD", "1").env("STRATA_ON", "threads:4");
     command
@@ -422,7 +423,6 @@ fn handlers_print_log_and_set_states() {
 
 #[test]
 fn the_watchdog_names_what_waits_for_messages_room_and_split_phase_collectives() {
-    type Program = fn(&mut Node) -> Result<(), Error>;
     let cases: [(Program, &[&str]); 3] = [
         (
             |node| {

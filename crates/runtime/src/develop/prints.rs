@@ -19,7 +19,7 @@ impl Prints {
     pub(crate) fn push(&mut self, message: impl Display) -> bool {
         self.text.reserve_exact(ROOM - self.text.len());
         let before = self.text.len();
-        let written = write!(Bounded(&mut self.text), "{message}\n");
+        let written = writeln!(Bounded(&mut self.text), "{message}");
         if written.is_err() {
             self.text.truncate(before);
             self.lost += 1;
