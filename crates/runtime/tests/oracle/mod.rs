@@ -206,7 +206,7 @@ fn statistics<T: Known>(node: &mut Node, seed: u64) {
     let size = node.size();
     let number = |node: usize| T::from_bits(mix(seed, node, 0) % 1000 * 61 + 7);
     let mut all: Vec<T> = (0..size).map(number).collect();
-    all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    all.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     let as_f64: Vec<f64> = all.iter().map(|value| value.wide()).collect();
     let mean = as_f64.iter().sum::<f64>() / size as f64;
     let squares: f64 = as_f64.iter().map(|value| (value - mean).powi(2)).sum();
