@@ -1,7 +1,7 @@
 //! Records what each node does during one radix sort, for `specc trace` to draw (Brewer, manual, §10, Fig 2).
 //!
-//! Set `STRATA_TRACE=DIR` and, for example, `STRATA_ON=threads:8`; then `specc trace DIR --svg FILE`. Nothing else of the
-//! program is recorded, and the sort before it has touched all memory.
+//! Set `STRATA_TRACE=DIR` and, for example, `STRATA_ON=threads:8`; then `specc trace DIR --svg FILE`. What comes first, `busy`, is
+//! the making of the keys.
 
 use strata_runtime::prelude::*;
 use strata_sort::{Options, Pin, sort_with};
@@ -13,21 +13,15 @@ fn main() -> Result<(), Error> {
     let pin: Pin = "sort=radix:11".parse().map_err(Error::program)?;
     let options = Options::default().pin(pin);
     launch(|node| {
-        node.record_states(false);
-        for round in 0..2 {
-            let mut random = 1 + node.rank() as u64;
-            let mut keys: Vec<u32> = std::iter::repeat_with(|| {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (random >> 32) as u32
-            })
-            .take(KEYS)
-            .collect();
-            node.barrier();
-            node.record_states(round == 1);
-            sort_with(node, &mut keys, &options).map_err(Error::program)?;
-            node.record_states(false);
-        }
+        let mut random = 1 + node.rank() as u64;
+        let mut keys: Vec<u32> = std::iter::repeat_with(|| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 32) as u32
+        })
+        .take(KEYS)
+        .collect();
+        node.barrier();
+        sort_with(node, &mut keys, &options).map_err(Error::program)?;
         Ok(())
     })?;
     Ok(())

@@ -48,6 +48,11 @@ impl Recorder {
         }
     }
 
+    /// Records the end, whether or not events are recorded now.
+    pub(crate) fn end(&mut self, at: u64) {
+        self.events.push(Event { at, what: What::End });
+    }
+
     /// Records from now on, or no longer; answers what was before.
     pub(crate) fn switch(&mut self, on: bool, at: u64, state: State) -> bool {
         let before = self.on;

@@ -181,7 +181,9 @@ impl Notes {
     pub(crate) fn finish(&self) {
         if !self.ended.replace(true) {
             self.set_own(None);
-            self.record(trace::What::End);
+            if let Some(recorder) = &mut *self.recorder.borrow_mut() {
+                recorder.end(self.clock.ns());
+            }
             self.write_trace();
         }
         self.flush_prints();
