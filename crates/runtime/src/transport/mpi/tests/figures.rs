@@ -117,7 +117,9 @@ fn measure(node: &mut dyn Transport) {
                 (0..20_000).for_each(|_| other.send(&bytes[..]));
                 other.receive_into(&mut bytes[..]);
             } else {
-                (0..20_000).for_each(|_| drop(other.receive_into(&mut bytes[..])));
+                for _ in 0..20_000 {
+                    other.receive_into(&mut bytes[..]);
+                }
                 other.send(&bytes[..]);
             }
         },
@@ -214,7 +216,7 @@ fn measure(node: &mut dyn Transport) {
         );
         print(node, &format!("reduce of {length} u64"), times);
         let scan = Call::combine(Action::Scan, Kind::I64, Op::Add, length, place);
-        let scanned = Scan::forward(Kind::I64, Op::Add);
+        let scanned = Scan { kind: Kind::I64, op: Op::Add, backward: false, boundary: None };
         let (from, mut to) = (vec![1i64; length], vec![1i64; length]);
         let times = paired(
             node,

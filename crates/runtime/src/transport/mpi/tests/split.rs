@@ -16,9 +16,8 @@ pub(super) const CASES: &[Case] = &[
         "a started reduce that meets a started scan is named",
         |node| {
             let (rank, place) = (node.rank(), Location::caller());
-            let scan = Scan::forward(Kind::U32, Op::Add);
             let (action, operation) = if rank == 1 {
-                (Action::Scan, Operation::Scan(scan))
+                (Action::Scan, Operation::Scan(FORWARD))
             } else {
                 (Action::Reduce, Operation::Reduce(Kind::U32, Op::Add))
             };
@@ -39,6 +38,9 @@ pub(super) const CASES: &[Case] = &[
         &["node 1: left the program while node 0 waits in barrier at "],
     ),
 ];
+
+/// A scan over all nodes, from the first to the last.
+const FORWARD: Scan = Scan { kind: Kind::U32, op: Op::Add, backward: false, boundary: None };
 
 const KINDS: [(Kind, usize); 6] =
     [(Kind::F32, 4), (Kind::F64, 8), (Kind::I32, 4), (Kind::U32, 4), (Kind::I64, 8), (Kind::U64, 8)];
@@ -181,7 +183,7 @@ fn manual(node: &mut dyn Transport, split: bool) {
         (Boundary::Array, [0, 1, 2, 3, 4, 2, 4, 6, 8, 3, 6, 9, 12, 4, 8, 12]),
     ] {
         let boundary = if rank.is_multiple_of(4) { kind } else { Boundary::None };
-        let scan = Scan { boundary: Some(boundary), ..Scan::forward(Kind::U32, Op::Add) };
+        let scan = Scan { boundary: Some(boundary), ..FORWARD };
         let mut block = RawBlock::zeroed(4);
         block.as_bytes_mut().copy_from_slice(&(rank as u32 / 4 + 1).to_ne_bytes());
         let call = Call::combine(Action::SegmentedScan, Kind::U32, Op::Add, 1, place);
