@@ -100,12 +100,12 @@ impl Race {
 type Contestant<'a> = &'a mut dyn FnMut(&mut Node);
 
 /// Times `batch` operations of ours, and of the peer's if there is one, in turns. Each contestant does the whole batch.
-fn race(
+fn race<'a>(
     node: &mut Node,
     name: &'static str,
     batch: usize,
-    ours: Contestant<'_>,
-    peer: Option<(&'static str, Contestant<'_>)>,
+    ours: Contestant<'a>,
+    peer: Option<(&'static str, Contestant<'a>)>,
 ) -> Race {
     let mut timings = [Timings::default(), Timings::default()];
     let (peer, mut contestants) = match peer {
