@@ -35,6 +35,11 @@ const PLAIN: &[Step] = &[
         arguments: &["doc", "--workspace", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
+    Step {
+        name: "queues under loom",
+        arguments: &["test", "-p", "strata-runtime", "--lib", "--release", "loom"],
+        environment: &[("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", "target/loom")],
+    },
     Step { name: "generated code", arguments: &["xtask", "codegen", "--check"], environment: &[] },
 ];
 

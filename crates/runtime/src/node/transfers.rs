@@ -14,6 +14,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 use strata_model::quantity::Seconds;
+use strata_model::set::Resolved;
 
 /// Packets of each transfer in a round (Brewer, manual, §8).
 const IN_A_ROUND: usize = 2;
@@ -84,6 +85,15 @@ impl Pacing {
     pub fn matched(send: Seconds, receive: Seconds, buffered: usize) -> Self {
         let delay = Duration::try_from_secs_f64(receive.get() - send.get()).unwrap_or_default();
         Self { delay, buffered }
+    }
+
+    /// The pace by fitted models of packets of `bytes`: `SendPacket(bytes)` and `ReceivePacket(bytes)` of a model set.
+    ///
+    /// `None` where the set does not have them, or they do not cover `bytes` on `nodes` nodes.
+    #[must_use]
+    pub fn of_models(models: &Resolved, nodes: usize, bytes: usize, buffered: usize) -> Option<Self> {
+        let seconds = |model| models.seconds(model, nodes, &[bytes as f64]).and_then(Seconds::new);
+        Some(Self::matched(seconds("SendPacket")?, seconds("ReceivePacket")?, buffered))
     }
 
     /// The pause after packet number `packet` (from 0) of a transfer.

@@ -7,16 +7,20 @@
 //! | [`all_to_all`] | a block from each node to each (the transpose of a matrix of blocks) |
 //! | [`unknown_targets`] | blocks to nodes that do not know what they will receive |
 //!
+//! [`Schedules`] chooses among the ways of an all-to-all by models of this machine.
+//!
 //! All are collective, and a node that waits in one receives messages. They open ports of the run-time's own, which no program sees.
 //!
 //! Source: Brewer (1994), chapter 7: a transpose is a sequence of permutations, kept apart by barriers so that no node falls behind
 //! and becomes the target of several (§7.2); where targets are not known, the packets of several transfers in turn (§7.3).
 
+mod choice;
 mod hypercube;
 mod shift;
 mod transpose;
 mod unknown;
 
+pub use choice::Schedules;
 pub use hypercube::hypercube;
 pub use shift::cyclic_shift;
 pub use transpose::{Schedule, all_to_all};
