@@ -10,8 +10,8 @@
 //!
 //! Whatever fails says so on standard error and aborts the job. A node that has left the program looks at where the
 //! others are (they show it in a window of memory, at the cost of a few stores) until all have left: a node that
-//! waits for it would wait for ever. What is *not* found without `STRATA_CHECK` is a node in a barrier while
-//! another is in a reduce or scan of one number.
+//! waits for it would wait for ever. What is not always found without `STRATA_CHECK` is a node in a barrier, a scan, or a
+//! reduce of one number, while another is in a collective of another kind.
 
 mod ffi;
 mod header;

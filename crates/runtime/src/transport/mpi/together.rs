@@ -2,13 +2,17 @@
 //!
 //! Frames go round as in the all-gather of Bruck et al. ("Efficient Algorithms for All-to-All Communications in
 //! Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997): in round k a node sends what it has gathered, 2ᵏ frames,
-//! to the node 2ᵏ before it; after ⌈log₂ P⌉ rounds each has all. With frames of no length that is the barrier
+//! to the node 2ᵏ after it; after ⌈log₂ P⌉ rounds each has all. With frames of no length that is the barrier
 //! by dissemination (Hensgen, Finkel and Manber, 1988). Each node combines the frames itself, in rank order, so that
 //! floating-point numbers come out equal to the last bit.
 //!
 //! What is too long for a frame is cut into shares, one a node: each node receives its share of all vectors, combines,
 //! and sends each node what is its own. 2n(P − 1)/P bytes leave and reach a node, which is the least for a reduce; a
-//! broadcast likewise (van de Geijn). All frames have come before that, so all nodes agree on the length.
+//! broadcast likewise (van de Geijn). Where vectors are short enough for that to be cheaper, all go to all. All frames have come before that, so all nodes agree on the length.
+//!
+//! A scan in one segment needs only what comes before, and there, unless all is to be checked, frames go no further than
+//! the last node: nobody waits for those after it. A node hears from all those before it, so of two that
+//! differ one finds it, and does before it sends the other anything.
 //!
 //! One machine of states does it, driven by tests: for a whole collective at once, for a started one bit by bit.
 
@@ -26,6 +30,10 @@ const FRAME: usize = 32;
 
 /// Bytes of data that fit into a frame.
 pub(super) const SHORT: usize = FRAME * 8 - HEADER;
+
+/// The most bytes that a node receives where all vectors go to all nodes. More would cost more to copy and combine than
+/// the second way that shares take costs (Open MPI 4.1, 2 nodes).
+const SMALL: usize = 16 << 10;
 
 /// Rounds of shares, as tags; frames have those below.
 const APART: usize = 70;
@@ -60,10 +68,9 @@ pub(super) struct Together {
 /// Which way frames go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// All round, to the nodes before: every node gets all.
+    /// All round: every node gets all.
     Round,
-    /// From the first node to the last, and no further: a scan of bare numbers needs no more, and no node waits for
-    /// those after it.
+    /// From the first node to the last, and no further.
     Up,
     /// From the last node to the first.
     Down,
@@ -89,8 +96,13 @@ impl Together {
             };
         self.operation = operation;
         self.way = match operation {
-            Operation::Scan(scan) if bare && scan.backward => Way::Down,
-            Operation::Scan(_) if bare => Way::Up,
+            Operation::Scan(scan) if !checks && !segmented => {
+                if scan.backward {
+                    Way::Down
+                } else {
+                    Way::Up
+                }
+            }
             _ => Way::Round,
         };
         let Landed { frames, values, .. } = self.flight.landed();
@@ -181,12 +193,12 @@ impl Together {
         // How many frames come from the one node and go to the other: of those there, what the receiver lacks.
         let gathered = |there: usize| there.min(distance);
         let (from, coming) = match self.way {
-            Way::Round => (after, gathered(size - distance)),
+            Way::Round => (before, gathered(size - distance)),
             Way::Up => (before, gathered((rank + 1).saturating_sub(distance))),
             Way::Down => (after, gathered((size - rank).saturating_sub(distance))),
         };
         let (to, going) = match self.way {
-            Way::Round => (before, gathered(size - distance)),
+            Way::Round => (after, gathered(size - distance)),
             Way::Up => (after, if rank + distance < size { gathered(rank + 1) } else { 0 }),
             Way::Down => (before, if rank >= distance { gathered(size - rank) } else { 0 }),
         };
@@ -200,7 +212,13 @@ impl Together {
 
     /// Where nodes' frames are.
     fn places(&self) -> Places {
-        Places { rank: self.world.rank(), size: self.world.size(), up: self.way == Way::Up }
+        let (rank, size) = (self.world.rank(), self.world.size());
+        let (known, up) = match self.way {
+            Way::Round => ((0, size), true),
+            Way::Up => ((0, rank + 1), true),
+            Way::Down => ((rank, size), false),
+        };
+        Places { rank, size, up, known }
     }
 
     /// All frames have come: compares them, and combines what is in them or sends shares.
@@ -225,7 +243,7 @@ impl Together {
                 (1..size).for_each(|node| number::fold(kind, op, values, frames.data(node, length)));
             }
             Operation::Scan(scan) => {
-                let boundary = |node| frames.boundary(node);
+                let boundary = |node| frames.boundary(scan, node);
                 prefix::of_one(scan, rank, size, boundary, |node| frames.data(node, length), values);
             }
             Operation::Broadcast(root) => values.copy_from_slice(frames.data(root, length)),
@@ -239,9 +257,18 @@ impl Together {
         if scan.backward { (last, 0) } else { (0, last) }
     }
 
+    /// Whether all vectors go to all nodes, which each combine for themselves.
+    fn is_small(&self) -> bool {
+        let combines = matches!(self.operation, Operation::Reduce(..) | Operation::Scan(_));
+        combines && self.flight.length() * (self.world.size() - 1) <= SMALL
+    }
+
     /// The share of node `node`: whole words, of equal number but for the last ones.
     fn share(&self, node: usize) -> Range<usize> {
         let (bytes, size) = (self.flight.length(), self.world.size());
+        if self.is_small() {
+            return 0..bytes;
+        }
         if let (Operation::Scan(scan), 2) = (self.operation, size) {
             // The first node has all that there is to combine.
             return if node == self.ends(scan).0 { 0..bytes } else { bytes..bytes };
@@ -268,11 +295,16 @@ impl Together {
         self.stage = Stage::Apart;
         let rank = self.world.rank();
         let mine = self.share(rank);
-        // Whose values nobody needs.
-        let spared = match self.operation {
-            Operation::Broadcast(root) => return self.scatter(root),
-            Operation::Scan(scan) => Some(self.ends(scan).1),
-            _ => None,
+        if let Operation::Broadcast(root) = self.operation {
+            return self.scatter(root);
+        }
+        let (operation, small) = (self.operation, self.is_small());
+        let last = |scan| self.ends(scan).1;
+        let last = if let Operation::Scan(scan) = operation { Some(last(scan)) } else { None };
+        // Nobody needs the values of a scan's last node, and where all combine for themselves, those of nodes after them.
+        let goes = |from: usize, to: usize| match operation {
+            Operation::Scan(scan) if small => (from > to) == scan.backward,
+            _ => last != Some(from),
         };
         let room = self.part(self.world.size()).end;
         self.flight.reserve(room);
@@ -280,14 +312,14 @@ impl Together {
         let Landed { values, scratch, .. } = self.flight.landed();
         cast_slice_mut::<u64, u8>(scratch)[part].copy_from_slice(&values[mine.clone()]);
         for node in self.others() {
-            if !mine.is_empty() && spared != Some(node) {
+            if !mine.is_empty() && goes(node, rank) {
                 let part = self.part(node);
                 self.flight.receive(Memory::Scratch, part, node, APART);
             }
         }
         for node in self.others() {
             let share = self.share(node);
-            if !share.is_empty() && spared != Some(rank) {
+            if !share.is_empty() && goes(rank, node) {
                 self.flight.send(Memory::Values, share, node, APART);
             }
         }
@@ -349,8 +381,10 @@ impl Together {
                 let Landed { values, scratch, .. } = self.flight.landed();
                 let result = reduce(kind, op, cast_slice_mut(scratch), each, length, size);
                 values[mine].copy_from_slice(result);
-                self.collect();
-                self.spread(0..length, Memory::Scratch, None);
+                if !self.is_small() {
+                    self.collect();
+                    self.spread(0..length, Memory::Scratch, None);
+                }
             }
             Operation::Scan(scan) => self.send_prefixes(scan, &mine),
         }
@@ -366,12 +400,17 @@ impl Together {
         let frames = Frames { frames, places, each };
         let scratch = cast_slice_mut::<u64, u8>(scratch);
         if !mine.is_empty() {
-            prefix::of_all(scan, size, |node| frames.boundary(node), scratch, stride, mine.len());
+            prefix::of_all(scan, size, |node| frames.boundary(scan, node), scratch, stride, mine.len());
         }
         if rank == first {
             number::fill_identity(scan.kind, scan.op, values);
         } else {
             values[mine.clone()].copy_from_slice(&scratch[part]);
+        }
+        if self.is_small() {
+            return;
+        }
+        if rank != first {
             self.collect();
         }
         for node in self.others() {
@@ -402,12 +441,15 @@ fn reduce(kind: Kind, op: Op, parts: &mut [u8], each: usize, length: usize, many
     first
 }
 
-/// In which order a node has the frames: its own first, then that of the node after it, or before it if they go up.
+/// Which frames a node has, and in which order: its own first, then that of the node before it if they go up, else that of the
+/// one after it.
 #[derive(Clone, Copy)]
 struct Places {
     rank: usize,
     size: usize,
     up: bool,
+    /// The first node known, and the one after the last.
+    known: (usize, usize),
 }
 
 /// All nodes' frames.
@@ -420,7 +462,7 @@ struct Frames<'a> {
 
 impl<'a> Frames<'a> {
     fn of(&self, node: usize) -> &'a [u64] {
-        let Places { rank, size, up } = self.places;
+        let Places { rank, size, up, .. } = self.places;
         let steps = if up { rank + size - node } else { node + size - rank };
         let place = steps % size;
         &self.frames[place * self.each..(place + 1) * self.each]
@@ -433,19 +475,20 @@ impl<'a> Frames<'a> {
         &cast_slice(&frame[head..])[..bytes]
     }
 
-    /// A node's boundary; that of nodes without a header is none.
-    fn boundary(&self, node: usize) -> Boundary {
-        if self.each == FRAME { Header::boundary(self.of(node)) } else { Boundary::None }
+    /// A node's boundary in a scan; nothing is known of nodes' in a scan of one segment.
+    fn boundary(&self, scan: Scan, node: usize) -> Boundary {
+        if scan.boundary.is_some() { Header::boundary(self.of(node)) } else { Boundary::None }
     }
 
-    /// The failure where not all made the same call.
+    /// The failure where not all nodes known made the same call.
     fn compare(&self) -> Result<(), Failure> {
-        let agrees = |node: &usize| Header::words_agree(self.of(0), self.of(*node));
-        match (0..self.places.size).find(|node| !agrees(node)) {
+        let (first, end) = self.places.known;
+        let agrees = |node: &usize| Header::words_agree(self.of(first), self.of(*node));
+        match (first..end).find(|node| !agrees(node)) {
             None => Ok(()),
             Some(rank) => {
-                let (other, first) = (Header::from_words(self.of(rank)), Header::from_words(self.of(0)));
-                Err(Failure { rank, message: format!("{other}, but node 0 called {first}") })
+                let (other, one) = (Header::from_words(self.of(rank)), Header::from_words(self.of(first)));
+                Err(Failure { rank, message: format!("{other}, but node {first} called {one}") })
             }
         }
     }
