@@ -174,7 +174,8 @@ impl Together {
                 }
             }
             Stage::Apart => self.send_back(),
-            Stage::Back | Stage::Idle | Stage::Done => self.stage = Stage::Done,
+            Stage::Back => self.settle(),
+            Stage::Idle | Stage::Done => self.stage = Stage::Done,
         }
         Ok(())
     }
@@ -269,10 +270,6 @@ impl Together {
         if self.is_small() {
             return 0..bytes;
         }
-        if let (Operation::Scan(scan), 2) = (self.operation, size) {
-            // The first node has all that there is to combine.
-            return if node == self.ends(scan).0 { 0..bytes } else { bytes..bytes };
-        }
         let each = bytes.div_ceil(8 * size) * 8;
         (node * each).min(bytes)..((node + 1) * each).min(bytes)
     }
@@ -295,8 +292,10 @@ impl Together {
         self.stage = Stage::Apart;
         let rank = self.world.rank();
         let mine = self.share(rank);
-        if let Operation::Broadcast(root) = self.operation {
-            return self.scatter(root);
+        match self.operation {
+            Operation::Broadcast(root) => return self.scatter(root),
+            Operation::Scan(scan) if self.world.size() == 2 => return self.pass_on(scan),
+            _ => {}
         }
         let (operation, small) = (self.operation, self.is_small());
         let last = |scan| self.ends(scan).1;
@@ -321,6 +320,29 @@ impl Together {
             let share = self.share(node);
             if !share.is_empty() && goes(rank, node) {
                 self.flight.send(Memory::Values, share, node, APART);
+            }
+        }
+    }
+
+    /// A scan of two nodes: what the one has is the other's result, and needs no combining.
+    fn pass_on(&mut self, scan: Scan) {
+        self.stage = Stage::Back;
+        let (first, last) = self.ends(scan);
+        let whole = 0..self.flight.length();
+        if self.world.rank() == first {
+            self.flight.send(Memory::Values, whole, last, BACK);
+        } else {
+            self.flight.receive(Memory::Values, whole, first, BACK);
+        }
+    }
+
+    /// All results have arrived.
+    fn settle(&mut self) {
+        self.stage = Stage::Done;
+        if let Operation::Scan(scan) = self.operation {
+            let begins = scan.boundary == Some(Boundary::Element);
+            if begins || self.world.rank() == self.ends(scan).0 {
+                number::fill_identity(scan.kind, scan.op, self.flight.landed().values);
             }
         }
     }
@@ -394,7 +416,7 @@ impl Together {
     fn send_prefixes(&mut self, scan: Scan, mine: &Range<usize>) {
         let (places, each) = (self.places(), self.each);
         let Places { rank, size, .. } = places;
-        let (first, _) = self.ends(scan);
+        let first = self.ends(scan).0;
         let (part, stride) = (self.part(rank), self.part(1).start);
         let Landed { frames, values, scratch } = self.flight.landed();
         let frames = Frames { frames, places, each };
@@ -402,11 +424,7 @@ impl Together {
         if !mine.is_empty() {
             prefix::of_all(scan, size, |node| frames.boundary(scan, node), scratch, stride, mine.len());
         }
-        if rank == first {
-            number::fill_identity(scan.kind, scan.op, values);
-        } else {
-            values[mine.clone()].copy_from_slice(&scratch[part]);
-        }
+        values[mine.clone()].copy_from_slice(&scratch[part]);
         if self.is_small() {
             return;
         }
