@@ -92,6 +92,10 @@ pub fn fit_model(
         verify_samples: residuals.len() - fitted,
         verdict,
         reason,
+        verify_quantiles: None,
+        coverage: None,
+        leverage_limit: 0.0,
+        doubts: Vec::new(),
         rank: regression.rank,
         condition: regression.condition,
         nodes: structure.nodes,
@@ -130,7 +134,7 @@ pub fn structure_of(samples: &ModelSamples, nodes: usize) -> Result<Structure, F
             })
         })
         .collect::<Result<_, _>>()?;
-    Ok(Structure { inputs, terms, requires: Vec::new(), nodes })
+    Ok(Structure { inputs, terms, requires: Vec::new(), nodes, variance: None })
 }
 
 /// The number of nodes that the columns `P`, `logP` or `sqrtP` tell; 0 if none is there or it varies.

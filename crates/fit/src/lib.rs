@@ -27,6 +27,7 @@ pub mod emit;
 mod error;
 mod fit;
 pub mod json;
+mod options;
 mod regress;
 pub mod report;
 mod residuals;
@@ -35,44 +36,11 @@ pub mod stats;
 
 pub use error::FitError;
 pub use fit::{fit_model, fit_samples, structure_of};
+pub use options::{Elimination, MAX_PIECES, Options, Robust, Search, Weights};
 pub use residuals::{residuals_to, write_residuals};
 
 use strata_model::Expr;
-use strata_model::set::{Mode, Model};
-
-/// How to fit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Which error is minimised.
-    pub mode: Mode,
-    /// Whether a constant is a candidate term.
-    pub constant: bool,
-    /// Whether irrelevant terms are kept all the same.
-    pub keep_all: bool,
-    /// The confidence of intervals, 0.95 unless told.
-    pub confidence: f64,
-    /// The greatest mean relative error of verification that is accepted, 0.1 unless told.
-    pub accept: f64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { mode: Mode::Relative, constant: true, keep_all: false, confidence: 0.95, accept: 0.1 }
-    }
-}
-
-impl Options {
-    fn check(&self) -> Result<(), FitError> {
-        let bad = |option, value, expected| Err(FitError::BadOption { option, value, expected });
-        if !(self.confidence > 0.0 && self.confidence < 1.0) {
-            return bad("the confidence", self.confidence, "above 0 and below 1 (100 %)");
-        }
-        if !(self.accept >= 0.0 && self.accept.is_finite()) {
-            return bad("the accepted error", self.accept, "at least 0");
-        }
-        Ok(())
-    }
-}
+use strata_model::set::Model;
 
 /// What a model may consist of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,6 +53,9 @@ pub struct Structure {
     pub requires: Vec<Expr>,
     /// The number of nodes of the run; 0 if unknown.
     pub nodes: usize,
+    /// The column that holds the variance of each sample's time, s², where it is known. Errors then count in standard
+    /// deviations of their sample, whatever the mode; the mode still says how a new measurement scatters.
+    pub variance: Option<String>,
 }
 
 /// An earlier model, as a function that a term may call.

@@ -2,12 +2,23 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
-use strata_fit::{FitError, Fitted, Options, fit_samples};
+use strata_fit::{Elimination, FitError, Fitted, Options, Search, Weights, fit_samples};
 use strata_model::Samples;
 use strata_model::set::{Mode, Verdict};
 
-const ABSOLUTE: Options =
-    Options { mode: Mode::Absolute, constant: true, keep_all: false, confidence: 0.95, accept: 0.1 };
+const ABSOLUTE: Options = Options {
+    mode: Mode::Absolute,
+    weights: Weights::Measured,
+    constant: true,
+    keep_all: false,
+    confidence: 0.95,
+    accept: 0.1,
+    elimination: Elimination::Confidence,
+    robust: None,
+    nonnegative: false,
+    search: Search::Never,
+    pieces: 1,
+};
 
 fn try_fit(text: &str, options: &Options) -> Result<Fitted, FitError> {
     fit_samples(&Samples::parse(text, "test").unwrap(), options).remove(0)

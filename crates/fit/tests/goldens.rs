@@ -4,12 +4,23 @@
 
 use std::path::Path;
 
-use strata_fit::{Fitted, Options, fit_samples};
+use strata_fit::{Elimination, Fitted, Options, Search, Weights, fit_samples};
 use strata_model::Samples;
 use strata_model::set::{Mode, Verdict};
 
-const ABSOLUTE: Options =
-    Options { mode: Mode::Absolute, constant: true, keep_all: true, confidence: 0.95, accept: 0.1 };
+const ABSOLUTE: Options = Options {
+    mode: Mode::Absolute,
+    weights: Weights::Measured,
+    constant: true,
+    keep_all: true,
+    confidence: 0.95,
+    accept: 0.1,
+    elimination: Elimination::Confidence,
+    robust: None,
+    nonnegative: false,
+    search: Search::Never,
+    pieces: 1,
+};
 
 fn fit(text: &str, options: &Options) -> Fitted {
     let samples = Samples::parse(text, "test").unwrap();

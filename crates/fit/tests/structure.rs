@@ -13,6 +13,7 @@ fn structure(inputs: &[&str], terms: &[&str], nodes: usize) -> Structure {
         terms: terms.iter().map(|t| parse(t).unwrap()).collect(),
         requires: vec![parse("x >= 1").unwrap()],
         nodes,
+        variance: None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! `specc emit` writes one `pub static` [`Table`] for each library of a spec; a library crate's candidates look their times up
 //! in it. The same questions are answered from a model-set file by [`LibraryModels`](crate::LibraryModels).
 
+use crate::set::Verdict;
 use crate::{Parameter, Prediction};
 
 /// The models of one library, compiled in.
@@ -31,6 +32,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+    /// Whether its model may be trusted.
+    pub verdict: Verdict,
     /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was measured or required.
     pub seconds: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>,
     /// The same with the interval of a new measurement.

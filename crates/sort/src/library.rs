@@ -5,6 +5,7 @@ use crate::models::SORT;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use strata_model::set::Verdict;
 use strata_model::table::Table;
 use strata_model::{LibraryModels, ModelSet, Platform, Prediction};
 use strata_runtime::Node;
@@ -167,7 +168,16 @@ impl Models {
         }
     }
 
-    /// The same with its interval.
+    /// Whether the model of a candidate may be trusted.
+    pub(crate) fn verdict(&self, candidate: &str) -> Verdict {
+        let found = match &self.0.source {
+            Source::Table(table) => table.entry(candidate).map(|entry| entry.verdict),
+            Source::File(models) => models.candidate(candidate).map(|index| models.verdict(index)),
+        };
+        found.unwrap_or_default()
+    }
+
+    /// The predicted time with its interval.
     pub(crate) fn predict(&self, candidate: &str, point: &Point, parameters: &[i64]) -> Option<Prediction> {
         let inputs = self.inputs(point);
         match &self.0.source {

@@ -25,6 +25,7 @@
 use strata_model::Parameter;
 use strata_model::Prediction;
 use strata_model::expr::holds;
+use strata_model::set::Verdict;
 use strata_model::table::{Entry, Table};
 
 /// `Gather`: verified, rank 6 of 6, condition 1.5e2; held-out error 4.9 % (20 of 96 samples).
@@ -288,18 +289,21 @@ pub static SORT: Table = Table {
         Entry {
             name: "gather",
             parameters: &[],
+            verdict: Verdict::Verified,
             seconds: sort_gather_seconds_at,
             predict: sort_gather_at,
         },
         Entry {
             name: "radix",
             parameters: &[Parameter { name: "bits", min: 1, max: 16 }],
+            verdict: Verdict::Verified,
             seconds: sort_radix_seconds_at,
             predict: sort_radix_at,
         },
         Entry {
             name: "sample",
             parameters: &[Parameter { name: "oversample", min: 8, max: 64 }],
+            verdict: Verdict::Verified,
             seconds: sort_sample_seconds_at,
             predict: sort_sample_at,
         },

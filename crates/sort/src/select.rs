@@ -17,6 +17,7 @@ use crate::{gather, local, radix, sample};
 use std::cell::RefCell;
 use std::rc::Rc;
 use strata_model::select::{Candidate, ChooseError, Parameter, Pin, choose};
+use strata_model::set::Verdict;
 use strata_model::{Choice, Prediction};
 use strata_runtime::Node;
 
@@ -164,6 +165,14 @@ impl Question<'_> {
         }
     }
 
+    /// Whether the model that ranks a candidate may be trusted.
+    fn verdict(&self, name: &str) -> Verdict {
+        match &self.guide {
+            Guide::Models(models, ..) => models.verdict(name),
+            Guide::Rule => Verdict::Unverified,
+        }
+    }
+
     /// The candidate and parameter that the rule of thumb takes.
     fn rule(&self) -> (&'static str, Option<i64>) {
         if self.nodes == 1 {
@@ -214,6 +223,10 @@ impl<'q, 'w, T: Item> Candidate<Question<'q>, Work<'w, T>> for Gather {
         question.predict("gather", parameters)
     }
 
+    fn verdict(&self, question: &Question<'q>) -> Verdict {
+        question.verdict("gather")
+    }
+
     fn run(&self, work: Work<'w, T>, _: &[i64]) {
         gather::sort(work.node, work.items, work.problem);
     }
@@ -244,6 +257,10 @@ impl<'q, 'w, T: Item> Candidate<Question<'q>, Work<'w, T>> for Radix {
         question.predict("radix", parameters)
     }
 
+    fn verdict(&self, question: &Question<'q>) -> Verdict {
+        question.verdict("radix")
+    }
+
     fn run(&self, work: Work<'w, T>, parameters: &[i64]) {
         radix::sort(work.node, work.items, work.problem, parameters[0] as u32);
     }
@@ -269,6 +286,10 @@ impl<'q, 'w, T: Item> Candidate<Question<'q>, Work<'w, T>> for Sample {
 
     fn predict(&self, question: &Question<'q>, parameters: &[i64]) -> Option<Prediction> {
         question.predict("sample", parameters)
+    }
+
+    fn verdict(&self, question: &Question<'q>) -> Verdict {
+        question.verdict("sample")
     }
 
     fn run(&self, work: Work<'w, T>, parameters: &[i64]) {

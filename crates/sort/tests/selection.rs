@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 use strata_model::select::{Outcome, Parameter};
+use strata_model::set::Verdict;
 use strata_model::table::{Entry, Table};
 use strata_model::{Platform, Prediction};
 use strata_runtime::prelude::*;
@@ -37,7 +38,7 @@ fn entry(name: &'static str, parameters: &'static [Parameter]) -> Entry {
         "radix" => times!("radix"),
         _ => times!("sample"),
     };
-    Entry { name, parameters, seconds, predict }
+    Entry { name, parameters, verdict: Verdict::Verified, seconds, predict }
 }
 
 /// The table above, measured on 3 nodes of `platform`.
@@ -81,8 +82,13 @@ fn choose(nodes: usize, keys: usize, options: &Options) -> Choice {
 
 #[test]
 fn where_no_model_predicts_a_rule_decides_and_says_so() {
-    const NOTHING: Entry =
-        Entry { name: "radix", parameters: &[], seconds: |_, _, _| None, predict: |_, _, _| None };
+    const NOTHING: Entry = Entry {
+        name: "radix",
+        parameters: &[],
+        verdict: Verdict::Verified,
+        seconds: |_, _, _| None,
+        predict: |_, _, _| None,
+    };
     static TABLE: Table = Table {
         library: "sort",
         platform: "",

@@ -4,7 +4,7 @@
 //! leaked, once for each library of a run.
 
 use strata_model::select::{self, Candidate, Choice, ChooseError, Parameter, Pin};
-use strata_model::set::{LibraryModels, SetError};
+use strata_model::set::{LibraryModels, SetError, Verdict};
 use strata_model::{ModelSet, Prediction};
 
 /// A library's candidates over one model set.
@@ -37,6 +37,10 @@ impl Candidate<[f64], ()> for Entry<'_> {
 
     fn predict(&self, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
         self.of.models.predict(self.index, self.of.nodes, inputs, parameters)
+    }
+
+    fn verdict(&self, _: &[f64]) -> Verdict {
+        self.of.models.verdict(self.index)
     }
 
     fn run(&self, (): (), _: &[i64]) {}

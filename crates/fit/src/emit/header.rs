@@ -38,6 +38,9 @@ pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
     if body.contains("Parameter {") {
         uses.push("use strata_model::Parameter;");
     }
+    if body.contains("Verdict::") {
+        uses.push("use strata_model::set::Verdict;");
+    }
     if body.contains("holds(") {
         uses.push("use strata_model::expr::holds;");
     }

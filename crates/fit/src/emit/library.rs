@@ -41,9 +41,10 @@ pub(super) fn table(
             .map(|p| format!("Parameter {{ name: {:?}, min: {}, max: {} }}, ", p.name, p.min, p.max))
             .collect();
         entries += &format!(
-            "        Entry {{\n            name: {:?},\n            parameters: &[{}],\n            seconds: {name}_seconds_at,\n            predict: {name}_at,\n        }},\n",
+            "        Entry {{\n            name: {:?},\n            parameters: &[{}],\n            verdict: Verdict::{:?},\n            seconds: {name}_seconds_at,\n            predict: {name}_at,\n        }},\n",
             candidate.name,
-            parameters.trim_end_matches(", ")
+            parameters.trim_end_matches(", "),
+            models.verdict(index)
         );
     }
     let strings: Vec<String> = library.inputs.iter().map(|i| format!("{i:?}")).collect();

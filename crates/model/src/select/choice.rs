@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{MAX_CANDIDATES, Parameter, Parameters};
+use crate::set::Verdict;
 use crate::{Prediction, Seconds};
 
 /// Why a candidate was taken or not.
@@ -12,6 +13,9 @@ pub enum Outcome {
     Taken,
     /// Its best time, with these parameters, is longer than, or as long as, that of the one that was taken.
     Slower(Seconds, Parameters),
+    /// Its model failed verification, so that its best time, with these parameters, counts for nothing beside the one that
+    /// was taken.
+    Failed(Seconds, Parameters),
     /// It is not correct for this problem.
     NotApplicable,
     /// The problem lies outside what its model was measured for, or a requirement of the model fails.
@@ -46,7 +50,9 @@ pub struct Choice {
     pub parameters: Parameters,
     /// Its predicted time; `None` if no model covers this problem (or not the pinned candidate).
     pub predicted: Option<Prediction>,
-    /// The second fastest, if two have a prediction.
+    /// What is known of the model that predicted it.
+    pub verdict: Verdict,
+    /// The second fastest, if two have a prediction; one whose model failed is last.
     pub runner_up: Option<RunnerUp>,
     /// Whether a pin decided.
     pub pinned: bool,
@@ -84,7 +90,14 @@ impl fmt::Display for Choice {
         let declared = self.declared.get(self.index).copied().unwrap_or_default();
         write!(f, "{}: {}", self.library, Named(self.name, declared, self.parameters))?;
         match self.predicted {
-            Some(predicted) => write!(f, ", predicted {predicted}")?,
+            Some(predicted) => {
+                write!(f, ", predicted {predicted}")?;
+                match self.verdict {
+                    Verdict::Failed => f.write_str(", though its model failed verification")?,
+                    Verdict::Doubtful => f.write_str(", though its model is doubtful")?,
+                    Verdict::Verified | Verdict::Unverified => {}
+                }
+            }
             None if self.pinned => f.write_str(", outside what its model was measured for")?,
             None => {
                 write!(
@@ -106,11 +119,12 @@ impl fmt::Display for Choice {
                 Outcome::OutOfRange => f.write_str("not taken: its model does not cover this problem")?,
                 Outcome::PinnedAway => f.write_str("not taken: another is pinned")?,
                 Outcome::Slower(seconds, parameters) => {
-                    write!(f, "not taken: {seconds}")?;
-                    for (parameter, value) in self.declared[index].iter().zip(parameters.iter()) {
-                        write!(f, " with {} = {value}", parameter.name)?;
-                    }
+                    self.time(index, seconds, &parameters, f)?;
                     self.ratio(seconds, f)?;
+                }
+                Outcome::Failed(seconds, parameters) => {
+                    self.time(index, seconds, &parameters, f)?;
+                    f.write_str(", but its model failed verification")?;
                 }
             }
         }
@@ -119,6 +133,20 @@ impl fmt::Display for Choice {
 }
 
 impl Choice {
+    fn time(
+        &self,
+        index: usize,
+        seconds: Seconds,
+        parameters: &Parameters,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        write!(f, "not taken: {seconds}")?;
+        for (parameter, value) in self.declared[index].iter().zip(parameters.iter()) {
+            write!(f, " with {} = {value}", parameter.name)?;
+        }
+        Ok(())
+    }
+
     fn ratio(&self, seconds: Seconds, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.predicted.map(|predicted| seconds.get() / predicted.seconds.get()) {
             Some(1.0) => f.write_str(", as fast, but named later"),

@@ -66,7 +66,7 @@ pub enum ChooseError {
 /// Chooses the fastest candidate for `problem`, with its best parameters.
 ///
 /// Candidates that do not apply are left out; so are those without a prediction (a time that is NaN, infinite or negative is
-/// none). The first named wins a tie. If no candidate has a prediction the first that applies is taken, with each parameter in
+/// none). A candidate whose model failed comes after all others, however fast it claims to be. The first named wins a tie. If no candidate has a prediction the first that applies is taken, with each parameter in
 /// the middle of its range, and the choice says so. A pin of this library decides instead of the models, its missing parameters are
 /// optimised; a pin of another library is ignored. Without an error nothing is allocated.
 ///
@@ -107,23 +107,46 @@ pub fn choose<P: ?Sized, C>(
             all[index] = Outcome::OutOfRange;
             continue;
         };
-        all[index] = Outcome::Slower(found.seconds, found.parameters);
-        if best.as_ref().is_none_or(|(_, best)| found.seconds < best.seconds) {
+        all[index] = if candidate.verdict(problem).trusted() {
+            Outcome::Slower(found.seconds, found.parameters)
+        } else {
+            Outcome::Failed(found.seconds, found.parameters)
+        };
+        let before = |other: &Option<(usize, Best)>| {
+            other.as_ref().is_none_or(|(other, found_there)| {
+                let failed = |index: usize| matches!(all[index], Outcome::Failed(..));
+                match (failed(index), failed(*other)) {
+                    (false, true) => true,
+                    (true, false) => false,
+                    _ => found.seconds < found_there.seconds,
+                }
+            })
+        };
+        if before(&best) {
             second = best.replace((index, found));
-        } else if second.as_ref().is_none_or(|(_, second)| found.seconds < second.seconds) {
+        } else if before(&second) {
             second = Some((index, found));
         }
+    }
+    // Where nothing is trusted the least time is still the best guess there is.
+    if let (None, Some((first, _))) = (pinned, &best)
+        && matches!(all[*first], Outcome::Failed(..))
+    {
+        all = all.map(|outcome| match outcome {
+            Outcome::Failed(seconds, parameters) => Outcome::Slower(seconds, parameters),
+            other => other,
+        });
     }
     let (index, parameters, runner_up) = match (pinned, best) {
         (Some((index, pin)), best) => {
             let parameters = match (all[index], Parameters::new(&pin.parameters)) {
                 (_, Some(fixed)) if !fixed.is_empty() => fixed,
-                (Outcome::Slower(_, parameters), _) => parameters,
+                (Outcome::Slower(_, parameters) | Outcome::Failed(_, parameters), _) => parameters,
                 _ => middle(candidates[index].parameters()),
             };
             let other = if best.as_ref().is_some_and(|(best, _)| *best == index) { second } else { best };
             all = all.map(|outcome| {
-                if let Outcome::OutOfRange | Outcome::Slower(..) = outcome {
+                if let Outcome::OutOfRange | Outcome::Slower(..) | Outcome::Failed(..) = outcome {
                     Outcome::PinnedAway
                 } else {
                     outcome
@@ -147,6 +170,7 @@ pub fn choose<P: ?Sized, C>(
         predicted: chosen
             .predict(problem, &parameters)
             .or_else(|| without_spread(chosen, problem, &parameters)),
+        verdict: chosen.verdict(problem),
         runner_up: runner_up.map(|(index, best)| RunnerUp {
             index,
             name: candidates[index].name(),

@@ -1,7 +1,8 @@
 //! Selection: several implementations of one operation, and the choice of the fastest.
 //!
 //! A library lists its implementations as [`Candidate`]s. [`choose`] first finds the best parameters of each, then takes the one
-//! with the least predicted time; the first named wins a tie. It allocates nothing, so that a choice costs less than a
+//! with the least predicted time; the first named wins a tie. A candidate whose model failed verification cannot win against one
+//! that is trusted. It allocates nothing, so that a choice costs less than a
 //! microsecond, and its answer, a [`Choice`], says for every candidate why it was taken or not. A [`Pin`] overrides the models.
 //!
 //! Whatever a candidate looks at must be equal on every node of the team: nodes that chose differently would wait for ever.
@@ -15,6 +16,7 @@ pub use choose::{ChooseError, choose};
 pub use pin::{Pin, PinError, Pins};
 
 use crate::Prediction;
+use crate::set::Verdict;
 
 /// As many parameters as a candidate can have.
 pub const MAX_PARAMETERS: usize = 4;
@@ -95,6 +97,11 @@ pub trait Candidate<P: ?Sized, C> {
     /// The prediction with its interval, asked for once, for the explanation. By default the time alone.
     fn predict(&self, problem: &P, parameters: &[i64]) -> Option<Prediction> {
         Prediction::new(self.seconds(problem, parameters)?, 0.0)
+    }
+
+    /// Whether its predictions may be trusted: one whose model failed wins only where no other has a prediction.
+    fn verdict(&self, _problem: &P) -> Verdict {
+        Verdict::Unverified
     }
 
     /// Runs the implementation.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::SetError;
+use super::{SetError, Verdict};
 use crate::expr::{Expr, ExprKind, Function, MAX_HEIGHT};
 
 /// As many nodes as an inlined model may have.
@@ -62,6 +62,8 @@ pub(super) struct Inlined {
     pub(super) cost: usize,
     /// How many models call each other, this one included.
     pub(super) chain: usize,
+    /// Of a fitted model its own, else the worst of those that it calls.
+    pub(super) verdict: Verdict,
 }
 
 /// Inlines the expressions of one model or candidate.
@@ -74,6 +76,8 @@ pub(super) struct Inliner<'a> {
     pub(super) nodes: usize,
     pub(super) cost: usize,
     pub(super) chain: usize,
+    /// The worst of the models that are called; `None` if none is.
+    pub(super) verdict: Option<Verdict>,
     /// Tree nodes built so far.
     size: usize,
 }
@@ -81,7 +85,7 @@ pub(super) struct Inliner<'a> {
 impl<'a> Inliner<'a> {
     /// `nodes`: where the caller itself is valid, zero for anywhere.
     pub(super) fn new(place: &'a str, models: &'a BTreeMap<String, Inlined>, nodes: usize) -> Self {
-        Self { place, models, checks: Vec::new(), nodes, cost: 0, chain: 1, size: 0 }
+        Self { place, models, checks: Vec::new(), nodes, cost: 0, chain: 1, verdict: None, size: 0 }
     }
 
     fn fail<T>(&self, message: String) -> Result<T, SetError> {
@@ -153,6 +157,7 @@ impl<'a> Inliner<'a> {
         }
         self.nodes = self.nodes.max(model.nodes);
         self.chain = self.chain.max(model.chain + 1);
+        self.verdict = self.verdict.max(Some(model.verdict));
         self.grow(0, model.cost)?;
         let sizes: Vec<usize> = arguments.iter().map(|argument| argument.measure().0).collect();
         let size = |expr: &Expr| {

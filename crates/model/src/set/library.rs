@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::compiled::{Compiled, FitSpread, MAX_INPUTS, Source};
 use super::inline::{Check, Inlined, Inliner};
 use super::resolve::{Resolved, check_name, check_names, content, parse};
-use super::{Library, LibraryCandidate, ParameterRange, SetError};
+use super::{Library, LibraryCandidate, ParameterRange, SetError, Verdict};
 use crate::Prediction;
 use crate::expr::{Expr, ExprKind};
 use crate::select::{MAX_CANDIDATES, MAX_PARAMETERS};
@@ -101,6 +101,12 @@ impl LibraryModels {
         Some(self.candidates.get(candidate)?.inlined.nodes)
     }
 
+    /// Whether a candidate's model may be trusted: the worst verdict of the models that its time comes from.
+    #[must_use]
+    pub fn verdict(&self, candidate: usize) -> Verdict {
+        self.candidates.get(candidate).map_or_else(Verdict::default, |candidate| candidate.inlined.verdict)
+    }
+
     /// The predicted time of a candidate in seconds; `None` as [`Resolved::predict`]. Allocates nothing.
     #[must_use]
     pub fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
@@ -169,6 +175,7 @@ fn compile(
         nodes: inliner.nodes,
         cost: inliner.cost,
         chain: inliner.chain,
+        verdict: inliner.verdict.unwrap_or_default(),
         checks: inliner.checks,
     };
     let index = |name: &str| resolved.index.get(name).copied();

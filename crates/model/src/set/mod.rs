@@ -82,6 +82,13 @@ pub struct Model {
     pub mre_fit: f64,
     /// The mean relative error of the samples kept for verification, if there were any.
     pub mre_verify: Option<f64>,
+    /// The quantiles of the relative error of those samples.
+    pub verify_quantiles: Option<Quantiles>,
+    /// The share of those samples that lie within the interval predicted for them.
+    pub coverage: Option<f64>,
+    /// The greatest leverage of a sample that was fitted; beyond it a prediction extrapolates. Zero: not known.
+    #[serde(default)]
+    pub leverage_limit: f64,
     /// How many samples were fitted.
     #[serde(default)]
     pub samples: usize,
@@ -94,6 +101,9 @@ pub struct Model {
     /// Why, in words.
     #[serde(default)]
     pub reason: String,
+    /// Why it is doubtful, a reason each, in words.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// The rank of the design matrix.
     #[serde(default)]
     pub rank: usize,
@@ -122,10 +132,14 @@ impl Default for Model {
             r2: 0.0,
             mre_fit: 0.0,
             mre_verify: None,
+            verify_quantiles: None,
+            coverage: None,
+            leverage_limit: 0.0,
             samples: 0,
             verify_samples: 0,
             verdict: Verdict::Unverified,
             reason: String::new(),
+            doubts: Vec::new(),
             rank: 0,
             condition: 0.0,
             nodes: 0,
@@ -157,17 +171,41 @@ pub enum Mode {
     Absolute,
 }
 
-/// Whether a model may be trusted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether a model may be trusted, best first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The verification error is at or below the limit.
+    /// The verification error is at or below the limit, and nothing speaks against the model.
     Verified,
-    /// It is above the limit, or the fit failed.
-    Failed,
+    /// The error is at or below the limit, but the residuals or samples give reasons for doubt.
+    Doubtful,
     /// There was nothing to verify it with.
     #[default]
     Unverified,
+    /// The error is above the limit, or the model predicts what is no time.
+    Failed,
+}
+
+impl Verdict {
+    /// Whether a selector may rely on it: everything but a failed model.
+    #[must_use]
+    pub fn trusted(self) -> bool {
+        self != Self::Failed
+    }
+}
+
+/// Quantiles of the relative error |measured − predicted|/measured, as fractions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantiles {
+    /// Half the samples have at most this error.
+    pub p50: f64,
+    /// Nine in ten have.
+    pub p90: f64,
+    /// 19 in 20 have.
+    pub p95: f64,
+    /// All have.
+    pub max: f64,
 }
 
 impl std::fmt::Display for Mode {
@@ -183,6 +221,7 @@ impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Verified => "verified",
+            Self::Doubtful => "doubtful",
             Self::Failed => "failed",
             Self::Unverified => "unverified",
         })

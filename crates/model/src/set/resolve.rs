@@ -221,6 +221,10 @@ impl Work<'_> {
             nodes: inliner.nodes,
             cost: inliner.cost,
             chain: inliner.chain,
+            verdict: match model.kind {
+                Kind::Fitted => model.verdict,
+                Kind::Factored { .. } => inliner.verdict.unwrap_or_default(),
+            },
             checks: inliner.checks,
         };
         let terms: Vec<Expr> = if model.kind == Kind::Fitted {

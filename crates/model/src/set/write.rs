@@ -91,10 +91,23 @@ impl Text {
         if let Some(mre) = model.mre_verify {
             self.float("mre_verify", mre);
         }
+        if let Some(q) = model.verify_quantiles {
+            let text = [("p50", q.p50), ("p90", q.p90), ("p95", q.p95), ("max", q.max)];
+            let text: Vec<String> =
+                text.iter().map(|(name, value)| format!("{name} = {}", float(*value))).collect();
+            self.entry("verify_quantiles", &format!("{{ {} }}", text.join(", ")));
+        }
+        if let Some(coverage) = model.coverage {
+            self.float("coverage", coverage);
+        }
+        if model.leverage_limit > 0.0 {
+            self.float("leverage_limit", model.leverage_limit);
+        }
         self.count("samples", model.samples);
         self.count("verify_samples", model.verify_samples);
         self.entry("verdict", &string(&model.verdict.to_string()));
         self.entry("reason", &string(&model.reason));
+        self.list("doubts", &model.doubts, |text| string(text));
         self.count("rank", model.rank);
         self.float("condition", model.condition);
         self.count("nodes", model.nodes);

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use strata_model::set::{
-    Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet, ParameterRange, Term, Verdict,
+    Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet, ParameterRange, Quantiles,
+    Term, Verdict,
 };
 use strata_model::{Platform, SpecId};
 
@@ -333,9 +334,13 @@ proptest! {
             r2: numbers[8],
             mre_fit: numbers[9],
             mre_verify: verified.then_some(numbers[10]),
+            verify_quantiles: verified.then_some(Quantiles { p50: numbers[0], p90: numbers[1], p95: numbers[2], max: numbers[3] }),
+            coverage: verified.then_some(numbers[4]),
+            leverage_limit: numbers[5],
             samples: counts[0] as usize,
             verify_samples: counts[1] as usize,
             verdict: if verified { Verdict::Verified } else { Verdict::Failed },
+            doubts: vec![reason.clone(), String::new()],
             reason,
             rank: counts[2] as usize,
             condition: numbers[11],
@@ -356,4 +361,41 @@ proptest! {
             let _ = set.resolve();
         }
     }
+}
+
+#[test]
+fn verdicts_reach_the_candidates() {
+    let judged =
+        |name: &str, verdict| Model { verdict, ..fitted(name, &[input("x", 0.0, 9.0)], &[term("x", 1.0)]) };
+    let mut set = set(vec![
+        judged("Good", Verdict::Verified),
+        judged("Bad", Verdict::Failed),
+        judged("Dim", Verdict::Doubtful),
+        factored("Both", &[input("x", 0.0, 9.0)], "Good(x)+Bad(x)"),
+        factored("Over", &[input("x", 0.0, 9.0)], "Dim(x)+Good(x)"),
+        factored("Alone", &[input("x", 0.0, 9.0)], "2*x"),
+        // What a hybrid model calls was measured along with it: its own verdict counts.
+        Model {
+            verdict: Verdict::Verified,
+            ..fitted("Hybrid", &[input("x", 0.0, 9.0)], &[term("Bad(x)", 2.0)])
+        },
+    ]);
+    let candidate = |model: &str| LibraryCandidate {
+        name: model.to_lowercase(),
+        model: model.into(),
+        arguments: vec!["x".into()],
+        parameters: vec![],
+        requires: vec![],
+    };
+    let names = ["Good", "Bad", "Dim", "Both", "Over", "Alone", "Hybrid"];
+    set.libraries = vec![Library {
+        name: "lib".into(),
+        inputs: vec!["x".into()],
+        candidates: names.map(candidate).to_vec(),
+    }];
+    let resolved = set.resolve().unwrap();
+    let library = resolved.library("lib").unwrap();
+    let verdicts: Vec<Verdict> = (0..names.len()).map(|c| library.verdict(c)).collect();
+    use Verdict::*;
+    assert_eq!(verdicts, [Verified, Failed, Doubtful, Failed, Doubtful, Unverified, Verified]);
 }

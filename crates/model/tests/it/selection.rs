@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use strata_model::select::{ChooseError, MAX_CANDIDATES, Outcome};
+use strata_model::set::Verdict;
 use strata_model::{Candidate, Choice, Parameter, Pin, Prediction, choose};
 
 /// A candidate made of plain functions of one number.
@@ -10,6 +11,7 @@ struct Plain {
     applies: fn(&i64) -> bool,
     parameters: &'static [Parameter],
     seconds: fn(&i64, &[i64]) -> Option<f64>,
+    verdict: Verdict,
 }
 
 impl Candidate<i64, ()> for Plain {
@@ -29,11 +31,14 @@ impl Candidate<i64, ()> for Plain {
         let seconds = self.seconds(problem, parameters)?;
         Prediction::new(seconds, seconds / 10.0)
     }
+    fn verdict(&self, _: &i64) -> Verdict {
+        self.verdict
+    }
     fn run(&self, (): (), _: &[i64]) {}
 }
 
 const fn fixed(name: &'static str, seconds: fn(&i64, &[i64]) -> Option<f64>) -> Plain {
-    Plain { name, applies: |_| true, parameters: &[], seconds }
+    Plain { name, applies: |_| true, parameters: &[], seconds, verdict: Verdict::Verified }
 }
 
 const BITS: &[Parameter] = &[Parameter { name: "bits", min: 1, max: 16 }];
@@ -47,6 +52,7 @@ const RADIX: Plain = Plain {
         let bits = p[0] as f64;
         Some((11.41 * bits.exp2() + 9.92 * (28.0 / bits).ceil() * *keys as f64) * 1e-6)
     },
+    verdict: Verdict::Verified,
 };
 const SAMPLE: Plain =
     fixed("sample", |keys, _| (*keys < 100_000).then_some((26344.0 + 14.21 * *keys as f64) * 1e-6));
@@ -126,6 +132,33 @@ fn what_is_no_time_is_no_prediction() {
         assert_eq!(outcomes, [Outcome::OutOfRange, Outcome::Taken, Outcome::OutOfRange]);
         assert_eq!(choice.runner_up, None);
     }
+}
+
+#[test]
+fn a_failed_model_wins_against_nothing_that_is_trusted() {
+    let of = |verdict, name, seconds| Plain { verdict, ..fixed(name, seconds) };
+    let wild = || of(Verdict::Failed, "wild", |_, _| Some(1e-6));
+    let wilder = || of(Verdict::Failed, "wilder", |_, _| Some(1e-7));
+    for verdict in [Verdict::Verified, Verdict::Doubtful, Verdict::Unverified] {
+        for turn in 0..3 {
+            let mut candidates = [wild(), of(verdict, "slow", |_, _| Some(1.0)), wilder()];
+            candidates.rotate_left(turn);
+            let choice = pick(&candidates, 1, None).unwrap();
+            assert_eq!((choice.name, choice.verdict), ("slow", verdict));
+            assert_eq!(choice.runner_up.unwrap().name, "wilder");
+            assert!(choice.to_string().contains("not taken: 1.00 µs, but its model failed verification"));
+        }
+    }
+    // Where nothing else predicts, a guess is better than none; it says what it is.
+    let choice = pick(&[wild(), wilder(), fixed("silent", |_, _| None)], 1, None).unwrap();
+    assert_eq!((choice.name, choice.verdict), ("wilder", Verdict::Failed));
+    assert!(choice.to_string().contains("though its model failed verification"), "{choice}");
+    assert!(choice.to_string().contains("10.00 times as long"), "{choice}");
+    let choice = pick(&[of(Verdict::Doubtful, "doubtful", |_, _| Some(1.0))], 1, None).unwrap();
+    assert!(choice.to_string().contains("though its model is doubtful"), "{choice}");
+    // A pin is an order.
+    let choice = pick(&[SAMPLE, wild()], 1, Some("sort=wild")).unwrap();
+    assert_eq!((choice.name, choice.verdict, choice.pinned), ("wild", Verdict::Failed, true));
 }
 
 #[test]

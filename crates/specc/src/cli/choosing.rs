@@ -149,6 +149,9 @@ fn choice_json(choice: &Choice) -> Value {
             Outcome::Slower(seconds, parameters) => {
                 json!({ "name": name, "outcome": "slower", "seconds": seconds.get(), "parameters": &parameters[..] })
             }
+            Outcome::Failed(seconds, parameters) => {
+                json!({ "name": name, "outcome": "its model failed", "seconds": seconds.get(), "parameters": &parameters[..] })
+            }
             Outcome::NotApplicable => json!({ "name": name, "outcome": "not applicable" }),
             Outcome::OutOfRange => json!({ "name": name, "outcome": "out of range" }),
             Outcome::PinnedAway => json!({ "name": name, "outcome": "another is pinned" }),
@@ -159,6 +162,7 @@ fn choice_json(choice: &Choice) -> Value {
         "candidate": choice.name,
         "parameters": &choice.parameters[..],
         "predicted": choice.predicted.as_ref().map(json_of),
+        "verdict": choice.verdict,
         "pinned": choice.pinned,
         "outcomes": outcomes,
     })

@@ -116,6 +116,7 @@ impl Fitting {
                 terms: model.terms.iter().map(|t| t.value.clone()).collect(),
                 requires: model.requires.clone(),
                 nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
+                variance: None,
             };
             let options = overrides.apply(Options {
                 mode: match model.options.fit {
