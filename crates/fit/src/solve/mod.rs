@@ -3,15 +3,22 @@
 //! The columns of a design matrix are cost terms: some are huge, some tiny, and some may depend on others (with a fixed
 //! number of nodes `logP` is a multiple of the constant). So columns are scaled first, the rank is read from singular
 //! values relative to the largest, and terms that depend on each other share their weight: among all solutions the one
-//! in which their contributions are equal is taken, as Brewer §3.6.2 asks. Refinement with residuals in twice the
-//! working precision then removes what rounding in the factorisation left, and no answer leaves this module before it
-//! passed the residual ratio test that LAPACK uses on its own solvers.
+//! in which their contributions are equal is taken, as Brewer §3.6.2 asks.
+//!
+//! Independent columns are solved in twice the working precision: by normal equations where the condition allows it
+//! ([`normal`]), else by Householder's factorisation ([`orthogonal`]). Coefficients and standard errors are then those of
+//! the given doubles to nearly the last digit. For dependent columns residuals in twice the working precision refine the
+//! solution. No answer leaves this module before it passed the residual ratio test that LAPACK uses on its own solvers.
 //!
 //! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §5.3, §5.5; Björck, *Numerical Methods for Least Squares
 //! Problems*, §2.9 (refinement of solution and residual together); LAPACK `TESTING/LIN/dqrt17` (the test).
 
 mod double;
 mod jacobi;
+mod normal;
+mod orthogonal;
+mod triangle;
+mod wide;
 
 pub(crate) use double::{dot, sum};
 
@@ -82,30 +89,90 @@ pub fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Solution, SolveError>
     let scaled = DMatrix::from_fn(rows, n, |i, j| if i < m { shift(a[(i, j)], -exponents[j]) } else { 0.0 });
     let rhs = DVector::from_fn(rows, |i, _| if i < m { shift(b[i], -b_exponent) } else { 0.0 });
 
-    let factors = Factors::new(&scaled).ok_or(SolveError::Inaccurate(f64::INFINITY))?;
-    let (x, r) = factors.refine(&scaled, &rhs)?;
-    let ratio = residual_ratio(&scaled, &x, &rhs);
-    if ratio.is_nan() || ratio >= MAX_RATIO {
-        return Err(SolveError::Inaccurate(ratio));
-    }
-
-    let coefficients = DVector::from_fn(n, |j, _| shift(x[j], b_exponent - exponents[j]));
-    let covariance = factors.covariance();
-    let covariance = DMatrix::from_fn(n, n, |i, j| shift(covariance[(i, j)], -exponents[i] - exponents[j]));
-    let residual = DVector::from_fn(m, |i, _| shift(r[i], b_exponent));
+    let answer = answer(&scaled, &rhs)?;
+    let coefficients = DVector::from_fn(n, |j, _| shift(answer.x[j], b_exponent - exponents[j]));
+    let covariance =
+        DMatrix::from_fn(n, n, |i, j| shift(answer.covariance[(i, j)], -exponents[i] - exponents[j]));
+    let residual = DVector::from_fn(m, |i, _| shift(answer.r[i], b_exponent));
     let lost = |before: f64, after: f64| !after.is_finite() || (before != 0.0 && after == 0.0);
-    if (0..n).any(|j| lost(x[j], coefficients[j])) || covariance.iter().any(|c| !c.is_finite()) {
+    if (0..n).any(|j| lost(answer.x[j], coefficients[j])) || covariance.iter().any(|c| !c.is_finite()) {
         return Err(SolveError::Overflow);
     }
     Ok(Solution {
         coefficients,
         covariance,
         residual,
+        rank: answer.rank,
+        condition: answer.condition,
+        dependent: answer.dependent,
+        ratio: answer.ratio,
+    })
+}
+
+/// A solution of the scaled system.
+struct Answer {
+    x: DVector<f64>,
+    r: DVector<f64>,
+    covariance: DMatrix<f64>,
+    rank: usize,
+    condition: f64,
+    dependent: Vec<Vec<usize>>,
+    ratio: f64,
+}
+
+fn answer(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Answer, SolveError> {
+    if let Some(wide) = normal::solve(a, b) {
+        return independent(a, wide);
+    }
+    let factors = Factors::new(a).ok_or(SolveError::Inaccurate(f64::INFINITY))?;
+    if factors.rank == a.ncols()
+        && let Some(wide) = orthogonal::solve(a, b)
+    {
+        return independent(a, wide);
+    }
+    let (x, r) = factors.refine(a, b)?;
+    let ratio = accepted(residual_ratio(a, &x, b))?;
+    Ok(Answer {
+        x,
+        r,
+        covariance: factors.covariance(),
         rank: factors.rank,
         condition: factors.condition(),
         dependent: factors.dependent(),
         ratio,
     })
+}
+
+/// The answer for independent columns.
+fn independent(a: &DMatrix<f64>, wide: normal::Wideness) -> Result<Answer, SolveError> {
+    let n = a.ncols();
+    let svd = jacobi::svd(wide.triangle.scaled()).ok_or(SolveError::Inaccurate(f64::INFINITY))?;
+    let r = DVector::from_vec(wide.residual);
+    Ok(Answer {
+        x: DVector::from_iterator(n, wide.x.iter().map(|x| x.get())),
+        covariance: wide.triangle.inverse_square(),
+        rank: n,
+        condition: svd.sigma[0] / svd.sigma[n - 1],
+        dependent: Vec::new(),
+        ratio: accepted(orthogonality(a, &r))?,
+        r,
+    })
+}
+
+/// The ratio if the answer may be given out.
+fn accepted(ratio: f64) -> Result<f64, SolveError> {
+    if ratio.is_nan() || ratio >= MAX_RATIO { Err(SolveError::Inaccurate(ratio)) } else { Ok(ratio) }
+}
+
+/// ‖Aᵀr‖₁ / (‖A‖₁ ‖r‖₁ max(m, n) ε) of a residual with good digits.
+fn orthogonality(a: &DMatrix<f64>, r: &DVector<f64>) -> f64 {
+    let size = r.lp_norm(1);
+    if size == 0.0 {
+        return 0.0;
+    }
+    let norm_a = a.column_iter().map(|c| c.lp_norm(1)).fold(0.0, f64::max);
+    let products: f64 = a.column_iter().map(|c| c.dot(r).abs()).sum();
+    products / (norm_a * size * a.nrows().max(a.ncols()) as f64 * f64::EPSILON)
 }
 
 /// A = Q · U Σ Vᵀ · D with orthogonal Q (m × n), U and V and the column lengths D.
