@@ -24,10 +24,14 @@ pub(crate) use double::{dot, sum};
 
 use nalgebra::{DMatrix, DVector};
 
+use wide::Wide;
+
 /// An answer with a residual ratio at or above this is refused, as in LAPACK's test suite.
 const MAX_RATIO: f64 = 30.0;
 /// Refinement steps at most; each gains the digits that the condition number leaves, so a few suffice.
 const MAX_STEPS: usize = 8;
+/// Below this condition of the scaled matrix, doubles leave more than twelve good digits, squared as it may be.
+const LOW_CONDITION: f64 = 30.0;
 /// A term takes part in a dependency if its share in the null space is above this (shares are 1 or rounding).
 const SHARE: f64 = 1e-7;
 
@@ -86,8 +90,12 @@ pub fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Solution, SolveError>
     let b_exponent = exponent(b.amax());
     // Rows of zeros make a wide matrix square and change nothing.
     let rows = m.max(n);
-    let scaled = DMatrix::from_fn(rows, n, |i, j| if i < m { shift(a[(i, j)], -exponents[j]) } else { 0.0 });
-    let rhs = DVector::from_fn(rows, |i, _| if i < m { shift(b[i], -b_exponent) } else { 0.0 });
+    let mut scaled = DMatrix::zeros(rows, n);
+    for (j, exponent) in exponents.iter().enumerate() {
+        shift_all(a.column(j).as_slice(), -exponent, &mut scaled.as_mut_slice()[j * rows..j * rows + m]);
+    }
+    let mut rhs = DVector::zeros(rows);
+    shift_all(b.as_slice(), -b_exponent, &mut rhs.as_mut_slice()[..m]);
 
     let answer = answer(&scaled, &rhs)?;
     let coefficients = DVector::from_fn(n, |j, _| shift(answer.x[j], b_exponent - exponents[j]));
@@ -121,6 +129,9 @@ struct Answer {
 }
 
 fn answer(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Answer, SolveError> {
+    if let Some(answer) = plain(a, b)? {
+        return Ok(answer);
+    }
     if let Some(wide) = normal::solve(a, b) {
         return independent(a, wide);
     }
@@ -141,6 +152,51 @@ fn answer(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Answer, SolveError> {
         dependent: factors.dependent(),
         ratio,
     })
+}
+
+/// The answer where doubles suffice: the condition is low, and one step of refinement mends the coefficients.
+fn plain(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Option<Answer>, SolveError> {
+    let n = a.ncols();
+    let qr = a.clone().qr();
+    let r = qr.r();
+    let lengths: Vec<f64> = r.column_iter().map(|c| c.norm()).collect();
+    if (0..n).any(|j| r[(j, j)].abs() * LOW_CONDITION <= lengths[j]) {
+        return Ok(None);
+    }
+    let Some(svd) = jacobi::svd(DMatrix::from_fn(n, n, |i, j| r[(i, j)] / lengths[j])) else {
+        return Ok(None);
+    };
+    let condition = svd.sigma[0] / svd.sigma[n - 1];
+    if condition.is_nan() || condition > LOW_CONDITION {
+        return Ok(None);
+    }
+    let mut y = b.clone();
+    qr.q_tr_mul(&mut y);
+    let mut x = y.rows(0, n).into_owned();
+    if !r.solve_upper_triangular_mut(&mut x) {
+        return Ok(None);
+    }
+    let first: Vec<Wide> = x.iter().map(|x| Wide::from(*x)).collect();
+    let residual = DVector::from_iterator(b.len(), normal::residual_of(a, b, &first).iter().map(|r| r.get()));
+    if residual.amax() < 1e-6 * b.amax() {
+        // Nearly exact: the digits of what is left need more than doubles.
+        return Ok(None);
+    }
+    let mut step = a.tr_mul(&residual);
+    if !r.tr_solve_upper_triangular_mut(&mut step) || !r.solve_upper_triangular_mut(&mut step) {
+        return Ok(None);
+    }
+    let residual = residual - a * &step;
+    let Some(inverse) = r.solve_upper_triangular(&DMatrix::identity(n, n)) else { return Ok(None) };
+    Ok(Some(Answer {
+        x: x + step,
+        covariance: &inverse * inverse.transpose(),
+        rank: n,
+        condition,
+        dependent: Vec::new(),
+        ratio: accepted(orthogonality(a, &residual))?,
+        r: residual,
+    }))
 }
 
 /// The answer for independent columns.
@@ -340,6 +396,21 @@ fn shift(x: f64, e: i32) -> f64 {
         e -= step;
     }
     x
+}
+
+/// x · 2^e for each x.
+fn shift_all(from: &[f64], e: i32, to: &mut [f64]) {
+    // Within these bounds the power is a double, and no product loses digits on the way.
+    if (-1000..=1000).contains(&e) {
+        let power = 2f64.powi(e);
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = from * power;
+        }
+    } else {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = shift(*from, e);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -38,24 +38,25 @@ impl<'a> Column<'a> {
         Self { values, upper: values.iter().map(|v| upper(*v)).collect() }
     }
 
+    /// The dot product, rounded about once.
     fn dot(&self, other: &Self) -> Wide {
         let (mut sums, mut lost) = ([0.0; LANES], [0.0; LANES]);
-        let whole = self.values.len() / LANES * LANES;
-        let mut add = |lane: usize, (product, error): (f64, f64)| {
+        let (a, a_rest) = self.values.as_chunks::<LANES>();
+        let (b, b_rest) = other.values.as_chunks::<LANES>();
+        let halves = self.upper.as_chunks::<LANES>().0.iter().zip(other.upper.as_chunks::<LANES>().0);
+        for ((a, b), (ah, bh)) in a.iter().zip(b).zip(halves) {
+            for lane in 0..LANES {
+                let (product, error) = product_of_split(a[lane], ah[lane], b[lane], bh[lane]);
+                let (sum, rounding) = two_sum(sums[lane], product);
+                sums[lane] = sum;
+                lost[lane] += rounding + error;
+            }
+        }
+        for (lane, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+            let (product, error) = two_product(*a, *b);
             let (sum, rounding) = two_sum(sums[lane], product);
             sums[lane] = sum;
             lost[lane] += rounding + error;
-        };
-        let chunks = |values: &'a [f64]| values.chunks_exact(LANES);
-        let (a, b) = (chunks(self.values), chunks(other.values));
-        let halves = self.upper.chunks_exact(LANES).zip(other.upper.chunks_exact(LANES));
-        for ((a, b), (ah, bh)) in a.zip(b).zip(halves) {
-            for lane in 0..LANES {
-                add(lane, product_of_split(a[lane], ah[lane], b[lane], bh[lane]));
-            }
-        }
-        for i in whole..self.values.len() {
-            add(i - whole, two_product(self.values[i], other.values[i]));
         }
         (0..LANES).fold(Wide::ZERO, |sum, lane| sum + Wide::of_sum(sums[lane], lost[lane]))
     }
@@ -111,17 +112,18 @@ fn cholesky(columns: &[Column<'_>]) -> Option<Triangle> {
 
 /// b − Ax, row by row.
 pub(super) fn residual_of(a: &DMatrix<f64>, b: &DVector<f64>, x: &[Wide]) -> Vec<Wide> {
-    let mut residual: Vec<Wide> = b.iter().map(|b| Wide::from(*b)).collect();
+    // Two arrays rather than one of pairs, so that the loop vectorises.
+    let (mut sums, mut lost) = (b.as_slice().to_vec(), vec![0.0; b.len()]);
     for (column, x) in a.as_slice().chunks_exact(b.len().max(1)).zip(x) {
-        let (hi, half) = (-x.hi, upper(-x.hi));
-        for (r, a) in residual.iter_mut().zip(column) {
+        let (hi, half, lo) = (-x.hi, upper(-x.hi), x.lo);
+        for ((sum, lost), a) in sums.iter_mut().zip(&mut lost).zip(column) {
             let (product, error) = product_of_split(*a, upper(*a), hi, half);
-            let (sum, rounding) = two_sum(r.hi, product);
-            r.hi = sum;
-            r.lo += rounding + (error - a * x.lo);
+            let (next, rounding) = two_sum(*sum, product);
+            *sum = next;
+            *lost += rounding + (error - a * lo);
         }
     }
-    residual.into_iter().map(|r| Wide::of_sum(r.hi, r.lo)).collect()
+    sums.into_iter().zip(lost).map(|(sum, lost)| Wide::of_sum(sum, lost)).collect()
 }
 
 /// Rounds residuals to doubles; what even twice the precision cannot tell from zero is zero.
