@@ -31,6 +31,8 @@ pub(crate) struct Part {
     pub(crate) matrix: DMatrix<f64>,
     /// Seconds.
     pub(crate) times: DVector<f64>,
+    /// The variance of each time, s², if it is known.
+    pub(crate) variances: Option<DVector<f64>>,
     /// Index of each in the rows of the samples.
     pub(crate) rows: Vec<usize>,
 }
@@ -84,6 +86,20 @@ pub(crate) fn build(
     }
 
     check_rows(samples, &inputs, options)?;
+    let variance = match &structure.variance {
+        None => None,
+        Some(name) => {
+            let column = samples.columns.iter().position(|c| c.text == *name);
+            let column = column.ok_or_else(|| FitError::NoColumn { model: model(), input: name.clone() })?;
+            for Sample { values, line, .. } in &samples.rows {
+                if !values[column].is_finite() || values[column] <= 0.0 {
+                    let value = values[column];
+                    return Err(FitError::BadVariance { model: model(), line: *line, value });
+                }
+            }
+            Some(column)
+        }
+    };
     let part = |verify: bool| {
         let rows: Vec<usize> =
             (0..samples.rows.len()).filter(|&i| samples.rows[i].verify == verify).collect();
@@ -103,7 +119,10 @@ pub(crate) fn build(
             }
         }
         let times = DVector::from_iterator(rows.len(), rows.iter().map(|&row| samples.rows[row].seconds));
-        Part { matrix, times, rows }
+        let variances = variance.map(|column| {
+            DVector::from_iterator(rows.len(), rows.iter().map(|&row| samples.rows[row].values[column]))
+        });
+        Part { matrix, times, variances, rows }
     };
     let (fit, verify) = (part(false), part(true));
     if fit.rows.is_empty() {

@@ -64,6 +64,18 @@ pub enum FitError {
         /// The time.
         seconds: f64,
     },
+    /// A variance is zero, negative or no number.
+    #[error(
+        "model `{model}`, line {line}: the variance of the time is {value}, but must be above zero; take the sample out or leave the variances out"
+    )]
+    BadVariance {
+        /// The model.
+        model: String,
+        /// Line of the sample in its file.
+        line: usize,
+        /// The variance.
+        value: f64,
+    },
     /// A term or requirement cannot be evaluated.
     #[error("model `{model}`: `{term}` cannot be evaluated: {message}")]
     BadTerm {

@@ -5,10 +5,10 @@
 
 use strata_model::expr::{Expr, parse};
 use strata_model::samples::{ModelSamples, Samples};
-use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
+use strata_model::set::{Input, Kind, Model, Term, Verdict};
 
 use crate::design::{self, CONSTANT, Design, Part};
-use crate::regress::{self, Failure, Regression, Rule};
+use crate::regress::{self, Data, Failure, Regression};
 use crate::solve::{SolveError, dot};
 use crate::stats::mean_relative_error;
 use crate::{FitError, Fitted, Lookup, Options, Residual, Structure};
@@ -29,25 +29,26 @@ pub fn fit_model(
     options.check()?;
     let model = || samples.name.clone();
     let design = design::build(samples, structure, options, lookup)?;
-    let rule = Rule { relative: options.mode == Mode::Relative, keep_all: options.keep_all };
-    let regression =
-        regress::fit(&design.fit.matrix, &design.fit.times, rule, options.confidence).map_err(|f| {
-            let have = design.fit.rows.len();
-            match f {
-                Failure::TooFew { needed } => FitError::TooFewSamples {
-                    model: model(),
-                    samples: have,
-                    terms: needed - 1,
-                    more: needed - have,
-                },
-                Failure::Solve(SolveError::Inaccurate(ratio)) => {
-                    FitError::Inaccurate { model: model(), ratio }
-                }
-                Failure::Solve(SolveError::NotFinite | SolveError::Overflow) => {
-                    FitError::Overflow { model: model() }
-                }
+    let data = Data {
+        terms: &design.fit.matrix,
+        times: &design.fit.times,
+        variances: design.fit.variances.as_ref(),
+    };
+    let regression = regress::fit(data, options).map_err(|f| {
+        let have = design.fit.rows.len();
+        match f {
+            Failure::TooFew { needed } => FitError::TooFewSamples {
+                model: model(),
+                samples: have,
+                terms: needed - 1,
+                more: needed - have,
+            },
+            Failure::Solve(SolveError::Inaccurate(ratio)) => FitError::Inaccurate { model: model(), ratio },
+            Failure::Solve(SolveError::NotFinite | SolveError::Overflow) => {
+                FitError::Overflow { model: model() }
             }
-        })?;
+        }
+    })?;
 
     let mut residuals = residuals(samples, &design, &design.fit, &regression.coefficients);
     let fitted = residuals.len();

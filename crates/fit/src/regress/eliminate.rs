@@ -1,0 +1,74 @@
+//! Which term is irrelevant: by its interval, by an information criterion, or by leaving samples out.
+//!
+//! All three need only the fit of the terms that are kept: what the fit would be without one of them follows in closed
+//! form. Without term j the coefficients move by −βⱼ Cⱼ/Cⱼⱼ, where C = (AᵀA)⁻¹, and the squared error grows by βⱼ²/Cⱼⱼ.
+//!
+//! Source: Brewer (1994), §3.6.2; Hurvich and Tsai, *Regression and time series model selection in small samples*
+//! (1989); Allen, *The relationship between variable selection and data augmentation* (1974); Golub and Van Loan,
+//! *Matrix Computations*, 4th ed., §6.1.4.
+
+use super::step::Step;
+use crate::Elimination;
+
+/// Ratios that differ by less than this share count as equal.
+const TIE: f64 = 1e-6;
+
+/// Position among the active terms of the one to drop, if one is irrelevant.
+pub(super) fn least_relevant(step: &Step, by: Elimination) -> Option<usize> {
+    let ratios = step.ratios();
+    let least = ratios.iter().copied().min_by(f64::total_cmp)?;
+    let weakest = ratios.iter().rposition(|r| *r <= least * (1.0 + TIE))?;
+    let deficient = step.solution.as_ref().is_some_and(|s| s.rank < s.coefficients.len());
+    match by {
+        Elimination::Confidence => (least <= 1.0).then_some(weakest),
+        // A coefficient that is nothing but rounding, or shared with a term that says the same.
+        _ if least == 0.0 || deficient => {
+            let group = step.solution.as_ref().and_then(|s| s.dependent.first());
+            Some(group.and_then(|g| g.last().copied()).unwrap_or(weakest))
+        }
+        Elimination::Aicc => best_without(step, aicc),
+        Elimination::LeaveOneOut => best_without(step, press),
+    }
+}
+
+/// The term without which the criterion is least, if it is then at most what it is with all terms.
+fn best_without(step: &Step, criterion: fn(&Step, Option<usize>) -> f64) -> Option<usize> {
+    let count = step.active.len();
+    let with_all = criterion(step, None);
+    let without = (0..count).map(|j| (j, criterion(step, Some(j))));
+    let (best, value) = without.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (value <= with_all).then_some(best)
+}
+
+/// The corrected information criterion, without one of the terms or with all.
+fn aicc(step: &Step, without: Option<usize>) -> f64 {
+    let Some(s) = &step.solution else { return f64::INFINITY };
+    let n = step.rows.nrows() as f64;
+    let grown = without.map_or(0.0, |j| s.coefficients[j].powi(2) / s.covariance[(j, j)]);
+    // The variance is a parameter too.
+    let parameters = (s.rank + 1 - usize::from(without.is_some())) as f64;
+    let sse = (step.weighted_sse() + grown).max(step.rounding * n).max(f64::MIN_POSITIVE);
+    let correction = n - parameters - 1.0;
+    if correction <= 0.0 {
+        return f64::INFINITY;
+    }
+    n * (sse / n).ln() + 2.0 * parameters + 2.0 * parameters * (parameters + 1.0) / correction
+}
+
+/// The sum of squares of what each sample differs from its prediction by all others.
+fn press(step: &Step, without: Option<usize>) -> f64 {
+    let Some(s) = &step.solution else { return f64::INFINITY };
+    let floor = step.rounding.sqrt();
+    let half = &step.rows * &s.covariance;
+    let each = (0..step.rows.nrows()).map(|i| {
+        let mut leverage = half.row(i).dot(&step.rows.row(i));
+        let mut residual = step.weighted_residual(i);
+        if let Some(j) = without {
+            let through = half[(i, j)];
+            leverage -= through * through / s.covariance[(j, j)];
+            residual += s.coefficients[j] * through / s.covariance[(j, j)];
+        }
+        (residual.abs().max(floor) / (1.0 - leverage).max(1e-9)).powi(2)
+    });
+    crate::solve::sum(each)
+}

@@ -1,0 +1,114 @@
+//! Brewer's model fitting: weighted least squares, then one irrelevant term after another is dropped.
+//!
+//! A term is relevant if the confidence interval of its coefficient excludes zero. The designer may therefore name any
+//! term that *might* matter. While the least relevant term has |β/h| ≤ 1 it is dropped and the rest fitted again. Other
+//! measures of relevance ([`eliminate`]) take the same turns.
+//!
+//! Two things the text leaves open are settled here. Terms that depend on each other share their weight and have equal
+//! ratios but for rounding, so ratios within a millionth of the least count as equal and the term named last goes: what
+//! is dropped never hangs on rounding. And where the samples are met exactly, the noise variance is itself rounding; a
+//! coefficient must then also rise above the rounding of the data to be relevant.
+//!
+//! Source: Brewer (1994), §2.3.2 and §3.6.2, eqs 12, 19, 26, 28-30, Fig 3-9.
+
+mod eliminate;
+mod nonnegative;
+mod robust;
+mod step;
+
+use nalgebra::{DMatrix, DVector};
+use strata_model::set::Mode;
+
+use crate::Options;
+use crate::solve::{SolveError, sum};
+use step::Step;
+
+/// What is fitted: samples × terms, the times, and what is known of their noise.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data<'a> {
+    /// n × terms, n ≥ 1.
+    pub(crate) terms: &'a DMatrix<f64>,
+    /// n times, s.
+    pub(crate) times: &'a DVector<f64>,
+    /// n variances, s², if they are known.
+    pub(crate) variances: Option<&'a DVector<f64>>,
+}
+
+/// A fitted linear model, before it has a name and a verdict.
+#[derive(Clone, Debug)]
+pub(crate) struct Regression {
+    /// One a column; zero where dropped.
+    pub(crate) coefficients: Vec<f64>,
+    /// Standard errors; zero where dropped.
+    pub(crate) std_errors: Vec<f64>,
+    /// Whether the interval of each coefficient excludes zero; with another elimination, whether the term was kept.
+    pub(crate) relevant: Vec<bool>,
+    /// Covariance of the coefficients, with zero rows for dropped terms.
+    pub(crate) covariance: Vec<Vec<f64>>,
+    /// V, the weighted residual variance (eq 12, with r the rank), from which a new measurement's scatter follows.
+    pub(crate) noise_variance: f64,
+    /// t(confidence, n − r).
+    pub(crate) t_quantile: f64,
+    /// 1 − SSE/SST, see [`fit`].
+    pub(crate) r2: f64,
+    pub(crate) rank: usize,
+    pub(crate) condition: f64,
+    /// Groups of dependent columns among all candidates, before any was dropped.
+    pub(crate) dependent: Vec<Vec<usize>>,
+    /// Of each sample, by how much its own time moves its prediction: 0 to 1.
+    pub(crate) leverages: Vec<f64>,
+    /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact but for rounding.
+    pub(crate) standardised: Vec<f64>,
+}
+
+/// Why there is no regression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Failure {
+    /// No more samples than independent terms: nothing would be left to estimate the noise from.
+    TooFew {
+        needed: usize,
+    },
+    Solve(SolveError),
+}
+
+/// Fits times to terms.
+///
+/// With weights w (y/ȳ or ŷ/ȳ in relative mode, the standard deviations where these are given, else 1), χ² = Σ((y − ŷ)/w)²
+/// is minimised. R² is 1 − χ²/Σ((y − c)/w)² with the constant c that is best under the same weights; without weights
+/// and with a constant term that is the usual R², and without a constant term it is still comparable.
+pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
+    let terms = data.terms.ncols();
+    let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
+    let start = start_weights(data, options, mean);
+    if !mean.is_finite() || start.iter().any(|v| !v.is_finite()) {
+        return Err(Failure::Solve(SolveError::Overflow));
+    }
+    let mut kept: Vec<usize> = (0..terms).collect();
+    let mut dependent = None;
+    loop {
+        let step = Step::new(data, &start, mean, &kept, options)?;
+        let dependent = dependent.get_or_insert_with(|| step.dependent());
+        if !options.keep_all
+            && let Some(at) = eliminate::least_relevant(&step, options.elimination)
+        {
+            kept.retain(|term| *term != step.active[at]);
+            continue;
+        }
+        return Ok(step.finish(data, mean, std::mem::take(dependent), options));
+    }
+}
+
+/// One over the weights, before anything is predicted.
+fn start_weights(data: Data<'_>, options: &Options, mean: f64) -> DVector<f64> {
+    match (data.variances, options.mode) {
+        (Some(variances), _) => {
+            let typical = (sum(variances.iter().copied()) / variances.len() as f64).sqrt();
+            variances.map(|v| typical / v.sqrt())
+        }
+        (None, Mode::Relative) => data.times.map(|y| mean / y),
+        (None, Mode::Absolute) => DVector::from_element(data.times.len(), 1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

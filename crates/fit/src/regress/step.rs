@@ -1,0 +1,241 @@
+//! One turn of the elimination: a fit of the terms still kept, with the statistics that judge them.
+
+use nalgebra::{DMatrix, DVector};
+use strata_model::set::Mode;
+
+use super::{Data, Failure, Regression, nonnegative, robust};
+use crate::solve::{Solution, SolveError, solve, sum};
+use crate::stats::t_quantile;
+use crate::{Options, Weights};
+
+/// How often weights are taken from new predictions; they settle in a few turns.
+const MAX_TURNS: usize = 30;
+/// Weights that move by less than this share have settled.
+const SETTLED: f64 = 1e-9;
+/// A predicted time is taken to be at least this share of the measured one when it becomes a weight.
+const LEAST_SHARE: f64 = 0.25;
+
+/// A fit of some of the terms.
+pub(super) struct Step {
+    /// The terms with a coefficient: those kept, without those that must be zero lest they be negative.
+    pub(super) active: Vec<usize>,
+    /// `None` if no term is active.
+    pub(super) solution: Option<Solution>,
+    /// The weighted system that was solved last.
+    pub(super) rows: DMatrix<f64>,
+    /// One over the weights, without what robust fitting changed.
+    weights: DVector<f64>,
+    /// Weighted residuals of all samples, outliers included.
+    residuals: DVector<f64>,
+    /// The share of its weight that robust fitting left to each sample.
+    shares: Option<Vec<f64>>,
+    sse: f64,
+    /// What (AᵀA)⁻¹ is multiplied by to get the covariance.
+    pub(super) variance: f64,
+    /// The weighted variance of one sample.
+    noise: f64,
+    /// The variance that rounding of the data alone would cause.
+    pub(super) rounding: f64,
+    pub(super) t: f64,
+}
+
+impl Step {
+    pub(super) fn new(
+        data: Data<'_>,
+        start: &DVector<f64>,
+        mean: f64,
+        kept: &[usize],
+        options: &Options,
+    ) -> Result<Self, Failure> {
+        let iterate = options.mode == Mode::Relative
+            && options.weights == Weights::Predicted
+            && data.variances.is_none()
+            && !kept.is_empty();
+        let mut step = Self::weighted(data, start.clone(), kept, options)?;
+        if iterate {
+            for _ in 0..MAX_TURNS {
+                let predicted = step.predicted(data);
+                let next = DVector::from_fn(start.len(), |i, _| {
+                    let y = data.times[i];
+                    mean / predicted[i].clamp(LEAST_SHARE * y, y / LEAST_SHARE)
+                });
+                let change = next.iter().zip(step.weights.iter()).map(|(a, b)| (a / b - 1.0).abs());
+                let change = change.fold(0.0, f64::max);
+                if change < SETTLED {
+                    break;
+                }
+                step = Self::weighted(data, next, kept, options)?;
+            }
+        }
+        Ok(step)
+    }
+
+    fn weighted(
+        data: Data<'_>,
+        weights: DVector<f64>,
+        kept: &[usize],
+        options: &Options,
+    ) -> Result<Self, Failure> {
+        let n = data.times.len();
+        let all = DMatrix::from_fn(n, kept.len(), |i, k| data.terms[(i, kept[k])] * weights[i]);
+        let b = data.times.component_mul(&weights);
+        if all.iter().chain(b.iter()).any(|v| !v.is_finite()) {
+            return Err(Failure::Solve(SolveError::Overflow));
+        }
+        let chosen: Vec<usize> = if options.nonnegative && !kept.is_empty() {
+            nonnegative::passive(&all, &b).map_err(Failure::Solve)?
+        } else {
+            (0..kept.len()).collect()
+        };
+        let active: Vec<usize> = chosen.iter().map(|k| kept[*k]).collect();
+        let mut rows = if chosen.len() == kept.len() { all } else { all.select_columns(&chosen) };
+        let mut solution = None;
+        if !active.is_empty() {
+            solution = Some(solve(&rows, &b).map_err(Failure::Solve)?);
+        }
+        let rank = solution.as_ref().map_or(0, |s| s.rank);
+        // Fewer samples than terms leave a rank of n: all the terms then count as needed.
+        let needed = 1 + if n < active.len() { data.terms.ncols() } else { rank };
+        let freedom = n.checked_sub(rank).filter(|&f| f > 0).ok_or(Failure::TooFew { needed })?;
+        let t = t_quantile(options.confidence, freedom).ok_or(Failure::Solve(SolveError::Overflow))?;
+        let size = solution.as_ref().map_or(b.abs(), |s| rows.abs() * s.coefficients.abs() + b.abs());
+        let rounding = squares(&(size * (4.0 * f64::EPSILON))) / n as f64;
+        let (mut noise, mut shares) = (None, None);
+        let mut variance = None;
+        if let (Some(kind), Some(plain)) = (options.robust, &solution) {
+            let found = robust::fit(&rows, &b, plain, kind, rounding.sqrt()).map_err(Failure::Solve)?;
+            noise = Some(found.scale * found.scale);
+            variance = Some(found.variance);
+            for (mut row, share) in rows.row_iter_mut().zip(&found.shares) {
+                row *= share.sqrt();
+            }
+            shares = Some(found.shares);
+            solution = Some(found.solution);
+        }
+        let residuals = solution.as_ref().map_or_else(|| b.clone(), |s| s.residual.clone());
+        let sse = squares(&residuals);
+        let plain = sse / freedom as f64;
+        let (variance, noise) = (variance.unwrap_or(plain), noise.unwrap_or(plain));
+        if !variance.is_finite() || !rounding.is_finite() {
+            return Err(Failure::Solve(SolveError::Overflow));
+        }
+        Ok(Self { active, solution, rows, weights, residuals, shares, sse, variance, noise, rounding, t })
+    }
+
+    fn predicted(&self, data: Data<'_>) -> DVector<f64> {
+        // y − r/v: where the fit is close, the residual has the better digits.
+        DVector::from_fn(data.times.len(), |i, _| data.times[i] - self.residuals[i] / self.weights[i])
+    }
+
+    /// Groups of dependent terms.
+    pub(super) fn dependent(&self) -> Vec<Vec<usize>> {
+        let groups = self.solution.as_ref().map_or(&[][..], |s| &s.dependent);
+        groups.iter().map(|group| group.iter().map(|k| self.active[*k]).collect()).collect()
+    }
+
+    /// |β/h| of each active term; a coefficient of zero has ratio zero whatever its interval.
+    pub(super) fn ratios(&self) -> Vec<f64> {
+        let Some(s) = &self.solution else { return Vec::new() };
+        let variance = self.variance.max(self.rounding);
+        let ratio = |j: usize| {
+            let beta = s.coefficients[j].abs();
+            if beta == 0.0 { 0.0 } else { beta / (self.t * (variance * s.covariance[(j, j)]).sqrt()) }
+        };
+        (0..s.coefficients.len()).map(ratio).collect()
+    }
+
+    /// A residual under the weights that robust fitting left.
+    pub(super) fn weighted_residual(&self, i: usize) -> f64 {
+        self.residuals[i] * self.shares.as_ref().map_or(1.0, |shares| shares[i].sqrt())
+    }
+
+    /// The sum of their squares.
+    pub(super) fn weighted_sse(&self) -> f64 {
+        sum((0..self.residuals.len()).map(|i| self.weighted_residual(i).powi(2)))
+    }
+
+    /// aᵢᵀ (AᵀA)⁻¹ aᵢ of each sample.
+    pub(super) fn leverages(&self) -> Vec<f64> {
+        let Some(s) = &self.solution else { return vec![0.0; self.rows.nrows()] };
+        let half = &self.rows * &s.covariance;
+        (0..self.rows.nrows()).map(|i| half.row(i).dot(&self.rows.row(i)).clamp(0.0, 1.0)).collect()
+    }
+
+    pub(super) fn finish(
+        &self,
+        data: Data<'_>,
+        mean: f64,
+        dependent: Vec<Vec<usize>>,
+        options: &Options,
+    ) -> Regression {
+        let terms = data.terms.ncols();
+        let b = data.times.component_mul(&self.weights);
+        let r2 = r_squared(&b, &self.weights, data.times, self.sse);
+        let exact = self.noise <= self.rounding;
+        let scale = self.noise.sqrt();
+        let mut out = Regression {
+            coefficients: vec![0.0; terms],
+            std_errors: vec![0.0; terms],
+            relevant: vec![false; terms],
+            covariance: vec![vec![0.0; terms]; terms],
+            noise_variance: self.noise_of_mode(data, mean, options),
+            t_quantile: self.t,
+            r2,
+            rank: 0,
+            condition: 1.0,
+            dependent,
+            leverages: self.leverages(),
+            standardised: self.residuals.iter().map(|r| if exact { 0.0 } else { r / scale }).collect(),
+        };
+        let Some(s) = &self.solution else { return out };
+        (out.rank, out.condition) = (s.rank, s.condition);
+        let by_interval = options.keep_all || options.elimination == crate::Elimination::Confidence;
+        for (k, (&j, ratio)) in self.active.iter().zip(self.ratios()).enumerate() {
+            out.coefficients[j] = s.coefficients[k];
+            out.std_errors[j] = (self.variance * s.covariance[(k, k)]).sqrt();
+            out.relevant[j] = if by_interval { ratio > 1.0 } else { s.coefficients[k] != 0.0 };
+            for (l, &i) in self.active.iter().enumerate() {
+                out.covariance[j][i] = self.variance * s.covariance[(k, l)];
+            }
+        }
+        out
+    }
+
+    /// V under the weights that the mode implies for a new measurement, also where the fit used given variances.
+    fn noise_of_mode(&self, data: Data<'_>, mean: f64, options: &Options) -> f64 {
+        if data.variances.is_none() {
+            return self.noise;
+        }
+        let (n, rank) = (data.times.len(), self.solution.as_ref().map_or(0, |s| s.rank));
+        let predicted = self.predicted(data);
+        let residual = (0..n).map(|i| {
+            let r = self.residuals[i] / self.weights[i];
+            let weight = if options.mode == Mode::Relative {
+                mean / predicted[i].abs().max(f64::MIN_POSITIVE)
+            } else {
+                1.0
+            };
+            (r * weight).powi(2)
+        });
+        sum(residual) / (n - rank) as f64
+    }
+}
+
+fn squares(v: &DVector<f64>) -> f64 {
+    sum(v.iter().map(|x| x * x))
+}
+
+/// R² from the weighted sum of squared errors.
+fn r_squared(b: &DVector<f64>, inverse_weights: &DVector<f64>, y: &DVector<f64>, sse: f64) -> f64 {
+    let best = sum(b.iter().zip(inverse_weights.iter()).map(|(b, v)| b * v))
+        / sum(inverse_weights.iter().map(|v| v * v));
+    let sst = sum(y.iter().zip(inverse_weights.iter()).map(|(y, v)| ((y - best) * v).powi(2)));
+    let rounding = sum(b.iter().map(|b| (4.0 * f64::EPSILON * b).powi(2)));
+    if sst > rounding {
+        1.0 - sse / sst
+    } else if sse <= rounding {
+        1.0
+    } else {
+        0.0
+    }
+}

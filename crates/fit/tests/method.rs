@@ -1,0 +1,189 @@
+//! The ways to fit, against other programs' answers and against laws that hold for any data.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+
+use proptest::prelude::*;
+use strata_fit::{
+    Elimination, Fitted, Options, Robust, Search, Structure, Weights, fit_model, fit_samples, structure_of,
+};
+use strata_model::Samples;
+use strata_model::set::{Mode, Model};
+
+fn absolute() -> Options {
+    Options { mode: Mode::Absolute, keep_all: true, search: Search::Never, ..Options::default() }
+}
+
+fn fit(text: &str, options: &Options) -> Fitted {
+    fit_samples(&Samples::parse(text, "test").unwrap(), options).remove(0).unwrap()
+}
+
+fn coefficients(model: &Model) -> Vec<f64> {
+    model.terms.iter().map(|t| t.coefficient).collect()
+}
+
+/// Samples of terms `x0`, `x1`, … and times.
+fn text(rows: usize, terms: usize, x: impl Fn(usize, usize) -> f64, y: impl Fn(usize) -> f64) -> String {
+    let names: Vec<String> = (0..terms).map(|j| format!("x{j}")).collect();
+    let mut text = format!("M {}\n", names.join(" "));
+    for i in 0..rows {
+        let values: Vec<String> = (0..terms).map(|j| x(i, j).to_string()).collect();
+        text += &format!("M {} {}\n", y(i), values.join(" "));
+    }
+    text
+}
+
+/// A line with three outliers.
+fn outliers() -> String {
+    let y = |i: usize| {
+        let x = i as f64 + 1.0;
+        3.0 + 0.5 * x
+            + 0.1 * (7.0 * x).sin()
+            + [(4, 6.0), (13, -4.0), (18, 9.0)].iter().find(|o| o.0 == i).map_or(0.0, |o| o.1)
+    };
+    text(20, 1, |i, _| i as f64 + 1.0, y)
+}
+
+#[track_caller]
+fn close(got: &[f64], want: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), want.len());
+    for (got, want) in got.iter().zip(want) {
+        assert!((got - want).abs() <= tolerance * want.abs().max(1e-3), "{got} is not {want}");
+    }
+}
+
+/// statsmodels 0.15.0, `RLM(y, X, M).fit(tol=1e-15, maxiter=2000, conv='coefs')`: parameters and standard errors.
+#[test]
+fn robust_fits_agree_with_statsmodels() {
+    let goldens = [
+        (
+            Robust::Huber,
+            [3.043_164_034_110_931_5, 0.497_826_365_337_637_47],
+            [0.050_067_274_214_314_92, 0.004_179_535_298_553_714],
+        ),
+        (
+            Robust::Bisquare,
+            [3.037_918_305_861_435, 0.497_659_887_761_579],
+            [0.041_340_942_420_384_21, 0.003_451_075_194_983_763_6],
+        ),
+    ];
+    for (kind, parameters, errors) in goldens {
+        let m = fit(&outliers(), &Options { robust: Some(kind), ..absolute() }).model;
+        close(&coefficients(&m), &parameters, 1e-9);
+        close(&m.terms.iter().map(|t| t.std_error).collect::<Vec<_>>(), &errors, 1e-8);
+    }
+    let plain = fit(&outliers(), &absolute()).model;
+    assert!((plain.terms[0].coefficient - 3.0).abs() > 0.1, "the outliers do matter");
+}
+
+#[test]
+fn a_robust_fit_of_exact_samples_is_exact() {
+    for kind in [Robust::Huber, Robust::Bisquare] {
+        let y = |i: usize| if i == 7 { 1e3 } else { 2.0 + 3.0 * i as f64 };
+        let m = fit(&text(12, 1, |i, _| i as f64, y), &Options { robust: Some(kind), ..absolute() }).model;
+        close(&coefficients(&m), &[2.0, 3.0], 1e-9);
+    }
+}
+
+/// SciPy 1.17.1, `scipy.optimize.nnls`.
+#[test]
+fn nonnegative_coefficients_agree_with_scipy() {
+    let options = Options { constant: false, nonnegative: true, ..absolute() };
+    let a = |i: usize, j: usize| (1.0 + i as f64 * 0.7 + j as f64 * 1.3).sin() + 1.2;
+    let b =
+        |i: usize| 2.0 * a(i, 0) - a(i, 1) + 0.5 * a(i, 2) - 0.3 * a(i, 4) + 0.05 * (3.0 * i as f64).cos();
+    let m = fit(&text(12, 5, a, b), &options).model;
+    close(&coefficients(&m), &[0.849_959_830_614_850_3, 0.0, 0.0, 0.0, 0.412_048_429_583_661_45], 1e-9);
+    let a2 = |i: usize, j: usize| a(i, j) + 0.1 * ((i * 7 + j * 11) % 13) as f64;
+    let b2 = |i: usize| 1.0 + 0.3 * ((i * 5) % 7) as f64 - 0.2 * i as f64;
+    let m = fit(&text(15, 6, a2, b2), &options).model;
+    close(&coefficients(&m), &[0.0, 0.0, 0.0, 0.0, 0.0, 0.275_202_054_052_969_8], 1e-9);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// The conditions of Kuhn and Tucker: no coefficient below zero, no gain left, and none where a coefficient is above.
+    #[test]
+    fn nonnegative_solutions_are_optimal(
+        a in prop::collection::vec(-1.0f64..1.0, 60), b in prop::collection::vec(-1.0f64..1.0, 12), copy in any::<bool>(),
+    ) {
+        let x = |i: usize, j: usize| if copy && j == 4 { 2.0 * a[i * 5 + 1] } else { a[i * 5 + j] };
+        let options = Options { constant: false, nonnegative: true, ..absolute() };
+        let fitted = fit(&text(12, 5, x, |i| b[i]), &options);
+        let beta = coefficients(&fitted.model);
+        for (j, beta) in beta.iter().enumerate() {
+            let gain: f64 = fitted.residuals.iter().enumerate().map(|(i, r)| x(i, j) * (r.observed - r.predicted)).sum();
+            prop_assert!(*beta >= 0.0);
+            prop_assert!(gain < 1e-9, "term {} would still gain {}", j, gain);
+            prop_assert!(*beta == 0.0 || gain.abs() < 1e-9);
+        }
+    }
+}
+
+/// What the criterion says of every subset, tried one by one, is where elimination may stop.
+#[test]
+fn other_eliminations_keep_what_matters() {
+    let x = |i: usize, j: usize| match j {
+        0 => i as f64 + 1.0,
+        1 => (i as f64 + 1.0).ln(),
+        _ => ((i * 7919 + j * 31) % 17) as f64,
+    };
+    let noise = |i: usize| ((i * 104_729 + 11) % 101) as f64 / 101.0 - 0.5;
+    let y = |i: usize| 5.0 + 2.0 * x(i, 0) + noise(i);
+    for elimination in [Elimination::Confidence, Elimination::Aicc, Elimination::LeaveOneOut] {
+        let options = Options { elimination, keep_all: false, ..absolute() };
+        let m = fit(&text(30, 5, x, y), &options).model;
+        assert!(m.terms[0].relevant && m.terms[1].relevant, "{elimination:?}: {:?}", m.terms);
+        assert!(m.terms.iter().filter(|t| t.relevant).count() <= 4, "{elimination:?}: {:?}", m.terms);
+        assert!(m.terms.iter().all(|t| t.relevant == (t.coefficient != 0.0)));
+        // An exact line needs nothing else.
+        let m = fit(&text(30, 5, x, |i| 5.0 + 2.0 * x(i, 0)), &options).model;
+        let kept: Vec<bool> = m.terms.iter().map(|t| t.relevant).collect();
+        assert_eq!(kept, [true, true, false, false, false, false], "{elimination:?}");
+    }
+}
+
+#[test]
+fn predicted_weights_do_not_lean_towards_fast_samples() {
+    // Times of ±20 % about 1 + x, balanced at every x: the mean of what is measured is the truth.
+    let mut rows = String::from("M x\n");
+    for x in 1..=20 {
+        for e in [-0.2, 0.2] {
+            rows += &format!("M {} {x}\n", (1.0 + f64::from(x)) * (1.0 + e));
+        }
+    }
+    let fit = |weights| {
+        coefficients(&fit(&rows, &Options { weights, search: Search::Never, ..Options::default() }).model)
+    };
+    close(&fit(Weights::Predicted), &[1.0, 1.0], 1e-9);
+    let measured = fit(Weights::Measured);
+    // 1/(1-e) + 1/(1+e) over 1/(1-e)² + 1/(1+e)².
+    close(&measured, &[0.923_076_923, 0.923_076_923], 1e-6);
+}
+
+#[test]
+fn given_variances_are_the_weights() {
+    let noise = |i: usize| ((i * 7919) % 23) as f64 / 23.0 - 0.5;
+    let variance = |i: usize| if i % 3 == 0 { 25.0_f64 } else { 0.01 };
+    let mut rows = String::from("model M x (v)\n");
+    let mut repeated = String::from("M x\n");
+    for i in 0..24 {
+        let y = 4.0 + 0.5 * i as f64 + noise(i) * variance(i).sqrt();
+        rows += &format!("M {y} {i} {}\n", variance(i));
+        // A weight of 2500 is the same as 2500 equal samples.
+        for _ in 0..if i % 3 == 0 { 1 } else { 2500 } {
+            repeated += &format!("M {y} {i}\n");
+        }
+    }
+    let samples = Samples::parse(&rows, "test").unwrap();
+    let model = &samples.models[0];
+    let structure =
+        Structure { inputs: vec!["x".into()], variance: Some("v".into()), ..structure_of(model, 0).unwrap() };
+    let m = fit_model(model, &structure, &absolute(), &|_| None).unwrap().model;
+    close(&coefficients(&m), &coefficients(&fit(&repeated, &absolute()).model), 1e-9);
+    let bad = Samples::parse(&rows.replacen(" 25", " 0", 1), "test").unwrap();
+    let error = fit_model(&bad.models[0], &structure, &absolute(), &|_| None).unwrap_err().to_string();
+    assert!(error.contains("line 2: the variance of the time is 0"), "{error}");
+    let none = Structure { variance: Some("w".into()), ..structure };
+    assert!(fit_model(model, &none, &absolute(), &|_| None).unwrap_err().to_string().contains("no column"));
+}
