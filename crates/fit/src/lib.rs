@@ -31,6 +31,7 @@ mod options;
 mod regress;
 pub mod report;
 mod residuals;
+mod search;
 pub mod solve;
 pub mod stats;
 
