@@ -169,7 +169,7 @@ pub(crate) fn node_values(nodes: usize) -> [f64; 3] {
 }
 
 /// Compiles a term as a function of the inputs and of `P`, `logP`, `sqrtP`.
-fn compile(term: &Expr, inputs: &[String], lookup: &Lookup<'_>) -> Result<Program, String> {
+pub(crate) fn compile(term: &Expr, inputs: &[String], lookup: &Lookup<'_>) -> Result<Program, String> {
     let term = inline(term, lookup)?;
     let mut variables: Vec<&str> = inputs.iter().map(String::as_str).collect();
     variables.extend(["P", "logP", "sqrtP"]);

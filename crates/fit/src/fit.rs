@@ -5,17 +5,21 @@
 
 use strata_model::expr::{Expr, parse};
 use strata_model::samples::{ModelSamples, Samples};
-use strata_model::set::{Input, Kind, Model, Term, Verdict};
+use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
 
 use crate::design::{self, CONSTANT, Design, Part};
+use crate::domain::Domain;
 use crate::regress::{self, Data, Failure, Regression};
+use crate::search::search;
 use crate::solve::{SolveError, dot};
 use crate::stats::mean_relative_error;
-use crate::{FitError, Fitted, Lookup, Options, Residual, Structure};
+use crate::verify::{self, HeldOut};
+use crate::{FitError, Fitted, Lookup, Options, Residual, Search, Structure};
 
 /// Fits one model to its samples.
 ///
-/// `lookup` finds earlier models for the terms that call them (hybrid models).
+/// `lookup` finds earlier models for the terms that call them (hybrid models). Where no terms are named, or the model of
+/// those that are fails, terms may be searched for: see [`Search`].
 ///
 /// # Errors
 /// Samples that cannot be fitted at all, see [`FitError`]. A model that fits but is not to be trusted is returned, with
@@ -27,6 +31,73 @@ pub fn fit_model(
     lookup: &Lookup<'_>,
 ) -> Result<Fitted, FitError> {
     options.check()?;
+    let named = fit_terms(samples, structure, options, lookup);
+    let nothing_named = structure.terms.is_empty();
+    let wanted = match options.search {
+        Search::Never => false,
+        Search::Always => true,
+        Search::WhenNeeded => match &named {
+            Ok(named) => nothing_named || named.fitted.model.verdict == Verdict::Failed,
+            Err(_) => nothing_named && !options.constant,
+        },
+    };
+    if !wanted {
+        return named.map(|n| n.fitted);
+    }
+    let Some(found) = search(samples, structure, options) else { return named.map(|n| n.fitted) };
+    let proposed = Structure { terms: found.terms.clone(), ..structure.clone() };
+    let mut searched = match (fit_terms(samples, &proposed, options, lookup), named) {
+        (Ok(searched), Ok(named)) => {
+            // What was named stays, unless what was found predicts better and does not fail itself.
+            let failed = searched.fitted.model.verdict == Verdict::Failed;
+            let worse = searched.held_out >= named.held_out;
+            if worse || failed && !(nothing_named && named.fitted.model.verdict == Verdict::Failed) {
+                return Ok(named.fitted);
+            }
+            searched.fitted
+        }
+        (Ok(searched), Err(_)) => searched.fitted,
+        (Err(_), named) => return named.map(|n| n.fitted),
+    };
+    let terms: Vec<String> = found.terms.iter().map(|t| format!("`{t}`")).collect();
+    let terms = if terms.is_empty() { "nothing but a constant".to_owned() } else { terms.join(", ") };
+    let error = match options.mode {
+        Mode::Relative => percent(found.error),
+        Mode::Absolute => format!("{:.3e} s", found.error),
+    };
+    let why = if nothing_named { "no terms are named" } else { "the named terms predict worse" };
+    let name = &samples.name;
+    searched.warnings.insert(
+        0,
+        format!(
+            "model `{name}`: {why}; of {} candidates a search proposes {terms}, which predict left-out samples to {error}",
+            found.candidates
+        ),
+    );
+    for (input, at, next) in &found.breaks {
+        searched.warnings.push(format!(
+            "model `{name}`: it breaks somewhere between {input} = {at} and {input} = {next}; samples between them would tell where"
+        ));
+    }
+    let model = &mut searched.model;
+    model.reason = format!("{} (terms found by search: {why})", model.reason);
+    Ok(searched)
+}
+
+/// A model of given terms.
+struct Candidate {
+    fitted: Fitted,
+    /// The root mean square of the error with which samples are predicted from all others, as [`search`] counts it.
+    held_out: f64,
+}
+
+/// Fits the terms of a structure.
+fn fit_terms(
+    samples: &ModelSamples,
+    structure: &Structure,
+    options: &Options,
+    lookup: &Lookup<'_>,
+) -> Result<Candidate, FitError> {
     let model = || samples.name.clone();
     let design = design::build(samples, structure, options, lookup)?;
     let data = Data {
@@ -55,14 +126,32 @@ pub fn fit_model(
     residuals.extend(self::residuals(samples, &design, &design.verify, &regression.coefficients));
     let mre = |part: &[Residual]| mean_relative_error(part.iter().map(|r| (r.observed, r.predicted)));
     let (fit_part, verify_part) = residuals.split_at(fitted);
-    let (mre_fit, mre_verify) = (mre(fit_part), mre(verify_part));
-    let mre_fit = match mre_fit {
+    let mre_fit = match mre(fit_part) {
         Some(mre) => mre,
         // Every time is zero: what little error there can be is absolute.
         None if fit_part.iter().all(|r| r.observed == 0.0) => 0.0,
         None => return Err(FitError::Overflow { model: model() }),
     };
-    let (verdict, reason) = judge(&regression, verify_part, mre_verify, options);
+    let mean_time = crate::solve::sum(design.fit.times.iter().copied()) / fitted as f64;
+    let inputs = ranges(samples, structure, &design);
+    let most = regression.leverages.iter().copied().fold(0.0, f64::max);
+    let leverage_limit = if regression.noise_variance > 0.0 { most } else { 0.0 };
+    let domain = Domain {
+        inputs: &inputs,
+        structure,
+        design: &design,
+        regression: &regression,
+        mean_time,
+        leverage_limit,
+        options,
+    };
+    let held_out = HeldOut {
+        mre: mre(verify_part),
+        quantiles: verify::quantiles(verify_part),
+        covered: covered(&design, &regression, verify_part, mean_time, options),
+    };
+    let wrong = domain.wrong(lookup);
+    let judgement = verify::judge(&regression, fit_part, verify_part, &held_out, wrong, options);
     let warnings = warnings(&samples.name, &design, &regression);
 
     let terms = (0..design.terms.len())
@@ -75,33 +164,61 @@ pub fn fit_model(
             relevant: options.keep_all || regression.relevant[j],
         })
         .collect();
+    let scale = if options.mode == Mode::Relative { mean_time.abs() } else { 1.0 };
+    let left_out = regression.left_out / scale;
     let model = Model {
         name: samples.name.clone(),
-        inputs: ranges(samples, structure, &design),
+        inputs,
         requires: structure.requires.iter().map(Expr::to_string).collect(),
         kind: Kind::Fitted,
         mode: options.mode,
         terms,
         covariance: regression.covariance,
         noise_variance: regression.noise_variance,
-        mean_time: crate::solve::sum(design.fit.times.iter().copied()) / fitted as f64,
+        mean_time,
         t_quantile: regression.t_quantile,
         r2: regression.r2,
         mre_fit,
-        mre_verify,
+        mre_verify: held_out.mre,
+        verify_quantiles: held_out.quantiles,
+        coverage: held_out.covered.map(|(inside, of)| inside as f64 / of as f64),
+        leverage_limit,
         samples: fitted,
         verify_samples: residuals.len() - fitted,
-        verdict,
-        reason,
-        verify_quantiles: None,
-        coverage: None,
-        leverage_limit: 0.0,
-        doubts: Vec::new(),
+        verdict: judgement.verdict,
+        reason: judgement.reason,
+        doubts: judgement.doubts,
         rank: regression.rank,
         condition: regression.condition,
         nodes: structure.nodes,
     };
-    Ok(Fitted { model, residuals, warnings })
+    Ok(Candidate { fitted: Fitted { model, residuals, warnings }, held_out: left_out })
+}
+
+/// How many held-out samples lie in the interval of a new measurement that the model predicts for them.
+fn covered(
+    design: &Design,
+    regression: &Regression,
+    verify: &[Residual],
+    mean_time: f64,
+    options: &Options,
+) -> Option<(usize, usize)> {
+    // Samples that are met exactly leave intervals of nothing but rounding.
+    if verify.is_empty() || regression.standardised.iter().all(|z| *z == 0.0) {
+        return None;
+    }
+    let kept: Vec<usize> = (0..design.terms.len()).filter(|j| regression.coefficients[*j] != 0.0).collect();
+    let inside = |(i, r): (usize, &Residual)| {
+        let x: Vec<f64> = kept.iter().map(|j| design.verify.matrix[(i, *j)]).collect();
+        let row = |(a, k): (usize, &usize)| {
+            x[a] * kept.iter().zip(&x).map(|(l, x)| regression.covariance[*k][*l] * x).sum::<f64>()
+        };
+        let from_fit: f64 = kept.iter().enumerate().map(row).sum();
+        let share = if options.mode == Mode::Relative { r.predicted / mean_time } else { 1.0 };
+        let square = from_fit + regression.noise_variance * share * share;
+        (r.observed - r.predicted).abs() <= regression.t_quantile * square.max(0.0).sqrt()
+    };
+    Some((verify.iter().enumerate().filter(|pair| inside(*pair)).count(), verify.len()))
 }
 
 /// Fits every model of a samples file whose structure is that of its columns: columns that are names are inputs, and
@@ -169,55 +286,6 @@ fn residuals(samples: &ModelSamples, design: &Design, part: &Part, coefficients:
             }
         })
         .collect()
-}
-
-/// The verdict on a model and its reason in words.
-fn judge(
-    regression: &Regression,
-    verify: &[Residual],
-    mre: Option<f64>,
-    options: &Options,
-) -> (Verdict, String) {
-    let accept = percent(options.accept);
-    if regression.coefficients.iter().all(|c| *c == 0.0) {
-        return (Verdict::Failed, "no term is relevant: the times do not depend on any of them".into());
-    }
-    if verify.is_empty() {
-        return (Verdict::Unverified, "there are no verification samples".into());
-    }
-    if let Some(r) = verify.iter().find(|r| !r.predicted.is_finite()) {
-        return (
-            Verdict::Failed,
-            format!("the prediction at the verification sample of line {} is {}", r.line, r.predicted),
-        );
-    }
-    if let Some(r) = verify.iter().find(|r| r.predicted < 0.0 && r.observed >= 0.0) {
-        let reason = format!(
-            "the prediction at the verification sample of line {} is negative ({:.3e} s)",
-            r.line, r.predicted
-        );
-        return (Verdict::Failed, reason);
-    }
-    match mre {
-        None => {
-            (Verdict::Failed, "the verification samples have no relative error: their times are zero".into())
-        }
-        Some(mre) if mre > options.accept => (
-            Verdict::Failed,
-            format!(
-                "the mean relative error of verification is {}, above the {accept} that is accepted",
-                percent(mre)
-            ),
-        ),
-        Some(mre) => (
-            Verdict::Verified,
-            format!(
-                "the mean relative error of {} verification samples is {}, {accept} is accepted",
-                verify.len(),
-                percent(mre)
-            ),
-        ),
-    }
 }
 
 /// What the user should know about a fit that went through.

@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod design;
+mod domain;
 pub mod emit;
 mod error;
 mod fit;
@@ -34,6 +35,7 @@ mod residuals;
 mod search;
 pub mod solve;
 pub mod stats;
+mod verify;
 
 pub use error::FitError;
 pub use fit::{fit_model, fit_samples, structure_of};

@@ -57,6 +57,8 @@ pub(crate) struct Regression {
     pub(crate) dependent: Vec<Vec<usize>>,
     /// Of each sample, by how much its own time moves its prediction: 0 to 1.
     pub(crate) leverages: Vec<f64>,
+    /// The root mean square of the weighted error with which samples are predicted from all others.
+    pub(crate) left_out: f64,
     /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact but for rounding.
     pub(crate) standardised: Vec<f64>,
 }

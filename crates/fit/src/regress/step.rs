@@ -173,6 +173,7 @@ impl Step {
         let r2 = r_squared(&b, &self.weights, data.times, self.sse);
         let exact = self.noise <= self.rounding;
         let scale = self.noise.sqrt();
+        let leverages = self.leverages();
         let mut out = Regression {
             coefficients: vec![0.0; terms],
             std_errors: vec![0.0; terms],
@@ -184,7 +185,14 @@ impl Step {
             rank: 0,
             condition: 1.0,
             dependent,
-            leverages: self.leverages(),
+            left_out: (sum(self
+                .residuals
+                .iter()
+                .zip(&leverages)
+                .map(|(r, h)| (r / (1.0 - h).max(1e-6)).powi(2)))
+                / data.times.len() as f64)
+                .sqrt(),
+            leverages,
             standardised: self.residuals.iter().map(|r| if exact { 0.0 } else { r / scale }).collect(),
         };
         let Some(s) = &self.solution else { return out };

@@ -38,7 +38,7 @@ pub(crate) struct Found {
     pub(crate) terms: Vec<Expr>,
     /// How many candidates they were chosen from.
     pub(crate) candidates: usize,
-    /// The root mean square of the error with which samples were predicted from all others; relative in relative mode.
+    /// The root mean square of the error with which samples were predicted from all others; a fraction in relative mode, else in s.
     pub(crate) error: f64,
     /// Between which measured values of which inputs the model breaks.
     pub(crate) breaks: Vec<(String, f64, f64)>,
@@ -128,6 +128,7 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
         }
     }
     let best = scored.into_iter().nth(best)?;
+    let unit = if options.mode == Mode::Relative { 1.0 } else { seconds.amax() };
     let breaks = best.candidates.iter().filter_map(|c| c.breakpoint);
     let mut named: Vec<(String, f64, f64)> = breaks
         .filter(|b| !b.continuous)
@@ -137,7 +138,7 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
     Some(Found {
         terms: best.candidates.into_iter().map(|c| c.expr).filter(|e| e.as_number().is_none()).collect(),
         candidates: candidates.len(),
-        error: best.error,
+        error: best.error * unit,
         breaks: named,
     })
 }

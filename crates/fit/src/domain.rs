@@ -1,0 +1,148 @@
+//! Where a model is valid, and whether it predicts times everywhere there.
+//!
+//! The domain is the box of the measured ranges of the inputs, as far as the requirements hold and the samples reach: a
+//! point whose leverage is above that of every sample lies beyond them even inside the box. A sum of terms can turn
+//! negative between samples, so the box is tried at its corners and at points that fill it evenly.
+//!
+//! Source: Cook and Weisberg, *Residuals and Influence in Regression* (1982), §2.1 (leverage as the domain); Halton
+//! (1960) for the points.
+
+use nalgebra::DVector;
+use strata_model::expr::{Program, holds};
+use strata_model::set::{Input, Mode};
+
+use crate::design::{Design, compile, node_values};
+use crate::regress::Regression;
+use crate::solve::dot;
+use crate::{Lookup, Options, Structure};
+
+/// Points that fill the box.
+const POINTS: u32 = 512;
+/// Corners are tried for up to so many inputs.
+const MAX_CORNERS: usize = 10;
+const PRIMES: [u32; 24] =
+    [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89];
+/// A range whose ends differ by this factor is sampled by its logarithm.
+const WIDE: f64 = 20.0;
+/// A sum whose parts cancel to less than this share of them is zero but for rounding.
+const CANCELLED: f64 = 1e-12;
+
+/// What the check needs of a fit.
+pub(crate) struct Domain<'a> {
+    pub(crate) inputs: &'a [Input],
+    pub(crate) structure: &'a Structure,
+    pub(crate) design: &'a Design,
+    pub(crate) regression: &'a Regression,
+    pub(crate) mean_time: f64,
+    pub(crate) leverage_limit: f64,
+    pub(crate) options: &'a Options,
+}
+
+impl Domain<'_> {
+    /// Where the model predicts what is no time, in words; `None` if nowhere that was tried.
+    pub(crate) fn wrong(&self, lookup: &Lookup<'_>) -> Option<String> {
+        let kept: Vec<usize> =
+            (0..self.design.terms.len()).filter(|j| self.regression.coefficients[*j] != 0.0).collect();
+        let c: Vec<f64> = kept.iter().map(|j| self.regression.coefficients[*j]).collect();
+        // At the samples that were fitted the terms are known whatever they are.
+        for (i, row) in self.design.fit.matrix.row_iter().enumerate() {
+            let x: Vec<f64> = kept.iter().map(|j| row[*j]).collect();
+            if self.design.fit.times[i] >= 0.0 && !is_time(&c, &x) {
+                return Some(format!("the prediction at a sample that was fitted is {:.3e} s", dot(&c, &x)));
+            }
+        }
+        let names = &self.structure.inputs;
+        // A term that is a column of its own, not a function of the inputs, is known at the samples only.
+        let program = |text: &String| {
+            let expr = strata_model::expr::parse(text).ok()?;
+            compile(&expr, names, lookup).ok()
+        };
+        let terms: Vec<Program> =
+            kept.iter().map(|j| program(&self.design.terms[*j])).collect::<Option<_>>()?;
+        let requires: Vec<Program> =
+            self.structure.requires.iter().map(|r| compile(r, names, lookup).ok()).collect::<Option<_>>()?;
+        let least = self.design.fit.times.iter().copied().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
+        for point in self.points() {
+            let mut variables = point.clone();
+            variables.extend(node_values(self.structure.nodes));
+            if !requires.iter().all(|r| holds(r.eval(&variables))) {
+                continue;
+            }
+            let x: Vec<f64> = terms.iter().map(|t| t.eval(&variables)).collect();
+            if is_time(&c, &x) || !self.reached(&kept, &x, dot(&c, &x), least) {
+                continue;
+            }
+            let place: Vec<String> =
+                names.iter().zip(&point).map(|(name, value)| format!("{name} = {value}")).collect();
+            return Some(format!(
+                "the prediction at {}, inside the measured ranges, is {:.3e} s",
+                place.join(", "),
+                dot(&c, &x)
+            ));
+        }
+        None
+    }
+
+    /// Whether a point has no more leverage than the samples. A prediction near zero or below weighs as the least time.
+    fn reached(&self, kept: &[usize], x: &[f64], predicted: f64, least: f64) -> bool {
+        let noise = self.regression.noise_variance;
+        if self.leverage_limit <= 0.0 || noise <= 0.0 || !predicted.is_finite() {
+            return true;
+        }
+        let x = DVector::from_column_slice(x);
+        let covariance = |i: usize, j: usize| self.regression.covariance[kept[i]][kept[j]];
+        let square: f64 =
+            (0..x.len()).map(|i| x[i] * (0..x.len()).map(|j| covariance(i, j) * x[j]).sum::<f64>()).sum();
+        let weight = match self.options.mode {
+            Mode::Relative => self.mean_time / predicted.max(least),
+            Mode::Absolute => 1.0,
+        };
+        square / noise * weight * weight <= self.leverage_limit
+    }
+
+    fn points(&self) -> Vec<Vec<f64>> {
+        let mut points = Vec::new();
+        if self.inputs.is_empty() || self.inputs.len() > PRIMES.len() {
+            return points;
+        }
+        if self.inputs.len() <= MAX_CORNERS {
+            for corner in 0..1usize << self.inputs.len() {
+                let end =
+                    |(i, input): (usize, &Input)| if corner >> i & 1 == 0 { input.min } else { input.max };
+                points.push(self.inputs.iter().enumerate().map(end).collect());
+            }
+        }
+        for k in 1..=POINTS {
+            let place = |(input, prime): (&Input, &u32)| {
+                let share = radical_inverse(k, *prime);
+                let value = if input.min > 0.0 && input.max / input.min > WIDE {
+                    (input.min.ln() + share * (input.max.ln() - input.min.ln())).exp()
+                } else {
+                    input.min + share * (input.max - input.min)
+                };
+                let value = if input.integer { value.round() } else { value };
+                value.clamp(input.min, input.max)
+            };
+            points.push(self.inputs.iter().zip(&PRIMES).map(place).collect());
+        }
+        points
+    }
+}
+
+/// Whether the sum of coefficients times terms is a time, or zero but for rounding.
+fn is_time(c: &[f64], x: &[f64]) -> bool {
+    let sum = dot(c, x);
+    sum >= 0.0 && sum.is_finite()
+        || sum.is_finite() && -sum <= CANCELLED * c.iter().zip(x).map(|(c, x)| (c * x).abs()).sum::<f64>()
+}
+
+/// The digits of k behind the point, in reverse order.
+fn radical_inverse(mut k: u32, base: u32) -> f64 {
+    let (mut value, mut unit) = (0.0, 1.0 / f64::from(base));
+    while k > 0 {
+        value += f64::from(k % base) * unit;
+        k /= base;
+        unit /= f64::from(base);
+    }
+    value
+}
