@@ -86,7 +86,8 @@ impl Domain<'_> {
     /// Whether a point has no more leverage than the samples. A prediction near zero or below weighs as the least time.
     fn reached(&self, kept: &[usize], x: &[f64], predicted: f64, least: f64) -> bool {
         let noise = self.regression.noise_variance;
-        if self.leverage_limit <= 0.0 || noise <= 0.0 || !predicted.is_finite() {
+        // Along one input every point of the range lies between samples.
+        if self.inputs.len() < 2 || self.leverage_limit <= 0.0 || noise <= 0.0 || !predicted.is_finite() {
             return true;
         }
         let x = DVector::from_column_slice(x);

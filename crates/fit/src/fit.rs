@@ -227,9 +227,25 @@ fn covered(
 /// One result a model, in the order of the file; one that cannot be fitted does not stop the others.
 #[must_use]
 pub fn fit_samples(samples: &Samples, options: &Options) -> Vec<Result<Fitted, FitError>> {
+    fit_columns(samples, options, None)
+}
+
+/// [`fit_samples`] where one column of each model holds the variances of its times, in s².
+#[must_use]
+pub fn fit_columns(
+    samples: &Samples,
+    options: &Options,
+    variance: Option<&str>,
+) -> Vec<Result<Fitted, FitError>> {
     let fit = |model: &ModelSamples| {
         let nodes = samples.platform.as_ref().map_or_else(|| nodes_of(model), |p| p.nodes);
-        fit_model(model, &structure_of(model, nodes)?, options, &|_| None)
+        let mut structure = structure_of(model, nodes)?;
+        if let Some(column) = variance {
+            structure.inputs.retain(|input| input != column);
+            structure.terms.retain(|term| term.to_string() != column);
+            structure.variance = Some(column.to_owned());
+        }
+        fit_model(model, &structure, options, &|_| None)
     };
     samples.models.iter().map(fit).collect()
 }

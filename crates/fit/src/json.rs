@@ -1,7 +1,7 @@
 //! The summary of a fit as JSON, for programs.
 
 use serde::Serialize;
-use strata_model::set::{Kind, Mode, Model, Verdict};
+use strata_model::set::{Kind, Mode, Model, Quantiles, Verdict};
 
 #[derive(Serialize)]
 struct Summary<'a> {
@@ -16,11 +16,15 @@ struct ModelSummary<'a> {
     r2: f64,
     mre_fit: f64,
     mre_verify: Option<f64>,
+    verify_quantiles: Option<Quantiles>,
+    coverage: Option<f64>,
     samples: usize,
     verify_samples: usize,
     verified: bool,
     verdict: Verdict,
     reason: &'a str,
+    doubts: &'a [String],
+    leverage_limit: Option<f64>,
     rank: usize,
     condition: f64,
 }
@@ -34,10 +38,11 @@ struct TermSummary<'a> {
     relevant: bool,
 }
 
-/// `{"models": […]}` with name, mode, terms, errors, verdict, rank and condition of each fitted model; factored models
+/// `{"models": […]}` with name, mode, terms, errors, verdict with reason and doubts, rank and condition of each fitted model; factored models
 /// have no fit and are left out.
 ///
-/// A term is `relevant` if its interval excludes zero, kept or not. Mean relative errors are fractions (0.05 is 5 %), `mre_verify` is `null` without verification samples, and numbers
+/// A term is `relevant` if its interval excludes zero, kept or not. Mean relative errors are fractions (0.05 is 5 %), `mre_verify`, its
+/// quantiles and the share of verification samples inside their intervals (`coverage`) are `null` without such samples, and numbers
 /// are the shortest text that reads back equal (`null` for what is no number).
 #[must_use]
 pub fn fit_json<'a>(models: impl IntoIterator<Item = &'a Model>) -> String {
@@ -64,11 +69,15 @@ fn summary(model: &Model) -> ModelSummary<'_> {
         r2: model.r2,
         mre_fit: model.mre_fit,
         mre_verify: model.mre_verify,
+        verify_quantiles: model.verify_quantiles,
+        coverage: model.coverage,
         samples: model.samples,
         verify_samples: model.verify_samples,
         verified: model.verdict == Verdict::Verified,
         verdict: model.verdict,
         reason: &model.reason,
+        doubts: &model.doubts,
+        leverage_limit: (model.leverage_limit > 0.0).then_some(model.leverage_limit),
         rank: model.rank,
         condition: model.condition,
     }

@@ -38,7 +38,7 @@ pub mod stats;
 mod verify;
 
 pub use error::FitError;
-pub use fit::{fit_model, fit_samples, structure_of};
+pub use fit::{fit_columns, fit_model, fit_samples, structure_of};
 pub use options::{Elimination, MAX_PIECES, Options, Robust, Search, Weights};
 pub use residuals::{residuals_to, write_residuals};
 

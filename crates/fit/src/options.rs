@@ -1,6 +1,7 @@
 //! How to fit: what is minimised, which terms stay, and what happens when the named terms do not suffice.
 
-use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
 use strata_model::set::Mode;
 
 use crate::FitError;
@@ -36,8 +37,7 @@ pub struct Options {
 }
 
 /// What a relative error is relative to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
     /// The measured time: Brewer (1994), eq 26. Noise of relative size s makes predictions too small by about 2 s²,
     /// since samples that happened to be fast weigh more than those that happened to be slow.
@@ -49,8 +49,7 @@ pub enum Weights {
 }
 
 /// By what a term is judged irrelevant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Elimination {
     /// Its confidence interval includes zero: Brewer (1994), §3.6.2.
     #[default]
@@ -62,8 +61,7 @@ pub enum Elimination {
 }
 
 /// How outliers lose their weight: M-estimation by iterated weights, scaled by the median absolute residual.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Robust {
     /// Beyond 1.345 standard deviations the weight falls as one over the residual: Huber (1964).
     Huber,
@@ -72,8 +70,7 @@ pub enum Robust {
 }
 
 /// When terms are searched for that nobody named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Search {
     /// Never: a model without terms is its constant.
     Never,
@@ -116,5 +113,49 @@ impl Options {
             return bad("the number of pieces", self.pieces as f64, "from 1 to 4");
         }
         Ok(())
+    }
+}
+
+/// Reads one of the names of an option's values.
+fn named<T: Copy>(text: &str, what: &str, all: &[(&str, T)]) -> Result<T, String> {
+    let found = all.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+    found.ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(|(name, _)| format!("`{name}`")).collect();
+        format!("there is no {what} `{text}`; there are {}", names.join(", "))
+    })
+}
+
+impl FromStr for Weights {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        named(text, "way to weight", &[("measured", Self::Measured), ("predicted", Self::Predicted)])
+    }
+}
+
+impl FromStr for Elimination {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all =
+            [("confidence", Self::Confidence), ("aicc", Self::Aicc), ("leave-one-out", Self::LeaveOneOut)];
+        named(text, "way to eliminate", &all)
+    }
+}
+
+impl FromStr for Robust {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        named(text, "robust weight", &[("huber", Self::Huber), ("bisquare", Self::Bisquare)])
+    }
+}
+
+impl FromStr for Search {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [("never", Self::Never), ("when-needed", Self::WhenNeeded), ("always", Self::Always)];
+        named(text, "occasion to search", &all)
     }
 }

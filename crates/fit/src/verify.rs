@@ -151,6 +151,7 @@ fn doubts(regression: &Regression, fit: &[Residual], held_out: &HeldOut, options
     };
     if let Some(worst) = (0..fit.len()).max_by(|a, b| cook(*a).total_cmp(&cook(*b)))
         && cook(worst) > COOK
+        && fit.len() >= LEAST_GROUPS
     {
         doubts.push(format!(
             "the sample of line {} decides much of the model alone (Cook's distance {:.1})",

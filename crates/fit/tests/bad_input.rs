@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
-use strata_fit::{Elimination, FitError, Fitted, Options, Search, Weights, fit_samples};
+use strata_fit::{
+    Elimination, FitError, Fitted, Options, Search, Structure, Weights, fit_model, fit_samples,
+};
 use strata_model::Samples;
 use strata_model::set::{Mode, Verdict};
 
@@ -151,4 +153,158 @@ fn options_out_of_range_are_refused() {
     let text = "M x\nM 1 1\nM 2 2\nM 3 3\n";
     assert!(error(text, &Options { confidence: 1.0, ..ABSOLUTE }).contains("the confidence is 1"));
     assert!(error(text, &Options { accept: f64::NAN, ..ABSOLUTE }).contains("the accepted error is NaN"));
+}
+
+#[test]
+fn two_samples_are_too_few_with_or_without_terms() {
+    assert!(error("M x\nM 1 1\nM 2 2\n", &Options::default()).contains("has 2 samples for 2 terms"));
+    // Without terms two samples leave a constant, whose interval is as wide as two samples make it.
+    let m = try_fit("model M (x)\nM 1 1\nM 2 2\n", &Options::default()).unwrap().model;
+    assert_eq!((m.verdict, m.terms.len()), (Verdict::Failed, 1));
+    assert!(m.reason.contains("no term is relevant"), "{}", m.reason);
+}
+
+#[test]
+fn inputs_from_the_smallest_to_the_largest_number() {
+    let mut text = String::from("model M x\n");
+    for k in (-300..=300).step_by(25) {
+        text += &format!("{}M {:e} 1e{k}\n", if k % 100 == 50 { "@" } else { "" }, 3.0 * 10f64.powi(k));
+    }
+    for options in [Options::default(), Options { constant: false, ..Options::default() }] {
+        match try_fit(&text, &options) {
+            Ok(fitted) => {
+                let slope = fitted.model.terms.last().unwrap();
+                assert!((slope.coefficient - 3.0).abs() < 1e-9 && slope.relevant, "{slope:?}");
+            }
+            Err(e) => assert!(matches!(e, FitError::Overflow { .. }), "{e}"),
+        }
+    }
+    // A search over the same range must not fall over its own powers.
+    let text = text.replace("model M x", "model M (x)");
+    let _ = try_fit(&text, &Options::default());
+}
+
+#[test]
+fn a_million_samples() {
+    use strata_model::samples::{Column, ModelSamples, Sample};
+    let text = Samples::parse("model M (x)\nM 1 1\n", "test").unwrap();
+    let columns: Vec<Column> = text.models[0].columns.clone();
+    let row = |i: usize| {
+        let x = (1 + i % 1000) as f64;
+        let noise = 1.0 + 0.02 * (((i * 7919) % 1009) as f64 / 1009.0 - 0.5);
+        Sample {
+            seconds: (1e-6 + 2e-9 * x) * noise,
+            values: vec![x],
+            verify: i % 10 == 0,
+            line: i + 2,
+            notes: Default::default(),
+        }
+    };
+    let samples = ModelSamples {
+        name: "M".into(),
+        columns,
+        rows: (0..1_000_000).map(row).collect(),
+        ..text.models[0].clone()
+    };
+    let structure = Structure {
+        inputs: vec!["x".into()],
+        terms: ["x", "log2(x)"].map(|t| strata_model::expr::parse(t).unwrap()).to_vec(),
+        ..Structure::default()
+    };
+    let m = fit_model(&samples, &structure, &Options::default(), &|_| None).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Verified, "{}", m.reason);
+    assert!((m.terms[1].coefficient / 2e-9 - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn a_model_that_is_negative_between_its_samples_fails() {
+    // A parabola through three groups of samples dips below zero between them.
+    let text = "M x x^2\nM 1 0 0\nM 1.01 0 0\nM 1 4 16\nM 1.01 4 16\nM 0.01 1 1\nM 0.0101 1 1\n";
+    let m = try_fit(text, &ABSOLUTE).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Failed, "{}", m.reason);
+    assert!(m.reason.contains("inside the measured ranges"), "{}", m.reason);
+}
+
+/// Times of 1 + x with noise, some kept for verification.
+fn noisy(rows: usize, time: impl Fn(f64, f64, usize) -> f64) -> String {
+    let mut text = String::from("M x\n");
+    let mut state = 12345u64;
+    for i in 0..rows {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Twelve uniform numbers about make a normal one.
+        let e = (0..12).map(|k| (state >> k & 0xffff) as f64 / 65536.0 - 0.5).sum::<f64>() / 12.0;
+        let x = 1.0 + (i % 40) as f64;
+        text += &format!("{}M {} {x}\n", if i % 3 == 2 { "@" } else { "" }, time(x, e, i));
+    }
+    text
+}
+
+#[test]
+fn doubts_have_reasons() {
+    let options = Options { search: Search::Never, accept: 0.5, ..Options::default() };
+    let judge = |text: &str, options: &Options| {
+        let m = try_fit(text, options).unwrap().model;
+        (m.verdict, m.doubts.join("; "), m)
+    };
+    let (verdict, doubts, m) = judge(&noisy(120, |x, e, _| (1.0 + x) * (1.0 + 0.2 * e)), &options);
+    assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
+    let q = m.verify_quantiles.unwrap();
+    assert!(q.p50 <= q.p90 && q.p90 <= q.p95 && q.p95 <= q.max);
+    assert!(m.coverage.unwrap() > 0.8 && m.leverage_limit > 0.0);
+    let (verdict, doubts, _) = judge(
+        &noisy(120, |x, e, _| (1.0 + 0.1 * (x - 20.0).powi(2)) * (1.0 + 0.01 * e)),
+        &Options { accept: 5.0, ..options },
+    );
+    assert_eq!(verdict, Verdict::Doubtful);
+    assert!(doubts.contains("residuals follow input 1"), "{doubts}");
+    let (_, doubts, _) = judge(
+        &noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)),
+        &Options { mode: Mode::Absolute, ..options },
+    );
+    assert!(doubts.contains("scatter changes"), "{doubts}");
+    let alone = |x: f64, e: f64, i: usize| if i == 0 { 400.0 } else { 100.0 + x + 10.0 * e };
+    let (_, doubts, _) =
+        judge(&noisy(60, alone).replacen(" 1\n", " 900\n", 1), &Options { mode: Mode::Absolute, ..options });
+    assert!(doubts.contains("line 2 decides"), "{doubts}");
+    // Verification samples that scatter far more than those that were fitted.
+    let (_, doubts, _) =
+        judge(&noisy(120, |x, e, i| (1.0 + x) * (1.0 + if i % 3 == 2 { 0.8 } else { 0.1 } * e)), &options);
+    assert!(doubts.contains("verification samples lie in their 95 % intervals"), "{doubts}");
+}
+
+#[test]
+fn a_search_says_what_it_did_and_never_hides_a_failure() {
+    let mut rows = String::new();
+    for k in 0..20 {
+        let x = 2f64.powi(k);
+        rows += &format!(
+            "{}M {:e} {x}\n",
+            if k % 4 == 2 { "@" } else { "" },
+            1e-6 + 3e-9 * x * x.max(1.0).log2()
+        );
+    }
+    let fitted = try_fit(&format!("model M (x)\n{rows}"), &Options::default()).unwrap();
+    assert_eq!(fitted.model.verdict, Verdict::Verified, "{}", fitted.model.reason);
+    assert!(fitted.warnings[0].contains("no terms are named; of"), "{:?}", fitted.warnings);
+    assert!(fitted.warnings[0].contains("`x*log2(x)`"), "{:?}", fitted.warnings);
+    assert!(fitted.model.reason.contains("found by search"));
+    // A wrong term is named: it fails, so terms are searched.
+    let wrong = rows.lines().map(|l| format!("{l}\n")).collect::<String>();
+    let samples = Samples::parse(&format!("model M (x)\n{wrong}"), "test").unwrap();
+    let structure = Structure {
+        inputs: vec!["x".into()],
+        terms: vec![strata_model::expr::parse("sqrt(x)").unwrap()],
+        ..Structure::default()
+    };
+    let with = |search| {
+        fit_model(&samples.models[0], &structure, &Options { search, ..Options::default() }, &|_| None)
+            .unwrap()
+    };
+    assert_eq!(with(Search::Never).model.verdict, Verdict::Failed);
+    let found = with(Search::WhenNeeded);
+    assert_eq!(found.model.verdict, Verdict::Verified, "{}", found.model.reason);
+    assert!(found.warnings[0].contains("the named terms predict worse"), "{:?}", found.warnings);
+    // One input that never varies: nothing to search, and the model is its constant.
+    let m = try_fit("model M (x)\nM 1 3\nM 1.1 3\nM 0.9 3\n@M 1 3\n", &Options::default()).unwrap().model;
+    assert_eq!((m.verdict, m.terms.len()), (Verdict::Verified, 1));
 }

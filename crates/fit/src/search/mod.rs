@@ -20,8 +20,12 @@ use pool::{Break, Candidate, Input, evaluate, hinge};
 const LONGEST: usize = 6;
 /// More samples than these add nothing to the choice of terms.
 const ENOUGH: usize = 1500;
-/// What a term must gain, in units of the logarithm of the squared error times the samples, to be worth having.
-const PRICE: f64 = 5.0;
+/// What a term must gain, in units of the logarithm of the squared error times the samples, to be worth having: so much
+/// for each factor e in the number of candidates, as the largest of many chance gains grows.
+const PRICE: f64 = 1.3;
+/// What a term must gain besides if it is rare, or its cost negative.
+const RARE_PRICE: f64 = 1.5;
+const NEGATIVE_PRICE: f64 = 8.0;
 /// What a breakpoint must gain besides, since its place was chosen too.
 const BREAK_PRICE: f64 = 6.0;
 /// Sets of each length whose breakpoints are moved from the samples to where they fit best.
@@ -52,6 +56,8 @@ struct Problem {
     weights: DVector<f64>,
     times: DVector<f64>,
     limits: Limits,
+    /// The logarithm of the number of candidates.
+    choice: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -91,8 +97,9 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
     };
     let times = seconds.component_mul(&weights);
     let limits = Limits { pieces: options.pieces, nonnegative: options.nonnegative };
-    let problem = Problem { inputs, points, weights, times, limits };
-    let all = pool::candidates(&problem.inputs, options.constant, options.pieces > 1);
+    let all = pool::candidates(&inputs, options.constant, options.pieces > 1);
+    let choice = (all.len().max(2) as f64).ln();
+    let problem = Problem { inputs, points, weights, times, limits, choice };
     let (candidates, matrix) = evaluate(all, &problem.inputs, &problem.points);
     let (candidates, matrix) = problem.weighted(candidates, &matrix);
     if candidates.is_empty() {
@@ -181,14 +188,15 @@ impl Problem {
         (solution.rank == kept.len()).then_some((matrix, solution))
     }
 
-    /// The price of a set: its error on samples left out, and what its terms cost. `None` where a cost is negative.
+    /// The price of a set: its error on samples left out, and what its terms cost. `None` where they cannot be told apart.
     fn score(&self, candidates: Vec<Candidate>) -> Option<Scored> {
         let (matrix, solution) = self.solve(&candidates)?;
         let n = self.points.len() as f64;
-        let bad = |(c, beta): (&Candidate, &f64)| {
-            *beta < 0.0 && (self.limits.nonnegative || c.breakpoint.is_none())
-        };
-        if candidates.iter().zip(solution.coefficients.iter()).any(bad) {
+        let negative =
+            |c: &Candidate, beta: f64| beta < 0.0 && (self.limits.nonnegative || c.breakpoint.is_none());
+        let pairs = candidates.iter().zip(solution.coefficients.iter());
+        let negative = pairs.filter(|(c, beta)| negative(c, **beta)).count();
+        if negative > 0 && self.limits.nonnegative {
             return None;
         }
         let half = &matrix * &solution.covariance;
@@ -203,7 +211,9 @@ impl Problem {
         breaks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         breaks.dedup();
         let price = n * 2.0 * error.max(EXACT).ln()
-            + PRICE * candidates.len() as f64
+            + PRICE * self.choice * candidates.len() as f64
+            + NEGATIVE_PRICE * negative as f64
+            + RARE_PRICE * candidates.iter().map(|c| c.rarity).sum::<f64>()
             + BREAK_PRICE * breaks.len() as f64
             // Of equals the simpler.
             + candidates.iter().map(|c| 1e-3 * f64::from(c.rank())).sum::<f64>();

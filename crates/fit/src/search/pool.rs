@@ -45,6 +45,8 @@ pub(super) struct Candidate {
     pub(super) expr: Expr,
     /// Where it breaks.
     pub(super) breakpoint: Option<Break>,
+    /// How rare such a term is among costs: 0 for powers and logarithms that are common, more for others.
+    pub(super) rarity: f64,
 }
 
 impl Candidate {
@@ -132,6 +134,12 @@ fn product(factors: &[String]) -> String {
     text
 }
 
+/// How many of its factors are rare: powers of logarithms, odd roots and powers, roots that are divided by.
+fn rarity(text: &str) -> f64 {
+    let rare = [")^2", "^1.5", "^(1/3)", "^(2/3)", "^3", "1/sqrt"];
+    rare.iter().map(|r| text.matches(r).count() as f64).sum()
+}
+
 /// All candidates over the inputs that vary. `breaks`: whether some may hold above a breakpoint only.
 pub(super) fn candidates(inputs: &[Input], constant: bool, breaks: bool) -> Vec<Candidate> {
     let mut texts: Vec<String> = Vec::new();
@@ -161,7 +169,10 @@ pub(super) fn candidates(inputs: &[Input], constant: bool, breaks: bool) -> Vec<
         }
         open = longer;
     }
-    let plain = |text: String| parse(&text).ok().map(|expr| Candidate { expr, breakpoint: None });
+    let plain = |text: String| {
+        let expr = parse(&text).ok()?;
+        Some(Candidate { rarity: rarity(&text), expr, breakpoint: None })
+    };
     let mut all: Vec<Candidate> = texts.into_iter().filter_map(plain).collect();
     if breaks {
         for (place, input) in inputs.iter().enumerate().filter(|(_, i)| i.values.len() >= LEAST_VALUES) {
@@ -189,9 +200,12 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], all: &mut Vec<Candid
         all.extend(hinge(input, breakpoint));
         let step = format!("({}>{})", input.name, strata_model::number_text(breakpoint.at));
         let jumps = [step.clone(), format!("{}*{step}", input.name)];
-        let beside = others.iter().map(|other| product(&[step.clone(), other.clone()]));
+        let beside: Vec<String> = (jumps.iter())
+            .flat_map(|jump| others.iter().map(move |other| product(&[jump.clone(), other.clone()])))
+            .collect();
         for text in jumps.into_iter().chain(beside) {
-            all.extend(parse(&text).ok().map(|expr| Candidate { expr, breakpoint: Some(breakpoint) }));
+            let candidate = |expr| Candidate { expr, breakpoint: Some(breakpoint), rarity: rarity(&text) };
+            all.extend(parse(&text).ok().map(candidate));
         }
     }
 }
@@ -200,7 +214,7 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], all: &mut Vec<Candid
 pub(super) fn hinge(input: &Input, breakpoint: Break) -> Option<Candidate> {
     let text = format!("max(0,{}-{})", input.name, strata_model::number_text(breakpoint.at));
     let expr = parse(&text).ok()?;
-    Some(Candidate { expr, breakpoint: Some(Break { continuous: true, ..breakpoint }) })
+    Some(Candidate { expr, breakpoint: Some(Break { continuous: true, ..breakpoint }), rarity: 0.0 })
 }
 
 /// The values of terms at points; a term that is not finite everywhere is left out.

@@ -64,6 +64,8 @@ pub(super) struct FitSpread {
     pub(super) noise: f64,
     pub(super) relative: bool,
     pub(super) t_quantile: f64,
+    /// The greatest leverage of a sample; zero: not known.
+    pub(super) leverage_limit: f64,
 }
 
 /// What [`Compiled::new`] makes a model of.
@@ -202,21 +204,52 @@ impl Compiled {
         Prediction::new(seconds, square.sqrt())
     }
 
+    /// Whether a prediction lies further from the samples than each of them from the others.
+    pub(super) fn extrapolates(&self, models: &[Self], nodes: usize, inputs: &[f64]) -> Option<bool> {
+        let seconds = self.seconds(nodes, inputs, &[])?;
+        let mut values = [0.0; MAX_VALUES];
+        let known = inputs.len() + RESERVED.len();
+        values.get_mut(..inputs.len())?.copy_from_slice(inputs);
+        values.get_mut(inputs.len()..known)?.copy_from_slice(&reserved(nodes));
+        let mut beyond = false;
+        for (number, call) in self.spread.calls.iter().enumerate() {
+            let place = known + number;
+            let (value, there) = call.with_arguments(values.get(..place)?, |arguments| {
+                let model = models.get(call.model)?;
+                Some((model.seconds(nodes, arguments, &[])?, model.extrapolates(models, nodes, arguments)?))
+            })?;
+            values[place] = value;
+            beyond |= there;
+        }
+        let FitSpread { leverage_limit, .. } = &self.spread.fit;
+        let (from_fit, noise) = self.fit_variances(values.get(..known + self.spread.calls.len())?, seconds);
+        // Half as much again: between samples the leverage may rise a little above theirs.
+        Some(beyond || *leverage_limit > 0.0 && noise > 0.0 && from_fit > 1.5 * leverage_limit * noise)
+    }
+
     /// The square of the half width that the fit's own uncertainty gives: t² (x'Σx + noise).
     fn fit_square(&self, values: &[f64], seconds: f64) -> f64 {
-        let FitSpread { covariance, noise, relative, t_quantile } = &self.spread.fit;
+        let (from_fit, noise) = self.fit_variances(values, seconds);
+        let t_quantile = self.spread.fit.t_quantile;
+        t_quantile * t_quantile * (from_fit + noise).max(0.0)
+    }
+
+    /// The variance that the uncertain coefficients cause, and that of a new measurement.
+    fn fit_variances(&self, values: &[f64], seconds: f64) -> (f64, f64) {
+        let FitSpread { covariance, noise, relative, .. } = &self.spread.fit;
         let mut x = [0.0; MAX_TERMS];
         for (value, term) in x.iter_mut().zip(&self.spread.terms) {
             *value = term.eval(values);
         }
         let count = self.spread.terms.len().min(MAX_TERMS);
-        let mut variance = if *relative { noise * seconds * seconds } else { *noise };
+        let noise = if *relative { noise * seconds * seconds } else { *noise };
+        let mut variance = 0.0;
         if count > 0 {
             for (row, left) in covariance.chunks_exact(count).zip(x) {
                 variance += left * row.iter().zip(x).map(|(c, right)| c * right).sum::<f64>();
             }
         }
-        t_quantile * t_quantile * variance.max(0.0)
+        (variance, noise)
     }
 
     /// The model's time if the result of one call were this much longer. NaN if that leaves the range of another call.

@@ -70,6 +70,13 @@ impl Resolved {
         self.find(model)?.predict(&self.models, nodes, inputs)
     }
 
+    /// Whether a prediction extrapolates inside the measured ranges: its leverage is well above that of every sample, as in a
+    /// corner of the ranges where nothing was measured. `None` where [`predict`](Self::predict) is.
+    #[must_use]
+    pub fn extrapolates(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<bool> {
+        self.find(model)?.extrapolates(&self.models, nodes, inputs)
+    }
+
     /// The predicted time alone, in seconds. Quick; otherwise as [`predict`](Self::predict).
     #[must_use]
     pub fn seconds(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<f64> {
@@ -299,5 +306,11 @@ fn fit_spread(model: &Model) -> FitSpread {
     } else {
         model.noise_variance
     };
-    FitSpread { covariance, noise, relative, t_quantile: model.t_quantile }
+    FitSpread {
+        covariance,
+        noise,
+        relative,
+        t_quantile: model.t_quantile,
+        leverage_limit: model.leverage_limit,
+    }
 }

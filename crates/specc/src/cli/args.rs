@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use strata_model::Seconds;
+use strata_fit::{Elimination, Robust, Search, Weights};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by them.
 ///
@@ -199,6 +200,30 @@ pub(super) struct Fit {
     /// Keep terms whose interval includes zero.
     #[arg(long)]
     pub(super) keep_all: bool,
+    /// By what a term is irrelevant: `confidence` (its interval includes zero), `aicc` (corrected Akaike criterion) or
+    /// `leave-one-out` (errors of samples predicted from all others).
+    #[arg(long, default_value = "confidence", value_name = "BY")]
+    pub(super) eliminate: Elimination,
+    /// What relative errors are relative to: `measured` times (as in the thesis), or `predicted` ones, which noise
+    /// does not bias.
+    #[arg(long, default_value = "measured", value_name = "TIMES", conflicts_with = "absolute")]
+    pub(super) weights: Weights,
+    /// Give outliers less weight: `huber` or `bisquare`.
+    #[arg(long, value_name = "HOW")]
+    pub(super) robust: Option<Robust>,
+    /// Allow no negative coefficients: a cost cannot be negative.
+    #[arg(long)]
+    pub(super) nonnegative: bool,
+    /// The column that holds the variance of each sample's time, in s².
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) variance: Option<String>,
+    /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those that are fail), or
+    /// `always`, which is also what the option alone means.
+    #[arg(long, default_value = "when-needed", value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
+    pub(super) search: Search,
+    /// The most pieces that the search may cut the range of an input into.
+    #[arg(long, default_value_t = 4, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub(super) pieces: u8,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,

@@ -92,6 +92,9 @@ pub(super) fn predict(path: &Path, name: &str, given: &[Binding], as_json: bool)
     if model.kind == Kind::Fitted && model.verdict != Verdict::Verified {
         eprintln!("specc: `{name}` is {}: {}", model.verdict, model.reason);
     }
+    if resolved.extrapolates(name, nodes, &inputs) == Some(true) {
+        eprintln!("specc: `{name}` extrapolates here: inside the measured ranges, but far from every sample");
+    }
     Ok(())
 }
 

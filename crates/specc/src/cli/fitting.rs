@@ -1,6 +1,6 @@
 //! From samples to a model set: every model of the spec, in the order of their dependence, and the libraries.
 
-use strata_fit::{Callee, Fitted, Lookup, Options, Structure, fit_model, fit_samples};
+use strata_fit::{Callee, Fitted, Lookup, Options, Structure, fit_columns, fit_model};
 use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
 use strata_model::{Expr, Samples, sha256_hex};
 
@@ -8,29 +8,47 @@ use super::args::Fit;
 use crate::lang::plan::{CheckedSpec, FitMode, Model as SpecModel, ModelKind};
 
 /// What the command line says against the spec.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Overrides {
     /// Minimise the absolute error.
-    pub(super) absolute: bool,
+    absolute: bool,
     /// Leave out the constant term.
-    pub(super) no_constant: bool,
-    /// Keep terms whose interval includes zero.
-    pub(super) keep_all: bool,
+    no_constant: bool,
+    /// How to fit otherwise; a spec says nothing of these.
+    how: Options,
+    /// The column of the variances.
+    variance: Option<String>,
 }
 
 impl From<&Fit> for Overrides {
     fn from(args: &Fit) -> Self {
-        Self { absolute: args.absolute, no_constant: args.no_constant, keep_all: args.keep_all }
+        Self {
+            absolute: args.absolute,
+            no_constant: args.no_constant,
+            how: Options {
+                keep_all: args.keep_all,
+                elimination: args.eliminate,
+                weights: args.weights,
+                robust: args.robust,
+                nonnegative: args.nonnegative,
+                search: args.search,
+                pieces: usize::from(args.pieces),
+                ..Options::default()
+            },
+            variance: args.variance.clone(),
+        }
     }
 }
 
 impl Overrides {
-    fn apply(self, options: Options) -> Options {
+    /// The options of a model with `mode`, `confidence` and `accept` of its own.
+    fn apply(&self, own: Options) -> Options {
         Options {
-            mode: if self.absolute { Mode::Absolute } else { options.mode },
-            constant: options.constant && !self.no_constant,
-            keep_all: options.keep_all || self.keep_all,
-            ..options
+            mode: if self.absolute { Mode::Absolute } else { own.mode },
+            constant: !self.no_constant,
+            confidence: own.confidence,
+            accept: own.accept,
+            ..self.how
         }
     }
 }
@@ -53,7 +71,7 @@ pub(super) fn fit(
     samples: &Samples,
     text: &str,
     spec: Option<&CheckedSpec>,
-    overrides: Overrides,
+    overrides: &Overrides,
 ) -> Fitting {
     let mut fitting = Fitting {
         set: ModelSet {
@@ -78,13 +96,14 @@ pub(super) fn fit(
 }
 
 impl Fitting {
-    fn by_columns(&mut self, samples: &Samples, overrides: Overrides) {
-        for outcome in fit_samples(samples, &overrides.apply(Options::default())) {
+    fn by_columns(&mut self, samples: &Samples, overrides: &Overrides) {
+        let options = overrides.apply(Options::default());
+        for outcome in fit_columns(samples, &options, overrides.variance.as_deref()) {
             self.keep(outcome);
         }
     }
 
-    fn by_spec(&mut self, samples: &Samples, spec: &CheckedSpec, overrides: Overrides) {
+    fn by_spec(&mut self, samples: &Samples, spec: &CheckedSpec, overrides: &Overrides) {
         for &index in &spec.order {
             let model = &spec.models[index];
             if let ModelKind::Factored(expression) = &model.kind {
@@ -116,7 +135,7 @@ impl Fitting {
                 terms: model.terms.iter().map(|t| t.value.clone()).collect(),
                 requires: model.requires.clone(),
                 nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
-                variance: None,
+                variance: overrides.variance.clone(),
             };
             let options = overrides.apply(Options {
                 mode: match model.options.fit {

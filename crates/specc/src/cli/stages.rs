@@ -82,21 +82,21 @@ fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<PathBuf
 /// `specc fit`.
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
-    finish(&args.samples, spec.as_ref(), Overrides::from(args), args.output.as_deref(), args.json)
+    finish(&args.samples, spec.as_ref(), &Overrides::from(args), args.output.as_deref(), args.json)
 }
 
 /// `specc calibrate`.
 pub(super) fn calibrate(specs: &Specs, target: &Target, output: &Output, json: bool) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
     let samples = measure(&spec, target, &output.output)?;
-    finish(&samples, Some(&spec), Overrides::default(), Some(&output.output), json)
+    finish(&samples, Some(&spec), &Overrides::default(), Some(&output.output), json)
 }
 
 /// Fits the samples, writes what comes of them to `output`, and prints tables or JSON.
 fn finish(
     path: &Path,
     spec: Option<&CheckedSpec>,
-    overrides: Overrides,
+    overrides: &Overrides,
     output: Option<&Path>,
     json: bool,
 ) -> Result<(), Failure> {
