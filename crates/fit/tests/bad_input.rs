@@ -257,10 +257,8 @@ fn doubts_have_reasons() {
     );
     assert_eq!(verdict, Verdict::Doubtful);
     assert!(doubts.contains("residuals follow input 1"), "{doubts}");
-    let (_, doubts, _) = judge(
-        &noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)),
-        &Options { mode: Mode::Absolute, ..options },
-    );
+    let (_, doubts, _) =
+        judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &Options { mode: Mode::Absolute, ..options });
     assert!(doubts.contains("scatter changes"), "{doubts}");
     let alone = |x: f64, e: f64, i: usize| if i == 0 { 400.0 } else { 100.0 + x + 10.0 * e };
     let (_, doubts, _) =

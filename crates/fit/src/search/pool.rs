@@ -152,7 +152,7 @@ pub(super) fn candidates(inputs: &[Input], constant: bool, breaks: bool) -> Vec<
     }
     // Products of two, then of three.
     let mut open: Vec<(usize, Vec<String>)> = (0..varying.len())
-        .flat_map(|i| FACTORS.iter().filter_map(move |f| Some((i, *f))))
+        .flat_map(|i| FACTORS.iter().map(move |f| (i, *f)))
         .filter_map(|(i, f)| Some((i, vec![varying[i].factor(f)?])))
         .collect();
     for _ in 1..MAX_FACTORS {

@@ -10,6 +10,9 @@ fn found(text: &str, inputs: &[&str]) -> Found {
     search(&samples.models[0], &structure, &Options::default()).unwrap()
 }
 
+/// A cost as a function of one input.
+type Shape = fn(f64) -> f64;
+
 fn names(found: &Found) -> Vec<String> {
     let mut names: Vec<String> = found.terms.iter().map(Expr::to_string).collect();
     names.sort();
@@ -18,13 +21,13 @@ fn names(found: &Found) -> Vec<String> {
 
 #[test]
 fn shapes_of_one_input_are_found_again() {
-    let shapes: [(&dyn Fn(f64) -> f64, &[&str]); 5] = [
-        (&|x| 3e-6 + 2e-9 * x, &["x"]),
-        (&|x| 1e-6 + 4e-9 * x * x.log2(), &["x*log2(x)"]),
-        (&|x| 5e-6 * x.log2() + 1e-10 * x * x, &["log2(x)", "x^2"]),
-        (&|x| 1e-5 + 7e-8 * x.sqrt() + 1e-9 * x, &["sqrt(x)", "x"]),
+    let shapes: [(Shape, &[&str]); 5] = [
+        (|x| 3e-6 + 2e-9 * x, &["x"]),
+        (|x| 1e-6 + 4e-9 * x * x.log2(), &["x*log2(x)"]),
+        (|x| 5e-6 * x.log2() + 1e-10 * x * x, &["log2(x)", "x^2"]),
+        (|x| 1e-5 + 7e-8 * x.sqrt() + 1e-9 * x, &["sqrt(x)", "x"]),
         (
-            &|x| 1e-6 + 1e-9 * x + if x > 4096.0 { 5e-6 + 1e-9 * x } else { 0.0 },
+            |x| 1e-6 + 1e-9 * x + if x > 4096.0 { 5e-6 + 1e-9 * x } else { 0.0 },
             &["x", "x*(x>4096)", "x>4096"],
         ),
     ];
