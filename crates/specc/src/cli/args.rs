@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use strata_model::Seconds;
 use strata_fit::{Elimination, Robust, Search, Weights};
+use strata_model::Seconds;
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by them.
 ///
