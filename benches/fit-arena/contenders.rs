@@ -1,0 +1,110 @@
+//! Who fits: Strata with and without terms, and two plain least squares with Strata's terms.
+
+use nalgebra::{DMatrix, DVector};
+use strata_fit::{Options, Structure, fit_model};
+use strata_model::expr::Expr;
+use strata_model::samples::{Column, ModelSamples, Sample};
+use strata_model::{ModelSet, Program};
+
+/// What is given to every contender: single timings, and where to predict.
+pub(crate) struct Question<'a> {
+    pub(crate) inputs: Vec<&'a str>,
+    pub(crate) points: &'a [Vec<f64>],
+    /// Repeated times of each point.
+    pub(crate) values: &'a [Vec<f64>],
+    pub(crate) tests: &'a [Vec<f64>],
+    /// The terms that are named to those who are told terms.
+    pub(crate) terms: Vec<Expr>,
+}
+
+/// What a contender makes of it.
+#[derive(Default)]
+pub(crate) struct Answer {
+    /// One a test; none if the contender failed.
+    pub(crate) predictions: Vec<f64>,
+    /// The 95 % interval of a new measurement at each test, from contenders that give one; `None` where it declines.
+    pub(crate) intervals: Option<Vec<Option<(f64, f64)>>>,
+    /// Whether each named term was kept, from contenders that drop terms.
+    pub(crate) kept: Option<Vec<bool>>,
+    /// The model as text, or what went wrong.
+    pub(crate) text: String,
+}
+
+impl Question<'_> {
+    fn samples(&self) -> impl Iterator<Item = (&[f64], f64)> {
+        let points = self.points.iter().zip(self.values);
+        points.flat_map(|(point, times)| times.iter().map(move |t| (point.as_slice(), *t)))
+    }
+
+    /// Strata's fit, with the named terms or with none; every repetition is a sample.
+    pub(crate) fn strata(&self, named: bool) -> Answer {
+        let samples = ModelSamples {
+            name: "m".into(),
+            columns: self.inputs.iter().map(|name| Column::input(*name)).collect(),
+            rows: (self.samples().enumerate())
+                .map(|(i, (point, seconds))| Sample {
+                    seconds,
+                    values: point.to_vec(),
+                    line: i + 1,
+                    ..Sample::default()
+                })
+                .collect(),
+        };
+        let structure = Structure {
+            inputs: self.inputs.iter().map(|name| (*name).to_owned()).collect(),
+            terms: if named { self.terms.clone() } else { Vec::new() },
+            ..Structure::default()
+        };
+        let failed = |text: String| Answer { text, ..Answer::default() };
+        let fitted = match fit_model(&samples, &structure, &Options::default(), &|_| None) {
+            Ok(fitted) => fitted,
+            Err(error) => return failed(error.to_string()),
+        };
+        let kept = self.terms.iter().map(|term| {
+            let text = term.to_string();
+            fitted.model.terms.iter().any(|t| t.term == text && t.relevant && t.coefficient != 0.0)
+        });
+        let kept = named.then(|| kept.collect());
+        let set = ModelSet { models: vec![fitted.model], ..ModelSet::default() };
+        let resolved = match set.resolve() {
+            Ok(resolved) => resolved,
+            Err(error) => return failed(error.to_string()),
+        };
+        // The formula itself, since a model declines where it was not measured and extrapolation is judged too.
+        let Some(expr) = resolved.expression("m") else { return failed("no formula".into()) };
+        let Ok(program) = Program::compile(expr, &self.inputs) else { return failed(expr.to_string()) };
+        let predictions = self.tests.iter().map(|test| program.eval(test)).collect();
+        let interval = |test: &Vec<f64>| {
+            let p = resolved.predict("m", 1, test)?;
+            let (middle, half) = (p.seconds.get(), p.half_width.get());
+            Some((middle - half, middle + half))
+        };
+        let intervals = Some(self.tests.iter().map(interval).collect());
+        Answer { predictions, intervals, kept, text: expr.to_string() }
+    }
+
+    /// Least squares over the constant and all named terms by singular values, as `numpy.linalg.lstsq` does it; with
+    /// `relative`, every sample is weighted by the inverse of its time.
+    pub(crate) fn least_squares(&self, relative: bool) -> Answer {
+        let programs: Option<Vec<Program>> =
+            self.terms.iter().map(|term| Program::compile(term, &self.inputs).ok()).collect();
+        let Some(programs) = programs else { return Answer::default() };
+        let row = |point: &[f64]| -> Vec<f64> {
+            std::iter::once(1.0).chain(programs.iter().map(|p| p.eval(point))).collect()
+        };
+        let samples: Vec<(&[f64], f64)> = self.samples().collect();
+        let weight = |time: f64| if relative { 1.0 / time } else { 1.0 };
+        let rows = samples
+            .iter()
+            .flat_map(|(point, time)| row(point).into_iter().map(|v| v * weight(*time)).collect::<Vec<_>>());
+        let matrix = DMatrix::from_row_iterator(samples.len(), programs.len() + 1, rows);
+        let times = DVector::from_iterator(samples.len(), samples.iter().map(|(_, t)| t * weight(*t)));
+        let limit = matrix.nrows() as f64 * f64::EPSILON;
+        let svd = matrix.svd(true, true);
+        let Ok(coefficients) = svd.solve(&times, limit * svd.singular_values.max()) else {
+            return Answer::default();
+        };
+        let predict = |test: &Vec<f64>| row(test).iter().zip(coefficients.iter()).map(|(x, c)| x * c).sum();
+        Answer { predictions: self.tests.iter().map(predict).collect(), ..Answer::default() }
+    }
+}
