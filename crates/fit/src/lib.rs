@@ -27,6 +27,7 @@ mod domain;
 pub mod emit;
 mod error;
 mod fit;
+pub mod interchange;
 pub mod json;
 mod options;
 mod regress;
