@@ -118,7 +118,7 @@ impl Subject {
 }
 
 /// Text as rustdoc shows it unchanged.
-fn markdown(text: &str) -> String {
+pub(super) fn markdown(text: &str) -> String {
     let special = |c: char| matches!(c, '*' | '_' | '[' | ']' | '<' | '>' | '`' | '\\' | '#');
     one_line(text).chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }
