@@ -245,6 +245,73 @@ fn bad_samples_are_refused_with_file_and_line() {
 }
 
 #[test]
+fn samples_of_other_programs_fit_and_go_back() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let write = |name: &str, text: &str| fs::write(at.join(name), text).expect("written");
+    let mut csv = String::from("size,seconds\n");
+    let mut extra_p = String::from("PARAMETER size\nPOINTS");
+    let mut data = String::new();
+    for n in [16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0] {
+        let _ = writeln!(csv, "{n},{:e}", 1e-6 + 1e-9 * n);
+        let _ = write!(extra_p, " {n}");
+        let _ = writeln!(data, "DATA {:e}", 1e-6 + 1e-9 * n);
+    }
+    let _ =
+        write!(extra_p, "\nREGION main->copy\nMETRIC time\n{data}METRIC visits\n{}", "DATA 1\n".repeat(6));
+    write("copy.csv", &csv);
+    write("copy.txt", &extra_p);
+    let (_, err) = expect(1, &["fit", "copy.txt"], at);
+    assert!(err.contains("copy.txt:11:1: this file has 2 metrics, `time`, `visits`"), "{err}");
+    assert!(err.contains("--metric NAME"), "{err}");
+    for (arguments, name) in [
+        (&["fit", "copy.csv", "--json"][..], "copy"),
+        (&["fit", "copy.txt", "--metric", "time", "--json"], "main_copy"),
+        (&["fit", "copy.txt", "--metric", "time", "--format", "extra-p-text", "--json"], "main_copy"),
+    ] {
+        let (out, _) = expect(0, arguments, at);
+        let json: Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!(json["models"][0]["name"], name);
+        assert_eq!(json["models"][0]["samples"], 6);
+    }
+    expect(0, &["export", "copy.txt", "--metric", "time", "--to", "json-lines", "-o", "copy.jsonl"], at);
+    let (ours, _) = expect(0, &["export", "copy.jsonl", "--to", "samples", "--model", "main_copy"], at);
+    assert!(ours.contains("model main_copy (size)\nmain_copy 1.016e-6 16\n"), "{ours}");
+    for (arguments, status, say) in [
+        (&["fit", "copy.csv", "--format", "xml"][..], 2, "csv"),
+        (&["fit", "copy.csv", "--format", "json-lines"], 1, "copy.csv:1:1"),
+        (&["export", "copy.jsonl", "--to", "json-lines", "--model", "other"], 1, "main_copy"),
+        (&["export", "copy.jsonl", "--to", "c"], 1, "not a model set"),
+        (&["export", "none.toml", "--to", "c"], 3, "none.toml"),
+    ] {
+        let (_, err) = expect(status, arguments, at);
+        assert!(err.contains(say), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn models_are_exported_to_other_languages() {
+    let folder = project();
+    let at = folder.path();
+    expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
+    for (form, say) in [
+        ("rust", "pub fn steps(nodes: usize, n: f64, width: f64) -> Option<f64>"),
+        ("c", "static inline double strata_steps(unsigned nodes, double n, double width)"),
+        ("python", "def steps(nodes, n, width):"),
+        ("latex", "T_{\\mathrm{Steps}}(n, \\mathit{width})"),
+    ] {
+        let (out, _) = expect(0, &["export", "out/models.toml", "--to", form], at);
+        assert!(out.contains(say), "{form}: {out}");
+        expect(0, &["export", "out/models.toml", "--to", form, "-o", "written"], at);
+        assert_eq!(fs::read_to_string(at.join("written")).expect("read").trim_end(), out.trim_end());
+    }
+    let (_, err) = expect(2, &["export", "out/models.toml", "--to", "c", "--model", "Steps"], at);
+    assert!(err.contains("--model"), "{err}");
+    let (_, err) = expect(2, &["export", "out/models.toml", "--to", "json-lines"], at);
+    assert!(err.contains("is a model set"), "{err}");
+}
+
+#[test]
 fn specs_are_checked_and_formatted() {
     let folder = project();
     let at = folder.path();

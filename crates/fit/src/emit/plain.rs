@@ -3,9 +3,9 @@
 //! A model becomes one function `name(nodes, inputs…)` of its time in seconds. Its formula has all calls of other models
 //! inlined; its guard is that of [`Resolved::seconds`]: the number of nodes, the measured ranges, the requirements.
 
+use strata_model::Resolved;
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, UnaryOp};
 use strata_model::set::{Check, Model, ModelSet, SetError};
-use strata_model::{Expr as Term, Resolved};
 
 use super::names::{Scope, snake};
 use crate::design::node_values;
@@ -124,7 +124,7 @@ impl PlainModel {
     }
 
     /// The expression with `P`, `logP` and `sqrtP` as numbers where the number of nodes is fixed.
-    fn fixed(&self, expr: &Term) -> Expr {
+    fn fixed(&self, expr: &Expr) -> Expr {
         let values = node_values(self.nodes);
         expr.substitute(&|name| {
             let place = RESERVED.iter().position(|r| *r == name)?;
@@ -180,14 +180,9 @@ impl<L: Language> Printer<'_, L> {
         let text = self.value(expr);
         let whole = match &expr.kind {
             ExprKind::Number(value) => value.is_sign_positive(),
-            ExprKind::Name(_) => true,
-            ExprKind::Call { .. } => true,
-            ExprKind::Binary(op, a, b) => {
-                matches!(
-                    (op, a.as_number(), b.as_number()),
-                    (BinaryOp::Power, ..) | (BinaryOp::Remainder, ..)
-                )
-            }
+            // Powers and remainders are spelled as calls.
+            ExprKind::Binary(op, ..) => matches!(op, BinaryOp::Power | BinaryOp::Remainder),
+            ExprKind::Name(_) | ExprKind::Call { .. } => true,
             ExprKind::Unary(..) => false,
         };
         if whole { text } else { format!("({text})") }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use strata_fit::interchange::Format;
 use strata_fit::{Elimination, Robust, Search, Weights};
 use strata_model::Seconds;
 
@@ -106,6 +107,8 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Write models as Rust, C, Python or LaTeX, or samples as JSON lines for Extra-P.
+    Export(Export),
     /// Draw who wins where, over two inputs of a library.
     Map {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
@@ -183,11 +186,62 @@ pub(super) struct Target {
     pub(super) resume: bool,
 }
 
+/// How samples are written that another program took.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Reading {
+    /// The format of the samples: `samples` (ours), `extra-p-text`, `extra-p-json`, `json-lines` or `csv`; detected where it
+    /// is left out.
+    #[arg(long)]
+    pub(super) format: Option<Format>,
+    /// Which metric is the time, where a file has several.
+    #[arg(long, value_name = "NAME")]
+    pub(super) metric: Option<String>,
+}
+
+/// What `export` takes.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// A model set, or samples in any format that `fit` reads.
+    pub(super) source: PathBuf,
+    /// What to write: models as `rust` (for `no_std`), `c` (a header), `python` or `latex`; samples as `samples` (ours) or
+    /// `json-lines` (Extra-P's).
+    #[arg(long, value_name = "FORM")]
+    pub(super) to: Form,
+    /// The model whose samples are written; all of them where it is left out.
+    #[arg(long, value_name = "NAME")]
+    pub(super) model: Option<String>,
+    #[command(flatten)]
+    pub(super) reading: Reading,
+    /// The file to write; standard output where it is left out.
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+/// What models or samples are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Form {
+    /// A Rust module for `no_std`.
+    Rust,
+    /// A C99 header.
+    C,
+    /// A Python 3 module.
+    Python,
+    /// Equations for `amsmath`.
+    Latex,
+    /// Strata's samples.
+    Samples,
+    /// Extra-P's JSON lines.
+    JsonLines,
+}
+
 /// What `fit` takes.
 #[derive(Debug, Args)]
 pub(super) struct Fit {
-    /// The samples, the `samples.txt` that `profile` wrote, or a bare fragment with a structure line.
+    /// The samples: the `samples.txt` that `profile` wrote, a bare fragment with a structure line, Extra-P's text, JSON or
+    /// JSON lines, or CSV with a column `time`.
     pub(super) samples: PathBuf,
+    #[command(flatten)]
+    pub(super) reading: Reading,
     /// The spec that the samples were taken for: its options, hybrid and factored models, and libraries count then.
     #[arg(long, value_name = "SPEC")]
     pub(super) spec: Vec<PathBuf>,

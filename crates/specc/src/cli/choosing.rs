@@ -13,7 +13,7 @@ use super::tables::map_table;
 use crate::competition::Competition;
 use crate::map;
 
-fn read(path: &Path) -> Result<ModelSet, Failure> {
+pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
     let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
     let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
     let text = String::from_utf8(bytes).map_err(|_| fault("this is not UTF-8 text".into()))?;

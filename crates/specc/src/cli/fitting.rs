@@ -69,7 +69,7 @@ pub(super) struct Fitting {
 /// Fits every model of `samples`: by the spec where there is one, else by the columns.
 pub(super) fn fit(
     samples: &Samples,
-    text: &str,
+    text: &[u8],
     spec: Option<&CheckedSpec>,
     overrides: &Overrides,
 ) -> Fitting {
@@ -77,7 +77,7 @@ pub(super) fn fit(
         set: ModelSet {
             platform: samples.platform.clone(),
             spec: samples.spec.clone(),
-            samples_sha256: sha256_hex(text.as_bytes()),
+            samples_sha256: sha256_hex(text),
             ..ModelSet::default()
         },
         ..Fitting::default()

@@ -2,6 +2,7 @@
 
 mod args;
 mod choosing;
+mod exchange;
 mod failure;
 mod fitting;
 mod jobs;
@@ -30,6 +31,7 @@ pub fn run() -> ExitCode {
         Command::Choose { models, library, inputs, explain, pin, json } => {
             choosing::choose(&models, &library, &inputs, pin.as_deref(), explain, json)
         }
+        Command::Export(export) => exchange::export(&export),
         Command::Map { models, library, inputs, json } => {
             choosing::map(&models, library.as_deref(), &inputs, json)
         }

@@ -9,7 +9,8 @@ use strata_fit::{emit as emit_models, json::fit_json, report, write_residuals};
 use strata_model::set::Library;
 use strata_model::{Samples, write_atomically};
 
-use super::args::{Fit, Output, Specs, Target};
+use super::args::{Fit, Output, Reading, Specs, Target};
+use super::exchange;
 use super::failure::{Failure, print};
 use super::fitting::{self, Fitting, Overrides};
 use super::specs;
@@ -82,31 +83,32 @@ fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<PathBuf
 /// `specc fit`.
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
-    finish(&args.samples, spec.as_ref(), &Overrides::from(args), args.output.as_deref(), args.json)
+    let source = (args.samples.as_path(), &args.reading);
+    finish(source, spec.as_ref(), &Overrides::from(args), args.output.as_deref(), args.json)
 }
 
 /// `specc calibrate`.
 pub(super) fn calibrate(specs: &Specs, target: &Target, output: &Output, json: bool) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
     let samples = measure(&spec, target, &output.output)?;
-    finish(&samples, Some(&spec), &Overrides::default(), Some(&output.output), json)
+    let source = (samples.as_path(), &Reading::default());
+    finish(source, Some(&spec), &Overrides::default(), Some(&output.output), json)
 }
 
 /// Fits the samples, writes what comes of them to `output`, and prints tables or JSON.
 fn finish(
-    path: &Path,
+    (path, reading): (&Path, &Reading),
     spec: Option<&CheckedSpec>,
     overrides: &Overrides,
     output: Option<&Path>,
     json: bool,
 ) -> Result<(), Failure> {
     let start = Instant::now();
-    let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
     let name = path.display().to_string();
-    let text =
-        String::from_utf8(bytes).map_err(|_| Failure::Fault(format!("{name}: this is not UTF-8 text")))?;
-    let samples = Samples::parse(&text, &name).map_err(|e| Failure::Fault(e.to_string()))?;
-    let mut fitting = fitting::fit(&samples, &text, spec, overrides);
+    let (imported, bytes) = exchange::samples(path, reading)?;
+    let samples = imported.samples;
+    let mut fitting = fitting::fit(&samples, &bytes, spec, overrides);
+    fitting.warnings.splice(0..0, imported.notes);
     if let (Some(spec), Some(measured)) = (spec, &samples.spec)
         && emit::identity(spec).is_ok_and(|given| given.sha256 != measured.sha256)
     {
