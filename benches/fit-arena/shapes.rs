@@ -77,7 +77,7 @@ pub(crate) const SHAPES: &[Shape] = &[
     ),
     shape(
         "one of ten",
-        &[N],
+        &[("n", 4, 20, 1)],
         &[(1e-6, "1"), (1e-9, "n")],
         &["log2(n)", "log2(n)^2", "sqrt(n)", "sqrt(n)*log2(n)", "n*log2(n)", "n^1.5", "n^2", "n^2*log2(n)"],
     ),
