@@ -217,11 +217,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
             "{\"parameters\":[\"p\"],\n\"measurements\":{\"m\":{\"t\":[{\"point\":1,\"values\":[]}]}}}",
             "x.json:2:36: this point has no values; measure it or take it out",
         ),
-        (
-            "x.json",
-            "[1,2]",
-            "x.json:1:1: this is not Extra-P's JSON: invalid type: sequence, expected struct",
-        ),
+        ("x.json", "[1,2]", "x.json:1:1: this is not Extra-P's JSON: expected `{`"),
     ];
     for (file, text, expected) in cases {
         let said = errors(text.as_bytes(), file, None);

@@ -124,6 +124,10 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
         #[serde(borrow)]
         callpaths: Option<&'a RawValue>,
     }
+    if !text.trim_start().starts_with('{') {
+        problems.push(offset(text, text.trim_start()), "this is not Extra-P's JSON: expected `{`".into());
+        return None;
+    }
     let form: Form<'_> = parse(text, problems)?;
     if form.callpaths.is_some() {
         numbered(text, parse(text, problems)?, problems)

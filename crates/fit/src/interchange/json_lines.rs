@@ -47,6 +47,11 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
             continue;
         }
         let base = offset(text, line);
+        // Lists would pass for objects without names.
+        if !line.trim_start().starts_with('{') {
+            problems.push(base, "this is no line of Extra-P's JSON lines: expected `{`".into());
+            continue;
+        }
         let parsed: Line<'_> = match serde_json::from_str(line) {
             Ok(parsed) => parsed,
             Err(error) => {
