@@ -1,4 +1,4 @@
-//! What nodes send each other outside collectives: packets, short and long puts, credits, and the asynchronous or.
+//! What nodes send each other outside collectives: packets, short and long puts, and credits.
 //!
 //! *Credits.* A node may have so many packets on their way to another on each network, and so many puts, that have not
 //! been taken there; so the memory that messages lie in is bounded, whatever a node does for however long. What has been taken
@@ -41,18 +41,13 @@ const PACKET_WORDS: usize = size_of::<Packet>() / 8;
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 enum Control {
-    /// Counts, and perhaps a question or an answer about the asynchronous or.
+    /// Counts.
     Tell = 0,
     /// A put with its data.
     Put = 1,
     /// A put whose data follow on their own.
     LongPut = 2,
 }
-
-/// In a [`Control::Tell`]: node 0 is asked, and told the asker's bit; or it answers, with the or.
-const ASK: u64 = 1;
-const ANSWER: u64 = 2;
-const BIT: u64 = 4;
 
 /// What this node keeps of another one. Arrays are by network; the last element counts puts.
 #[derive(Clone, Default)]
@@ -65,10 +60,8 @@ struct Peer {
     told: [u64; 3],
     /// Control messages sent to it and had from it.
     controls: (u64, u64),
-    /// It is owed counts, a question, an answer.
+    /// It is owed counts.
     owes: bool,
-    asks: bool,
-    answers: bool,
 }
 
 /// Where in a [`Peer`]'s arrays puts are.
@@ -94,13 +87,6 @@ pub(super) struct Wires {
     /// No more is sent.
     closing: bool,
     pub(super) ports: Ports,
-    /// The asynchronous or: this node's bit, what node 0 was last told of it and whether its answer is awaited, and
-    /// what it last said; on node 0 everybody's bits.
-    bit: bool,
-    told_bit: bool,
-    asking: bool,
-    any: bool,
-    bits: Vec<bool>,
 }
 
 impl Wires {
@@ -123,11 +109,6 @@ impl Wires {
             owed: Vec::with_capacity(size),
             closing: false,
             ports: Ports::new(world),
-            bit: true,
-            told_bit: true,
-            asking: false,
-            any: true,
-            bits: vec![true; size],
         }
     }
 
@@ -214,7 +195,7 @@ impl Wires {
         acknowledge(&mut peer.acknowledged[1], (counts >> 16) as u16);
         peer.taken[index] += 1;
         if peer.taken[index] - peer.told[index] >= self.credit as u64 / 2 {
-            self.owe(from, |peer| peer.owes = true);
+            self.owe(from);
         }
         true
     }
@@ -258,7 +239,7 @@ impl Wires {
         }
         if kind == Control::Tell as u16 {
             inbox.take(Lane::Control);
-            return self.told(from, what);
+            return;
         }
         let port = usize::try_from(what).unwrap_or(usize::MAX);
         if kind == Control::Put as u16 {
@@ -269,31 +250,13 @@ impl Wires {
         inbox.take(Lane::Control);
         peer.taken[PUT] += 1;
         if peer.taken[PUT] - peer.told[PUT] >= PUTS as u64 / 2 {
-            self.owe(from, |peer| peer.owes = true);
+            self.owe(from);
         }
     }
 
-    /// A node has asked or answered about the asynchronous or.
-    fn told(&mut self, from: usize, what: u64) {
-        if what & ASK != 0 {
-            self.bits[from] = what & BIT != 0;
-            self.owe(from, |peer| peer.answers = true);
-        }
-        if what & ANSWER != 0 {
-            self.any = what & BIT != 0;
-            self.asking = false;
-            if self.told_bit != self.bit {
-                self.ask();
-            }
-        }
-    }
-
-    /// Remembers a message that is owed to a node, and tries to send it.
-    fn owe(&mut self, to: usize, what: impl Fn(&mut Peer)) {
-        let peer = &mut self.peers[to];
-        let nothing = !(peer.owes || peer.asks || peer.answers);
-        what(peer);
-        if nothing {
+    /// Remembers that a node is owed counts, and tries to send them.
+    fn owe(&mut self, to: usize) {
+        if !std::mem::replace(&mut self.peers[to].owes, true) {
             self.owed.push(to);
         }
         self.pay();
@@ -306,42 +269,11 @@ impl Wires {
         }
         while !self.owed.is_empty() && self.tells.has_room() {
             let Some(to) = self.owed.pop() else { return };
-            let mut what = 0;
             let peer = &mut self.peers[to];
             peer.owes = false;
-            if std::mem::take(&mut peer.asks) {
-                what |= ASK | if self.bit { BIT } else { 0 };
-                self.told_bit = self.bit;
-            }
-            if std::mem::take(&mut peer.answers) {
-                what |= ANSWER | if self.bit || self.bits[1..].contains(&true) { BIT } else { 0 };
-            }
-            let head = head(peer, Control::Tell, what, 0, 0);
+            let head = head(peer, Control::Tell, 0, 0, 0);
             self.tells.send(Lane::Control, to, HEAD * 8, |words| words.copy_from_slice(&head));
         }
-    }
-
-    fn ask(&mut self) {
-        self.asking = true;
-        self.owe(0, |peer| peer.asks = true);
-    }
-
-    pub(super) fn set_async_or(&mut self, value: bool) {
-        self.bit = value;
-        if self.world.rank() != 0 && !self.asking && self.told_bit != value {
-            self.ask();
-        }
-    }
-
-    pub(super) fn async_or(&mut self) -> bool {
-        self.look();
-        if self.world.rank() == 0 {
-            return self.bit || self.bits[1..].contains(&true);
-        }
-        if !self.asking {
-            self.ask();
-        }
-        self.bit || self.any
     }
 
     /// The most bytes of [`Wires::try_put`].

@@ -35,7 +35,10 @@ const LONG: c_int = 2;
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Bytes of the window in which a node shows where it is: a turn, then a header.
-const WINDOW: usize = 8 + HEADER;
+const WINDOW: usize = 8 + HEADER + 8;
+
+/// The word of the window that holds the node's bit of the asynchronous or.
+const BIT: usize = WINDOW / 8 - 1;
 
 /// The job as MPI sees it; made once a process.
 pub(super) struct World {
@@ -257,6 +260,28 @@ impl World {
         ))?;
         attempt!(MPI_Win_flush(peer(rank), self.window))?;
         Ok((seen[0], Header::from_words(&seen[1..])))
+    }
+
+    /// Shows the other nodes this node's bit of the asynchronous or.
+    pub(super) fn show_bit(&self, value: bool) {
+        self.shown[BIT].store(u64::from(value), Ordering::Release);
+    }
+
+    /// The bit that node `rank` shows; needs nothing of that node's program.
+    pub(super) fn bit_of(&self, rank: usize) -> Result<bool, String> {
+        if rank == self.rank {
+            return Ok(self.shown[BIT].load(Ordering::Relaxed) != 0);
+        }
+        let mut bit = 0u64;
+        let (place, at): (*mut u64, ffi::MPI_Aint) = (&mut bit, 8 * BIT as ffi::MPI_Aint);
+        attempt!(MPI_Get(place.cast(), 8, bytes(), peer(rank), at, 8, bytes(), self.window))?;
+        attempt!(MPI_Win_flush(peer(rank), self.window))?;
+        Ok(bit != 0)
+    }
+
+    /// MPI 3.1, §5.3.
+    pub(super) fn barrier(&self, call: &Call) {
+        must!(self, call, MPI_Barrier(self.programs));
     }
 
     /// MPI 3.1, §5.9.6: whether any node says so.

@@ -84,7 +84,7 @@ fn ring(node: &mut dyn Transport, length: usize, piece: usize) {
     assert_eq!(arrived, length);
 }
 
-/// All nodes put a long block into node 0, which waits in a whole collective.
+/// All nodes put a long block into node 0, which waits for a started collective.
 fn into_barrier(node: &mut dyn Transport) {
     const LENGTH: usize = 3 << 20;
     let (rank, size) = (node.rank(), node.size());
@@ -95,7 +95,9 @@ fn into_barrier(node: &mut dyn Transport) {
     if rank > 0 {
         node.put(&call(Action::Put), 0, 0, rank * LENGTH, &vec![rank as u8; LENGTH]);
     }
-    node.barrier(call(Action::Barrier));
+    node.start(call(Action::Barrier), Operation::Barrier, RawBlock::default());
+    until(node, |node, _| node.test());
+    node.finish();
     if rank == 0 {
         let mut arrived = 0;
         until(node, |node, _| {
