@@ -22,6 +22,9 @@ pub struct Pending<R> {
 /// Results that may lie about unasked for; more are a mistake of the program.
 const MOST_UNASKED: usize = 1024;
 
+/// Looks at a collective before a node pauses.
+const LOOKS: u32 = 64;
+
 /// The collective in flight, and results of earlier ones.
 #[derive(Default)]
 pub(super) struct Split {
@@ -288,8 +291,13 @@ impl Node {
     }
 
     fn wait_for_operation(&mut self, call: &Call) {
+        // Nodes that call a collective together are soon there: pausing, or looking for messages that cannot come, costs more.
+        let mut looks = if self.inbox.is_in_use() { 0 } else { LOOKS };
         while !self.transport.test() {
-            if self.poll_once() == 0 {
+            if looks > 0 {
+                looks -= 1;
+                std::hint::spin_loop();
+            } else if !self.inbox.is_in_use() || self.poll_once() == 0 {
                 self.pause(call, Awaited::Operation);
             }
         }
