@@ -4,18 +4,23 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Samples of the reference platform, the spec they were taken for, and the source made from them.
+/// Samples of a reference platform, the spec they were taken for, and what is made from them.
 struct Generated {
     spec: &'static str,
     folder: &'static str,
-    source: &'static str,
+    /// The source of a crate that the models are compiled into, if there is one.
+    source: Option<&'static str>,
 }
 
-const GENERATED: &[Generated] = &[Generated {
-    spec: "specs/sort",
-    folder: "models/epyc-2core-threads4/sort",
-    source: "crates/sort/src/models.rs",
-}];
+const GENERATED: &[Generated] = &[
+    Generated {
+        spec: "specs/sort",
+        folder: "models/epyc-2core-threads4/sort",
+        source: Some("crates/sort/src/models.rs"),
+    },
+    Generated { spec: "specs/strata", folder: "models/epyc-2core-threads2/strata", source: None },
+    Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi2/strata", source: None },
+];
 
 /// Fits the committed samples again and writes, or with `check` compares, what comes of them.
 ///
@@ -48,11 +53,10 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
             return Err(format!("specc fit {samples} ended with {status}"));
         }
         let made = |name: &str| format!("{scratch}/{name}");
-        let pairs = [
-            (made("models.toml"), format!("{}/models.toml", item.folder)),
-            (made("models.rs"), format!("{}/models.rs", item.folder)),
-            (made("models.rs"), item.source.to_owned()),
-        ];
+        let kept = |name: &str| format!("{}/{name}", item.folder);
+        let mut pairs: Vec<(String, String)> =
+            ["models.toml", "models.rs"].iter().map(|name| (made(name), kept(name))).collect();
+        pairs.extend(item.source.map(|source| (made("models.rs"), source.to_owned())));
         for (fresh, kept) in pairs {
             let text = fs::read(&fresh).map_err(|e| format!("{fresh}: {e}"))?;
             if fs::read(&kept).is_ok_and(|old| old == text) {
