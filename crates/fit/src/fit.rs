@@ -151,7 +151,8 @@ fn fit_terms(
         covered: covered(&design, &regression, verify_part, mean_time, options),
     };
     let wrong = domain.wrong(lookup);
-    let judgement = verify::judge(&regression, fit_part, verify_part, &held_out, wrong, options);
+    let judgement =
+        verify::judge(&regression, &structure.inputs, fit_part, verify_part, &held_out, wrong, options);
     let warnings = warnings(&samples.name, &design, &regression);
 
     let terms = (0..design.terms.len())

@@ -58,6 +58,7 @@ pub(crate) fn quantiles(residuals: &[Residual]) -> Option<Quantiles> {
 /// The verdict on a model. `wrong`: where in its domain it predicts what is no time, if anywhere.
 pub(crate) fn judge(
     regression: &Regression,
+    inputs: &[String],
     fit: &[Residual],
     verify: &[Residual],
     held_out: &HeldOut,
@@ -84,7 +85,7 @@ pub(crate) fn judge(
     if let Some(wrong) = wrong {
         return failed(wrong);
     }
-    let doubts = doubts(regression, fit, held_out, options);
+    let doubts = doubts(regression, inputs, fit, held_out, options);
     let (verdict, reason) = match held_out.mre {
         _ if verify.is_empty() => (Verdict::Unverified, "there are no verification samples".to_owned()),
         None => {
@@ -110,7 +111,13 @@ pub(crate) fn judge(
 }
 
 /// What speaks against a model that may otherwise pass.
-fn doubts(regression: &Regression, fit: &[Residual], held_out: &HeldOut, options: &Options) -> Vec<String> {
+fn doubts(
+    regression: &Regression,
+    inputs: &[String],
+    fit: &[Residual],
+    held_out: &HeldOut,
+    options: &Options,
+) -> Vec<String> {
     let mut doubts = Vec::new();
     if let (Some((inside, of)), Some(mre)) = (held_out.covered, held_out.mre)
         && mre > options.accept / 100.0
@@ -126,12 +133,11 @@ fn doubts(regression: &Regression, fit: &[Residual], held_out: &HeldOut, options
     if !size.is_finite() || size <= options.accept / 10.0 {
         return doubts;
     }
-    let inputs = fit.first().map_or(0, |r| r.inputs.len());
-    for input in 0..inputs {
+    let known = fit.first().map_or(0, |r| r.inputs.len());
+    for (input, name) in inputs.iter().enumerate().take(known) {
         if let Some((runs, expected)) = runs(fit, &regression.standardised, input) {
             doubts.push(format!(
-                "the residuals follow input {} ({runs} runs of one sign where noise has about {expected:.0}): a term is missing",
-                input + 1
+                "the residuals follow `{name}` ({runs} runs of one sign where noise has about {expected:.0}): a term is missing"
             ));
         }
     }

@@ -195,7 +195,7 @@ fn a_million_samples() {
         Sample {
             seconds: (1e-6 + 2e-9 * x) * noise,
             values: vec![x],
-            verify: i % 10 == 0,
+            verify: i.is_multiple_of(10),
             line: i + 2,
             notes: Default::default(),
         }
@@ -204,7 +204,6 @@ fn a_million_samples() {
         name: "M".into(),
         columns,
         rows: (0..1_000_000).map(row).collect(),
-        ..text.models[0].clone()
     };
     let structure = Structure {
         inputs: vec!["x".into()],
@@ -256,7 +255,7 @@ fn doubts_have_reasons() {
         &Options { accept: 5.0, ..options },
     );
     assert_eq!(verdict, Verdict::Doubtful);
-    assert!(doubts.contains("residuals follow input 1"), "{doubts}");
+    assert!(doubts.contains("residuals follow `x`"), "{doubts}");
     let (_, doubts, _) =
         judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &Options { mode: Mode::Absolute, ..options });
     assert!(doubts.contains("scatter changes"), "{doubts}");

@@ -164,7 +164,7 @@ fn predicted_weights_do_not_lean_towards_fast_samples() {
 #[test]
 fn given_variances_are_the_weights() {
     let noise = |i: usize| ((i * 7919) % 23) as f64 / 23.0 - 0.5;
-    let variance = |i: usize| if i % 3 == 0 { 25.0_f64 } else { 0.01 };
+    let variance = |i: usize| if i.is_multiple_of(3) { 25.0_f64 } else { 0.01 };
     let mut rows = String::from("model M x (v)\n");
     let mut repeated = String::from("M x\n");
     for i in 0..24 {

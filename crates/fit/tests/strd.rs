@@ -125,7 +125,7 @@ fn polynomials_of_wampler() {
     let one = DVector::from_iterator(21, x.iter().map(|x| (0..=5).map(|k| x.powi(k)).sum()));
     let tenth = |x: f64| (0..=5).map(|k| x.powi(k) / 10f64.powi(k)).sum::<f64>();
     // NIST's errors are ±2048 with a few others between them; what matters is that they dwarf the times.
-    let error = |i: usize| if i % 2 == 0 { 2048.0 - 37.0 * (i % 5) as f64 } else { -2048.0 };
+    let error = |i: usize| if i.is_multiple_of(2) { 2048.0 - 37.0 * (i % 5) as f64 } else { -2048.0 };
     check("Wampler1", &a, &one);
     check("Wampler2", &a, &DVector::from_iterator(21, x.iter().map(|x| tenth(*x))));
     for (name, scale) in [("like Wampler3", 1.0), ("like Wampler4", 100.0), ("like Wampler5", 10000.0)] {

@@ -3,7 +3,7 @@
 //! Programs compile their candidates in; here they come from a file, so names and parameters become static by being
 //! leaked, once for each library of a run.
 
-use strata_model::select::{self, Candidate, Choice, ChooseError, Parameter, Pin};
+use strata_model::select::{self, Candidate, Choice, ChooseError, Odds, Outcome, Parameter, Pin};
 use strata_model::set::{LibraryModels, SetError, Verdict};
 use strata_model::{ModelSet, Prediction};
 
@@ -101,6 +101,30 @@ impl Competition {
     pub fn range(&self, input: usize) -> (f64, f64) {
         let ranges = (0..self.names.len()).filter_map(|c| self.models.ranges(c)?.get(input).copied());
         ranges.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (l, h)| (low.min(l), high.max(h)))
+    }
+
+    /// How sure a choice is: the odds of the taken candidate against all others that predict anything here, each with the
+    /// parameters that are best for it. `None` where nothing is predicted.
+    pub fn odds(&self, inputs: &[f64], choice: &Choice) -> Option<Odds> {
+        let predict =
+            |candidate, parameters: &[i64]| self.models.predict(candidate, self.nodes, inputs, parameters);
+        let mut chosen = None;
+        let mut predicted = Vec::new();
+        for (candidate, (_, outcome)) in choice.outcomes().enumerate() {
+            let prediction = match outcome {
+                Outcome::Taken => choice.predicted,
+                Outcome::Slower(_, parameters) => predict(candidate, &parameters),
+                // What a failed model says counts for nothing.
+                _ => None,
+            };
+            if let Some(prediction) = prediction {
+                if outcome == Outcome::Taken {
+                    chosen = Some(predicted.len());
+                }
+                predicted.push(prediction);
+            }
+        }
+        select::odds(&predicted, chosen?)
     }
 
     /// Chooses among the candidates.

@@ -6,7 +6,7 @@
 //! in which their contributions are equal is taken, as Brewer §3.6.2 asks.
 //!
 //! Independent columns are solved in twice the working precision: by normal equations where the condition allows it
-//! ([`normal`]), else by Householder's factorisation ([`orthogonal`]). Coefficients and standard errors are then those of
+//! (`normal`), else by Householder's factorisation (`orthogonal`). Coefficients and standard errors are then those of
 //! the given doubles to nearly the last digit. For dependent columns residuals in twice the working precision refine the
 //! solution. No answer leaves this module before it passed the residual ratio test that LAPACK uses on its own solvers.
 //!

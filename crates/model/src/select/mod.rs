@@ -9,10 +9,12 @@
 
 mod choice;
 mod choose;
+mod odds;
 mod pin;
 
 pub use choice::{Choice, Outcome, RunnerUp};
 pub use choose::{ChooseError, choose};
+pub use odds::{Odds, odds};
 pub use pin::{Pin, PinError, Pins};
 
 use crate::Prediction;

@@ -3,7 +3,7 @@
 use super::Schedule;
 use crate::node::Node;
 use strata_model::select::{Candidate, Choice, ChooseError, Pins, choose};
-use strata_model::set::SetError;
+use strata_model::set::{SetError, Verdict};
 use strata_model::{LibraryModels, ModelSet, Prediction};
 
 /// The name of the library in `specs/strata`, in pins and in explanations.
@@ -77,6 +77,11 @@ impl Candidate<Question<'_>, ()> for Schedule {
     fn predict(&self, question: &Question<'_>, _: &[i64]) -> Option<Prediction> {
         let Question { models, nodes, bytes } = question;
         models.predict(models.candidate(self.name())?, *nodes, &[*bytes], &[])
+    }
+
+    fn verdict(&self, question: &Question<'_>) -> Verdict {
+        let models = question.models;
+        models.candidate(self.name()).map_or(Verdict::Unverified, |candidate| models.verdict(candidate))
     }
 
     fn run(&self, (): (), _: &[i64]) {}

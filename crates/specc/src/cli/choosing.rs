@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use strata_model::select::{Choice, Outcome, Pin};
 use strata_model::set::{Kind, Verdict};
-use strata_model::{ModelSet, Prediction};
+use strata_model::{ModelSet, Prediction, Seconds};
 
 use super::args::Binding;
 use super::failure::{Failure, print};
@@ -134,10 +134,22 @@ pub(super) fn choose(
         )));
     }
     let choice = competition.choose(&inputs, pin.as_ref()).map_err(|e| Failure::Fault(e.to_string()))?;
+    let odds = competition.odds(&inputs, &choice);
     if as_json {
-        print(choice_json(&choice))?;
+        let mut value = choice_json(&choice);
+        value["probability_fastest"] = json!(odds.map(|odds| odds.fastest));
+        value["expected_loss_seconds"] = json!(odds.map(|odds| odds.loss));
+        print(value)?;
     } else if explain {
         print(choice)?;
+        if let (Some(odds), Some(predicted)) = (odds, choice.predicted) {
+            let share = 100.0 * odds.loss / predicted.seconds.get().max(f64::MIN_POSITIVE);
+            print(format_args!(
+                "  the fastest with a probability of {:.0} %; expected loss {} ({share:.1} %)",
+                100.0 * odds.fastest,
+                Seconds::new(odds.loss).unwrap_or_default(),
+            ))?;
+        }
     } else if let Some(first) = choice.to_string().lines().next() {
         print(first)?;
     }
