@@ -3,7 +3,7 @@
 //! ```text
 //! spec     specs/strata  sha256 7ab89011a8a533aaf6954f750b2e4f4f50fea06ea9f2e8f84225f72d5d0b5c8a
 //! samples  sha256 69479a7f2d0693a05b2fdd5abdf5f6b77bea6bc5c567895d5feae82b47cbec20
-//! models   sha256 e0184a11f62930c5353b5f59d60855e63ec3e8cdaf4c8f6ed9e3c208fa61f061
+//! models   sha256 5713b64521b3a9225835deecf5daf7a58939de0ce2f927ab2d9f189980b5bc67
 //! platform threads nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! PutAndWait: doubtful, rank 3 of 3, condition 1.7e0; held-out error 8.5 % (20 of 55 samples)
 //!     valid for bytes in 8..=1048576, 2 nodes
@@ -1758,7 +1758,7 @@ fn all_to_all_library_2_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i
 pub static ALL_TO_ALL: Table = Table {
     library: "all_to_all",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "e0184a11f62930c5353b5f59d60855e63ec3e8cdaf4c8f6ed9e3c208fa61f061",
+    digest: "5713b64521b3a9225835deecf5daf7a58939de0ce2f927ab2d9f189980b5bc67",
     inputs: &["bytes"],
     ranges: &[(8.0, 131072.0)],
     nodes: 2,
