@@ -8,7 +8,7 @@ use std::process::Command;
 struct Generated {
     spec: &'static str,
     folder: &'static str,
-    /// The source of a crate that the models are compiled into, if there is one.
+    /// The source of a crate that the models are compiled into, if there is one; without it no generated Rust is kept.
     source: Option<&'static str>,
 }
 
@@ -54,9 +54,11 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
         }
         let made = |name: &str| format!("{scratch}/{name}");
         let kept = |name: &str| format!("{}/{name}", item.folder);
-        let mut pairs: Vec<(String, String)> =
-            ["models.toml", "models.rs"].iter().map(|name| (made(name), kept(name))).collect();
-        pairs.extend(item.source.map(|source| (made("models.rs"), source.to_owned())));
+        let mut pairs = vec![(made("models.toml"), kept("models.toml"))];
+        if let Some(source) = item.source {
+            pairs.push((made("models.rs"), kept("models.rs")));
+            pairs.push((made("models.rs"), source.to_owned()));
+        }
         for (fresh, kept) in pairs {
             let text = fs::read(&fresh).map_err(|e| format!("{fresh}: {e}"))?;
             if fs::read(&kept).is_ok_and(|old| old == text) {
