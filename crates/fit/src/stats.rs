@@ -18,6 +18,15 @@ pub fn t_quantile(confidence: f64, freedom: usize) -> Option<f64> {
     quantile.is_finite().then_some(quantile)
 }
 
+/// The share of the distribution that lies within ± `quantile`: what [`t_quantile`] was asked for.
+pub(crate) fn confidence(quantile: f64, freedom: usize) -> Option<f64> {
+    if !(quantile.is_finite() && quantile > 0.0) || freedom == 0 {
+        return None;
+    }
+    let t = StudentsT::new(0.0, 1.0, freedom as f64).ok()?;
+    Some(2.0 * t.cdf(quantile) - 1.0)
+}
+
 /// The mean relative error as a fraction: the geometric mean of 1 + |(y − ŷ)/y|, less 1 (eqs 9 and 10).
 ///
 /// Takes (observed, predicted) pairs; pairs observed as zero have no relative error and are left out. `None` if no
@@ -48,6 +57,15 @@ mod tests {
         }
         assert!((t_quantile(0.9, 8).unwrap() - 1.859548).abs() < 1e-6);
         assert_eq!((t_quantile(1.0, 8), t_quantile(0.95, 0), t_quantile(f64::NAN, 3)), (None, None, None));
+    }
+
+    #[test]
+    fn quantiles_tell_their_confidence() {
+        for (share, freedom) in [(0.95, 1), (0.99, 7), (0.5, 200)] {
+            let back = confidence(t_quantile(share, freedom).unwrap(), freedom).unwrap();
+            assert!((back - share).abs() < 1e-6, "{back}");
+        }
+        assert_eq!((confidence(0.0, 3), confidence(2.0, 0)), (None, None));
     }
 
     #[test]

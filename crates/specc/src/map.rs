@@ -58,6 +58,7 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
                 winner: choice.index,
                 parameters: choice.parameters.to_vec(),
                 seconds: predicted.seconds.get(),
+                odds: competition.odds(&inputs, &choice),
             }));
         }
         cells.push(row);

@@ -1,8 +1,14 @@
 //! A selection map: who wins where, over two inputs.
 
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use strata_model::select::Odds;
 
-use super::plot::{LABEL, draw, value_text};
+use super::plot::{Named, chart, draw, font_size, value_text};
+use super::scale::{Scale, text_width};
+
+/// A choice is sure where its probability of being the fastest is at least this.
+pub const SURE: f64 = 0.95;
 
 /// Colours that people with colour-blind eyes tell apart (Okabe and Ito, 2008), light enough for black text.
 const COLOURS: [(u8, u8, u8); 8] = [
@@ -15,7 +21,11 @@ const COLOURS: [(u8, u8, u8); 8] = [
     (150, 160, 220),
     (190, 190, 190),
 ];
-const UNCOVERED: RGBColor = RGBColor(245, 245, 245);
+/// As wide as labels can be read on a telephone.
+const WIDTH: u32 = 460;
+const ROW: u32 = 24;
+/// The heights of text in cells, in pixels.
+const FONTS: (f64, f64) = (8.0, 11.0);
 
 /// One axis of a map: an input and the values it takes, in rising order.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +36,20 @@ pub struct Axis {
     pub values: Vec<f64>,
 }
 
+impl Axis {
+    /// A value in few characters: 65536 as `64Ki`.
+    #[must_use]
+    pub fn label(value: f64) -> String {
+        for (unit, suffix) in [(1_073_741_824.0, "Gi"), (1_048_576.0, "Mi"), (1024.0, "Ki")] {
+            let scaled = value / unit;
+            if scaled >= 1.0 && scaled.fract() == 0.0 && scaled < 1024.0 {
+                return format!("{scaled}{suffix}");
+            }
+        }
+        value_text(value)
+    }
+}
+
 /// The winner at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
@@ -33,8 +57,18 @@ pub struct Cell {
     pub winner: usize,
     /// The winner's best parameters.
     pub parameters: Vec<i64>,
-    /// The time predicted for it.
+    /// The time predicted for it, s.
     pub seconds: f64,
+    /// How sure it is the fastest, if that is known.
+    pub odds: Option<Odds>,
+}
+
+impl Cell {
+    /// Whether the winner is the fastest with a probability of at least [`SURE`]; without odds that is not known, and true.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        self.odds.is_none_or(|odds| odds.fastest >= SURE)
+    }
 }
 
 /// Who wins where, over two inputs of a library, the others held fixed.
@@ -46,7 +80,7 @@ pub struct Map {
     pub fixed: String,
     /// The input drawn to the right.
     pub x: Axis,
-    /// The input drawn upwards.
+    /// The input drawn upwards; its name is empty where there is a single row.
     pub y: Axis,
     /// Names of the candidates.
     pub candidates: Vec<String>,
@@ -63,22 +97,22 @@ impl Map {
         self.cells.get(y)?.get(x)?.as_ref()
     }
 
+    /// The cells in which somebody wins.
+    pub fn won(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().flatten().flatten()
+    }
+
     /// The colour of a candidate.
-    pub(super) fn colour(index: usize) -> RGBColor {
+    fn colour(index: usize) -> RGBColor {
         let (r, g, b) = COLOURS[index % COLOURS.len()];
         RGBColor(r, g, b)
     }
+}
 
-    /// How many cells each candidate wins.
-    pub(super) fn wins(&self) -> Vec<usize> {
-        let mut wins = vec![0; self.candidates.len()];
-        for cell in self.cells.iter().flatten().flatten() {
-            if let Some(count) = wins.get_mut(cell.winner) {
-                *count += 1;
-            }
-        }
-        wins
-    }
+/// The letter of a candidate: A to Z, then AA.
+pub(super) fn letter(index: usize) -> String {
+    let last = char::from(b'A' + (index % 26) as u8);
+    if index < 26 { last.to_string() } else { format!("{}{last}", letter(index / 26 - 1)) }
 }
 
 /// The map as SVG; `None` if it has no cells.
@@ -87,49 +121,96 @@ pub(super) fn svg(map: &Map) -> Option<String> {
     if columns == 0 || rows == 0 {
         return None;
     }
-    let size = (720, (120 + 34 * rows as u32).clamp(200, 720));
+    let size = (WIDTH, (90 + ROW * rows.min(100) as u32).clamp(150, 720));
     draw(size, |root| {
-        let mut chart = ChartBuilder::on(root)
-            .margin(8)
-            .margin_right(16)
-            .x_label_area_size(44)
-            .y_label_area_size(64)
-            .build_cartesian_2d(-0.5..columns as f64 - 0.5, -0.5..rows as f64 - 0.5)?;
-        let label = |values: &[f64], at: f64| {
-            let near = at.round();
-            let index = (near >= 0.0 && (at - near).abs() < 1e-6).then_some(near as usize);
-            index.and_then(|i| values.get(i)).map_or(String::new(), |v| value_text(*v))
+        let cell_width = f64::from(WIDTH - 80) / columns as f64;
+        let cell_height = f64::from(size.1 - 60) / rows as f64;
+        let x = Scale::cells(&map.x.values, Axis::label);
+        let blank: fn(f64) -> String = |_| String::new();
+        let y = Scale::cells(&map.y.values, if map.y.name.is_empty() { blank } else { Axis::label });
+        let named = |scale, name| Named { scale, name };
+        let mut chart = chart(root, named(&x, map.x.name.as_str()), named(&y, map.y.name.as_str()), false)?;
+        let full = |cell: &Cell| letter(cell.winner) + &join(&cell.parameters);
+        let letter_only = |cell: &Cell| letter(cell.winner);
+        // All cells say as much as the fullest has room for.
+        let font_of = |text: &dyn Fn(&Cell) -> String| {
+            let widest = map.won().map(|cell| text_width(&text(cell), 1.0)).fold(1.0, f64::max);
+            // Some air on both sides.
+            Some((cell_width / (widest + 0.5)).min(cell_height - 2.0).min(FONTS.1))
+                .filter(|font| *font >= FONTS.0)
         };
-        chart
-            .configure_mesh()
-            .disable_mesh()
-            .label_style(LABEL)
-            .x_desc(map.x.name.as_str())
-            .y_desc(map.y.name.as_str())
-            .x_labels(columns.min(12))
-            .y_labels(rows.min(20))
-            .x_label_formatter(&|at| label(&map.x.values, *at))
-            .y_label_formatter(&|at| label(&map.y.values, *at))
-            .draw()?;
-        for y in 0..rows {
-            for x in 0..columns {
-                let cell = map.cell(x, y);
-                let colour = cell.map_or(UNCOVERED, |c| Map::colour(c.winner));
-                let (left, low) = (x as f64 - 0.5, y as f64 - 0.5);
-                let corners = [(left, low), (left + 1.0, low + 1.0)];
-                chart.draw_series([Rectangle::new(corners, colour.filled())])?;
-                chart.draw_series([Rectangle::new(corners, WHITE.stroke_width(1))])?;
-                let text = cell.map_or(String::new(), |c| {
-                    c.parameters.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
-                });
-                if columns <= 24 && !text.is_empty() {
-                    use plotters::style::text_anchor::{HPos, Pos, VPos};
-                    let style =
-                        ("sans-serif", 12).into_text_style(root).pos(Pos::new(HPos::Center, VPos::Center));
-                    chart.draw_series([Text::new(text, (x as f64, y as f64), style)])?;
-                }
+        let text: Option<(f64, &dyn Fn(&Cell) -> String)> = match (font_of(&full), font_of(&letter_only)) {
+            (Some(font), _) => Some((font, &full)),
+            (None, Some(font)) => Some((font, &letter_only)),
+            (None, None) => None,
+        };
+        for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+            let Some(cell) = map.cell(column, row) else { continue };
+            let (left, low) = (column as f64 - 0.5, row as f64 - 0.5);
+            let corners = [(left, low), (left + 1.0, low + 1.0)];
+            chart.draw_series([Rectangle::new(corners, Map::colour(cell.winner).filled())])?;
+            if !cell.is_sure() {
+                chart.draw_series([hatch(left, low)])?;
+            }
+            chart.draw_series([Rectangle::new(corners, WHITE.stroke_width(1))])?;
+            if let Some((font, text)) = text {
+                let style = ("sans-serif", font_size(font)).into_text_style(root);
+                let style = style.pos(Pos::new(HPos::Center, VPos::Center));
+                chart.draw_series([Text::new(text(cell), (left + 0.5, low + 0.5), style)])?;
             }
         }
         Ok(())
     })
+}
+
+/// Strokes across two corners of a cell, drawn in one go: what lies between them runs along its edges.
+fn hatch(left: f64, low: f64) -> PathElement<(f64, f64)> {
+    let upper = [(0.0, 0.5), (0.5, 1.0), (0.25, 1.0), (0.0, 0.75)];
+    let lower = [(0.0, 0.0), (0.5, 0.0), (1.0, 0.5), (1.0, 0.25), (0.75, 0.0)];
+    let path = upper.into_iter().chain(lower).map(|(x, y)| (left + x, low + y));
+    PathElement::new(path.collect::<Vec<_>>(), BLACK)
+}
+
+fn join(parameters: &[i64]) -> String {
+    parameters.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// A candidate's field of the legend as SVG, hatched or not.
+pub(super) fn swatch(index: Option<usize>, hatched: bool) -> String {
+    let fill = index.map_or("none".to_owned(), |index| {
+        let colour = Map::colour(index);
+        format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2)
+    });
+    let strokes = if hatched {
+        "<path d=\"M0 8L8 0M0 4L4 0M8 16L16 8M12 16L16 12\" fill=\"none\" stroke=\"#1A1A1A\"/>"
+    } else {
+        ""
+    };
+    format!(
+        "<svg class=\"key\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><rect width=\"16\" height=\"16\" fill=\"{fill}\" stroke=\"#1A1A1A\"/>{strokes}</svg>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_do_not_end() {
+        assert_eq!([0, 25, 26, 27, 26 * 27].map(letter), ["A", "Z", "AA", "AB", "AAA"]);
+    }
+
+    #[test]
+    fn labels_are_short() {
+        for (value, text) in [
+            (64.0, "64"),
+            (65_536.0, "64Ki"),
+            (1_048_576.0, "1Mi"),
+            (1500.0, "1500"),
+            (0.5, "0.5"),
+            (1e300, "1e300"),
+        ] {
+            assert_eq!(Axis::label(value), text);
+        }
+    }
 }

@@ -109,7 +109,7 @@ pub(super) enum Command {
     },
     /// Write models as Rust, C, Python or LaTeX, or samples as JSON lines for Extra-P.
     Export(Export),
-    /// Draw who wins where, over two inputs of a library.
+    /// Draw who wins where, over two inputs of a library; `?` marks choices that are not sure.
     Map {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
         models: PathBuf,

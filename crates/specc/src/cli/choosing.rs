@@ -199,7 +199,12 @@ pub(super) fn map(
         let cells: Vec<Value> = (map.cells.iter())
             .map(|row| {
                 let cell = |c: &Option<strata_fit::report::Cell>| match c {
-                    Some(c) => json!({ "candidate": map.candidates[c.winner], "parameters": c.parameters, "seconds": c.seconds }),
+                    Some(c) => json!({
+                        "candidate": map.candidates[c.winner],
+                        "parameters": c.parameters,
+                        "seconds": c.seconds,
+                        "probability_fastest": c.odds.map(|odds| odds.fastest),
+                    }),
                     None => Value::Null,
                 };
                 row.iter().map(cell).collect()

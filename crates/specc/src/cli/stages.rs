@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use miette::{Diagnostic, Report};
-use strata_fit::{emit as emit_models, json::fit_json, report, write_residuals};
+use strata_fit::report::{self, Map};
+use strata_fit::{emit as emit_models, json::fit_json, write_residuals};
 use strata_model::set::Library;
 use strata_model::{Samples, write_atomically};
 
@@ -143,7 +144,7 @@ fn finish(
 }
 
 /// One map for each library that has one or two inputs; others need `specc map` with the rest held fixed.
-fn maps(fitting: &Fitting) -> Vec<report::Map> {
+fn maps(fitting: &Fitting) -> Vec<Map> {
     let draw = |library: &Library| {
         let competition = Competition::new(&fitting.set, &library.name).ok()?;
         map::compute(&competition, &[]).ok()
@@ -151,17 +152,17 @@ fn maps(fitting: &Fitting) -> Vec<report::Map> {
     fitting.set.libraries.iter().filter(|l| !l.candidates.is_empty()).filter_map(draw).collect()
 }
 
-fn write(folder: &Path, fitting: &Fitting, samples: &Samples, maps: &[report::Map]) -> Result<(), Failure> {
+fn write(folder: &Path, fitting: &Fitting, samples: &Samples, maps: &[Map]) -> Result<(), Failure> {
     make_folder(folder)?;
     let save = |name: &str, text: String| {
         let path = folder.join(name);
         write_atomically(&path, |out| out.write_all(text.as_bytes()))
             .map_err(|e| Failure::Machine(e.to_string()))
     };
-    let residuals: Vec<_> = fitting.fitted.iter().flat_map(|f| f.residuals.clone()).collect();
     save("models.toml", fitting.set.to_text())?;
     save("models.rs", emit_models::rust(&fitting.set).map_err(|e| Failure::Fault(e.to_string()))?)?;
-    save("report.html", report::html(&fitting.set, samples, &residuals, maps))?;
+    let Fitting { set, fitted, failures, .. } = fitting;
+    save("report.html", report::Report { set, samples, fitted, failures, maps }.html())?;
     let path = folder.join("residuals.txt");
     write_residuals(&path, &fitting.fitted).map_err(|e| Failure::Machine(e.to_string()))
 }

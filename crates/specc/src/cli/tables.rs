@@ -2,7 +2,7 @@
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
-use strata_fit::report::Map;
+use strata_fit::report::{Axis, Map, SURE};
 use strata_model::set::{Kind, Model, ModelSet};
 
 /// A row a model: the terms that were kept, how well they fit, how well they predict, the verdict.
@@ -60,7 +60,7 @@ pub(super) fn map_table(map: &Map) -> String {
     // A map over one input has a single row without a name.
     let one = map.y.name.is_empty();
     let corner = if one { map.x.name.clone() } else { format!("{} \\ {}", map.y.name, map.x.name) };
-    table.set_header(std::iter::once(corner).chain(map.x.values.iter().map(|v| short(*v))));
+    table.set_header(std::iter::once(corner).chain(map.x.values.iter().map(|v| Axis::label(*v))));
     for (y, value) in map.y.values.iter().enumerate() {
         let cells = (0..map.x.values.len()).map(|x| match map.cell(x, y) {
             None => "·".to_owned(),
@@ -69,25 +69,22 @@ pub(super) fn map_table(map: &Map) -> String {
                 for parameter in &cell.parameters {
                     text.push_str(&format!(":{parameter}"));
                 }
+                if !cell.is_sure() {
+                    text.push('?');
+                }
                 text
             }
         });
-        let label = if one { String::new() } else { short(*value) };
+        let label = if one { String::new() } else { Axis::label(*value) };
         table.add_row(std::iter::once(label).chain(cells));
     }
     let fixed = if map.fixed.is_empty() { String::new() } else { format!(", {}", map.fixed) };
-    format!("who wins in `{}`{fixed} (· is outside what was measured)\n{table}", map.library)
-}
-
-/// A number that fits a table's head: 65536 as 64Ki.
-fn short(value: f64) -> String {
-    for (unit, suffix) in [(1_048_576.0, "Mi"), (1024.0, "Ki")] {
-        let scaled = value / unit;
-        if scaled >= 1.0 && scaled.fract() == 0.0 {
-            return format!("{scaled}{suffix}");
-        }
-    }
-    format!("{value}")
+    let unsure = if map.won().all(|cell| cell.is_sure()) {
+        String::new()
+    } else {
+        format!("; ? is the fastest with a probability below {:.0} %", 100.0 * SURE)
+    };
+    format!("who wins in `{}`{fixed} (· is outside what was measured{unsure})\n{table}", map.library)
 }
 
 fn new() -> Table {

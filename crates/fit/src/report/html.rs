@@ -1,0 +1,89 @@
+//! The text of a page under construction: escaping, tables, figures.
+
+use std::fmt::{self, Display, Write};
+
+/// Text with everything that HTML could mistake for markup replaced, and control characters made visible.
+pub(super) struct Escaped<'a>(pub(super) &'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                c if c.is_control() && c != '\n' && c != '\t' => f.write_char('\u{fffd}')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text so far; writing to a string cannot fail.
+#[derive(Default)]
+pub(super) struct Page {
+    pub(super) text: String,
+    figures: usize,
+    tables: usize,
+}
+
+/// A drawing with all that is said of it. Plain text, but for the drawing.
+pub(super) struct Figure<'a> {
+    pub(super) svg: &'a str,
+    /// Its name, which a screen reader says first.
+    pub(super) title: &'a str,
+    /// What those who cannot see it should know.
+    pub(super) description: &'a str,
+    /// What stands below it.
+    pub(super) caption: &'a str,
+}
+
+impl Page {
+    pub(super) fn add(&mut self, text: fmt::Arguments<'_>) {
+        let _ = self.text.write_fmt(text);
+    }
+
+    /// Begins a table in a box that scrolls by itself where the table is too wide, by keys too. A column whose name begins
+    /// with `#` holds numbers.
+    pub(super) fn begin_table(&mut self, caption: &str, columns: &[&str]) {
+        self.tables += 1;
+        let number = self.tables;
+        self.add(format_args!(
+            "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"table-{number}\"><table>\n\
+             <caption id=\"table-{number}\">{}</caption>\n<thead><tr>",
+            Escaped(caption)
+        ));
+        for column in columns {
+            match column.strip_prefix('#') {
+                Some(name) => self.add(format_args!("<th scope=\"col\" class=\"n\">{}</th>", Escaped(name))),
+                None => self.add(format_args!("<th scope=\"col\">{}</th>", Escaped(column))),
+            }
+        }
+        self.add(format_args!("</tr></thead>\n<tbody>\n"));
+    }
+
+    pub(super) fn end_table(&mut self) {
+        self.add(format_args!("</tbody>\n</table></div>\n"));
+    }
+
+    pub(super) fn figure(&mut self, figure: &Figure<'_>) {
+        self.figures += 1;
+        let number = self.figures;
+        let Figure { svg, title, description, caption } = figure;
+        let begin = format!(
+            "<svg role=\"img\" aria-labelledby=\"figure-{number}\" aria-describedby=\"about-{number}\" "
+        );
+        let svg = svg.trim_start().replacen("<svg ", &begin, 1);
+        let (tag, rest) = svg.split_once('>').unwrap_or((&svg, ""));
+        self.add(format_args!(
+            "<figure>\n{tag}>\n<title id=\"figure-{number}\">{}</title>\n<desc id=\"about-{number}\">{}</desc>{rest}\
+             <figcaption>{}</figcaption>\n</figure>\n",
+            Escaped(title),
+            Escaped(description),
+            Escaped(caption)
+        ));
+    }
+}
