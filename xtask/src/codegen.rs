@@ -8,7 +8,8 @@ use std::process::Command;
 struct Generated {
     spec: &'static str,
     folder: &'static str,
-    /// The source of a crate that the models are compiled into, if there is one; without it no generated Rust is kept.
+    /// The source of a crate that the models are compiled into, if there is one; without it neither generated Rust nor a
+    /// report is kept.
     source: Option<&'static str>,
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
         let kept = |name: &str| format!("{}/{name}", item.folder);
         let mut pairs = vec![(made("models.toml"), kept("models.toml"))];
         if let Some(source) = item.source {
-            pairs.push((made("models.rs"), kept("models.rs")));
+            pairs.extend(["models.rs", "report.html"].map(|name| (made(name), kept(name))));
             pairs.push((made("models.rs"), source.to_owned()));
         }
         for (fresh, kept) in pairs {

@@ -142,6 +142,9 @@ fn fitted_models_are_written_and_the_candidates_chosen_as_the_formulas_say() {
     let row = map["cells"][0].as_array().expect("a row");
     assert_eq!(row.len(), map["x"]["values"].as_array().expect("an axis").len());
     assert!(row.iter().any(|c| c["candidate"] == "steps") && row.iter().any(|c| c["candidate"] == "flat"));
+    assert!(
+        row.iter().all(|c| (0.0..=1.0).contains(&c["probability_fastest"].as_f64().expect("a probability")))
+    );
 }
 
 #[test]

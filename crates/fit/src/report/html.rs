@@ -2,13 +2,16 @@
 
 use std::fmt::{self, Display, Write};
 
-/// Text with everything that HTML could mistake for markup replaced, and control characters made visible.
+/// Text with everything that HTML could mistake for markup replaced, and control characters made visible. A per cent sign stays
+/// on the line of its number.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
+        let mut chars = self.0.chars().peekable();
+        while let Some(c) = chars.next() {
             match c {
+                ' ' if chars.peek() == Some(&'%') => f.write_char('\u{a0}')?,
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,
                 '>' => f.write_str("&gt;")?,

@@ -10,7 +10,7 @@ use crate::fit::percent;
 pub(super) fn summary(page: &mut Page, report: &Report<'_>) {
     let set = report.set;
     page.add(format_args!(
-        "<section aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n<ul class=\"counts\">\n"
+        "<section class=\"overview\" aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n<ul class=\"counts\">\n"
     ));
     let mut count = |number: usize, class: &str, name: &str| {
         if number > 0 {
@@ -64,11 +64,11 @@ fn row(page: &mut Page, model: &Model) {
         model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| t.term.as_str()).collect();
     page.add(format_args!(
         "<td class=\"why\">{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-         <td class=\"n\">{} + {}</td><td class=\"terms\"><code>{}</code></td></tr>\n",
+         <td class=\"n\">{} + {}</td><td><code>{}</code></td></tr>\n",
         Badge(model.verdict),
         Escaped(&why),
-        model.mre_verify.map_or("–".into(), percent),
-        percent(model.mre_fit),
+        Escaped(&model.mre_verify.map_or("–".into(), percent)),
+        Escaped(&percent(model.mre_fit)),
         r2_text(model.r2),
         model.samples,
         model.verify_samples,

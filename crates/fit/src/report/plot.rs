@@ -112,7 +112,7 @@ pub(super) fn draw(
         (" opacity=\"1\"", ""),
         (" stroke-width=\"1\"", ""),
         (" stroke=\"none\"", ""),
-        (" fill=\"none\"", ""),
+        ("<polyline fill=\"none\"", "<polyline"),
         (" font-family=\"sans-serif\"", ""),
         (" opacity=\"0.6\" fill=\"#0072B2\"", " class=\"fitted\""),
         (&label, " class=\"label\""),

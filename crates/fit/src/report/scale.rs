@@ -1,7 +1,7 @@
 //! Scales of axes: where a value is drawn, and which values are labelled so that no label meets another.
 
-/// How wide a character is over the height of the font, on average of digits and letters.
-const ASPECT: f64 = 0.6;
+/// How wide a digit or letter is over the height of the font, in wide fonts.
+const ASPECT: f64 = 0.65;
 /// More labels than this are noise.
 const MOST: usize = 8;
 const MOST_CELLS: usize = 24;
@@ -133,8 +133,10 @@ impl Scale {
             };
             ticks.len() <= most && ticks.windows(2).all(|w| apart(w[0], w[1]))
         };
-        // From dense to sparse. At least one always fits: a set with a single value.
-        sets.into_iter().find(|ticks| !ticks.is_empty() && fits(ticks)).unwrap_or_default()
+        // From dense to sparse; a single value always has room.
+        sets.retain(|ticks| !ticks.is_empty());
+        let first = sets.last().map(|ticks| vec![ticks[0]]).unwrap_or_default();
+        sets.into_iter().find(fits).unwrap_or(first)
     }
 
     /// These digits times every so manieth power of ten, as far as they are inside.

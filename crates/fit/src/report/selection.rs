@@ -87,7 +87,7 @@ fn legend(page: &mut Page, map: &Map, cells: usize) {
         page.add(format_args!(
             "<li>{} hatched: the fastest with a probability below {}</li>\n",
             map::swatch(None, true),
-            percent(SURE)
+            Escaped(&percent(SURE))
         ));
     }
     if map.won().count() < cells {

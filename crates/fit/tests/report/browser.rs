@@ -116,7 +116,7 @@ fn pages_look_right_on_a_telephone_and_on_a_wide_screen() {
 #[test]
 fn a_page_of_many_models_opens() {
     let Some(browser) = browser() else { return };
-    let page = many(300, 60).html();
+    let page = many(100, 60).html();
     let found = look(&browser, &[("many", &page)]);
     assert!(found.problems.is_empty(), "{}", found.problems.join("\n"));
     assert!(found.console.is_empty(), "{}", found.console.join("\n"));
@@ -143,6 +143,7 @@ fn what_is_wrong_is_found() {
             broken(label, &format!("{label}a label as long as this one is meets its neighbours ")),
             "meet",
         ),
+        ("black", broken("svg polyline { fill: none; }", ""), "is filled with black"),
         ("mouse only", broken("</style>", "a:focus-visible{outline:none}</style>"), "no outline"),
     ];
     let all: Vec<(&str, &str)> = pages.iter().map(|(name, page, _)| (*name, page.as_str())).collect();

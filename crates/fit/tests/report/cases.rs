@@ -54,6 +54,11 @@ impl Case {
         Self { set, samples, fitted, failures, maps: Vec::new() }
     }
 
+    /// The page as a reader would search it: with plain spaces before per cent signs.
+    pub(crate) fn text(&self) -> String {
+        self.html().replace('\u{a0}', " ")
+    }
+
     pub(crate) fn html(&self) -> String {
         let Self { set, samples, fitted, failures, maps } = self;
         Report { set, samples, fitted, failures, maps }.html()

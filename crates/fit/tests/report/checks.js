@@ -64,6 +64,9 @@ function look(doc, width, wrong) {
         if (meet(label, boxes[j])) wrong(`${name}: the labels ${labels[j].textContent.trim()} and ${labels[i].textContent.trim()} meet`);
       }
     });
+    for (const shape of svg.querySelectorAll("rect, circle, polyline, polygon")) {
+      if (view.getComputedStyle(shape).fill == "rgb(0, 0, 0)") wrong(`${name}: a ${shape.tagName} is filled with black`);
+    }
     for (const text of svg.querySelectorAll("text")) {
       if (!inside(text.getBoundingClientRect(), box, 1)) wrong(`${name}: the text ${text.textContent.trim()} is cut`);
     }

@@ -7,7 +7,7 @@ mod cases;
 
 use strata_fit::{Options, fit_samples, json::fit_json, residuals_to};
 use strata_model::Samples;
-use strata_model::set::Mode;
+use strata_model::set::{Mode, Verdict};
 
 use cases::{Case, SAMPLES, empty, every_kind, hostile, many};
 
@@ -39,7 +39,7 @@ fn assert_well_formed(html: &str) {
 
 #[test]
 fn the_page_is_well_formed_and_keeps_to_itself() {
-    let page = hostile().html();
+    let page = hostile().text();
     assert_well_formed(&page);
     // A map with keys of two candidates and of the hatching, and the plots: against each other, the prediction, the input, counts.
     assert_eq!(page.matches("<svg ").count(), 1 + 3 + 4);
@@ -50,12 +50,12 @@ fn the_page_is_well_formed_and_keeps_to_itself() {
     {
         assert!(page.contains(present), "{present}");
     }
-    assert_eq!(page, hostile().html(), "the page is reproducible");
+    assert_eq!(page, hostile().text(), "the page is reproducible");
 }
 
 #[test]
 fn an_empty_set_still_makes_a_page() {
-    let page = empty().html();
+    let page = empty().text();
     assert_well_formed(&page);
     assert!(page.contains("The map has no cells") && page.contains("There are no models"));
 }
@@ -63,7 +63,7 @@ fn an_empty_set_still_makes_a_page() {
 #[test]
 fn every_kind_of_model_has_what_is_to_be_said_of_it() {
     let case = every_kind();
-    let page = case.html();
+    let page = case.text();
     assert_well_formed(&page);
     let section = |name: &str| {
         let from = page.find(&format!("<h3 id=\"model-{name}\"")).unwrap();
@@ -94,11 +94,22 @@ fn every_kind_of_model_has_what_is_to_be_said_of_it() {
 }
 
 #[test]
+fn doubts_stand_in_the_summary() {
+    let mut case = hostile();
+    case.set.models[0].verdict = Verdict::Doubtful;
+    case.set.models[0].doubts = vec!["one <reason>".into(), "another".into()];
+    let page = case.text();
+    assert_well_formed(&page);
+    assert!(page.contains("<strong>1</strong> doubtful"));
+    assert!(page.contains("doubtful</span>: one &lt;reason&gt;; another</td>"));
+}
+
+#[test]
 fn what_a_plot_cannot_show_is_told() {
     let times: String =
         (0..12).map(|n| format!("{}A {n}e-6 {n}\n", if n % 4 == 0 { "@" } else { "" })).collect();
     let options = Options { mode: Mode::Absolute, ..Options::default() };
-    let page = Case::fitted(&format!("strata-samples 1\nmodel A n\n{times}"), &options).html();
+    let page = Case::fitted(&format!("strata-samples 1\nmodel A n\n{times}"), &options).text();
     assert_well_formed(&page);
     assert!(page.contains("1 samples cannot be drawn on these axes"), "{page}");
 }
@@ -106,7 +117,7 @@ fn what_a_plot_cannot_show_is_told() {
 #[test]
 fn coefficients_have_their_intervals_and_dropped_terms_say_so() {
     let case = hostile();
-    let page = case.html();
+    let page = case.text();
     let model = &case.set.models[0];
     let dropped = model.terms.iter().filter(|t| t.coefficient == 0.0).count();
     assert!(dropped > 0 && dropped < model.terms.len(), "the test wants both: {:?}", model.terms);
@@ -121,8 +132,8 @@ fn coefficients_have_their_intervals_and_dropped_terms_say_so() {
 #[test]
 fn unsure_choices_are_hatched_and_counted() {
     let mut case = hostile();
-    let hatched = |case: &Case| case.html().matches("<polyline").count();
-    let page = case.html();
+    let hatched = |case: &Case| case.text().matches("<polyline").count();
+    let page = case.text();
     assert!(page.contains("In 1 of 5 fields (hatched)") && page.contains("cost 10 % of"), "{page}");
     assert!(page.contains("sample:11<br>1.00 µs, 70 %"));
     let with = hatched(&case);
@@ -130,23 +141,23 @@ fn unsure_choices_are_hatched_and_counted() {
         cell.odds = cell.odds.map(|odds| strata_model::select::Odds { fastest: 1.0, ..odds });
     }
     assert_eq!(hatched(&case), with - 1);
-    assert!(case.html().contains("Everywhere it is the fastest with a probability of at least 95 %"));
+    assert!(case.text().contains("Everywhere it is the fastest with a probability of at least 95 %"));
     for cell in case.maps[0].cells.iter_mut().flatten().flatten() {
         cell.odds = None;
     }
-    assert!(case.html().contains("is not known"));
+    assert!(case.text().contains("is not known"));
 }
 
 #[test]
 fn very_many_samples_are_thinned_out_and_the_page_says_so() {
-    let few = many(1, 400).html();
+    let few = many(1, 400).text();
     assert!(!few.contains("those with the greatest errors among them"));
-    let page = many(1, 4000).html();
+    let page = many(1, 4000).text();
     assert_well_formed(&page);
     assert!(page.contains("of 4000 samples are drawn, those with the greatest errors among them"));
     assert!(page.contains("Fitted to 3000 samples"), "tables count all");
     assert!(page.len() < 3 * few.len(), "{} against {}", page.len(), few.len());
-    let hundreds = many(300, 60).html();
+    let hundreds = many(300, 60).text();
     assert_well_formed(&hundreds);
     assert!(hundreds.len() < 300 * 30_000, "{}", hundreds.len());
 }

@@ -92,3 +92,35 @@ fn new() -> Table {
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_fit::report::Cell;
+    use strata_model::select::Odds;
+
+    #[test]
+    fn choices_that_are_not_sure_are_marked_and_explained() {
+        let mut map = Map {
+            library: "job".into(),
+            fixed: "4 nodes".into(),
+            x: Axis { name: "n".into(), values: vec![1024.0, 2048.0, 4096.0] },
+            y: Axis { name: String::new(), values: vec![0.0] },
+            candidates: vec!["steps".into()],
+            parameters: vec![vec!["width".into()]],
+            cells: vec![vec![None; 3]],
+        };
+        for (x, fastest) in [(0, 0.96), (1, 0.94)] {
+            let odds = Some(Odds { fastest, loss: 1e-9 });
+            map.cells[0][x] = Some(Cell { winner: 0, parameters: vec![7], seconds: 1e-6, odds });
+        }
+        let text = map_table(&map);
+        assert!(
+            text.contains("┆ steps:7 ┆ steps:7? ┆ ·") && text.contains("? is the fastest with a"),
+            "{text}"
+        );
+        assert!(text.contains("│ n ┆ 1Ki"), "{text}");
+        map.cells[0][1] = None;
+        assert!(!map_table(&map).contains('?'));
+    }
+}
