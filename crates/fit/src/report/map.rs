@@ -130,20 +130,17 @@ pub(super) fn svg(map: &Map) -> Option<String> {
         let y = Scale::cells(&map.y.values, if map.y.name.is_empty() { blank } else { Axis::label });
         let named = |scale, name| Named { scale, name };
         let mut chart = chart(root, named(&x, map.x.name.as_str()), named(&y, map.y.name.as_str()), false)?;
-        let full = |cell: &Cell| letter(cell.winner) + &join(&cell.parameters);
-        let letter_only = |cell: &Cell| letter(cell.winner);
-        // All cells say as much as the fullest has room for.
-        let font_of = |text: &dyn Fn(&Cell) -> String| {
-            let widest = map.won().map(|cell| text_width(&text(cell), 1.0)).fold(1.0, f64::max);
+        // All cells say as much as the fullest has room for: letter and parameters, the letter, nothing.
+        let text = |cell: &Cell, full: bool| {
+            letter(cell.winner) + &if full { join(&cell.parameters) } else { String::new() }
+        };
+        let font_of = |full: bool| {
+            let widest = map.won().map(|cell| text_width(&text(cell, full), 1.0)).fold(1.0, f64::max);
             // Some air on both sides.
-            Some((cell_width / (widest + 0.5)).min(cell_height - 2.0).min(FONTS.1))
-                .filter(|font| *font >= FONTS.0)
+            let font = (cell_width / (widest + 0.5)).min(cell_height - 2.0).min(FONTS.1);
+            (font >= FONTS.0).then_some((full, font))
         };
-        let text: Option<(f64, &dyn Fn(&Cell) -> String)> = match (font_of(&full), font_of(&letter_only)) {
-            (Some(font), _) => Some((font, &full)),
-            (None, Some(font)) => Some((font, &letter_only)),
-            (None, None) => None,
-        };
+        let written = font_of(true).or_else(|| font_of(false));
         for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
             let Some(cell) = map.cell(column, row) else { continue };
             let (left, low) = (column as f64 - 0.5, row as f64 - 0.5);
@@ -153,10 +150,10 @@ pub(super) fn svg(map: &Map) -> Option<String> {
                 chart.draw_series([hatch(left, low)])?;
             }
             chart.draw_series([Rectangle::new(corners, WHITE.stroke_width(1))])?;
-            if let Some((font, text)) = text {
+            if let Some((full, font)) = written {
                 let style = ("sans-serif", font_size(font)).into_text_style(root);
                 let style = style.pos(Pos::new(HPos::Center, VPos::Center));
-                chart.draw_series([Text::new(text(cell), (left + 0.5, low + 0.5), style)])?;
+                chart.draw_series([Text::new(text(cell, full), (left + 0.5, low + 0.5), style)])?;
             }
         }
         Ok(())
