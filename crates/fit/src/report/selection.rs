@@ -114,12 +114,15 @@ fn table(page: &mut Page, index: usize, map: &Map) {
             match map.cell(x, y) {
                 None => page.add(format_args!("<td>–</td>")),
                 Some(cell) => {
-                    let odds = cell.odds.map_or(String::new(), |odds| format!(", {}", percent(odds.fastest)));
+                    let odds = cell.odds.map_or(String::new(), |odds| percent(odds.fastest));
                     let parameters: String = cell.parameters.iter().map(|p| format!(":{p}")).collect();
                     let name = map.candidates.get(cell.winner).map_or("", String::as_str);
                     let time = Seconds::new(cell.seconds).map_or(String::new(), |s| s.to_string());
                     let class = if cell.is_sure() { "" } else { " class=\"unsure\"" };
-                    page.add(format_args!("<td{class}>{}{parameters}<br>{time}{odds}</td>", Escaped(name)));
+                    page.add(format_args!(
+                        "<td{class}>{}{parameters}<br>{time}<br>{odds}</td>",
+                        Escaped(name)
+                    ));
                 }
             }
         }

@@ -135,7 +135,7 @@ fn unsure_choices_are_hatched_and_counted() {
     let hatched = |case: &Case| case.text().matches("<polyline").count();
     let page = case.text();
     assert!(page.contains("In 1 of 5 fields (hatched)") && page.contains("cost 10 % of"), "{page}");
-    assert!(page.contains("sample:11<br>1.00 µs, 70 %"));
+    assert!(page.contains("sample:11<br>1.00 µs<br>70 %"));
     let with = hatched(&case);
     for cell in case.maps[0].cells.iter_mut().flatten().flatten() {
         cell.odds = cell.odds.map(|odds| strata_model::select::Odds { fastest: 1.0, ..odds });
