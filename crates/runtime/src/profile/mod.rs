@@ -72,6 +72,9 @@ pub trait Profiled: Sync {
     /// matter); `None` if a range is empty.
     fn draw(&self, scope: &Scope, random: &mut Random) -> Option<Vec<i64>>;
 
+    /// Whether a point has a value for every iteration variable, each within its loop's range, whatever the step.
+    fn contains(&self, scope: &Scope, at: &[i64]) -> bool;
+
     /// The values of the columns at a point; `None` if a `require` fails there.
     fn values(&self, scope: &Scope, at: &[i64]) -> Option<Vec<f64>>;
 
