@@ -51,6 +51,12 @@ pub struct PointsError {
 }
 
 impl Points {
+    /// The same points, for this spec.
+    #[must_use]
+    pub fn with_spec(self, spec: Option<SpecId>) -> Self {
+        Self { spec, ..self }
+    }
+
     /// Adds a point. False if it is there already, if it has no values, or if that is no name of a model.
     pub fn add(&mut self, model: &str, at: &[i64]) -> bool {
         if at.is_empty() || !is_name(model) || !self.known.insert((model.to_owned(), at.to_vec())) {

@@ -55,6 +55,11 @@ pub trait Profiled: Sync {
     /// The sample file's columns; one in parentheses is an input that is no candidate term.
     fn columns(&self) -> &'static [&'static str];
 
+    /// How the samples are to be fitted, in the words of the spec; empty for the usual way.
+    fn fit(&self) -> &'static str {
+        ""
+    }
+
     /// The iteration variables, for messages.
     fn variables(&self) -> &'static [&'static str] {
         &[]

@@ -77,6 +77,13 @@ impl Printer<'_> {
         self.line(2, &format!("&[{columns}]"));
         self.line(1, "}");
         self.line(0, "");
+        let fit = options.fit.to_text();
+        if !fit.is_empty() {
+            self.line(1, "fn fit(&self) -> &'static str {");
+            self.line(2, &format!("{fit:?}"));
+            self.line(1, "}");
+            self.line(0, "");
+        }
         self.line(1, "fn variables(&self) -> &'static [&'static str] {");
         self.line(2, &format!("&[{variables}]"));
         self.line(1, "}");
