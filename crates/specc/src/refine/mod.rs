@@ -1,10 +1,9 @@
 //! Adaptive sampling: a few samples, a fit, those samples that would help most, and so on until the choice is sure enough.
 //!
 //! It begins with a [`pilot`]: points of the loops from which every term can be told. Each round then fits all candidate terms,
-//! asks [`advise`](crate::advise) which samples would lower the expected loss of what the models of the relevant ones choose most,
-//! and measures those; a quarter of each round
-//! fills the ranges evenly whatever the models say, since what no term describes shows only where somebody looks. Verification
-//! points are drawn as ever and take no part in the advice.
+//! asks [`advise`] which samples would lower the expected loss of what the models of the relevant terms choose most, and measures
+//! those; a quarter of each round fills the ranges evenly whatever the models say, since what no term describes shows only where
+//! somebody looks. Verification points are drawn as ever and take no part in the advice.
 //!
 //! Nothing here measures: the caller does, so that a machine can be real or made up.
 
