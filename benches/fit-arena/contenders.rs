@@ -41,6 +41,7 @@ impl Question<'_> {
         let samples = ModelSamples {
             name: "m".into(),
             columns: self.inputs.iter().map(|name| Column::input(*name)).collect(),
+            fit: String::new(),
             rows: (self.samples().enumerate())
                 .map(|(i, (point, seconds))| Sample {
                     seconds,

@@ -14,6 +14,14 @@ pub enum FitError {
         /// How many verification samples there are.
         verification: usize,
     },
+    /// The samples say in words that are not known how the model is to be fitted.
+    #[error("model `{model}`: its line `fit` in the samples cannot be followed: {message}")]
+    BadFitLine {
+        /// The model.
+        model: String,
+        /// What is wrong.
+        message: String,
+    },
     /// There are no more samples than independent terms.
     #[error(
         "model `{model}` has {samples} samples for {terms} terms; take at least {more} more at other inputs, or name fewer terms"

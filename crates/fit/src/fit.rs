@@ -228,17 +228,21 @@ fn covered(
 /// One result a model, in the order of the file; one that cannot be fitted does not stop the others.
 #[must_use]
 pub fn fit_samples(samples: &Samples, options: &Options) -> Vec<Result<Fitted, FitError>> {
-    fit_columns(samples, options, None)
+    fit_columns(samples, &|_| Ok(*options), None)
 }
 
-/// [`fit_samples`] where one column of each model holds the variances of its times, in s².
+/// [`fit_samples`] with options for each model, and where one column of each may hold the variances of its times, in s².
+///
+/// `options` may fail in words; its model then has no fit.
 #[must_use]
 pub fn fit_columns(
     samples: &Samples,
-    options: &Options,
+    options: &dyn Fn(&ModelSamples) -> Result<Options, String>,
     variance: Option<&str>,
 ) -> Vec<Result<Fitted, FitError>> {
     let fit = |model: &ModelSamples| {
+        let wrong = |message| FitError::BadFitLine { model: model.name.clone(), message };
+        let options = options(model).map_err(wrong)?;
         let nodes = samples.platform.as_ref().map_or_else(|| nodes_of(model), |p| p.nodes);
         let mut structure = structure_of(model, nodes)?;
         if let Some(column) = variance {
@@ -246,7 +250,7 @@ pub fn fit_columns(
             structure.terms.retain(|term| term.to_string() != column);
             structure.variance = Some(column.to_owned());
         }
-        fit_model(model, &structure, options, &|_| None)
+        fit_model(model, &structure, &options, &|_| None)
     };
     samples.models.iter().map(fit).collect()
 }

@@ -40,7 +40,7 @@ mod verify;
 
 pub use error::FitError;
 pub use fit::{fit_columns, fit_model, fit_samples, structure_of};
-pub use options::{Elimination, MAX_PIECES, Options, Robust, Search, Weights};
+pub use options::{Elimination, MAX_PIECES, Options, PartError, Robust, Search, Weights};
 pub use residuals::{residuals_to, write_residuals};
 
 use strata_model::Expr;

@@ -116,6 +116,177 @@ impl Options {
     }
 }
 
+/// What is wrong with a part of a `fit` statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartError {
+    /// Which of its words is at fault, from 0.
+    pub word: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What could stand there.
+    pub expected: Vec<&'static str>,
+}
+
+const ROBUST: [(&str, Robust); 2] = [("huber", Robust::Huber), ("bisquare", Robust::Bisquare)];
+const WEIGHTS: [(&str, Weights); 2] = [("measured", Weights::Measured), ("predicted", Weights::Predicted)];
+const ELIMINATION: [(&str, Elimination); 3] = [
+    ("interval", Elimination::Confidence),
+    ("aicc", Elimination::Aicc),
+    ("leave-one-out", Elimination::LeaveOneOut),
+];
+const SEARCH: [(&str, Search); 3] =
+    [("never", Search::Never), ("when-needed", Search::WhenNeeded), ("always", Search::Always)];
+
+/// The words that a part of a `fit` statement can begin with.
+const PARTS: [&str; 7] = ["relative", "absolute", "robust", "nonnegative", "weights", "eliminate", "search"];
+
+impl Options {
+    /// Takes in one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust huber|bisquare`,
+    /// `weights measured|predicted`, `eliminate interval|aicc|leave-one-out`, `search [never|when-needed|always]` (the word
+    /// alone means always). Gives what the part is about, so that a caller sees when something is said twice.
+    ///
+    /// # Errors
+    /// A word that is not known, is missing, or is one too many.
+    pub fn set(&mut self, words: &[&str]) -> Result<&'static str, PartError> {
+        let fail = |word, message: String, expected: &[&'static str]| {
+            Err(PartError { word, message, expected: expected.to_vec() })
+        };
+        let Some(first) = words.first() else { return fail(0, "there is nothing".into(), &PARTS) };
+        let second = words.get(1).copied();
+        let takes = match *first {
+            "robust" | "weights" | "eliminate" | "search" => 2,
+            _ => 1,
+        };
+        if let Some(more) = words.get(takes) {
+            return fail(
+                takes,
+                format!("`{more}` is one word too many: parts of `fit` are divided by commas"),
+                &[],
+            );
+        }
+        let about = match *first {
+            "relative" => {
+                self.mode = Mode::Relative;
+                "the error"
+            }
+            "absolute" => {
+                self.mode = Mode::Absolute;
+                "the error"
+            }
+            "nonnegative" => {
+                self.nonnegative = true;
+                "the sign of coefficients"
+            }
+            "robust" => {
+                self.robust = Some(argument(first, second, &ROBUST)?);
+                "outliers"
+            }
+            "weights" => {
+                self.weights = argument(first, second, &WEIGHTS)?;
+                "weights"
+            }
+            "eliminate" => {
+                self.elimination = argument(first, second, &ELIMINATION)?;
+                "elimination"
+            }
+            "search" if second.is_none() => {
+                self.search = Search::Always;
+                "the search"
+            }
+            "search" => {
+                self.search = argument(first, second, &SEARCH)?;
+                "the search"
+            }
+            other => {
+                return fail(
+                    0,
+                    format!(
+                        "a model is fitted by `relative` or `absolute` error, and how else; `{other}` is none of it"
+                    ),
+                    &PARTS,
+                );
+            }
+        };
+        Ok(about)
+    }
+
+    /// What a spec says of them, in the words of [`set`](Self::set), with `accept` and `confidence` as fractions; empty where it
+    /// is what goes without saying. [`read`](Self::read) reads it back.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let usual = Self::default();
+        let mut parts = Vec::new();
+        if self.mode != usual.mode {
+            parts.push(self.mode.to_string());
+        }
+        if let Some(robust) = self.robust {
+            parts.push(format!("robust {}", name_of(robust, &ROBUST)));
+        }
+        if self.nonnegative {
+            parts.push("nonnegative".into());
+        }
+        if self.weights != usual.weights {
+            parts.push(format!("weights {}", name_of(self.weights, &WEIGHTS)));
+        }
+        if self.elimination != usual.elimination {
+            parts.push(format!("eliminate {}", name_of(self.elimination, &ELIMINATION)));
+        }
+        if self.search != usual.search {
+            parts.push(format!("search {}", name_of(self.search, &SEARCH)));
+        }
+        if self.accept != usual.accept {
+            parts.push(format!("accept {}", self.accept));
+        }
+        if self.confidence != usual.confidence {
+            parts.push(format!("confidence {}", self.confidence));
+        }
+        parts.join(", ")
+    }
+
+    /// Reads what [`to_text`](Self::to_text) wrote.
+    ///
+    /// # Errors
+    /// What is wrong with the text, in words.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut options = Self::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let words: Vec<&str> = part.split_whitespace().collect();
+            match words.as_slice() {
+                ["accept", number] => {
+                    options.accept = number.parse().map_err(|_| format!("`{part}` is no number"))?
+                }
+                ["confidence", number] => {
+                    options.confidence = number.parse().map_err(|_| format!("`{part}` is no number"))?;
+                }
+                _ => {
+                    options.set(&words).map_err(|error| error.message)?;
+                }
+            }
+        }
+        options.check().map_err(|error| error.to_string())?;
+        Ok(options)
+    }
+}
+
+/// The word after `first`.
+fn argument<T: Copy>(first: &str, second: Option<&str>, all: &[(&'static str, T)]) -> Result<T, PartError> {
+    let expected: Vec<&'static str> = all.iter().map(|(name, _)| *name).collect();
+    let Some(second) = second else {
+        let message = format!("`{first}` needs a word after it: {}", expected.join(", "));
+        return Err(PartError { word: 0, message, expected: Vec::new() });
+    };
+    match all.iter().find(|(name, _)| *name == second) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            Err(PartError { word: 1, message: format!("`{first}` is not followed by `{second}`"), expected })
+        }
+    }
+}
+
+fn name_of<T: PartialEq>(value: T, all: &[(&'static str, T)]) -> &'static str {
+    all.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
+}
+
 /// Reads one of the names of an option's values.
 fn named<T: Copy>(text: &str, what: &str, all: &[(&str, T)]) -> Result<T, String> {
     let found = all.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
@@ -129,7 +300,7 @@ impl FromStr for Weights {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named(text, "way to weight", &[("measured", Self::Measured), ("predicted", Self::Predicted)])
+        named(text, "way to weight", &WEIGHTS)
     }
 }
 
@@ -137,9 +308,12 @@ impl FromStr for Elimination {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all =
-            [("confidence", Self::Confidence), ("aicc", Self::Aicc), ("leave-one-out", Self::LeaveOneOut)];
-        named(text, "way to eliminate", &all)
+        // The word of the command line, which a spec has for the width of intervals.
+        if text == "confidence" {
+            Ok(Self::Confidence)
+        } else {
+            named(text, "way to eliminate", &ELIMINATION)
+        }
     }
 }
 
@@ -147,7 +321,7 @@ impl FromStr for Robust {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named(text, "robust weight", &[("huber", Self::Huber), ("bisquare", Self::Bisquare)])
+        named(text, "robust weight", &ROBUST)
     }
 }
 
@@ -155,7 +329,56 @@ impl FromStr for Search {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [("never", Self::Never), ("when-needed", Self::WhenNeeded), ("always", Self::Always)];
-        named(text, "occasion to search", &all)
+        named(text, "occasion to search", &SEARCH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(
+            absolute in any::<bool>(),
+            robust in prop::option::of(prop::sample::select(ROBUST.map(|(_, value)| value).to_vec())),
+            nonnegative in any::<bool>(),
+            weights in prop::sample::select(WEIGHTS.map(|(_, value)| value).to_vec()),
+            elimination in prop::sample::select(ELIMINATION.map(|(_, value)| value).to_vec()),
+            search in prop::sample::select(SEARCH.map(|(_, value)| value).to_vec()),
+            accept in 0.001f64..1.0,
+            confidence in 0.5f64..0.9999,
+        ) {
+            let mode = if absolute { Mode::Absolute } else { Mode::Relative };
+            let options = Options {
+                mode, robust, nonnegative, weights, elimination, search, accept, confidence,
+                ..Options::default()
+            };
+            prop_assert_eq!(Options::read(&options.to_text()), Ok(options));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,60}") {
+            let _ = Options::read(&text);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert_eq!(Options::default().to_text(), "");
+        assert_eq!(Options::read("search").map(|o| o.search), Ok(Search::Always));
+        for (text, say) in [
+            ("robust", "needs a word after it: huber, bisquare"),
+            ("robust tukey", "not followed by `tukey`"),
+            ("relative huber", "one word too many"),
+            ("eliminate aicc now", "one word too many"),
+            ("quickly", "none of it"),
+            ("accept much", "no number"),
+            ("confidence 2", "confidence"),
+        ] {
+            let error = Options::read(text).unwrap_err();
+            assert!(error.contains(say), "{text}: {error}");
+        }
     }
 }

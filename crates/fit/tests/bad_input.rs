@@ -200,7 +200,12 @@ fn a_million_samples() {
             notes: Default::default(),
         }
     };
-    let samples = ModelSamples { name: "M".into(), columns, rows: (0..1_000_000).map(row).collect() };
+    let samples = ModelSamples {
+        name: "M".into(),
+        columns,
+        fit: String::new(),
+        rows: (0..1_000_000).map(row).collect(),
+    };
     let structure = Structure {
         inputs: vec!["x".into()],
         terms: ["x", "log2(x)"].map(|t| strata_model::expr::parse(t).unwrap()).to_vec(),

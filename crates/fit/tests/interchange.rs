@@ -262,7 +262,10 @@ fn samples() -> impl Strategy<Value = Samples> {
             ..Sample::default()
         };
         let rows = rows.into_iter().enumerate().map(row).collect();
-        Samples { models: vec![ModelSamples { name: "m".into(), columns, rows }], ..Samples::default() }
+        Samples {
+            models: vec![ModelSamples { name: "m".into(), columns, fit: String::new(), rows }],
+            ..Samples::default()
+        }
     })
 }
 

@@ -6,6 +6,7 @@
 //! - [`quantity`]: seconds and predictions as types that cannot hold nonsense;
 //! - [`expr`]: the expression language of terms and factored models (parse, print, evaluate, emit as Rust);
 //! - [`samples`]: the text format in which measurements are kept;
+//! - [`points`]: the text format in which points to be measured are kept;
 //! - [`set`]: model sets, the TOML format in which fitted models are kept, and their evaluation;
 //! - [`platform`]: which machine something was measured on;
 //! - [`select`]: candidates, the choice among them, its explanation, and pins;
@@ -13,7 +14,7 @@
 //! - [`optimise`]: integer roots and minima (Brewer 1994, section 5.1);
 //! - [`log`] and [`trace`]: the text formats in which the nodes of a job keep what they did, a file a node.
 //!
-//! There is no input or output here except the four text formats and [`write_atomically`].
+//! There is no input or output here except the five text formats and [`write_atomically`].
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ pub mod expr;
 pub mod log;
 pub mod optimise;
 pub mod platform;
+pub mod points;
 pub mod quantity;
 pub mod samples;
 pub mod select;
@@ -39,6 +41,7 @@ pub use hash::sha256_hex;
 pub use node_files::{FolderError, LineError, node_file, nodes_with_files};
 pub use number::number_text;
 pub use platform::Platform;
+pub use points::Points;
 pub use quantity::{Prediction, Seconds};
 pub use samples::{Samples, SamplesWriter, SpecId};
 pub use select::{Candidate, Choice, Parameter, Parameters, Pin, Pins, choose};

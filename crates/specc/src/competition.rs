@@ -4,7 +4,7 @@
 //! leaked, once for each library of a run.
 
 use strata_model::select::{self, Candidate, Choice, ChooseError, Odds, Outcome, Parameter, Pin};
-use strata_model::set::{LibraryModels, SetError, Verdict};
+use strata_model::set::{LibraryModels, Sensitivity, SetError, Verdict};
 use strata_model::{ModelSet, Prediction};
 
 /// A library's candidates over one model set.
@@ -125,6 +125,11 @@ impl Competition {
             }
         }
         select::odds(&predicted, chosen?)
+    }
+
+    /// How a candidate's prediction follows the coefficients of the models; `None` where it predicts nothing.
+    pub fn sensitivity(&self, candidate: usize, inputs: &[f64], parameters: &[i64]) -> Option<Sensitivity> {
+        self.models.sensitivity(candidate, self.nodes, inputs, parameters)
     }
 
     /// Chooses among the candidates.

@@ -1,15 +1,19 @@
 //! The spec compiler: from a spec to a profiling program, from its samples to models and choices.
 //!
 //! [`lang`] reads and checks specs, [`emit`] writes the profiling program, [`drive`] builds and runs it,
-//! [`competition`] and [`map`] ask the models who wins, [`trace`] draws what the nodes of a job did, and [`cli`] is the
-//! command line over all of them.
+//! [`fitting`] turns samples into model sets, [`competition`] and [`map`] ask the models who wins, [`advise`] which samples
+//! they lack, [`refine`] samples adaptively, [`trace`] draws what the nodes of a job did, and [`cli`] is the command line
+//! over all of them.
 
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod cli;
 pub mod competition;
 pub mod drive;
 pub mod emit;
+pub mod fitting;
 pub mod lang;
 pub mod map;
+pub mod refine;
 pub mod trace;

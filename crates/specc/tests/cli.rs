@@ -294,6 +294,257 @@ fn samples_of_other_programs_fit_and_go_back() {
 }
 
 #[test]
+fn input_that_is_not_what_it_seems_is_named_with_its_place() {
+    let folder = project();
+    let at = folder.path();
+    let write = |name: &str, text: &[u8]| fs::write(at.join(name), text).expect("written");
+    // Latin 1 wherever text is read.
+    write("latin.spec", b"// gr\xfc\xdfe\nmodel A(n) = n\n");
+    write("latin.toml", b"strata-models = 1\n# gr\xfc\xdfe\n");
+    write("latin.csv", b"gr\xf6\xdfe,time\n1,1e-6\n");
+    write("latin.txt", b"strata-samples 1\nmodel M n\nM 1e-6 1 ; gr\xfc\xdfe\n");
+    write("latin.points", b"strata-points 1\n# gr\xfc\xdfe\n");
+    for (arguments, say) in [
+        (&["check", "latin.spec"][..], "not UTF-8"),
+        (&["predict", "latin.toml", "A"], "latin.toml: this is not UTF-8 text"),
+        (&["choose", "latin.toml", "job"], "latin.toml: this is not UTF-8 text"),
+        (&["map", "latin.toml"], "latin.toml: this is not UTF-8 text"),
+        (&["advise", "latin.toml", "--spec", "job.spec"], "latin.toml: this is not UTF-8 text"),
+        (&["export", "latin.toml", "--to", "c"], "latin.toml: this is not UTF-8 text"),
+        (&["fit", "latin.csv"], "UTF-8"),
+        (&["fit", "latin.txt"], "UTF-8"),
+        (
+            &["profile", "job.spec", "--points", "latin.points", "-o", "out"],
+            "latin.points: this is not UTF-8 text",
+        ),
+    ] {
+        let (_, err) = expect(1, arguments, at);
+        assert!(err.contains(say) && err.contains("latin."), "{arguments:?}: {err}");
+    }
+    let metrics =
+        ["time", "visits", "bytes"].map(|metric| format!("METRIC {metric}\nDATA 1\nDATA 2\nDATA 3\n"));
+    let extra_p = format!("PARAMETER p\nPOINTS 1 2 4\nREGION main\n{}", metrics.concat());
+    write("three.txt", extra_p.as_bytes());
+    let (_, err) = expect(1, &["fit", "three.txt"], at);
+    assert!(
+        err.contains("this file has 3 metrics, `time`, `visits`, `bytes`") && err.contains("--metric NAME"),
+        "{err}"
+    );
+    let (_, err) = expect(1, &["fit", "three.txt", "--metric", "joules"], at);
+    assert!(err.contains("joules") && err.contains("`bytes`"), "{err}");
+    expect(0, &["fit", "three.txt", "--metric", "bytes"], at);
+    // A cell that is empty, and one that is not there.
+    write("hole.csv", b"n,time\n1,1e-6\n2,\n4,4e-6\n");
+    write("short.csv", b"n,time\n1,1e-6\n2\n4,4e-6\n");
+    for file in ["hole.csv", "short.csv"] {
+        let (_, err) = expect(1, &["fit", file], at);
+        assert!(err.contains(&format!("{file}:3")), "{err}");
+    }
+}
+
+#[test]
+fn predictions_beyond_the_samples_say_so() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    // Measured along both axes, never far out on both at once.
+    let mut samples = String::from("model M a b a*b\n");
+    for (i, n) in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].into_iter().enumerate() {
+        let noise = 1.0 + 0.01 * (i % 3) as f64;
+        for (a, b) in [(n, 1.0), (1.0, n), (n, 2.0), (2.0, n)] {
+            writeln!(samples, "M {:e} {a} {b} {}", (1e-6 + 1e-8 * a * b) * noise, a * b).expect("a string");
+        }
+    }
+    fs::write(at.join("samples.txt"), samples).expect("written");
+    expect(0, &["fit", "samples.txt", "-o", "out", "--keep-all"], at);
+    let (_, err) = expect(0, &["predict", "out/models.toml", "M", "a=4", "b=2"], at);
+    assert!(!err.contains("extrapolates"), "{err}");
+    let (out, err) = expect(0, &["predict", "out/models.toml", "M", "a=64", "b=64"], at);
+    assert!(
+        !out.is_empty() && err.contains("`M` extrapolates here: inside the measured ranges"),
+        "{out}{err}"
+    );
+    // Outside the ranges there is no answer at all.
+    let (out, err) = expect(1, &["predict", "out/models.toml", "M", "a=65", "b=1"], at);
+    assert!(
+        out.is_empty() && err.contains("predicts nothing here") && err.contains("a in 1..=64"),
+        "{out}{err}"
+    );
+}
+
+#[test]
+fn flags_of_fit_do_what_they_say() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    // 1 µs + 10 ns·n - 1 ns·m, a term that is nothing, an outlier, and the variance of each time.
+    let mut samples = String::from("model M n m k (v)\n");
+    for i in 1..=40 {
+        let (n, m, k) = (f64::from(i), f64::from(i * 7 % 11), f64::from(i * 5 % 3));
+        let noise = 1.0 + 0.01 * (f64::from(i * 13 % 7) / 3.0 - 1.0);
+        let outlier = if i == 20 { 3.0 } else { 1.0 };
+        let seconds = (1e-6 + 1e-8 * n - 1e-9 * m) * noise * outlier;
+        let mark = if i % 5 == 0 && i != 20 { "@" } else { "" };
+        writeln!(samples, "{mark}M {seconds:e} {n} {m} {k} {:e}", (0.01 * seconds).powi(2))
+            .expect("a string");
+    }
+    fs::write(at.join("samples.txt"), samples).expect("written");
+    let fit = |flags: &[&str]| -> Value {
+        let arguments = [&["fit", "samples.txt", "--json", "--search", "never"], flags].concat();
+        let (out, _) = expect(0, &arguments, at);
+        serde_json::from_str::<Value>(&out).expect("JSON")["models"][0].clone()
+    };
+    let terms = |model: &Value| -> Vec<(String, f64)> {
+        let term = |t: &Value| {
+            (t["term"].as_str().expect("a name").to_owned(), t["coefficient"].as_f64().expect("a number"))
+        };
+        model["terms"].as_array().expect("terms").iter().map(term).collect()
+    };
+    let coefficient =
+        |model: &Value, name: &str| terms(model).into_iter().find(|t| t.0 == name).map_or(f64::NAN, |t| t.1);
+    let plain = fit(&["--variance", "v"]);
+    assert_eq!((&plain["mode"], plain["samples"].as_u64()), (&"relative".into(), Some(33)));
+    assert_eq!(fit(&["--variance", "v", "--absolute"])["mode"], "absolute");
+    let without = fit(&["--variance", "v", "--no-constant", "--keep-all"]);
+    assert!(terms(&without).iter().all(|t| t.0 != "1" && t.1 != 0.0), "{without}");
+    let all = fit(&["--variance", "v", "--keep-all"]);
+    assert!(terms(&all).len() == 4 && terms(&all).iter().all(|t| t.1 != 0.0), "{all}");
+    assert!(terms(&plain).iter().any(|t| t.1 == 0.0), "something is irrelevant: {plain}");
+    let positive = fit(&["--variance", "v", "--nonnegative", "--keep-all"]);
+    assert!(terms(&positive).iter().all(|t| t.1 >= 0.0), "{positive}");
+    // The outlier is three times too long: robust fits hardly see it.
+    for how in ["huber", "bisquare"] {
+        let robust = fit(&["--variance", "v", "--robust", how]);
+        assert!((coefficient(&robust, "n") / 1e-8 - 1.0).abs() < 0.1, "{how}: {robust}");
+    }
+    assert_eq!(fit(&["--variance", "v", "--robust", "none"]), plain);
+    for by in ["aicc", "leave-one-out"] {
+        assert_eq!(fit(&["--variance", "v", "--eliminate", by])["samples"], 33);
+    }
+    for (flags, say) in [
+        (&["--robust", "tukey"][..], "huber"),
+        (&["--eliminate", "luck"], "leave-one-out"),
+        (&["--weights", "mine"], "predicted"),
+        (&["--search", "often"], "when-needed"),
+        (&["--pieces", "5"], "1..=4"),
+        (&["--weights", "predicted", "--absolute"], "cannot be used with"),
+    ] {
+        let (_, err) = expect(2, &[&["fit", "samples.txt"], flags].concat(), at);
+        assert!(err.contains(say), "{flags:?}: {err}");
+    }
+    let (_, err) = expect(1, &["fit", "samples.txt", "--variance", "w"], at);
+    assert!(err.contains("`w`"), "{err}");
+}
+
+#[test]
+fn a_spec_says_how_to_fit_and_the_command_line_says_otherwise() {
+    let folder = project();
+    let at = folder.path();
+    let spec =
+        SPEC.replace("    terms n\n}", "    terms n\n    fit absolute, robust huber\n    accept 5%\n}");
+    fs::write(at.join("job.spec"), &spec).expect("written");
+    let mode = |arguments: &[&str]| -> (Value, Value) {
+        let (out, _) = expect(0, &[arguments, &["--json"]].concat(), at);
+        let json: Value = serde_json::from_str(&out).expect("JSON");
+        (json["models"][0]["mode"].clone(), json["models"][1]["mode"].clone())
+    };
+    let both = |a: &str, b: &str| (Value::from(a), Value::from(b));
+    assert_eq!(mode(&["fit", "samples.txt", "--spec", "job.spec"]), both("relative", "absolute"));
+    assert_eq!(mode(&["fit", "samples.txt"]), both("relative", "relative"));
+    // Samples that carry the words of their spec need it no more.
+    let samples = fs::read_to_string(at.join("samples.txt")).expect("read");
+    let carried =
+        samples.replace("model Flat n\n", "model Flat n\nfit Flat absolute, robust huber, accept 0.05\n");
+    fs::write(at.join("carried.txt"), &carried).expect("written");
+    assert_eq!(mode(&["fit", "carried.txt"]), both("relative", "absolute"));
+    assert_eq!(mode(&["fit", "carried.txt", "--absolute"]), both("absolute", "absolute"));
+    let by_spec = expect(0, &["fit", "samples.txt", "--spec", "job.spec", "--json"], at).0;
+    let flat = |out: &str| serde_json::from_str::<Value>(out).expect("JSON")["models"][1].clone();
+    assert_eq!(flat(&by_spec)["terms"], flat(&expect(0, &["fit", "carried.txt", "--json"], at).0)["terms"]);
+    let plain = expect(0, &["fit", "carried.txt", "--json", "--robust", "none"], at).0;
+    assert_ne!(flat(&by_spec)["terms"], flat(&plain)["terms"], "the command line counts more");
+    fs::write(at.join("odd.txt"), carried.replace("robust huber", "robust hubris")).expect("written");
+    let (_, err) = expect(1, &["fit", "odd.txt"], at);
+    assert!(err.contains("`Flat`") && err.contains("hubris"), "{err}");
+}
+
+#[test]
+fn advice_names_samples_that_narrow_the_choice() {
+    let folder = project();
+    let at = folder.path();
+    expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out", "--keep-all"], at);
+    let advise = |more: &[&str]| -> Value {
+        let arguments = [&["advise", "out/models.toml", "--spec", "job.spec", "--json"], more].concat();
+        serde_json::from_str(&expect(0, &arguments, at).0).expect("JSON")
+    };
+    let advice = advise(&["--count", "6", "-o", "plan.txt"]);
+    let samples = advice["samples"].as_array().expect("samples");
+    assert_eq!(samples.len(), 6);
+    let (mut last, target) = (f64::INFINITY, &advice["targets"][0]);
+    for sample in samples {
+        let number = |key: &str| sample[key].as_f64().expect("a number");
+        assert!(
+            number("before") > number("after") && number("before") <= last && number("seconds") > 0.0,
+            "{advice}"
+        );
+        last = number("after");
+        let n = sample["at"]["n"].as_i64().expect("a number");
+        assert!((1..=4096).contains(&n), "{sample}");
+    }
+    assert_eq!((&target["name"], &target["kind"]), (&"job".into(), &"library".into()));
+    assert_eq!(target["after"], samples[5]["after"]);
+    let plan = fs::read_to_string(at.join("plan.txt")).expect("written");
+    assert!(
+        plan.starts_with("strata-points 1\nspec ")
+            && plan.contains("job.spec sha256=")
+            && plan.lines().count() == 8,
+        "{plan}"
+    );
+    // What there is already is not named again, and the budget is kept.
+    let taken = at.join("taken.txt");
+    let mut rows = String::from("model Steps n width n*width\nmodel Flat n\n");
+    for sample in samples {
+        let (model, at) = (sample["model"].as_str().expect("a name"), &sample["at"]);
+        let values: Vec<String> =
+            ["n", "width"].iter().filter_map(|v| at[v].as_i64()).map(|v| v.to_string()).collect();
+        let columns = if model == "Flat" { "1" } else { "1 1 1" };
+        writeln!(rows, "{model} 1e-6 {columns} ; at={}", values.join(",")).expect("a string");
+    }
+    fs::write(&taken, rows).expect("written");
+    let other = advise(&["--count", "6", "--samples", "taken.txt"]);
+    for sample in other["samples"].as_array().expect("samples") {
+        assert!(
+            samples.iter().all(|s| (&s["model"], &s["at"]) != (&sample["model"], &sample["at"])),
+            "{sample}"
+        );
+    }
+    let cheap = advise(&["--count", "1000", "--budget", "10ms"]);
+    let cost: f64 =
+        cheap["samples"].as_array().expect("samples").iter().filter_map(|s| s["seconds"].as_f64()).sum();
+    assert!(cost > 0.0 && cost <= 0.01, "{cost}");
+    let single = advise(&["Flat", "--count", "3"]);
+    assert_eq!(
+        (&single["targets"][0]["kind"], &single["samples"][0]["model"]),
+        (&"model".into(), &"Flat".into())
+    );
+    let (out, _) = expect(0, &["advise", "out/models.toml", "--spec", "job.spec"], at);
+    assert!(
+        out.contains("expected loss before") && out.contains("choosing in `job` is expected to lose"),
+        "{out}"
+    );
+    for (status, arguments, say) in [
+        (2, &["advise", "out/models.toml"][..], "--spec"),
+        (2, &["advise", "out/models.toml", "--spec", "job.spec", "sort"], "it has job, Steps, Flat, Twice"),
+        (2, &["advise", "out/models.toml", "--spec", "job.spec", "--count", "0"], "1..=10000"),
+        (2, &["calibrate", "job.spec", "-o", "x", "--goal", "1%"], "--refine"),
+        (2, &["calibrate", "job.spec", "-o", "x", "--refine", "--goal", "0.5"], "a percentage"),
+        (1, &["profile", "job.spec", "-o", "x", "--points", "job.spec"], "strata-points 1"),
+        (3, &["profile", "job.spec", "-o", "x", "--points", "none.txt"], "none.txt"),
+    ] {
+        let (_, err) = expect(status, arguments, at);
+        assert!(err.contains(say), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
 fn models_are_exported_to_other_languages() {
     let folder = project();
     let at = folder.path();

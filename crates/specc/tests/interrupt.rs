@@ -27,8 +27,15 @@ fn what_was_measured_is_kept_and_gone_on_with() {
     for file in [&output, &partial] {
         let _absent = std::fs::remove_file(file);
     }
-    let options =
-        Options { on: On::Threads, nodes: 2, budget: None, seed: 1, resume: false, output: output.clone() };
+    let options = Options {
+        on: On::Threads,
+        nodes: 2,
+        budget: None,
+        seed: 1,
+        points: None,
+        resume: false,
+        output: output.clone(),
+    };
     let journal = partial.clone();
     let finger = std::thread::spawn(move || {
         let rows = |text: String| text.lines().filter(|line| line.contains("at=")).count();

@@ -26,7 +26,7 @@ fn options(name: &str) -> Options {
     for suffix in ["txt", "txt.partial", "txt.partial.old"] {
         let _absent = std::fs::remove_file(output.with_extension(suffix));
     }
-    Options { on: On::Threads, nodes: 2, budget: Some(2.0), seed: 1, resume: false, output }
+    Options { on: On::Threads, nodes: 2, budget: Some(2.0), seed: 1, points: None, resume: false, output }
 }
 
 fn rendered(error: &DriveError) -> String {

@@ -8,15 +8,17 @@ use proptest::test_runner::FileFailurePersistence;
 use specc::lang::{format, load, load_all, parse, read_spec};
 
 /// Well-formed specs to cut to pieces.
-const SEEDS: [&str; 4] = [
+const SEEDS: [&str; 6] = [
     include_str!("pass/design.spec"),
     include_str!("pass/thesis.spec"),
     include_str!("pass/typed.spec"),
     include_str!("fmt/comments.spec"),
+    include_str!("pass/fit.spec"),
+    include_str!("fmt/fit.spec"),
 ];
 
 /// What is put into them.
-const PIECES: [&str; 44] = [
+const PIECES: [&str; 47] = [
     "{",
     "}",
     "(",
@@ -52,6 +54,9 @@ const PIECES: [&str; 44] = [
     "let x = ",
     "require x>0",
     "verify 20",
+    "fit ",
+    "fit relative, robust huber",
+    "search ",
     "use a::b;",
     "use ",
     "\u{FEFF}",

@@ -85,7 +85,12 @@ impl Experiment {
         for m in self.measurements.into_iter().filter(|m| m.metric == metric) {
             let place = *places[m.path].get_or_insert_with(|| {
                 let name = name(&mut names, "call path", &self.paths.texts[m.path]);
-                models.push(ModelSamples { name, columns: columns.clone(), rows: Vec::new() });
+                models.push(ModelSamples {
+                    name,
+                    columns: columns.clone(),
+                    fit: String::new(),
+                    rows: Vec::new(),
+                });
                 models.len() - 1
             });
             models[place].rows.push(Sample {

@@ -11,8 +11,9 @@
 //!
 //! A row is the model's name, the seconds, and one value a column of the model's structure line; `@` marks the samples kept for
 //! verification (Brewer 1994, Fig 3-7). A column in parentheses is an input that is not a candidate term. Everything before the
-//! structure line is optional and so is the word `model`, so that a fragment like Brewer's reads too. What follows `;` are
-//! notes on how the sample was taken. `#` begins a comment line.
+//! structure line is optional and so is the word `model`, so that a fragment like Brewer's reads too. A line
+//! `fit CombineVector robust huber` below it says how the spec wants the model fitted, where that is not the usual way. What
+//! follows `;` are notes on how the sample was taken. `#` begins a comment line.
 
 mod parse;
 mod write;
@@ -56,6 +57,8 @@ pub struct ModelSamples {
     pub name: String,
     /// What the values of a row are.
     pub columns: Vec<Column>,
+    /// How the model is to be fitted where the spec says so, in the words of its `fit` statement; else empty.
+    pub fit: String,
     /// The rows in the order of the file.
     pub rows: Vec<Sample>,
 }

@@ -217,6 +217,16 @@ impl<'f> Parser<'f> {
                 Some(&name) => self.structure(name, &words[2..]),
                 None => Err(("the model's name is missing: `model NAME COLUMN …`".into(), at)),
             },
+            "fit" if words.get(1).is_some_and(|(name, _)| self.index.contains_key(*name)) => {
+                let (name, at) = words[1];
+                let text = words[2..].iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" ");
+                let place = self.index.get(name).copied();
+                match place.and_then(|place| self.samples.models.get_mut(place)) {
+                    Some(model) if model.fit.is_empty() || model.fit == text => model.fit = text,
+                    _ => return Err((format!("how to fit `{name}` was said before, and otherwise"), at)),
+                }
+                Ok(())
+            }
             _ => {
                 let name = first.trim_start_matches('@');
                 let bare = words.get(1).is_some_and(|(word, _)| word.parse::<f64>().is_err());
@@ -261,7 +271,12 @@ impl<'f> Parser<'f> {
             Some(_) => Err((format!("the model `{name}` was declared before with other columns"), at)),
             None => {
                 self.index.insert(name.to_owned(), self.samples.models.len());
-                self.samples.models.push(ModelSamples { name: name.to_owned(), columns, rows: Vec::new() });
+                self.samples.models.push(ModelSamples {
+                    name: name.to_owned(),
+                    columns,
+                    fit: String::new(),
+                    rows: Vec::new(),
+                });
                 Ok(())
             }
         }

@@ -62,6 +62,20 @@ impl<W: Write> SamplesWriter<W> {
         self.put(&text)
     }
 
+    /// How a model that has its structure line is to be fitted; nothing is written for an empty text.
+    ///
+    /// # Errors
+    /// Those of the output, and `InvalidInput` for a name or text that does not read back.
+    pub fn fit(&mut self, name: &str, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        check_name(name)?;
+        let plain = text.split_whitespace().collect::<Vec<_>>().join(" ") == text && !text.contains(';');
+        require(plain, || format!("a way to fit is words in one line, but this is `{text}`"))?;
+        self.put(&format!("fit {name} {text}\n"))
+    }
+
     /// One sample of a model.
     ///
     /// # Errors
@@ -147,6 +161,7 @@ pub(super) fn to_text(samples: &Samples) -> String {
         if writer.model(&model.name, &model.columns).is_err() {
             continue;
         }
+        let _ = writer.fit(&model.name, &model.fit);
         for sample in &model.rows {
             let _ = writer.sample(&model.name, sample);
         }

@@ -13,7 +13,7 @@ pub const MAX_TERMS: usize = 64;
 pub const MAX_CALLS: usize = 32;
 
 /// Inputs, the reserved names and the calls of one model.
-const MAX_VALUES: usize = MAX_INPUTS + RESERVED.len() + MAX_CALLS;
+pub(super) const MAX_VALUES: usize = MAX_INPUTS + RESERVED.len() + MAX_CALLS;
 
 /// A model or candidate, ready to be evaluated.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Compiled {
     program: Program,
     /// Whether the guards and the program take `P`, `logP`, `sqrtP`.
     reserved: bool,
-    spread: Spread,
+    pub(super) spread: Spread,
 }
 
 #[derive(Clone, Debug)]
@@ -35,20 +35,20 @@ enum Guard {
 
 /// What the interval is computed from.
 #[derive(Clone, Debug)]
-struct Spread {
-    calls: Vec<Call>,
+pub(super) struct Spread {
+    pub(super) calls: Vec<Call>,
     /// The model as a function of the inputs, the reserved names and the calls' results; only if there are calls.
     outer: Option<Program>,
     /// The kept terms, as functions of the same.
-    terms: Vec<Program>,
+    pub(super) terms: Vec<Program>,
     fit: FitSpread,
 }
 
 /// A call of another model.
 #[derive(Clone, Debug)]
-struct Call {
+pub(super) struct Call {
     /// Which of the compiled models.
-    model: usize,
+    pub(super) model: usize,
     /// Functions of the inputs, the reserved names and the results of earlier calls.
     arguments: Vec<Program>,
     /// Whether an argument depends on an earlier call.
@@ -253,7 +253,7 @@ impl Compiled {
     }
 
     /// The model's time if the result of one call were this much longer. NaN if that leaves the range of another call.
-    fn with_shift(
+    pub(super) fn with_shift(
         &self,
         models: &[Self],
         nodes: usize,
@@ -276,7 +276,11 @@ impl Compiled {
 }
 
 impl Call {
-    fn with_arguments<T>(&self, values: &[f64], then: impl FnOnce(&[f64]) -> Option<T>) -> Option<T> {
+    pub(super) fn with_arguments<T>(
+        &self,
+        values: &[f64],
+        then: impl FnOnce(&[f64]) -> Option<T>,
+    ) -> Option<T> {
         let mut arguments = [0.0; MAX_INPUTS];
         for (argument, program) in arguments.iter_mut().zip(&self.arguments) {
             *argument = program.eval(values);
@@ -286,7 +290,7 @@ impl Call {
 }
 
 /// `P`, `logP`, `sqrtP`.
-fn reserved(nodes: usize) -> [f64; 3] {
+pub(super) fn reserved(nodes: usize) -> [f64; 3] {
     let p = nodes as f64;
     [p, p.log2(), p.sqrt()]
 }

@@ -18,8 +18,8 @@ use crate::select::{MAX_CANDIDATES, MAX_PARAMETERS};
 #[derive(Clone, Debug)]
 pub struct LibraryModels {
     library: Library,
-    models: Arc<[Compiled]>,
-    candidates: Vec<Compiled>,
+    pub(super) models: Arc<[Compiled]>,
+    pub(super) candidates: Vec<Compiled>,
 }
 
 impl LibraryModels {

@@ -9,6 +9,7 @@ mod inline;
 mod library;
 mod read;
 mod resolve;
+mod sensitivity;
 mod write;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
 pub use inline::{Check, MAX_CHAIN, MAX_NODES};
 pub use library::LibraryModels;
 pub use resolve::Resolved;
+pub use sensitivity::Sensitivity;
 
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;

@@ -154,6 +154,46 @@ fn predicts_nothing_where_nothing_was_measured() {
 }
 
 #[test]
+fn sensitivities_give_the_intervals_that_coefficients_cause() {
+    // Without noise, t²·g'Σg is the square of the half width, whether a model is fitted or calls fitted ones.
+    let mut quiet = sorts();
+    for model in &mut quiet.models {
+        model.noise_variance = 0.0;
+    }
+    quiet.models.push(factored("Twice", &[input("keys", 1.0, 1e6)], "2*Radix(keys,8,32)"));
+    let resolved = quiet.resolve().unwrap();
+    let covariance = |model: &Model, i: usize, j: usize| model.covariance.get(i).map_or(0.0, |row| row[j]);
+    let spread = |model: &str, inputs: &[f64]| {
+        let found = resolved.sensitivity(model, 4, inputs).unwrap();
+        assert_eq!(Some(found.seconds), resolved.seconds(model, 4, inputs));
+        let square = |(place, part): &(usize, Vec<f64>)| {
+            let model = quiet.models.iter().find(|m| resolved.place(&m.name) == Some(*place)).unwrap();
+            let kept: Vec<usize> = (0..model.terms.len()).filter(|j| model.terms[*j].relevant).collect();
+            assert_eq!(kept.len(), part.len());
+            let sum: f64 = (kept.iter().zip(part))
+                .map(|(i, a)| {
+                    a * kept.iter().zip(part).map(|(j, b)| covariance(model, *i, *j) * b).sum::<f64>()
+                })
+                .sum();
+            model.t_quantile.powi(2) * sum
+        };
+        found.parts.iter().map(square).sum::<f64>().sqrt()
+    };
+    for (model, inputs) in [("Radix", &[4096.0, 8.0, 32.0][..]), ("Sample", &[4096.0]), ("Twice", &[4096.0])]
+    {
+        let half = resolved.predict(model, 4, inputs).unwrap().half_width.get();
+        assert!(half > 0.0 && (spread(model, inputs) / half - 1.0).abs() < 1e-6, "{model}: {half}");
+    }
+    assert_eq!(resolved.sensitivity("Radix", 4, &[-1.0, 8.0, 32.0]), None);
+    assert_eq!(resolved.sensitivity("None", 4, &[]), None);
+    let library = resolved.library("sort").unwrap();
+    let found = library.sensitivity(0, 4, &[4096.0, 32.0], &[8]).unwrap();
+    let direct = resolved.sensitivity("Radix", 4, &[4096.0, 8.0, 32.0]).unwrap();
+    assert_eq!(found.parts[0].0, direct.parts[0].0);
+    assert!(found.parts[0].1.iter().zip(&direct.parts[0].1).all(|(a, b)| (a - b).abs() <= 1e-6 * b.abs()));
+}
+
+#[test]
 fn intervals_of_factored_models_add_in_squares() {
     let resolved = sorts().resolve().unwrap();
     let half = |model: &str, inputs: &[f64]| resolved.predict(model, 4, inputs).unwrap().half_width.get();

@@ -168,9 +168,20 @@ fn any_sample(columns: usize) -> impl Strategy<Value = Sample> {
         .prop_map(|(verify, seconds, values, notes)| Sample { verify, seconds, values, notes, line: 0 })
 }
 
+#[test]
+fn how_to_fit_is_said_once_and_a_model_may_be_called_fit() {
+    let samples = Samples::parse("model M n\nfit M robust  huber\nfit M robust huber\nM 1 2\n", "f").unwrap();
+    assert_eq!(samples.models[0].fit, "robust huber");
+    let error = Samples::parse("model M n\nfit M absolute\nfit M relative\n", "f").unwrap_err().to_string();
+    assert!(error.contains("f:3:5: how to fit `M`"), "{error}");
+    let samples = Samples::parse("fit n\nfit 1 2\nfit 2 4\n", "f").unwrap();
+    assert_eq!((samples.models[0].name.as_str(), samples.models[0].rows.len()), ("fit", 2));
+}
+
 fn any_samples() -> impl Strategy<Value = Samples> {
     let model = (0..4_usize).prop_flat_map(|columns| {
-        (prop::collection::vec(any::<bool>(), columns), prop::collection::vec(any_sample(columns), 0..6))
+        let fit = prop::sample::select(vec!["", "absolute", "relative, robust huber, search"]);
+        (prop::collection::vec(any::<bool>(), columns), fit, prop::collection::vec(any_sample(columns), 0..6))
     });
     let platform = prop::option::of("\\PC{0,20}".prop_map(|cpu| Platform {
         transport: "mpi".into(),
@@ -182,13 +193,13 @@ fn any_samples() -> impl Strategy<Value = Samples> {
         arch: "x86_64".into(),
     }));
     (platform, prop::collection::vec(model, 1..4)).prop_map(|(platform, models)| {
-        let models = models.into_iter().enumerate().map(|(number, (candidates, rows))| {
+        let models = models.into_iter().enumerate().map(|(number, (candidates, fit, rows))| {
             let texts = ["keys", "logP", "keys*logP", "max(0,keys-32768)"];
             let columns = candidates
                 .into_iter()
                 .zip(texts)
                 .map(|(candidate, text)| Column { text: text.into(), candidate });
-            ModelSamples { name: format!("M{number}"), columns: columns.collect(), rows }
+            ModelSamples { name: format!("M{number}"), columns: columns.collect(), fit: fit.into(), rows }
         });
         Samples { platform, spec: None, models: models.collect() }
     })
@@ -203,6 +214,7 @@ proptest! {
         prop_assert_eq!(&back.platform, &samples.platform);
         for (ours, theirs) in samples.models.iter().zip(&back.models) {
             prop_assert_eq!(&ours.columns, &theirs.columns);
+            prop_assert_eq!(&ours.fit, &theirs.fit);
             prop_assert_eq!(ours.rows.len(), theirs.rows.len());
             for (a, b) in ours.rows.iter().zip(&theirs.rows) {
                 let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };

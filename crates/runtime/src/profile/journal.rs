@@ -28,7 +28,21 @@ pub(crate) struct Journal {
     output: PathBuf,
     platform: Platform,
     spec: SpecId,
-    models: Vec<(&'static str, Vec<Column>)>,
+    models: Vec<Head>,
+}
+
+/// What the samples file says of a model before its samples.
+struct Head {
+    name: &'static str,
+    columns: Vec<Column>,
+    fit: &'static str,
+}
+
+impl Head {
+    fn write(&self, writer: &mut SamplesWriter<impl io::Write>) -> io::Result<()> {
+        writer.model(self.name, &self.columns)?;
+        writer.fit(self.name, self.fit)
+    }
 }
 
 impl Journal {
@@ -40,7 +54,11 @@ impl Journal {
         schedule: &mut Schedule,
     ) -> Result<Self, Refusal> {
         let path = job.settings.partial();
-        let models: Vec<_> = job.models.iter().map(|model| (model.name(), columns(*model))).collect();
+        let models: Vec<_> = job
+            .models
+            .iter()
+            .map(|model| Head { name: model.name(), columns: columns(*model), fit: model.fit() })
+            .collect();
         let file = if job.settings.resume && path.exists() {
             resume(job, &path, platform, plans, schedule, &models)?
         } else {
@@ -73,7 +91,7 @@ impl Journal {
             },
             line: 0,
         };
-        let (name, _) = self.models[place.model];
+        let name = self.models[place.model].name;
         self.writer.sample(name, &sample).map_err(|error| unwritten(&self.path, &error).into())
     }
 
@@ -88,8 +106,9 @@ impl Journal {
         write_atomically(target, |out| {
             let mut writer = SamplesWriter::new(out);
             writer.header(Some(&self.platform), Some(&self.spec))?;
-            for (model, (name, columns)) in self.models.iter().enumerate() {
-                writer.model(name, columns)?;
+            for (model, head) in self.models.iter().enumerate() {
+                let name = head.name;
+                head.write(&mut writer)?;
                 for (index, point) in plans[model].points.iter().enumerate() {
                     let Some(summary) = schedule.summary(Place { model, point: index }) else { continue };
                     let notes = Notes {
@@ -130,12 +149,7 @@ fn columns(model: &dyn Profiled) -> Vec<Column> {
         .collect()
 }
 
-fn begin(
-    path: &Path,
-    platform: &Platform,
-    spec: &SpecId,
-    models: &[(&'static str, Vec<Column>)],
-) -> io::Result<File> {
+fn begin(path: &Path, platform: &Platform, spec: &SpecId, models: &[Head]) -> io::Result<File> {
     // What another run has left may be all that is left of it.
     if path.exists() {
         let mut old = path.as_os_str().to_owned();
@@ -150,8 +164,8 @@ fn begin(
     let file = OpenOptions::new().create_new(true).append(true).open(path)?;
     let mut writer = SamplesWriter::new(file);
     writer.header(Some(platform), Some(spec))?;
-    for (name, columns) in models {
-        writer.model(name, columns)?;
+    for head in models {
+        head.write(&mut writer)?;
     }
     Ok(writer.into_inner())
 }
@@ -162,7 +176,7 @@ fn resume(
     platform: &Platform,
     plans: &[ModelPlan],
     schedule: &mut Schedule,
-    models: &[(&'static str, Vec<Column>)],
+    models: &[Head],
 ) -> Result<File, Refusal> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| machine(path, &error))?;
@@ -194,7 +208,7 @@ fn resume(
         }
     }
     let complete =
-        models.iter().all(|(name, columns)| samples.model(name).is_some_and(|m| m.columns == *columns));
+        models.iter().all(|head| samples.model(head.name).is_some_and(|m| m.columns == head.columns));
     if !complete {
         // The header was cut short; the rows that follow it, if any, keep their meaning.
         if samples.models.iter().all(|model| model.rows.is_empty()) {

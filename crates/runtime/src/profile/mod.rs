@@ -55,6 +55,11 @@ pub trait Profiled: Sync {
     /// The sample file's columns; one in parentheses is an input that is no candidate term.
     fn columns(&self) -> &'static [&'static str];
 
+    /// How the samples are to be fitted, in the words of the spec; empty for the usual way.
+    fn fit(&self) -> &'static str {
+        ""
+    }
+
     /// The iteration variables, for messages.
     fn variables(&self) -> &'static [&'static str] {
         &[]
@@ -71,6 +76,9 @@ pub trait Profiled: Sync {
     /// A point with every iteration variable uniform over its whole integer range (Brewer §3.2.1: the step does not
     /// matter); `None` if a range is empty.
     fn draw(&self, scope: &Scope, random: &mut Random) -> Option<Vec<i64>>;
+
+    /// Whether a point has a value for every iteration variable, each within its loop's range, whatever the step.
+    fn contains(&self, scope: &Scope, at: &[i64]) -> bool;
 
     /// The values of the columns at a point; `None` if a `require` fails there.
     fn values(&self, scope: &Scope, at: &[i64]) -> Option<Vec<f64>>;

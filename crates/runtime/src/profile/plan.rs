@@ -1,6 +1,6 @@
 //! Which points are to be measured, and in which order.
 //!
-//! A model's points are those of its loop nest, then `verify` points drawn uniformly over the whole integer range of
+//! A model's points are those of its loop nest, or those that a points file names in their place, then `verify` points drawn uniformly over the whole integer range of
 //! every iteration variable (Brewer Fig 3-4). They are *visited* in another order: first the ends of the loop nest, then
 //! steps of the golden ratio around it, so that wherever a budget stops the run, what has been measured covers the
 //! space; verification points take their turns in between. The plan follows from the models, the number of nodes and
@@ -46,31 +46,23 @@ pub(crate) struct ModelPlan {
     pub(crate) undrawn: usize,
 }
 
-/// Plans the measurement of `model` on `nodes` nodes.
+/// Plans the measurement of `model` on `nodes` nodes, at the points of its loop nest or at those that are `given`.
 ///
 /// # Errors
-/// The loop nest has more than a million points; it has none that its `require`s allow.
-pub(crate) fn plan(model: &dyn Profiled, nodes: usize, seed: u64) -> Result<ModelPlan, String> {
+/// The loop nest has more than a million points; it has none that its `require`s allow; a given point is none of the model's.
+pub(crate) fn plan(
+    model: &dyn Profiled,
+    nodes: usize,
+    seed: u64,
+    given: Option<&[Vec<i64>]>,
+) -> Result<ModelPlan, String> {
     let name = model.name();
     let mut plan = ModelPlan::default();
     let fit = Scope::new(name, false, nodes);
-    let mut nest = Vec::new();
-    let mut complete = true;
-    model.points(&fit, &mut |at| {
-        complete = nest.len() < MAX_POINTS;
-        if complete {
-            nest.push(at.to_vec());
-        }
-        complete
-    });
-    if !complete {
-        return Err(format!(
-            "model `{name}`: its loop nest has more than {MAX_POINTS} points on {nodes} nodes; use a larger step"
-        ));
-    }
-    if nest.len() == 1 && nest[0].is_empty() {
-        nest.resize(SAMPLES_OF_ONE_PLACE, Vec::new());
-    }
+    let nest = match given {
+        Some(points) => checked(model, &fit, points)?,
+        None => nest(model, &fit)?,
+    };
     let total = nest.len();
     for at in nest {
         match model.values(&fit, &at) {
@@ -93,6 +85,44 @@ pub(crate) fn plan(model: &dyn Profiled, nodes: usize, seed: u64) -> Result<Mode
     plan.order =
         interleave(&spread(fitted, offset), &verifying.iter().map(|i| i + fitted).collect::<Vec<_>>());
     Ok(plan)
+}
+
+/// The points of the loop nest, in its order.
+fn nest(model: &dyn Profiled, scope: &Scope) -> Result<Vec<Vec<i64>>, String> {
+    let mut nest = Vec::new();
+    let mut complete = true;
+    model.points(scope, &mut |at| {
+        complete = nest.len() < MAX_POINTS;
+        if complete {
+            nest.push(at.to_vec());
+        }
+        complete
+    });
+    if !complete {
+        return Err(format!(
+            "model `{}`: its loop nest has more than {MAX_POINTS} points on {} nodes; use a larger step",
+            model.name(),
+            scope.nodes()
+        ));
+    }
+    if nest.len() == 1 && nest[0].is_empty() {
+        nest.resize(SAMPLES_OF_ONE_PLACE, Vec::new());
+    }
+    Ok(nest)
+}
+
+/// Given points, if they are the model's: what lies outside its loops was never meant to be run.
+fn checked(model: &dyn Profiled, scope: &Scope, points: &[Vec<i64>]) -> Result<Vec<Vec<i64>>, String> {
+    let bad = points.iter().find(|at| !model.contains(scope, at) || model.values(scope, at).is_none());
+    let Some(at) = bad else { return Ok(points.to_vec()) };
+    let values: Vec<String> = at.iter().map(i64::to_string).collect();
+    Err(format!(
+        "model `{}`: the point {} of the points file lies outside its loops ({}) on {} nodes, or its `require` excludes it",
+        model.name(),
+        values.join(","),
+        model.variables().join(","),
+        scope.nodes()
+    ))
 }
 
 /// Adds the verification points. A model without iteration variables has only one place to verify at, again and again.
@@ -204,6 +234,9 @@ mod tests {
         fn draw(&self, _: &Scope, random: &mut Random) -> Option<Vec<i64>> {
             Some(vec![random.between(1, self.outer)?, random.between(1, self.inner)?])
         }
+        fn contains(&self, _: &Scope, at: &[i64]) -> bool {
+            matches!(at, [i, j] if (1..=self.outer).contains(i) && (1..=self.inner).contains(j))
+        }
         fn values(&self, _: &Scope, at: &[i64]) -> Option<Vec<f64>> {
             let area = (at[0] * at[1]) as f64;
             (area <= self.limit).then(|| vec![area])
@@ -216,7 +249,7 @@ mod tests {
     #[test]
     fn fit_points_come_in_loop_order_then_verification_points() {
         let nest = Nest { outer: 3, inner: 2, limit: f64::INFINITY, verify: 4 };
-        let plan = plan(&nest, 4, 1).unwrap();
+        let plan = plan(&nest, 4, 1, None).unwrap();
         let fit: Vec<_> = plan.points.iter().filter(|p| !p.verify).map(|p| p.at.clone()).collect();
         assert_eq!(fit, [[1, 1], [1, 2], [2, 1], [2, 2], [3, 1], [3, 2]]);
         assert_eq!(plan.points.len(), 10);
@@ -226,7 +259,7 @@ mod tests {
     #[test]
     fn what_a_require_excludes_is_not_measured() {
         let nest = Nest { outer: 10, inner: 10, limit: 20.0, verify: 20 };
-        let plan = plan(&nest, 4, 1).unwrap();
+        let plan = plan(&nest, 4, 1, None).unwrap();
         assert!(plan.points.iter().all(|p| p.values[0] <= 20.0));
         assert_eq!(plan.points.iter().filter(|p| p.verify).count(), 20);
         assert_eq!(plan.excluded + plan.points.len(), 120);
@@ -234,27 +267,44 @@ mod tests {
     }
 
     #[test]
+    fn given_points_take_the_place_of_the_loops() {
+        let nest = Nest { outer: 9, inner: 9, limit: 60.0, verify: 4 };
+        let given = [vec![7, 5], vec![2, 2]];
+        let given = plan(&nest, 4, 1, Some(&given)).unwrap();
+        let loops = plan(&nest, 4, 1, None).unwrap();
+        let fit: Vec<_> = given.points.iter().filter(|p| !p.verify).map(|p| p.at.clone()).collect();
+        assert_eq!(fit, [[7, 5], [2, 2]]);
+        let verify = |plan: &ModelPlan| plan.points.iter().filter(|p| p.verify).cloned().collect::<Vec<_>>();
+        assert_eq!(verify(&given), verify(&loops), "what verifies does not depend on what is fitted");
+        for bad in [vec![7], vec![0, 1], vec![9, 9]] {
+            let values: Vec<String> = bad.iter().map(i64::to_string).collect();
+            let error = plan(&nest, 4, 1, Some(&[bad])).unwrap_err();
+            assert!(error.contains(&format!("the point {} of", values.join(","))), "{error}");
+        }
+    }
+
+    #[test]
     fn nothing_left_to_measure_is_an_error() {
         let nest = Nest { outer: 10, inner: 10, limit: 0.0, verify: 20 };
-        assert!(plan(&nest, 4, 1).unwrap_err().contains("excludes all 100 points"));
+        assert!(plan(&nest, 4, 1, None).unwrap_err().contains("excludes all 100 points"));
         let nest = Nest { outer: 0, inner: 10, limit: 0.0, verify: 20 };
-        assert!(plan(&nest, 4, 1).unwrap_err().contains("is empty"));
+        assert!(plan(&nest, 4, 1, None).unwrap_err().contains("is empty"));
         let nest = Nest { outer: i64::MAX, inner: 10, limit: 0.0, verify: 20 };
-        assert!(plan(&nest, 4, 1).unwrap_err().contains("more than 1000000 points"));
+        assert!(plan(&nest, 4, 1, None).unwrap_err().contains("more than 1000000 points"));
     }
 
     #[test]
     fn the_seed_settles_the_verification_points() {
         let nest = Nest { outer: 1000, inner: 1000, limit: f64::INFINITY, verify: 20 };
-        let drawn = |seed| plan(&Nest { outer: 2, inner: 1, ..nest }, 4, seed).map(|p| p.points);
+        let drawn = |seed| plan(&Nest { outer: 2, inner: 1, ..nest }, 4, seed, None).map(|p| p.points);
         assert_eq!(drawn(7), drawn(7));
-        assert_ne!(plan(&nest, 4, 7).unwrap().points, plan(&nest, 4, 8).unwrap().points);
+        assert_ne!(plan(&nest, 4, 7, None).unwrap().points, plan(&nest, 4, 8, None).unwrap().points);
     }
 
     #[test]
     fn every_value_of_a_range_is_drawn() {
         let nest = Nest { outer: 4, inner: 4, limit: f64::INFINITY, verify: 400 };
-        let plan = plan(&nest, 4, 3).unwrap();
+        let plan = plan(&nest, 4, 3, None).unwrap();
         let seen: BTreeSet<_> = plan.points.iter().filter(|p| p.verify).map(|p| p.at.clone()).collect();
         assert_eq!(seen.len(), 16);
     }

@@ -1,5 +1,6 @@
 //! The run itself: all nodes in step, node 0 deciding and writing.
 
+use strata_model::Points;
 use strata_model::samples::SpecId;
 
 use super::journal::Journal;
@@ -103,15 +104,15 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     let mut clock = (job.clock)();
     let start = clock.now(node);
     let plans =
-        job.models.iter().map(|model| plan(*model, node.size(), job.settings.seed)).collect::<Vec<_>>();
-    let (plans, faults): (Vec<_>, Vec<_>) = plans.into_iter().partition(Result::is_ok);
-    if !faults.is_empty() {
-        if node.rank() == 0 {
-            faults.into_iter().filter_map(Result::err).for_each(|fault| eprintln!("error: {fault}"));
-        }
-        return Ok(Outcome::Fault);
-    }
-    let plans: Vec<ModelPlan> = plans.into_iter().flatten().collect();
+        match given(node, job).map_err(|fault| vec![fault]).and_then(|given| plan_all(node, job, &given)) {
+            Ok(plans) => plans,
+            Err(faults) => {
+                if node.rank() == 0 {
+                    faults.into_iter().for_each(|fault| eprintln!("error: {fault}"));
+                }
+                return Ok(Outcome::Fault);
+            }
+        };
     let mut director =
         match if node.rank() == 0 { Director::new(node, job, &plans).map(Some) } else { Ok(None) } {
             Ok(director) => director,
@@ -148,6 +149,49 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
             let now = clock.now(node);
             director.record(place, timing, count, now - before, now - start)?;
         }
+    }
+}
+
+/// What the points file says; no points if there is none. Node 0 reads it: the others may run elsewhere.
+///
+/// # Participation
+/// Collective.
+fn given(node: &mut Node, job: &Job<'_>) -> Result<Points, String> {
+    let Some(path) = &job.settings.points else { return Ok(Points::default()) };
+    let shown = path.display();
+    let mut text = Vec::new();
+    let mut fault = String::new();
+    if node.rank() == 0 {
+        match std::fs::read(path) {
+            Ok(bytes) => text = bytes,
+            Err(error) => fault = format!("cannot read {shown}: {error}"),
+        }
+    }
+    let length = node.broadcast_value(0, if fault.is_empty() { text.len() as i64 } else { -1 });
+    let Ok(length) = usize::try_from(length) else { return Err(fault) };
+    text.resize(length, 0);
+    node.broadcast(0, &mut text);
+    let text = String::from_utf8(text).map_err(|_| format!("{shown}: this is not UTF-8 text"))?;
+    let points = Points::parse(&text, &shown.to_string()).map_err(|error| error.to_string())?;
+    if let Some(spec) = points.spec.as_ref().filter(|spec| spec.sha256 != job.spec.sha256) {
+        return Err(format!("{shown}: it was made for another text of {}; make it again", spec.path));
+    }
+    let stray = points.models().iter().find(|m| job.models.iter().all(|model| model.name() != m.model));
+    match stray {
+        Some(stray) => Err(format!("{shown}: the spec measures no model `{}`", stray.model)),
+        None => Ok(points),
+    }
+}
+
+/// A plan of each model, or all that stands in their way.
+fn plan_all(node: &Node, job: &Job<'_>, given: &Points) -> Result<Vec<ModelPlan>, Vec<String>> {
+    let plans =
+        job.models.iter().map(|model| plan(*model, node.size(), job.settings.seed, given.of(model.name())));
+    let (plans, faults): (Vec<_>, Vec<_>) = plans.partition(Result::is_ok);
+    if faults.is_empty() {
+        Ok(plans.into_iter().flatten().collect())
+    } else {
+        Err(faults.into_iter().filter_map(Result::err).collect())
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Settings {
     /// Seconds for the whole run, if given.
     pub(crate) budget: Option<f64>,
     pub(crate) seed: u64,
+    /// Which points to measure, of the models that the file names, in place of those of their loops.
+    pub(crate) points: Option<PathBuf>,
     /// Go on with the journal of an interrupted run.
     pub(crate) resume: bool,
     /// Progress as lines for a program on stdout, instead of sentences on stderr.
@@ -22,7 +24,14 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { output: PathBuf::from("samples.txt"), budget: None, seed: 1, resume: false, machine: false }
+        Self {
+            output: PathBuf::from("samples.txt"),
+            budget: None,
+            seed: 1,
+            points: None,
+            resume: false,
+            machine: false,
+        }
     }
 }
 
@@ -45,11 +54,13 @@ pub(crate) enum Request {
 pub(crate) const HELP: &str = "\
 Measures the models of one spec and writes their samples.
 
-Usage: [--output samples.txt] [--budget 60s] [--seed 1] [--resume]
+Usage: [--output samples.txt] [--budget 60s] [--seed 1] [--points FILE] [--resume]
 
   --output FILE   the samples; an unfinished run leaves FILE.partial
   --budget TIME   time for all of it, such as 90, 90s, 500ms or 5m
   --seed N        settles the verification points and the order of visits
+  --points FILE   measure these points of the models that FILE names, instead
+                  of those of their loops
   --resume        go on with FILE.partial
   --progress      progress as lines on stdout, for programs
 
@@ -81,6 +92,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> 
                     .and_then(|text| text.parse().ok())
                     .ok_or_else(|| format!("--seed {}: not a whole number", text.display()))?;
             }
+            Long("points") => settings.points = Some(value(&mut parser)?.into()),
             Long("resume") => settings.resume = true,
             Long("progress") => settings.machine = true,
             Long("help") | Short('h') => return Ok(Request::Help),
@@ -112,10 +124,17 @@ mod tests {
 
     #[test]
     fn everything_can_be_set() {
-        let settings =
-            Settings { output: "out/s.txt".into(), budget: Some(90.0), seed: 7, resume: true, machine: true };
+        let settings = Settings {
+            output: "out/s.txt".into(),
+            budget: Some(90.0),
+            seed: 7,
+            points: Some("p.txt".into()),
+            resume: true,
+            machine: true,
+        };
         assert_eq!(settings.partial(), PathBuf::from("out/s.txt.partial"));
         let arguments = ["--output", "out/s.txt", "--budget=1.5m", "--seed", "7", "--resume", "--progress"];
+        let arguments = [&arguments[..], &["--points", "p.txt"]].concat();
         assert_eq!(read(&arguments), Ok(Request::Run(settings)));
         assert_eq!(read(&[]), Ok(Request::Run(Settings::default())));
         assert_eq!(read(&["--help"]), Ok(Request::Help));

@@ -73,6 +73,9 @@ impl Profiled for Model {
     fn draw(&self, _: &Scope, random: &mut Random) -> Option<Vec<i64>> {
         Some(vec![random.between(1, self.stop)?])
     }
+    fn contains(&self, _: &Scope, at: &[i64]) -> bool {
+        matches!(at, [i] if (1..=self.stop).contains(i))
+    }
     fn values(&self, scope: &Scope, at: &[i64]) -> Option<Vec<f64>> {
         let [_, log, _] = scope.constants();
         let i = (self.value)(at[0])?;
@@ -278,6 +281,51 @@ fn medians_of_an_earlier_run_are_not_measured_again() {
 }
 
 #[test]
+fn a_points_file_says_what_is_measured_and_more_points_add_to_it() {
+    for nodes in [1, 3] {
+        let place = Place::new();
+        let points = place.output.with_file_name("points.txt");
+        let (a, b) = (model("A", 64), model("B", 8));
+        let settings = || Settings { points: Some(points.clone()), ..place.settings() };
+        std::fs::write(&points, "strata-points 1\nspec s sha256=ab\nA 3\nA 50\n").unwrap();
+        profile(nodes, &[&a, &b], settings(), "ab").unwrap();
+        let first = read(&place.output);
+        assert_eq!(fit_points(&first.models[0]), [3, 50]);
+        assert_eq!(fit_points(&first.models[1]), [1, 2, 4, 8], "a model that is not named keeps its loops");
+        assert_eq!(first.models[0].rows.len(), 2 + 4);
+        // What was measured is not measured again.
+        std::fs::rename(&place.output, place.partial()).unwrap();
+        std::fs::write(&points, "strata-points 1\nA 3\nA 50\nA 7\n").unwrap();
+        let (more, same) = (model("A", 64), model("B", 8));
+        profile(nodes, &[&more, &same], Settings { resume: true, ..settings() }, "ab").unwrap();
+        let second = read(&place.output);
+        assert_eq!(fit_points(&second.models[0]), [3, 50, 7]);
+        assert_eq!(more.timings.load(Ordering::Relaxed), 3);
+        assert_eq!(same.timings.load(Ordering::Relaxed), 0);
+        let times =
+            |samples: &Samples| samples.models[1].rows.iter().map(|row| row.seconds).collect::<Vec<_>>();
+        assert_eq!(times(&second), times(&first));
+    }
+}
+
+#[test]
+fn a_points_file_that_is_none_of_the_specs_is_refused() {
+    let place = Place::new();
+    let points = place.output.with_file_name("points.txt");
+    let settings = || Settings { points: Some(points.clone()), ..place.settings() };
+    assert_eq!(profile(2, &[&model("A", 64)], settings(), "ab").unwrap(), Outcome::Fault, "no such file");
+    for text in
+        ["", "strata-points 1\nspec s sha256=cd\nA 1\n", "strata-points 1\nB 1\n", "strata-points 1\nA 65\n"]
+    {
+        std::fs::write(&points, text).unwrap();
+        assert_eq!(profile(2, &[&model("A", 64)], settings(), "ab").unwrap(), Outcome::Fault, "{text}");
+    }
+    std::fs::write(&points, b"strata-points 1\nA \xff\n").unwrap();
+    assert_eq!(profile(3, &[&model("A", 64)], settings(), "ab").unwrap(), Outcome::Fault);
+    assert!(!place.output.exists());
+}
+
+#[test]
 fn a_journal_of_another_spec_or_machine_is_refused() {
     let place = Place::new();
     let a = model("A", 64);
@@ -361,6 +409,9 @@ fn short_tasks_are_repeated_unless_once() {
         }
         fn draw(&self, _: &Scope, _: &mut Random) -> Option<Vec<i64>> {
             Some(vec![])
+        }
+        fn contains(&self, _: &Scope, at: &[i64]) -> bool {
+            at.is_empty()
         }
         fn values(&self, _: &Scope, _: &[i64]) -> Option<Vec<f64>> {
             Some(vec![])

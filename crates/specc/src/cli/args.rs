@@ -64,17 +64,13 @@ pub(super) enum Command {
     /// Fit models to samples, drop irrelevant terms, verify on the independent samples.
     Fit(Fit),
     /// Profile, fit, verify, emit and report: all of it.
-    Calibrate {
-        #[command(flatten)]
-        specs: Specs,
-        #[command(flatten)]
-        target: Target,
-        #[command(flatten)]
-        output: Output,
-        /// Print the fit as JSON instead of tables.
-        #[arg(long)]
-        json: bool,
-    },
+    Calibrate(Calibrate),
+    /// Say which further samples would lower the expected loss of a choice most, for the time that they cost.
+    ///
+    /// The loss is the time by which the candidate that looks fastest is expected to exceed the one that is, because the
+    /// coefficients of the models are uncertain, over the time and on average over the inputs. Of a model that is named by
+    /// itself it is the half width of its predictions over the time.
+    Advise(Advise),
     /// Predict the time of one model at given inputs.
     Predict {
         /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
@@ -181,9 +177,72 @@ pub(super) struct Target {
     /// Seed of the verification points and of the order of measuring.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
+    /// Measure these points, as `advise -o` writes them, of the models that FILE names, instead of those of their loops. With
+    /// `--resume`, besides what was measured before.
+    #[arg(long, value_name = "FILE")]
+    pub(super) points: Option<PathBuf>,
     /// Go on from the samples of an interrupted run in the output folder.
     #[arg(long)]
     pub(super) resume: bool,
+}
+
+/// What `calibrate` takes.
+#[derive(Debug, Args)]
+pub(super) struct Calibrate {
+    #[command(flatten)]
+    pub(super) specs: Specs,
+    #[command(flatten)]
+    pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) refining: Refining,
+    #[command(flatten)]
+    pub(super) output: Output,
+    /// Print the fit as JSON instead of tables.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// How to sample adaptively.
+#[derive(Debug, Args)]
+pub(super) struct Refining {
+    /// Begin with a few points of the loops and go on with those that `advise` names, until every goal is reached or the budget
+    /// is spent.
+    #[arg(long)]
+    pub(super) refine: bool,
+    /// With `--refine`: the expected loss of a library's choices that is small enough.
+    #[arg(long, value_name = "PERCENT", default_value = "0.05%", value_parser = percentage, requires = "refine")]
+    pub(super) goal: f64,
+    /// With `--refine`: how close the models that compete nowhere are to be known, as the half width of their predictions.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage, requires = "refine")]
+    pub(super) precision: f64,
+}
+
+/// What `advise` takes.
+#[derive(Debug, Args)]
+pub(super) struct Advise {
+    /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
+    pub(super) models: PathBuf,
+    /// The libraries and models to improve; where none is named, all libraries, or all models where there is no library.
+    #[arg(value_name = "NAME")]
+    pub(super) targets: Vec<String>,
+    /// The spec that the models come from: its loops say what can be measured.
+    #[arg(long, value_name = "SPEC", required = true)]
+    pub(super) spec: Vec<PathBuf>,
+    /// The samples that there are: their points are not named again.
+    #[arg(long, value_name = "FILE")]
+    pub(super) samples: Option<PathBuf>,
+    /// How many samples to name at most.
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) count: u32,
+    /// How long they may take to measure, for example `10s`.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write the points to this file, for `profile --points` and `calibrate --points`.
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
 }
 
 /// How samples are written that another program took.
@@ -234,7 +293,19 @@ pub(super) enum Form {
     JsonLines,
 }
 
-/// What `fit` takes.
+/// How outliers lose their weight; `none`: they do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outliers(pub(super) Option<Robust>);
+
+impl FromStr for Outliers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" { Ok(Self(None)) } else { text.parse().map(|how| Self(Some(how))) }
+    }
+}
+
+/// What `fit` takes. What it says counts more than what the spec says, or the samples with the words of their spec.
 #[derive(Debug, Args)]
 pub(super) struct Fit {
     /// The samples: the `samples.txt` that `profile` wrote, a bare fragment with a structure line, Extra-P's text, JSON or
@@ -254,17 +325,17 @@ pub(super) struct Fit {
     /// Keep terms whose interval includes zero.
     #[arg(long)]
     pub(super) keep_all: bool,
-    /// By what a term is irrelevant: `confidence` (its interval includes zero), `aicc` (corrected Akaike criterion) or
-    /// `leave-one-out` (errors of samples predicted from all others).
-    #[arg(long, default_value = "confidence", value_name = "BY")]
-    pub(super) eliminate: Elimination,
+    /// By what a term is irrelevant: `interval` or `confidence` (its interval includes zero), `aicc` (corrected Akaike criterion) or
+    /// `leave-one-out` (errors of samples predicted from all others); `interval` where neither this nor the spec says.
+    #[arg(long, value_name = "BY")]
+    pub(super) eliminate: Option<Elimination>,
     /// What relative errors are relative to: `measured` times (as in the thesis), or `predicted` ones, which noise
-    /// does not bias.
-    #[arg(long, default_value = "measured", value_name = "TIMES", conflicts_with = "absolute")]
-    pub(super) weights: Weights,
-    /// Give outliers less weight: `huber` or `bisquare`.
+    /// does not bias; `measured` where neither this nor the spec says.
+    #[arg(long, value_name = "TIMES", conflicts_with = "absolute")]
+    pub(super) weights: Option<Weights>,
+    /// Give outliers less weight, by `huber` or `bisquare`; `none` gives them all of it though the spec says otherwise.
     #[arg(long, value_name = "HOW")]
-    pub(super) robust: Option<Robust>,
+    pub(super) robust: Option<Outliers>,
     /// Allow no negative coefficients: a cost cannot be negative.
     #[arg(long)]
     pub(super) nonnegative: bool,
@@ -272,12 +343,12 @@ pub(super) struct Fit {
     #[arg(long, value_name = "COLUMN")]
     pub(super) variance: Option<String>,
     /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those that are fail), or
-    /// `always`, which is also what the option alone means.
-    #[arg(long, default_value = "when-needed", value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
-    pub(super) search: Search,
-    /// The most pieces that the search may cut the range of an input into.
-    #[arg(long, default_value_t = 4, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=4))]
-    pub(super) pieces: u8,
+    /// `always`, which is also what the option alone means; `when-needed` where neither this nor the spec says.
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
+    pub(super) search: Option<Search>,
+    /// The most pieces that the search may cut the range of an input into, 4 unless told.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub(super) pieces: Option<u8>,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
@@ -319,6 +390,15 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads `0.2%` as a fraction.
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').and_then(|digits| digits.trim().parse::<f64>().ok());
+    match number {
+        Some(number) if number > 0.0 && number <= 100.0 => Ok(number / 100.0),
+        _ => Err("a percentage above 0% and up to 100%, for example `0.2%`".into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,6 +416,15 @@ mod tests {
         assert_eq!(duration("20"), Ok(Duration::from_secs(20)));
         for bad in ["", "s", "0", "-1s", "5 parsecs", "nan", "1e400", "µ"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn percentages_become_fractions() {
+        assert_eq!(percentage("0.5%"), Ok(0.005));
+        assert_eq!(percentage("100 %"), Ok(1.0));
+        for bad in ["", "%", "0.5", "0%", "-1%", "101%", "nan%", "inf%"] {
+            assert!(percentage(bad).is_err(), "{bad}");
         }
     }
 

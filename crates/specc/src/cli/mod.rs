@@ -4,8 +4,9 @@ mod args;
 mod choosing;
 mod exchange;
 mod failure;
-mod fitting;
 mod jobs;
+mod measuring;
+mod refining;
 mod specs;
 mod stages;
 mod tables;
@@ -24,9 +25,8 @@ pub fn run() -> ExitCode {
         Command::Emit { specs, output } => stages::emit(&specs, &output),
         Command::Profile { specs, target, output } => stages::profile(&specs, &target, &output),
         Command::Fit(fit) => stages::fit(&fit),
-        Command::Calibrate { specs, target, output, json } => {
-            stages::calibrate(&specs, &target, &output, json)
-        }
+        Command::Calibrate(calibrate) => stages::calibrate(&calibrate),
+        Command::Advise(advise) => refining::advise(&advise),
         Command::Predict { models, model, inputs, json } => choosing::predict(&models, &model, &inputs, json),
         Command::Choose { models, library, inputs, explain, pin, json } => {
             choosing::choose(&models, &library, &inputs, pin.as_deref(), explain, json)

@@ -1,7 +1,7 @@
 //! The stages that measure and fit: `emit`, `profile`, `fit` and `calibrate`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use miette::{Diagnostic, Report};
@@ -10,15 +10,15 @@ use strata_fit::{emit as emit_models, json::fit_json, write_residuals};
 use strata_model::set::Library;
 use strata_model::{Samples, write_atomically};
 
-use super::args::{Fit, Output, Reading, Specs, Target};
+use super::args::{Calibrate, Fit, Output, Reading, Specs, Target};
 use super::exchange;
 use super::failure::{Failure, print};
-use super::fitting::{self, Fitting, Overrides};
-use super::specs;
 use super::tables::{fit_table, map_table};
+use super::{measuring, refining, specs};
 use crate::competition::Competition;
-use crate::drive::{self, DriveError, On};
+use crate::drive::DriveError;
 use crate::emit::{self, EmitError, Emitted};
+use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
 use crate::map;
 
@@ -59,26 +59,26 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
 /// `specc profile`.
 pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
-    let samples = measure(&spec, target, &output.output)?;
+    let samples = measuring::measure(&spec, target, &output.output)?;
     print(samples.display())?;
     Ok(())
 }
 
-/// Writes, builds and runs the profiling program; the path of the samples.
-fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<PathBuf, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = drive::Options {
-        on: target.on.parse::<On>().map_err(Failure::Usage)?,
-        nodes: target.nodes.map_or(cores, |n| n as usize),
-        budget: Some(target.budget.as_secs_f64()),
-        seed: target.seed,
-        resume: target.resume,
-        output: output.join("samples.txt"),
-    };
-    options.check()?;
-    let emitted = write_program(spec, output)?;
-    let program = drive::build(&emitted, &options.on)?;
-    Ok(drive::profile(&program, &emitted, &options)?)
+impl From<&Fit> for Overrides {
+    fn from(args: &Fit) -> Self {
+        Self {
+            absolute: args.absolute,
+            no_constant: args.no_constant,
+            keep_all: args.keep_all,
+            nonnegative: args.nonnegative,
+            elimination: args.eliminate,
+            weights: args.weights,
+            robust: args.robust.map(|outliers| outliers.0),
+            search: args.search,
+            pieces: args.pieces.map(usize::from),
+            variance: args.variance.clone(),
+        }
+    }
 }
 
 /// `specc fit`.
@@ -89,11 +89,17 @@ pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
 }
 
 /// `specc calibrate`.
-pub(super) fn calibrate(specs: &Specs, target: &Target, output: &Output, json: bool) -> Result<(), Failure> {
+pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
+    let Calibrate { specs, target, refining, output, json } = args;
+    let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
-    let samples = measure(&spec, target, &output.output)?;
+    let samples = if refining.refine {
+        refining::refine(&spec, target, refining, output)?
+    } else {
+        measuring::measure(&spec, target, output)?
+    };
     let source = (samples.as_path(), &Reading::default());
-    finish(source, Some(&spec), &Overrides::default(), Some(&output.output), json)
+    finish(source, Some(&spec), &Overrides::default(), Some(output), json)
 }
 
 /// Fits the samples, writes what comes of them to `output`, and prints tables or JSON.

@@ -3,7 +3,10 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use strata_fit::report::{Axis, Map, SURE};
+use strata_model::Seconds;
 use strata_model::set::{Kind, Model, ModelSet};
+
+use crate::advise::{Advice, Target, TargetLoss};
 
 /// A row a model: the terms that were kept, how well they fit, how well they predict, the verdict.
 pub(super) fn fit_table(set: &ModelSet) -> String {
@@ -52,6 +55,47 @@ fn kept(model: &Model) -> String {
 
 fn percent(fraction: f64) -> String {
     format!("{:.2} %", 100.0 * fraction)
+}
+
+/// A row a sample, the most useful first; then what all of them do for each target.
+pub(super) fn advice_table(advice: &Advice) -> String {
+    let mut table = new();
+    table.set_header(["model", "point", "expected loss before", "after", "cost"]);
+    for sample in &advice.samples {
+        let at: Vec<String> = sample.at.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        table.add_row([
+            sample.model.clone(),
+            at.join(" "),
+            share(sample.before),
+            share(sample.after),
+            Seconds::new(sample.cost).unwrap_or_default().to_string(),
+        ]);
+    }
+    for numeric in 2..=4 {
+        if let Some(column) = table.column_mut(numeric) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text =
+        if advice.samples.is_empty() { "no sample would help".to_owned() } else { table.to_string() };
+    for TargetLoss { target, before, after } in &advice.targets {
+        let what = match target {
+            Target::Library(name) => format!("choosing in `{name}` is expected to lose"),
+            Target::Model(name) => format!("the half width of `{name}` is"),
+        };
+        text.push_str(&format!(
+            "\n{what} {} of the time, with these samples {}",
+            share(*before),
+            share(*after)
+        ));
+    }
+    text
+}
+
+/// A small share, with as many digits as tell something.
+fn share(fraction: f64) -> String {
+    let percent = 100.0 * fraction;
+    if percent >= 1.0 { format!("{percent:.2} %") } else { format!("{percent:.4} %") }
 }
 
 /// The map as a table: a row a value of y, a column a value of x, in each cell the winner with its parameters.

@@ -72,6 +72,8 @@ pub struct Options {
     pub budget: Option<f64>,
     /// Settles the verification points and the order of visits.
     pub seed: u64,
+    /// The points file that says what to measure of the models that it names, in place of their loops.
+    pub points: Option<PathBuf>,
     /// Go on with the journal of an interrupted run.
     pub resume: bool,
     /// The samples file.
@@ -120,6 +122,7 @@ mod tests {
             nodes: 4,
             budget: None,
             seed: 1,
+            points: None,
             resume: false,
             output: "samples.txt".into(),
         }

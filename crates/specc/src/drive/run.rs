@@ -104,6 +104,9 @@ fn command(program: &Program, options: &Options) -> Command {
     if let Some(budget) = options.budget {
         command.arg("--budget").arg(format!("{budget}s"));
     }
+    if let Some(points) = &options.points {
+        command.arg("--points").arg(points);
+    }
     if options.resume {
         command.arg("--resume");
     }

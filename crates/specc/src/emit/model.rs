@@ -19,6 +19,7 @@ pub(super) fn module(model: &Model, measured: &Measured, file: &SpecFile, path: 
     printer.describe();
     printer.points();
     printer.draw();
+    printer.contains();
     printer.values();
     printer.measure();
     printer.page.line(0, "}");
@@ -76,6 +77,13 @@ impl Printer<'_> {
         self.line(2, &format!("&[{columns}]"));
         self.line(1, "}");
         self.line(0, "");
+        let fit = options.fit.to_text();
+        if !fit.is_empty() {
+            self.line(1, "fn fit(&self) -> &'static str {");
+            self.line(2, &format!("{fit:?}"));
+            self.line(1, "}");
+            self.line(0, "");
+        }
         self.line(1, "fn variables(&self) -> &'static [&'static str] {");
         self.line(2, &format!("&[{variables}]"));
         self.line(1, "}");
@@ -138,6 +146,28 @@ impl Printer<'_> {
             self.page.mapped(2, &text, self.model.file, plan.span);
         }
         self.line(2, &format!("Some(vec![{}])", self.variables()));
+        self.line(1, "}");
+    }
+
+    fn contains(&mut self) {
+        self.line(0, "");
+        self.line(1, "fn contains(");
+        self.line(2, "&self,");
+        self.line(2, "strata_scope: &::strata_runtime::profile::Scope,");
+        self.line(2, "strata_at: &[i64],");
+        self.line(1, ") -> bool {");
+        self.line(2, "let [P, logP, sqrtP] = strata_scope.constants();");
+        self.line(2, &format!("let &[{}] = strata_at else {{", self.variables()));
+        self.line(3, "return false;");
+        self.line(2, "};");
+        for plan in &self.measured.loops {
+            let (first, last) = (self.whole(&plan.first), self.whole(&plan.last));
+            let text = format!("if !(({first})..=({last})).contains(&{}) {{", plan.name);
+            self.page.mapped(2, &text, self.model.file, plan.span);
+            self.line(3, "return false;");
+            self.line(2, "}");
+        }
+        self.line(2, "true");
         self.line(1, "}");
     }
 

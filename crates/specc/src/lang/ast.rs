@@ -136,6 +136,8 @@ pub enum StatementKind {
     Sample(Code),
     /// `terms length, length*logP`
     Terms(Vec<Term>),
+    /// `fit relative, robust huber`: parts of one or more words.
+    Fit(Vec<Vec<Name>>),
     /// `verify 20` and its like.
     Option {
         /// Which option.

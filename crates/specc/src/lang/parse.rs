@@ -267,6 +267,11 @@ impl Reader<'_> {
             Rule::cleanup => StatementKind::Cleanup(self.code(pair)?),
             Rule::sample => StatementKind::Sample(self.code(pair)?),
             Rule::terms_line => StatementKind::Terms(self.terms(&child(pair, Rule::terms)?)),
+            Rule::fit_line => StatementKind::Fit(
+                children(pair, Rule::fit_part)
+                    .map(|part| children(&part, Rule::option_value).map(|word| name(&word)).collect())
+                    .collect(),
+            ),
             Rule::option => StatementKind::Option {
                 name: name(&child(pair, Rule::option_key)?),
                 value: name(&child(pair, Rule::option_value)?),
@@ -529,7 +534,7 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::step | Rule::step_operator => "a step such as `*2`, `+3` or `<<1`",
         Rule::update | Rule::update_operator | Rule::increment => "an update such as `++`, `*=10` or `<<=1`",
         Rule::integer => "a whole number",
-        Rule::option_value => "a value",
+        Rule::option_value | Rule::fit_part => "a value",
         Rule::candidate | Rule::candidate_key => "`candidate`",
         Rule::require_key | Rule::candidate_require => "`require`",
         Rule::binding | Rule::line_inputs | Rule::line_terms => "`name:expression`",

@@ -179,33 +179,20 @@ pub struct Term {
     pub span: Span,
 }
 
-/// How a model is fitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FitMode {
-    /// Minimises the relative error.
-    Relative,
-    /// Minimises the absolute error.
-    Absolute,
-}
-
 /// What a model may set, with what holds if it does not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// `fit relative|absolute`
-    pub fit: FitMode,
+    /// `fit relative, robust huber, …`, `accept 10%` and `confidence 95%`: how its samples are fitted.
+    pub fit: strata_fit::Options,
     /// `verify 20`: how many samples verify the fit.
     pub verify: u32,
     /// `repeat 3`: how many timings a sample is the median of.
     pub repeat: u32,
-    /// `accept 10%`: the mean relative error up to which a model passes; a fraction.
-    pub accept: f64,
-    /// `confidence 95%`: of the intervals of coefficients and predictions; a fraction.
-    pub confidence: f64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { fit: FitMode::Relative, verify: 20, repeat: 3, accept: 0.10, confidence: 0.95 }
+        Self { fit: strata_fit::Options::default(), verify: 20, repeat: 3 }
     }
 }
 

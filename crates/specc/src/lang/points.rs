@@ -64,6 +64,20 @@ impl<'a> Nest<'a> {
         (first.eval(&values[..3 + depth]) as i64, last.eval(&values[..3 + depth]) as i64)
     }
 
+    /// The first and the last value of the loop inside those whose variables are `outer`, whatever its step; `None` if there is
+    /// no such loop, or if it has no value.
+    #[must_use]
+    pub fn bounds(&self, nodes: usize, outer: &[i64]) -> Option<(i64, i64)> {
+        if outer.len() >= self.loops.len() {
+            return None;
+        }
+        let mut values = self.values(nodes);
+        for (value, given) in values.iter_mut().skip(3).zip(outer) {
+            *value = *given as f64;
+        }
+        Some(self.range(outer.len(), &values)).filter(|(first, last)| first <= last)
+    }
+
     /// How many points there are on this many nodes.
     ///
     /// # Errors

@@ -238,6 +238,12 @@ impl Printer<'_> {
             StatementKind::Cleanup(code) => code::block("cleanup", &code.text, indent, WIDTH),
             StatementKind::Sample(code) => code::block("sample", &code.text, indent, WIDTH),
             StatementKind::Terms(terms) => filled("terms", &self.terms(terms), indent),
+            StatementKind::Fit(parts) => {
+                let words = |part: &Vec<Name>| {
+                    part.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+                };
+                filled("fit", &parts.iter().map(words).collect::<Vec<_>>(), indent)
+            }
             StatementKind::Option { name, value } => format!("{} {}", name.text, value.text),
         }
     }
@@ -293,7 +299,10 @@ impl Printer<'_> {
                         listed.iter().map(|term| format!("{}{}", label(term), self.bare(&term.value))),
                     );
                 }
-                StatementKind::Require(_) | StatementKind::Sample(_) | StatementKind::Option { .. } => {}
+                StatementKind::Require(_)
+                | StatementKind::Sample(_)
+                | StatementKind::Fit(_)
+                | StatementKind::Option { .. } => {}
             }
         }
         let fields = [loops.join(", "), setup, task, cleanup, inputs.join(", "), terms.join(", ")];

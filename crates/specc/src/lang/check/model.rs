@@ -172,6 +172,9 @@ impl<'a> Checker<'a> {
             Some(terms) => self.terms(terms, models),
             None => self.default_terms(),
         }
+        for error in options::fit(&mut self.options, parts.fit.unwrap_or_default()) {
+            self.errors.push(error);
+        }
         for (name, value) in &parts.options {
             if let Err(error) = options::set(&mut self.options, name, value) {
                 self.errors.push(error);

@@ -1,20 +1,25 @@
 //! Options of a model: `fit`, `verify`, `repeat`, `accept`, `confidence`.
 
+use strata_fit::Weights;
+use strata_model::expr::Span;
+use strata_model::set::Mode;
+
 use crate::lang::ast::Name;
 use crate::lang::diagnostic::{CheckError, ErrorCode, closest};
-use crate::lang::plan::{FitMode, Options};
+use crate::lang::plan::Options;
 
 /// Sets one option.
 pub(super) fn set(options: &mut Options, name: &Name, value: &Name) -> Result<(), CheckError> {
     match name.text.as_str() {
-        "fit" => options.fit = fit(value)?,
         "verify" => options.verify = count(value, 0, 100_000, "how many samples verify the fit")?,
         "repeat" => options.repeat = count(value, 1, 1000, "how many timings a sample is the median of")?,
         "accept" => {
-            options.accept =
+            options.fit.accept =
                 percentage(value, 0.0, 100.0, "the mean relative error up to which a model passes")?
         }
-        "confidence" => options.confidence = percentage(value, 50.0, 99.99, "the confidence of intervals")?,
+        "confidence" => {
+            options.fit.confidence = percentage(value, 50.0, 99.99, "the confidence of intervals")?
+        }
         _ => {
             let message = format!("there is no option `{}`", name.text);
             return Err(CheckError::new(ErrorCode::Unknown, message, name.span, "not known"));
@@ -23,17 +28,47 @@ pub(super) fn set(options: &mut Options, name: &Name, value: &Name) -> Result<()
     Ok(())
 }
 
-fn fit(value: &Name) -> Result<FitMode, CheckError> {
-    match value.text.as_str() {
-        "relative" => Ok(FitMode::Relative),
-        "absolute" => Ok(FitMode::Absolute),
-        other => {
-            let message = format!("a model is fitted by `relative` or `absolute` error, not `{other}`");
-            let meant = closest(other, ["relative", "absolute"]).unwrap_or("relative");
-            let error = CheckError::new(ErrorCode::Unknown, message, value.span, "not known");
-            Err(error.help(format!("write `fit {meant}`")))
+/// Takes in the parts of a `fit` statement; what is wrong with each.
+pub(super) fn fit(options: &mut Options, parts: &[Vec<Name>]) -> Vec<CheckError> {
+    let mut errors = Vec::new();
+    let mut said: Vec<(&str, Span)> = Vec::new();
+    for part in parts {
+        let words: Vec<&str> = part.iter().map(|word| word.text.as_str()).collect();
+        let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
+        let span = Span { start: first.span.start, end: last.span.end };
+        match options.fit.set(&words) {
+            Ok(about) => {
+                if let Some((_, earlier)) = said.iter().find(|(known, _)| *known == about) {
+                    let message = format!("`fit` says twice how it is with {about}");
+                    let error = CheckError::new(ErrorCode::Duplicate, message, span, "said again");
+                    errors.push(error.label(*earlier, "first said here").help("keep one of them"));
+                }
+                said.push((about, span));
+            }
+            Err(wrong) => {
+                let word = part.get(wrong.word).unwrap_or(first);
+                let error = CheckError::new(ErrorCode::Unknown, wrong.message, word.span, "not known here");
+                let meant = closest(&word.text, wrong.expected.iter().copied());
+                errors.push(match (meant, wrong.expected.is_empty()) {
+                    (Some(meant), _) => error.help(format!("did you mean `{meant}`?")),
+                    (None, false) => error.help(format!("there are {}", wrong.expected.join(", "))),
+                    (None, true) => error,
+                });
+            }
         }
     }
+    let of = |about: &str| said.iter().find(|(known, _)| *known == about).map(|(_, span)| *span);
+    if options.fit.mode == Mode::Absolute
+        && options.fit.weights == Weights::Predicted
+        && let Some(span) = of("weights")
+    {
+        let message =
+            "weights say what relative errors are relative to, and this fit is `absolute`".to_owned();
+        errors.push(
+            CheckError::new(ErrorCode::Unknown, message, span, "of no effect").help("leave one of them out"),
+        );
+    }
+    errors
 }
 
 fn count(value: &Name, least: u32, most: u32, what: &str) -> Result<u32, CheckError> {

@@ -16,6 +16,7 @@ pub(super) struct Parts<'a> {
     pub(super) cleanup: Option<&'a Code>,
     pub(super) sample: Option<&'a Code>,
     pub(super) terms: Option<(&'a [Term], Span)>,
+    pub(super) fit: Option<&'a [Vec<Name>]>,
     pub(super) options: Vec<(&'a Name, &'a Name)>,
 }
 
@@ -62,6 +63,10 @@ pub(super) fn parts<'a>(
             StatementKind::Terms(terms) => {
                 once("terms", word(5));
                 parts.terms = Some((terms, word(5)));
+            }
+            StatementKind::Fit(parts_of_it) => {
+                once("fit", word(3));
+                parts.fit = Some(parts_of_it);
             }
             StatementKind::Option { name, value } => {
                 once(name.text.as_str(), name.span);

@@ -1,78 +1,79 @@
 //! From samples to a model set: every model of the spec, in the order of their dependence, and the libraries.
 
-use strata_fit::{Callee, Fitted, Lookup, Options, Structure, fit_columns, fit_model};
+use strata_fit::{
+    Callee, Elimination, Fitted, Lookup, Options, Robust, Search, Structure, Weights, fit_columns, fit_model,
+};
+use strata_model::samples::ModelSamples;
 use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
 use strata_model::{Expr, Samples, sha256_hex};
 
-use super::args::Fit;
-use crate::lang::plan::{CheckedSpec, FitMode, Model as SpecModel, ModelKind};
+use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
 
-/// What the command line says against the spec.
+/// What the command line says against the spec, or the samples that carry its words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Overrides {
+pub struct Overrides {
     /// Minimise the absolute error.
-    absolute: bool,
+    pub absolute: bool,
     /// Leave out the constant term.
-    no_constant: bool,
-    /// How to fit otherwise; a spec says nothing of these.
-    how: Options,
+    pub no_constant: bool,
+    /// Keep irrelevant terms.
+    pub keep_all: bool,
+    /// Allow no negative coefficients.
+    pub nonnegative: bool,
+    /// By what a term is irrelevant.
+    pub elimination: Option<Elimination>,
+    /// What relative errors are relative to.
+    pub weights: Option<Weights>,
+    /// How outliers lose their weight; `Some(None)`: they do not, whatever the spec says.
+    pub robust: Option<Option<Robust>>,
+    /// When to search for terms.
+    pub search: Option<Search>,
+    /// The most pieces that the search may cut a range into.
+    pub pieces: Option<usize>,
     /// The column of the variances.
-    variance: Option<String>,
-}
-
-impl From<&Fit> for Overrides {
-    fn from(args: &Fit) -> Self {
-        Self {
-            absolute: args.absolute,
-            no_constant: args.no_constant,
-            how: Options {
-                keep_all: args.keep_all,
-                elimination: args.eliminate,
-                weights: args.weights,
-                robust: args.robust,
-                nonnegative: args.nonnegative,
-                search: args.search,
-                pieces: usize::from(args.pieces),
-                ..Options::default()
-            },
-            variance: args.variance.clone(),
-        }
-    }
+    pub variance: Option<String>,
 }
 
 impl Overrides {
-    /// The options of a model with `mode`, `confidence` and `accept` of its own.
+    /// Every named term and no other, irrelevant ones too: what an advisor of samples wants to know about.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self { keep_all: true, search: Some(Search::Never), ..Self::default() }
+    }
+
+    /// The options of a model with some of its own.
     fn apply(&self, own: Options) -> Options {
         Options {
             mode: if self.absolute { Mode::Absolute } else { own.mode },
-            constant: !self.no_constant,
-            confidence: own.confidence,
-            accept: own.accept,
-            ..self.how
+            weights: self.weights.unwrap_or(own.weights),
+            constant: own.constant && !self.no_constant,
+            keep_all: own.keep_all || self.keep_all,
+            elimination: self.elimination.unwrap_or(own.elimination),
+            robust: self.robust.unwrap_or(own.robust),
+            nonnegative: own.nonnegative || self.nonnegative,
+            search: self.search.unwrap_or(own.search),
+            pieces: self.pieces.unwrap_or(own.pieces),
+            ..own
         }
     }
 }
 
 /// A model set with what is to be said about how it came to be.
 #[derive(Debug, Default)]
-pub(super) struct Fitting {
+pub struct Fitting {
     /// The models that could be fitted, and the libraries over them.
-    pub(super) set: ModelSet,
+    pub set: ModelSet,
     /// Residuals and warnings of the fitted models.
-    pub(super) fitted: Vec<Fitted>,
+    pub fitted: Vec<Fitted>,
     /// One message for each model that could not be fitted.
-    pub(super) failures: Vec<String>,
+    pub failures: Vec<String>,
     /// What the user should know though the fit went through.
-    pub(super) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// Fits every model of `samples`: by the spec where there is one, else by the columns.
-pub(super) fn fit(
-    samples: &Samples,
-    text: &[u8],
-    spec: Option<&CheckedSpec>,
-    overrides: &Overrides,
-) -> Fitting {
+#[must_use]
+pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides: &Overrides) -> Fitting {
     let mut fitting = Fitting {
         set: ModelSet {
             platform: samples.platform.clone(),
@@ -97,7 +98,7 @@ pub(super) fn fit(
 
 impl Fitting {
     fn by_columns(&mut self, samples: &Samples, overrides: &Overrides) {
-        let options = overrides.apply(Options::default());
+        let options = |model: &ModelSamples| Ok(overrides.apply(Options::read(&model.fit)?));
         for outcome in fit_columns(samples, &options, overrides.variance.as_deref()) {
             self.keep(outcome);
         }
@@ -137,15 +138,7 @@ impl Fitting {
                 nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
                 variance: overrides.variance.clone(),
             };
-            let options = overrides.apply(Options {
-                mode: match model.options.fit {
-                    FitMode::Relative => Mode::Relative,
-                    FitMode::Absolute => Mode::Absolute,
-                },
-                confidence: model.options.confidence,
-                accept: model.options.accept,
-                ..Options::default()
-            });
+            let options = overrides.apply(model.options.fit);
             let so_far = &self.set;
             let lookup: &Lookup<'_> = &|name| callee(so_far, name);
             let outcome = fit_model(measured, &structure, &options, lookup);

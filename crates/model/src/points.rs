@@ -1,0 +1,238 @@
+//! Points to be measured, as text: what an advisor proposes and a profiling program takes.
+//!
+//! ```text
+//! strata-points 1
+//! spec specs/sort sha256=…
+//! Radix 16,2,1
+//! Gather 20,64
+//! ```
+//!
+//! A line is the model's name and the values of its iteration variables, outermost first, in the form in which
+//! [samples](crate::samples) note them. `#` begins a comment. The line `spec` is optional; where it stands the points are for that
+//! text of the spec only.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use crate::SpecId;
+use crate::expr::is_name;
+
+/// The version of the format, in its first line.
+pub const VERSION: u32 = 1;
+
+/// Points of some models of a spec, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Points {
+    /// The spec that they are for; unknown if written by hand.
+    pub spec: Option<SpecId>,
+    models: Vec<ModelPoints>,
+    known: BTreeSet<(String, Vec<i64>)>,
+}
+
+/// The points of one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelPoints {
+    /// Its name.
+    pub model: String,
+    /// The values of the iteration variables, in the order of the file; never empty.
+    pub points: Vec<Vec<i64>>,
+}
+
+/// A line that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct PointsError {
+    /// The file, as it was named by the caller.
+    pub file: String,
+    /// The line, from one.
+    pub line: usize,
+    /// What is wrong and what to do about it.
+    pub message: String,
+}
+
+impl Points {
+    /// The same points, for this spec.
+    #[must_use]
+    pub fn with_spec(self, spec: Option<SpecId>) -> Self {
+        Self { spec, ..self }
+    }
+
+    /// Adds a point. False if it is there already, if it has no values, or if that is no name of a model.
+    pub fn add(&mut self, model: &str, at: &[i64]) -> bool {
+        if at.is_empty() || !is_name(model) || !self.known.insert((model.to_owned(), at.to_vec())) {
+            return false;
+        }
+        match self.models.iter_mut().find(|m| m.model == model) {
+            Some(known) => known.points.push(at.to_vec()),
+            None => self.models.push(ModelPoints { model: model.to_owned(), points: vec![at.to_vec()] }),
+        }
+        true
+    }
+
+    /// Whether a point is among them.
+    #[must_use]
+    pub fn contains(&self, model: &str, at: &[i64]) -> bool {
+        self.known.contains(&(model.to_owned(), at.to_vec()))
+    }
+
+    /// The models with points, in the order in which they were first named.
+    #[must_use]
+    pub fn models(&self) -> &[ModelPoints] {
+        &self.models
+    }
+
+    /// The points of a model; `None` if it has none.
+    #[must_use]
+    pub fn of(&self, model: &str) -> Option<&[Vec<i64>]> {
+        self.models.iter().find(|m| m.model == model).map(|m| m.points.as_slice())
+    }
+
+    /// How many there are in all.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The text of a points file, which reads back to the same; a spec whose path does not fit into a line is left out.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("strata-points {VERSION}\n");
+        // Writing to a string does not fail.
+        if let Some(spec) = self
+            .spec
+            .as_ref()
+            .filter(|s| spec_of(&format!("{} sha256={}", s.path, s.sha256)).as_ref() == Some(s))
+        {
+            let _ = writeln!(text, "spec {} sha256={}", spec.path, spec.sha256);
+        }
+        for ModelPoints { model, points } in &self.models {
+            for at in points {
+                let values: Vec<String> = at.iter().map(i64::to_string).collect();
+                let _ = writeln!(text, "{model} {}", values.join(","));
+            }
+        }
+        text
+    }
+
+    /// Reads a points file. A point that stands there twice counts once.
+    ///
+    /// # Errors
+    /// The first line that is wrong; `file` is only for the message.
+    pub fn parse(text: &str, file: &str) -> Result<Self, PointsError> {
+        let mut points = Self::default();
+        let mut versioned = false;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let fail = |line, message: String| Err(PointsError { file: file.to_owned(), line, message });
+        for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+            let rest = rest.trim();
+            match word {
+                "strata-points" if !versioned && rest == VERSION.to_string() => versioned = true,
+                "strata-points" => {
+                    return fail(
+                        number,
+                        format!("this program reads version {VERSION} of the format, once, not `{rest}`"),
+                    );
+                }
+                _ if !versioned => {
+                    return fail(number, format!("a points file begins with `strata-points {VERSION}`"));
+                }
+                "spec" => match spec_of(rest).filter(|_| points.spec.is_none()) {
+                    Some(spec) => points.spec = Some(spec),
+                    None => return fail(number, "expected `spec PATH sha256=HASH`, once".into()),
+                },
+                _ => {
+                    let at: Option<Vec<i64>> = rest.split(',').map(|v| v.trim().parse().ok()).collect();
+                    match at.filter(|_| is_name(word)) {
+                        Some(at) => points.add(word, &at),
+                        None => {
+                            return fail(
+                                number,
+                                format!(
+                                    "expected a model and whole numbers, `Radix 16,2,1`, but this is `{line}`"
+                                ),
+                            );
+                        }
+                    };
+                }
+            }
+        }
+        if versioned {
+            Ok(points)
+        } else {
+            fail(1, format!("a points file begins with `strata-points {VERSION}`"))
+        }
+    }
+}
+
+fn spec_of(text: &str) -> Option<SpecId> {
+    let (path, hash) = text.rsplit_once("sha256=")?;
+    let path = path.trim();
+    let good = !path.is_empty()
+        && !path.contains(['\n', '\r'])
+        && !hash.is_empty()
+        && hash.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    good.then(|| SpecId { path: path.to_owned(), sha256: hash.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, line, say) in [
+            ("", 1, "begins with"),
+            ("# only this\n", 1, "begins with"),
+            ("Radix 1\n", 1, "begins with"),
+            ("strata-points 2\n", 1, "version 1"),
+            ("strata-points 1\nstrata-points 1\n", 2, "once"),
+            ("strata-points 1\n\nRadix\n", 3, "whole numbers"),
+            ("strata-points 1\nRadix 1,x\n", 2, "Radix 1,x"),
+            ("strata-points 1\n1x 1\n", 2, "1x 1"),
+            ("strata-points 1\nRadix 99999999999999999999\n", 2, "whole numbers"),
+            ("strata-points 1\nspec a\n", 2, "sha256"),
+            ("strata-points 1\nspec a sha256=1\nspec a sha256=1\n", 3, "once"),
+        ] {
+            let error = Points::parse(text, "p").unwrap_err();
+            assert_eq!(error.line, line, "{text}: {error}");
+            assert!(error.to_string().contains(say), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(
+            points in prop::collection::vec(("[A-Za-z][a-z0-9_]{0,4}", prop::collection::vec(any::<i64>(), 0..4)), 0..30),
+            path in prop::option::of("\\PC{0,12}"),
+        ) {
+            let mut all = Points { spec: path.map(|path| SpecId { path, sha256: "0a".into() }), ..Points::default() };
+            for (model, at) in &points {
+                let new = !at.is_empty() && !all.contains(model, at) && is_name(model);
+                prop_assert_eq!(all.add(model, at), new);
+            }
+            let read = Points::parse(&all.to_text(), "p").unwrap();
+            prop_assert_eq!(read.models(), all.models());
+            prop_assert_eq!(read.len(), all.len());
+            if let Some(spec) = &read.spec {
+                prop_assert_eq!(Some(spec), all.spec.as_ref());
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,40}(\n\\PC{0,20}){0,4}") {
+            let _ = Points::parse(&text, "p");
+            let _ = Points::parse(&format!("strata-points 1\n{text}"), "p");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! How a prediction follows the coefficients of the fitted models that it comes from.
+//!
+//! With their covariance it tells how uncertain a prediction is, how the uncertainties of two predictions go together, and how
+//! both would fall with one more sample: what an advisor of measurements needs.
+
+use super::compiled::{Compiled, MAX_VALUES, reserved};
+use super::{LibraryModels, Resolved};
+use crate::expr::RESERVED;
+
+/// Finite differences move the result of a call by this share of itself.
+const STEP: f64 = 1e-4;
+
+/// The derivatives of a prediction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sensitivity {
+    /// The predicted time, s.
+    pub seconds: f64,
+    /// For each fitted model that takes part, its [place](Resolved::place) and the derivative of the time by the coefficient of
+    /// each of its kept terms, in their order; a derivative has the unit of the term. No model stands here twice.
+    pub parts: Vec<(usize, Vec<f64>)>,
+}
+
+impl Sensitivity {
+    /// The derivatives by the coefficients of one model; `None` if it takes no part.
+    #[must_use]
+    pub fn part(&self, place: usize) -> Option<&[f64]> {
+        self.parts.iter().find(|(model, _)| *model == place).map(|(_, part)| part.as_slice())
+    }
+
+    fn add(&mut self, place: usize, factor: f64, terms: impl Iterator<Item = f64>) {
+        if let Some((_, part)) = self.parts.iter_mut().find(|(model, _)| *model == place) {
+            part.iter_mut().zip(terms).for_each(|(sum, term)| *sum += factor * term);
+        } else {
+            self.parts.push((place, terms.map(|term| factor * term).collect()));
+        }
+    }
+}
+
+impl Resolved {
+    /// The number by which a [`Sensitivity`] names a model; `None` for one that does not exist.
+    #[must_use]
+    pub fn place(&self, model: &str) -> Option<usize> {
+        self.index.get(model).copied()
+    }
+
+    /// How a model's prediction follows the coefficients of the models that it comes from: of a fitted model the values of its
+    /// terms, besides what the models that it calls contribute by finite differences. `None` where [`predict`](Self::predict) is.
+    #[must_use]
+    pub fn sensitivity(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<Sensitivity> {
+        let place = self.place(model)?;
+        let mut found = Sensitivity::default();
+        found.seconds =
+            self.models.get(place)?.add_to(&mut found, &self.models, Some(place), nodes, inputs, 1.0)?;
+        Some(found)
+    }
+}
+
+impl LibraryModels {
+    /// How a candidate's prediction follows the coefficients of the models of the set. `None` where [`predict`](Self::predict) is.
+    #[must_use]
+    pub fn sensitivity(
+        &self,
+        candidate: usize,
+        nodes: usize,
+        inputs: &[f64],
+        parameters: &[i64],
+    ) -> Option<Sensitivity> {
+        if inputs.len() != self.inputs().len() {
+            return None;
+        }
+        let values: Vec<f64> = inputs.iter().copied().chain(parameters.iter().map(|p| *p as f64)).collect();
+        let mut found = Sensitivity::default();
+        let candidate = self.candidates.get(candidate)?;
+        found.seconds = candidate.add_to(&mut found, &self.models, None, nodes, &values, 1.0)?;
+        Some(found)
+    }
+}
+
+impl Compiled {
+    /// Adds `factor` times the derivatives of this model and gives its time. `own`: its place, unless it is a candidate.
+    fn add_to(
+        &self,
+        sum: &mut Sensitivity,
+        models: &[Self],
+        own: Option<usize>,
+        nodes: usize,
+        inputs: &[f64],
+        factor: f64,
+    ) -> Option<f64> {
+        let seconds = self.seconds(nodes, inputs, &[])?;
+        let mut values = [0.0; MAX_VALUES];
+        let known = inputs.len() + RESERVED.len();
+        values.get_mut(..inputs.len())?.copy_from_slice(inputs);
+        values.get_mut(inputs.len()..known)?.copy_from_slice(&reserved(nodes));
+        let calls = &self.spread.calls;
+        for (number, call) in calls.iter().enumerate() {
+            let place = known + number;
+            values[place] = call.with_arguments(values.get(..place)?, |arguments| {
+                models.get(call.model)?.seconds(nodes, arguments, &[])
+            })?;
+        }
+        let all = values.get(..known + calls.len())?;
+        if let Some(own) = own.filter(|_| !self.spread.terms.is_empty()) {
+            sum.add(own, factor, self.spread.terms.iter().map(|term| term.eval(all)));
+        }
+        for (number, call) in calls.iter().enumerate() {
+            let place = known + number;
+            let step = STEP * values[place].max(f64::MIN_POSITIVE / STEP);
+            let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
+            let slope = (shifted(step) - shifted(-step)) / (2.0 * step);
+            // At the edge of another call's range there is no difference to take; the interval leaves it out likewise.
+            if slope.is_finite() && slope != 0.0 {
+                call.with_arguments(values.get(..place)?, |arguments| {
+                    models.get(call.model)?.add_to(
+                        sum,
+                        models,
+                        Some(call.model),
+                        nodes,
+                        arguments,
+                        factor * slope,
+                    )
+                })?;
+            }
+        }
+        Some(seconds)
+    }
+}

@@ -1,0 +1,201 @@
+//! Where a model can be measured: its loops, and the inputs that they give.
+
+use strata_model::expr::{Expr, Program, RESERVED, holds};
+
+use crate::lang::Nest;
+use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind};
+
+/// Corners are taken of at most so many loops.
+const MAX_CORNERS: usize = 8;
+
+/// The points of one measured model on a number of nodes.
+pub struct Space<'a> {
+    model: &'a Model,
+    measured: &'a Measured,
+    nest: Nest<'a>,
+    nodes: usize,
+    /// Over `P`, `logP`, `sqrtP` and the iteration variables.
+    inputs: Vec<Program>,
+    /// Over the inputs, then `P`, `logP`, `sqrtP`.
+    requires: Vec<Program>,
+    terms: Vec<Program>,
+}
+
+/// The spaces of all models of a spec that have iteration variables, in the spec's order.
+#[must_use]
+pub fn spaces(spec: &CheckedSpec, nodes: usize) -> Vec<Space<'_>> {
+    spec.models.iter().filter_map(|model| Space::new(model, nodes)).collect()
+}
+
+impl<'a> Space<'a> {
+    /// `None` for a model that is not measured, or at one place only.
+    #[must_use]
+    pub fn new(model: &'a Model, nodes: usize) -> Option<Self> {
+        let ModelKind::Measured(measured) = &model.kind else { return None };
+        if measured.loops.is_empty() {
+            return None;
+        }
+        let loops: Vec<&str> =
+            RESERVED.into_iter().chain(measured.loops.iter().map(|l| l.name.as_str())).collect();
+        let named: Vec<&str> = model.inputs.iter().map(|i| i.name.as_str()).chain(RESERVED).collect();
+        let input = |name: &str| match measured.bindings.iter().find(|b| b.name == name) {
+            Some(binding) => Program::compile(&binding.reduced, &loops).ok(),
+            None => Program::compile(&Expr::name(name), &loops).ok(),
+        };
+        let over_inputs = |expr: &Expr| Program::compile(expr, &named).ok();
+        // Terms that call models are known only once those are fitted.
+        let terms = model.terms.iter().filter(|term| !term.calls_models).map(|term| over_inputs(&term.value));
+        Some(Self {
+            model,
+            measured,
+            nest: measured.nest().ok()?,
+            nodes,
+            inputs: model.inputs.iter().map(|i| input(&i.name)).collect::<Option<_>>()?,
+            requires: model.requires.iter().map(over_inputs).collect::<Option<_>>()?,
+            terms: terms.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The model's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.model.name
+    }
+
+    /// The iteration variables, outermost first.
+    #[must_use]
+    pub fn variables(&self) -> Vec<&str> {
+        self.measured.loops.iter().map(|l| l.name.as_str()).collect()
+    }
+
+    /// How many timings a sample is the median of.
+    #[must_use]
+    pub fn repeat(&self) -> u32 {
+        self.model.options.repeat
+    }
+
+    /// How many samples verify the model.
+    #[must_use]
+    pub fn verify(&self) -> u32 {
+        self.model.options.verify
+    }
+
+    /// The inputs at a point; `None` where a requirement of the model fails.
+    #[must_use]
+    pub fn inputs(&self, at: &[i64]) -> Option<Vec<f64>> {
+        let variables: Vec<f64> = self.reserved().into_iter().chain(at.iter().map(|v| *v as f64)).collect();
+        let mut inputs: Vec<f64> = self.inputs.iter().map(|program| program.eval(&variables)).collect();
+        inputs.extend(self.reserved());
+        let good = self.requires.iter().all(|require| holds(require.eval(&inputs)));
+        inputs.truncate(self.inputs.len());
+        good.then_some(inputs)
+    }
+
+    /// The values of the terms at a point, the constant first; terms that call other models are left out.
+    #[must_use]
+    pub fn terms(&self, at: &[i64]) -> Option<Vec<f64>> {
+        let mut inputs = self.inputs(at)?;
+        inputs.extend(self.reserved());
+        Some(std::iter::once(1.0).chain(self.terms.iter().map(|term| term.eval(&inputs))).collect())
+    }
+
+    /// The points of the loop nest that the requirements allow, in the order of the loops; none if there are too many to list.
+    #[must_use]
+    pub fn loops(&self) -> Vec<Vec<i64>> {
+        let mut points = self.measured.points(self.nodes).unwrap_or_default();
+        points.retain(|at| self.inputs(at).is_some());
+        points
+    }
+
+    /// Points with every iteration variable at an end of its range, as far as the requirements allow.
+    #[must_use]
+    pub fn corners(&self) -> Vec<Vec<i64>> {
+        let depth = self.measured.loops.len();
+        let mut corners = Vec::new();
+        if depth <= MAX_CORNERS {
+            for corner in 0..1_usize << depth {
+                corners.extend(self.point(|i, _| f64::from(u8::from(corner >> i & 1 == 1))));
+            }
+        }
+        corners
+    }
+
+    /// At most `count` points that fill the ranges of the iteration variables evenly, whatever the loops' steps.
+    #[must_use]
+    pub fn fill(&self, count: usize) -> Vec<Vec<i64>> {
+        let depth = self.measured.loops.len();
+        (0..count).filter_map(|k| self.point(|i, _| evenly(k, i, depth))).collect()
+    }
+
+    /// The point with each variable at a share of its range.
+    fn point(&self, share: impl Fn(usize, &[i64]) -> f64) -> Option<Vec<i64>> {
+        let mut at = Vec::new();
+        for depth in 0..self.measured.loops.len() {
+            let (first, last) = self.nest.bounds(self.nodes, &at)?;
+            let span = last.checked_sub(first)?.checked_add(1)?;
+            let step = (share(depth, &at) * span as f64) as i64;
+            at.push(first + step.clamp(0, span - 1));
+        }
+        self.inputs(&at).map(|_| at)
+    }
+
+    fn reserved(&self) -> [f64; 3] {
+        let nodes = self.nodes as f64;
+        [nodes, nodes.log2(), nodes.sqrt()]
+    }
+}
+
+/// Coordinate `i` of point `k` of a sequence that fills the unit cube of `d` dimensions evenly, from 0 up to 1: multiples of
+/// powers of the generalised golden ratio (Roberts 2018, *The unreasonable effectiveness of quasirandom sequences*).
+#[must_use]
+pub fn evenly(k: usize, i: usize, d: usize) -> f64 {
+    let mut golden = 2.0_f64;
+    for _ in 0..40 {
+        golden = (1.0 + golden).powf(1.0 / (d as f64 + 1.0));
+    }
+    (0.5 + (k + 1) as f64 * golden.powi(-(i as i32 + 1))).fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_space_is_what_the_loops_and_requirements_allow() {
+        let text = "model M(n, width) {
+            for e in 4..=20 step +4
+            for width in 1..=e step *3
+            let n = 1 << e
+            require n*width <= 1_000_000
+            task { f(n, width) }
+            terms n, n*width, width*logP
+        }
+        model Own() { sample { 1.0 } }";
+        let spec = crate::lang::load("m.spec", text).unwrap();
+        let all = spaces(&spec, 4);
+        assert_eq!(all.len(), 1, "a model of one place has no points to choose from");
+        let space = &all[0];
+        assert_eq!(space.inputs(&[4, 3]), Some(vec![16.0, 3.0]));
+        assert_eq!(space.terms(&[4, 3]), Some(vec![1.0, 16.0, 48.0, 6.0]));
+        assert_eq!(space.inputs(&[20, 1]), None);
+        assert!(space.loops().contains(&vec![16, 9]) && !space.loops().contains(&vec![20, 1]));
+        assert_eq!(space.corners(), [vec![4, 1], vec![4, 4]]);
+        let filled = space.fill(300);
+        assert!(
+            filled.len() > 100
+                && filled.iter().all(|at| (4..=20).contains(&at[0]) && (1..=at[0]).contains(&at[1]))
+        );
+        assert!(filled.iter().any(|at| at[0] % 4 != 0), "steps do not count");
+    }
+
+    #[test]
+    fn the_sequence_fills_every_part() {
+        for d in 1..5 {
+            for i in 0..d {
+                let mut parts = [0; 10];
+                (0..200).for_each(|k| parts[(evenly(k, i, d) * 10.0) as usize] += 1);
+                assert!(parts.iter().all(|count| (12..=30).contains(count)), "{d} {i}: {parts:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Measuring: the profiling program written, built, and run as often as it takes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use strata_model::{Points, Samples, write_atomically};
+
+use super::args::Target;
+use super::failure::Failure;
+use crate::drive::{self, On, Program};
+use crate::emit::{self, Emitted};
+use crate::lang::CheckedSpec;
+
+/// A profiling program that is ready to run.
+pub(super) struct Campaign {
+    emitted: Emitted,
+    program: Program,
+    options: drive::Options,
+}
+
+impl Campaign {
+    /// Writes and builds the profiling program of `spec` in `output`.
+    pub(super) fn new(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let options = drive::Options {
+            on: target.on.parse::<On>().map_err(Failure::Usage)?,
+            nodes: target.nodes.map_or(cores, |n| n as usize),
+            budget: Some(target.budget.as_secs_f64()),
+            seed: target.seed,
+            points: None,
+            resume: target.resume,
+            output: output.join("samples.txt"),
+        };
+        options.check()?;
+        fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
+        let emitted = emit::emit(spec, output)?;
+        let program = drive::build(&emitted, &options.on)?;
+        Ok(Self { emitted, program, options })
+    }
+
+    /// The number of nodes that it runs on.
+    pub(super) fn nodes(&self) -> usize {
+        self.options.nodes
+    }
+
+    /// Which text of the spec it was made from.
+    pub(super) fn spec(&self) -> &strata_model::SpecId {
+        &self.emitted.spec
+    }
+
+    /// Measures the points of the spec's loops; the path of the samples.
+    pub(super) fn loops(&self) -> Result<PathBuf, Failure> {
+        Ok(drive::profile(&self.program, &self.emitted, &self.options)?)
+    }
+
+    /// Measures these points of the models that have some, for at most `seconds`. `more`: samples that lie in the folder are
+    /// kept as far as their points are among these.
+    pub(super) fn points(&self, points: &Points, more: bool, seconds: f64) -> Result<PathBuf, Failure> {
+        let points = points.clone().with_spec(Some(self.emitted.spec.clone()));
+        let path = self.options.output.with_file_name("points.txt");
+        write_atomically(&path, |out| out.write_all(points.to_text().as_bytes()))
+            .map_err(|e| Failure::Machine(e.to_string()))?;
+        let partial = self.partial();
+        if more && !partial.exists() && self.options.output.exists() {
+            fs::rename(&self.options.output, &partial).map_err(|e| Failure::file(&partial, e))?;
+        }
+        let options = drive::Options {
+            points: Some(path),
+            resume: more && partial.exists(),
+            budget: Some(seconds),
+            ..self.options.clone()
+        };
+        Ok(drive::profile(&self.program, &self.emitted, &options)?)
+    }
+
+    /// The points of an earlier run with this spec in the same folder: those that were planned and those that were measured.
+    pub(super) fn earlier(&self) -> Points {
+        let mut points = Points::default();
+        let planned = fs::read_to_string(self.options.output.with_file_name("points.txt"));
+        if let Ok(planned) = Points::parse(&planned.unwrap_or_default(), "points.txt")
+            && planned.spec.as_ref().is_some_and(|spec| spec.sha256 == self.emitted.spec.sha256)
+        {
+            join(&mut points, &planned);
+        }
+        // What cannot be read here the program refuses to go on with, and says why.
+        for path in [self.partial(), self.options.output.clone()] {
+            if let Ok(read) =
+                Samples::parse_partial(&fs::read_to_string(&path).unwrap_or_default(), "samples")
+                && read.samples.spec.as_ref().is_some_and(|spec| spec.sha256 == self.emitted.spec.sha256)
+            {
+                join(&mut points, &measured(&read.samples));
+                break;
+            }
+        }
+        points
+    }
+
+    fn partial(&self) -> PathBuf {
+        let mut name = self.options.output.clone().into_os_string();
+        name.push(".partial");
+        PathBuf::from(name)
+    }
+}
+
+/// `specc profile` and the first part of `specc calibrate`: the path of the samples.
+pub(super) fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<PathBuf, Failure> {
+    let given = given(target)?;
+    let campaign = Campaign::new(spec, target, output)?;
+    let Some(mut points) = given else { return campaign.loops() };
+    check(&points, &campaign)?;
+    if target.resume {
+        join(&mut points, &campaign.earlier());
+    }
+    campaign.points(&points, target.resume, target.budget.as_secs_f64())
+}
+
+/// What `--points` says.
+pub(super) fn given(target: &Target) -> Result<Option<Points>, Failure> {
+    let Some(path) = &target.points else { return Ok(None) };
+    let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::Fault(format!("{}: this is not UTF-8 text", path.display())))?;
+    let points =
+        Points::parse(&text, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
+    Ok(Some(points))
+}
+
+/// Refuses points that are for another text of the spec. That the program's loops allow them it finds itself.
+pub(super) fn check(points: &Points, campaign: &Campaign) -> Result<(), Failure> {
+    match &points.spec {
+        Some(spec) if spec.sha256 != campaign.spec().sha256 => Err(Failure::Fault(format!(
+            "the points were made for another text of {}; ask `specc advise` again",
+            spec.path
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Adds points to points.
+pub(super) fn join(points: &mut Points, others: &Points) {
+    for model in others.models() {
+        for at in &model.points {
+            points.add(&model.model, at);
+        }
+    }
+}
+
+/// Where samples were taken, those of verification aside.
+pub(super) fn measured(samples: &Samples) -> Points {
+    let mut points = Points::default();
+    for model in &samples.models {
+        for row in model.rows.iter().filter(|row| !row.verify) {
+            points.add(&model.name, &row.notes.at);
+        }
+    }
+    points
+}

@@ -1,0 +1,244 @@
+//! `specc advise` and `specc calibrate --refine`: which samples help most, and taking them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+use strata_model::{ModelSet, Points, Samples, write_atomically};
+
+use super::args::{Advise, Reading, Refining, Target as On};
+use super::failure::{Failure, print};
+use super::measuring::{self, Campaign};
+use super::{choosing, exchange, specs, tables};
+use crate::advise::{self, Advice, Settings, Target};
+use crate::drive::Interrupt;
+use crate::emit;
+use crate::fitting::{self, Overrides};
+use crate::lang::CheckedSpec;
+use crate::refine::{self, End, Goals, Machine, Round};
+
+/// `specc advise`.
+pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
+    let spec = specs::load(&args.spec)?;
+    let set = choosing::read(&args.models)?;
+    let identity = emit::identity(&spec).ok();
+    if let (Some(given), Some(fitted)) = (&identity, &set.spec)
+        && given.sha256 != fitted.sha256
+    {
+        eprintln!(
+            "warning: {} was fitted to another text of {}; if more than terms and options has changed, calibrate again",
+            args.models.display(),
+            fitted.path
+        );
+    }
+    let measured = match &args.samples {
+        None => Points::default(),
+        Some(path) => measuring::measured(&exchange::samples(path, &Reading::default())?.0.samples),
+    };
+    let nodes = nodes(&set);
+    let spaces = advise::spaces(&spec, nodes);
+    let targets = targets(&set, &args.targets, &args.models)?;
+    let settings = Settings {
+        count: args.count as usize,
+        budget: args.budget.map_or(f64::INFINITY, |budget| budget.as_secs_f64()),
+        goals: Vec::new(),
+    };
+    let advice = advise::advise(&set, None, &spaces, &targets, &measured, &settings)
+        .map_err(|why| Failure::Fault(format!("{}: {why}", args.models.display())))?;
+    for note in &advice.notes {
+        eprintln!("warning: {note}");
+    }
+    if let Some(path) = &args.output {
+        let points = advice.points().with_spec(identity);
+        write_atomically(path, |out| out.write_all(points.to_text().as_bytes()))
+            .map_err(|e| Failure::Machine(e.to_string()))?;
+        eprintln!(
+            "wrote {} points to {}; measure them with `specc calibrate --points {} --resume`",
+            points.len(),
+            path.display(),
+            path.display()
+        );
+    }
+    if args.json { print(advice_json(&advice)) } else { print(tables::advice_table(&advice)) }
+}
+
+/// The number of nodes that a set is for.
+fn nodes(set: &ModelSet) -> usize {
+    let measured = set.models.iter().map(|m| m.nodes).max().unwrap_or(0);
+    set.platform.as_ref().map_or(measured, |p| p.nodes).max(1)
+}
+
+/// What was named; where nothing is, all libraries, or all models where there is none.
+fn targets(set: &ModelSet, named: &[String], path: &Path) -> Result<Vec<Target>, Failure> {
+    if named.is_empty() {
+        let libraries: Vec<Target> = set.libraries.iter().map(|l| Target::Library(l.name.clone())).collect();
+        let models = || set.models.iter().map(|m| Target::Model(m.name.clone())).collect();
+        return Ok(if libraries.is_empty() { models() } else { libraries });
+    }
+    let find = |name: &String| {
+        if set.library(name).is_some() {
+            Ok(Target::Library(name.clone()))
+        } else if set.model(name).is_some() {
+            Ok(Target::Model(name.clone()))
+        } else {
+            let all = set
+                .libraries
+                .iter()
+                .map(|l| l.name.as_str())
+                .chain(set.models.iter().map(|m| m.name.as_str()));
+            let all: Vec<&str> = all.collect();
+            Err(Failure::Usage(format!(
+                "{} has no library or model `{name}`; it has {}",
+                path.display(),
+                all.join(", ")
+            )))
+        }
+    };
+    named.iter().map(find).collect()
+}
+
+fn advice_json(advice: &Advice) -> Value {
+    let target = |t: &advise::TargetLoss| {
+        let kind = if matches!(t.target, Target::Library(_)) { "library" } else { "model" };
+        json!({ "name": t.target.name(), "kind": kind, "before": t.before, "after": t.after })
+    };
+    let sample = |s: &advise::Advised| {
+        let at: Map<String, Value> = s.at.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        json!({ "model": s.model, "at": at, "before": s.before, "after": s.after, "seconds": s.cost })
+    };
+    json!({
+        "targets": advice.targets.iter().map(target).collect::<Vec<_>>(),
+        "samples": advice.samples.iter().map(sample).collect::<Vec<_>>(),
+    })
+}
+
+/// The first part of `specc calibrate --refine`: the path of the samples.
+pub(super) fn refine(
+    spec: &CheckedSpec,
+    target: &On,
+    refining: &Refining,
+    output: &Path,
+) -> Result<PathBuf, Failure> {
+    let given = measuring::given(target)?;
+    let campaign = Campaign::new(spec, target, output)?;
+    let spaces = advise::spaces(spec, campaign.nodes());
+    let mut start = match given {
+        Some(points) => {
+            measuring::check(&points, &campaign)?;
+            points
+        }
+        None => refine::pilot(&spaces),
+    };
+    let earlier = if target.resume { campaign.earlier() } else { Points::default() };
+    if !earlier.is_empty() {
+        start = if target.points.is_some() { start } else { Points::default() };
+        measuring::join(&mut start, &earlier);
+    }
+    let verify: usize = spaces.iter().map(|space| space.verify() as usize).sum();
+    let loops: usize = spaces.iter().map(|space| space.loops().len()).sum();
+    let budget = target.budget.as_secs_f64();
+    let interrupt = Interrupt::listen();
+    let mut real = Real {
+        campaign: &campaign,
+        spec,
+        more: target.resume,
+        known: earlier.len(),
+        // Each sample gets the time that it would get if all the loops were measured.
+        share: budget / (loops + verify).max(1) as f64,
+        verify,
+        left: budget,
+        samples: None,
+        interrupt,
+        interrupts: interrupt.count(),
+    };
+    let goals = Goals { loss: refining.goal, precision: refining.precision };
+    let end = refine::refine(spec, campaign.nodes(), start, goals, &mut real)?;
+    let why = match end {
+        End::Goal => "every goal is reached",
+        End::Budget => "the budget is spent",
+        End::Loops => "as many points are measured as the loops have",
+        End::Rounds => "it does not get better",
+    };
+    let Some(path) = real.samples else {
+        return Err(Failure::Usage("the budget is too short to measure anything".into()));
+    };
+    eprintln!("{why}; the loops have {loops} points");
+    Ok(path)
+}
+
+/// The share of the budget that the first round may use.
+const PILOT: f64 = 0.25;
+
+/// The machine that is really there.
+struct Real<'a> {
+    campaign: &'a Campaign,
+    spec: &'a CheckedSpec,
+    /// Whether samples in the folder are gone on from.
+    more: bool,
+    /// How many points an earlier run has measured, or was about to.
+    known: usize,
+    /// Seconds for one sample.
+    share: f64,
+    /// Samples for verification, which the first round takes too.
+    verify: usize,
+    /// Seconds left.
+    left: f64,
+    samples: Option<PathBuf>,
+    interrupt: Interrupt,
+    /// How often somebody had asked us to stop when it began.
+    interrupts: usize,
+}
+
+impl Machine for Real<'_> {
+    type Error = Failure;
+
+    fn measure(&mut self, points: &Points, new: usize) -> Result<Option<Samples>, Failure> {
+        // While a program runs it is told itself; in between nobody else listens.
+        if self.interrupt.count() > self.interrupts {
+            return Err(Failure::Stage(
+                130,
+                "interrupted\nwhat was measured is kept in samples.txt; run the same command with --resume to go on".into(),
+            ));
+        }
+        let mut seconds = self.share * (new.saturating_sub(self.known) + self.verify) as f64;
+        if self.verify > 0 && self.known == 0 {
+            // The first points lie at the ends of the loops, where samples take longest.
+            seconds = seconds.max(PILOT * self.left);
+        }
+        let seconds = seconds.min(self.left);
+        if seconds <= 0.0 {
+            return Ok(None);
+        }
+        let start = Instant::now();
+        let path = self.campaign.points(points, self.more, seconds)?;
+        self.left -= start.elapsed().as_secs_f64().max(seconds);
+        self.more = true;
+        (self.verify, self.known) = (0, 0);
+        let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
+        let samples =
+            Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
+        self.samples = Some(path);
+        Ok(Some(samples))
+    }
+
+    fn fit(&mut self, samples: &Samples, everything: bool) -> ModelSet {
+        let how = if everything { Overrides::everything() } else { Overrides::default() };
+        fitting::fit(samples, &[], Some(self.spec), &how).set
+    }
+
+    fn tell(&mut self, round: &Round) {
+        let mut text = format!("round {}: {} samples", round.number, round.samples);
+        for (target, loss, goal) in &round.targets {
+            let what = match target {
+                Target::Library(name) => format!("choosing in `{name}` loses"),
+                Target::Model(name) => format!("`{name}` is known to"),
+            };
+            text.push_str(&format!("; {what} {:.3} % (goal {:.3} %)", 100.0 * loss, 100.0 * goal));
+        }
+        eprintln!("{text}");
+        for note in &round.notes {
+            eprintln!("warning: {note}");
+        }
+    }
+}

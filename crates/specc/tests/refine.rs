@@ -1,0 +1,361 @@
+//! Adaptive sampling against all points of the loops, on machines whose true costs are known: as good a choice from at most half
+//! the samples.
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::path::Path;
+use std::process::Command;
+
+use specc::advise::{self, Space};
+use specc::competition::Competition;
+use specc::fitting::{self, Overrides};
+use specc::lang::{CheckedSpec, load_paths};
+use specc::refine::{Goals, Machine, Round, pilot, refine};
+use strata_model::samples::{Column, ModelSamples, Notes, Sample};
+use strata_model::{ModelSet, Platform, Points, Samples};
+
+/// The true time of a model at its inputs; `None` where it has none.
+type Truth<'a> = &'a dyn Fn(&str, &[f64]) -> Option<f64>;
+
+/// A machine that is made up.
+struct Made<'a> {
+    spec: &'a CheckedSpec,
+    spaces: Vec<Space<'a>>,
+    truth: Truth<'a>,
+    /// The deviation of a sample's time, as a share of it.
+    noise: f64,
+    seed: u64,
+    /// It measures so many points and no more.
+    most: usize,
+    rounds: Vec<Round>,
+    last: Samples,
+}
+
+const NODES: usize = 4;
+
+/// A number that looks random and follows from what it is given (SplitMix64).
+fn mix(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn uniform(seed: u64) -> f64 {
+    (mix(seed) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+fn normal(seed: u64) -> f64 {
+    let (a, b) = (uniform(seed).max(1e-300), uniform(seed ^ 0xABCD_EF01));
+    (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+}
+
+impl<'a> Made<'a> {
+    fn new(spec: &'a CheckedSpec, truth: Truth<'a>, noise: f64, seed: u64) -> Self {
+        let spaces = advise::spaces(spec, NODES);
+        Self {
+            spec,
+            spaces,
+            truth,
+            noise,
+            seed,
+            most: usize::MAX,
+            rounds: Vec::new(),
+            last: Samples::default(),
+        }
+    }
+
+    /// The same point has the same time whoever asks.
+    fn row(&self, space: &Space<'_>, number: usize, at: &[i64], verify: bool) -> Option<Sample> {
+        let inputs = space.inputs(at)?;
+        let place =
+            at.iter().fold(mix(self.seed) ^ mix(number as u64 + 77), |state, v| mix(state ^ *v as u64));
+        let seconds =
+            (self.truth)(space.name(), &inputs)? * (self.noise * normal(place ^ u64::from(verify))).exp();
+        let notes = Notes { at: at.to_vec(), repeats: 7, ..Notes::default() };
+        Some(Sample { verify, seconds, values: inputs, notes, line: 0 })
+    }
+
+    fn samples(&self, points: &Points) -> Samples {
+        let platform = Platform {
+            transport: "threads".into(),
+            nodes: NODES,
+            cpu: "made up".into(),
+            cores: NODES,
+            cache: String::new(),
+            os: "none".into(),
+            arch: "none".into(),
+        };
+        let models = (self.spaces.iter().enumerate())
+            .map(|(number, space)| {
+                let inputs = &self.spec.model(space.name()).unwrap().inputs;
+                let given = points.of(space.name()).unwrap_or_default();
+                let mut rows: Vec<Sample> =
+                    given.iter().filter_map(|at| self.row(space, number, at, false)).collect();
+                let drawn = space.fill(400);
+                let start = (mix(self.seed ^ 5) % 200) as usize;
+                let drawn = drawn.iter().skip(start).filter_map(|at| self.row(space, number, at, true));
+                rows.extend(drawn.take(20));
+                ModelSamples {
+                    name: space.name().into(),
+                    columns: inputs.iter().map(|i| Column::input(&i.name)).collect(),
+                    fit: String::new(),
+                    rows,
+                }
+            })
+            .collect();
+        Samples { platform: Some(platform), spec: None, models }
+    }
+
+    fn loops(&self) -> Points {
+        let mut points = Points::default();
+        for space in &self.spaces {
+            space.loops().iter().for_each(|at| {
+                points.add(space.name(), at);
+            });
+        }
+        points
+    }
+
+    /// What is lost by choosing by the models that the samples give, as a share of the least time, on average over inputs that
+    /// cover the ranges.
+    fn judge(&self, samples: &Samples, library: &str) -> f64 {
+        let set = fitting::fit(samples, &[], Some(self.spec), &Overrides::default()).set;
+        let competition = Competition::new(&set, library).unwrap();
+        let candidates = &self.spec.library(library).unwrap().candidates;
+        let (mut lost, mut count) = (0.0, 0);
+        for k in 0..400 {
+            let input = |i: usize| {
+                let (low, high) = competition.range(i);
+                let share = advise::evenly(k + 1000, i, competition.inputs().len());
+                (low * (high / low).powf(share)).round()
+            };
+            let inputs: Vec<f64> = (0..competition.inputs().len()).map(input).collect();
+            let time = |candidate: usize, parameters: &[i64]| {
+                let of = &candidates[candidate];
+                let names = competition.inputs().iter().map(String::as_str);
+                let names: Vec<&str> = names.chain(of.parameters.iter().map(|p| p.name.as_str())).collect();
+                let values: Vec<f64> =
+                    inputs.iter().copied().chain(parameters.iter().map(|p| *p as f64)).collect();
+                let argument =
+                    |e: &strata_model::Expr| strata_model::Program::compile(e, &names).unwrap().eval(&values);
+                let arguments: Vec<f64> = of.arguments.iter().map(argument).collect();
+                (self.truth)(&self.spec.models[of.model].name, &arguments)
+            };
+            let mut least = f64::INFINITY;
+            for (candidate, of) in candidates.iter().enumerate() {
+                let settings: Vec<Vec<i64>> = match of.parameters.as_slice() {
+                    [] => vec![vec![]],
+                    [p] => (p.min..=p.max).map(|v| vec![v]).collect(),
+                    _ => unreachable!(),
+                };
+                let times = settings.iter().filter_map(|parameters| time(candidate, parameters));
+                least = times.fold(least, f64::min);
+            }
+            let choice = competition.choose(&inputs, None).unwrap();
+            // Where no model predicts, or the truth has no time, nothing is learnt of either.
+            if choice.predicted.is_some()
+                && let Some(taken) = time(choice.index, &choice.parameters)
+            {
+                lost += taken / least - 1.0;
+                count += 1;
+            }
+        }
+        assert!(count > 300, "{count}");
+        lost / f64::from(count)
+    }
+}
+
+impl Machine for Made<'_> {
+    type Error = String;
+
+    fn measure(&mut self, points: &Points, new: usize) -> Result<Option<Samples>, String> {
+        assert!(new <= points.len());
+        if points.len() > self.most {
+            return Ok(None);
+        }
+        self.last = self.samples(points);
+        Ok(Some(self.last.clone()))
+    }
+
+    fn fit(&mut self, samples: &Samples, everything: bool) -> ModelSet {
+        let how = if everything { Overrides::everything() } else { Overrides::default() };
+        fitting::fit(samples, &[], Some(self.spec), &how).set
+    }
+
+    fn tell(&mut self, round: &Round) {
+        self.rounds.push(round.clone());
+    }
+}
+
+/// What `specc calibrate --refine` goes for unless told otherwise.
+const GOALS: Goals = Goals { loss: 0.0005, precision: 0.05 };
+
+/// Mean over machines of some seeds.
+#[derive(Debug, Default)]
+struct Means {
+    /// Points of the refinement over those of the loops.
+    used: f64,
+    /// What is lost by choosing with the refined models.
+    refined: f64,
+    /// With those of all points of the loops.
+    loops: f64,
+    /// With those of as many points of the loops, spread evenly, as the refinement has used.
+    spread: f64,
+}
+
+/// Refines until `goals` are reached or half the points of the loops are used.
+fn contest(spec: &CheckedSpec, library: &str, truth: Truth<'_>, noise: f64, goals: Goals) -> Means {
+    const SEEDS: u64 = 3;
+    let mut means = Means::default();
+    for seed in 1..=SEEDS {
+        let mut machine = Made::new(spec, truth, noise, seed);
+        let loops = machine.loops();
+        machine.most = loops.len() / 2;
+        let start = pilot(&machine.spaces);
+        refine(spec, NODES, start, goals, &mut machine).unwrap();
+        let used = machine.rounds.last().unwrap().samples;
+        assert!(used <= loops.len() / 2);
+        let mut spread = Points::default();
+        let all: Vec<(&str, &Vec<i64>)> =
+            loops.models().iter().flat_map(|m| m.points.iter().map(|at| (m.model.as_str(), at))).collect();
+        for k in 0..used {
+            let (model, at) = all[k * all.len() / used];
+            spread.add(model, at);
+        }
+        let n = SEEDS as f64;
+        means.used += used as f64 / loops.len() as f64 / n;
+        means.refined += machine.judge(&machine.last, library) / n;
+        means.loops += machine.judge(&machine.samples(&loops), library) / n;
+        means.spread += machine.judge(&machine.samples(&spread), library) / n;
+    }
+    println!(
+        "{library}, noise {:.0} %, goal {:.0e}: {:.0} % of the points; lost {:.4} %, all loops {:.4} %, as many of them {:.4} %",
+        100.0 * noise,
+        goals.loss,
+        100.0 * means.used,
+        100.0 * means.refined,
+        100.0 * means.loops,
+        100.0 * means.spread
+    );
+    means
+}
+
+/// With half the points: as good as the loops, but for a hundredth of a percent of the time.
+fn half_is_as_good(spec: &CheckedSpec, library: &str, truth: Truth<'_>, noise: f64) {
+    let means = contest(spec, library, truth, noise, Goals { loss: f64::MIN_POSITIVE, ..GOALS });
+    assert!(means.refined <= 1.25 * means.loops + 1e-4, "{means:?}");
+}
+
+/// With as few points as the goal asks for: no more lost than the loops lose and twice the goal.
+fn goals_are_kept(spec: &CheckedSpec, library: &str, truth: Truth<'_>, noise: f64) {
+    let means = contest(spec, library, truth, noise, GOALS);
+    assert!(means.refined <= means.loops + 2.0 * GOALS.loss, "{means:?}");
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The committed models of the sort are taken for the truth.
+#[test]
+fn the_sort_is_chosen_as_well_from_half_the_samples() {
+    let spec = load_paths(&[root().join("specs/sort")]).unwrap();
+    let text = std::fs::read_to_string(root().join("models/epyc-2core-threads4/sort/models.toml")).unwrap();
+    let truth = ModelSet::read(&text).unwrap().resolve().unwrap();
+    let time = |model: &str, inputs: &[f64]| truth.seconds(model, NODES, inputs);
+    for noise in [0.02, 0.08] {
+        half_is_as_good(&spec, "sort", &time, noise);
+        goals_are_kept(&spec, "sort", &time, noise);
+    }
+    // Ripples that no term describes.
+    let ripples = |model: &str, inputs: &[f64]| {
+        let ripple: f64 = inputs.iter().map(|x| (3.0 * x.ln()).sin()).sum();
+        Some(time(model, inputs)? * (1.0 + 0.05 * ripple))
+    };
+    // What the goal foretells does not know of them; half the points do as well all the same.
+    half_is_as_good(&spec, "sort", &ripples, 0.03);
+}
+
+#[test]
+fn the_stencil_is_chosen_as_well_from_half_the_samples() {
+    let spec = load_paths(&[root().join("crates/specc/tests/refine/stencil.spec")]).unwrap();
+    let time = |model: &str, x: &[f64]| {
+        let (rows, columns) = (x[0], x[1]);
+        let cells = rows * columns;
+        let far = (cells - 131_072.0).max(0.0);
+        Some(match model {
+            "Interleaved" => 2e-7 + 4e-9 * rows + 1.1e-9 * cells + 0.9e-9 * far,
+            "Split" => 3e-6 + 9e-9 * rows + 4e-9 * columns + 0.75e-9 * cells + 0.5e-9 * far,
+            _ => {
+                1e-6 + 5e-9 * rows
+                    + 1.2e-8 * rows * (columns / x[2]).ceil()
+                    + 0.8e-9 * cells
+                    + 1.2e-12 * cells * x[2]
+            }
+        })
+    };
+    for noise in [0.02, 0.08] {
+        half_is_as_good(&spec, "sor", &time, noise);
+        goals_are_kept(&spec, "sor", &time, noise);
+    }
+}
+
+/// Runs specc and gives standard output and standard error of what must succeed.
+fn specc(arguments: &[&str]) -> (String, String) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_specc")).args(arguments).env("NO_COLOR", "1").output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "specc {arguments:?}\n{out}\n{err}");
+    (out, err)
+}
+
+#[test]
+fn a_program_is_refined_and_gone_on_with() {
+    let spec = root().join("crates/specc/tests/run/refine.spec");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refine");
+    let _absent = std::fs::remove_dir_all(&folder);
+    let (spec, out) = (spec.to_str().unwrap(), folder.to_str().unwrap());
+    let read = || Samples::parse(&std::fs::read_to_string(folder.join("samples.txt")).unwrap(), "s").unwrap();
+    let fitted = |samples: &Samples| {
+        let rows = samples.models.iter().flat_map(|m| m.rows.iter().map(|row| (m.name.clone(), row.clone())));
+        rows.filter(|(_, row)| !row.verify).map(|(name, row)| (name, row.notes.at)).collect::<Vec<_>>()
+    };
+    let common = ["calibrate", spec, "--on", "threads", "--nodes", "2", "--budget", "6s", "-o", out];
+    let (_, err) = specc(&[&common[..], &["--refine"]].concat());
+    assert!(
+        err.contains("round 1: ") && err.contains("every goal is reached; the loops have 225 points"),
+        "{err}"
+    );
+    let first = read();
+    let count = fitted(&first).len();
+    assert!((10..113).contains(&count), "{count}\n{err}");
+    assert_eq!(first.models[1].fit, "weights predicted");
+    // What was interrupted, in the middle of a run or between two, goes on from what there is.
+    for name in ["samples.txt.partial", "samples.txt"] {
+        std::fs::rename(folder.join("samples.txt"), folder.join(name)).unwrap();
+        let (_, err) = specc(&[&common[..], &["--refine", "--resume"]].concat());
+        assert!(err.contains("every goal is reached") && !err.contains("round 2"), "{err}");
+        assert_eq!(fitted(&read()), fitted(&first));
+    }
+    // Advice is for what is not there yet, and is measured besides it.
+    let models = folder.join("models.toml");
+    let samples = folder.join("samples.txt");
+    let plan = folder.join("plan.txt");
+    let (models, samples, plan) =
+        (models.to_str().unwrap(), samples.to_str().unwrap(), plan.to_str().unwrap());
+    let advise = ["advise", models, "--spec", spec, "--samples", samples, "--count", "4", "-o", plan];
+    let (table, _) = specc(&advise);
+    assert!(table.contains("choosing in `job` is expected to lose"), "{table}");
+    let points = Points::parse(&std::fs::read_to_string(plan).unwrap(), "plan").unwrap();
+    assert_eq!(points.len(), 4);
+    specc(&[&common[..], &["--points", plan, "--resume"]].concat());
+    let more = fitted(&read());
+    assert_eq!(more.len(), count + 4);
+    for model in points.models() {
+        for at in &model.points {
+            let there = (model.model.clone(), at.clone());
+            assert!(more.contains(&there) && !fitted(&first).contains(&there), "{there:?}");
+        }
+    }
+}
