@@ -31,11 +31,13 @@ pub mod table;
 pub mod trace;
 
 mod atomic;
+mod closest;
 mod hash;
 mod node_files;
 mod number;
 
 pub use atomic::write_atomically;
+pub use closest::closest;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use hash::sha256_hex;
 pub use node_files::{FolderError, LineError, node_file, nodes_with_files};

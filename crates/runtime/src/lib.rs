@@ -1,4 +1,4 @@
-//! Programs of many nodes that run alike on threads and on MPI.
+//! Programs of many nodes that run alike on threads, on MPI and on simulated machines.
 //!
 //! A program is one function of a [`Node`], run by every node of a [`Machine`] at once (SPMD). Nodes share nothing;
 //! they meet in collective operations and exchange [`Block`]s. [`launch`] takes the machine from the command that
@@ -20,9 +20,11 @@
 //! ch. 6 and appendix A), of which this is the global operations and block exchange.
 
 mod block;
+mod clock;
 mod cycles;
 pub mod develop;
 mod error;
+mod job;
 mod machine;
 mod message;
 mod node;
@@ -31,7 +33,9 @@ pub mod patterns;
 mod platform;
 pub mod profile;
 mod settings;
+pub mod simulation;
 mod transport;
+mod work;
 
 pub use block::Block;
 pub use cycles::CycleTimer;
@@ -41,9 +45,11 @@ pub use machine::{Machine, launch};
 pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested};
 pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};
 pub use number::{Number, Op, Operand};
+pub use simulation::Simulation;
 pub use transport::{Boundary, Network};
+pub use work::Work;
 
 /// What a program needs: `use strata_runtime::prelude::*`.
 pub mod prelude {
-    pub use crate::{Block, Boundary, Error, Machine, Node, Op, launch};
+    pub use crate::{Block, Boundary, Error, Machine, Node, Op, Work, launch};
 }

@@ -1,25 +1,25 @@
 //! Machines: how many nodes, on what, and how to start a program there.
 
-use crate::develop::{Board, Development, Notes, Watchdog, observe, synchronise};
+use crate::clock::HostClock;
+use crate::develop::Development;
 use crate::error::Error;
-use crate::node::{Clock, Node};
+use crate::job::Job;
+use crate::node::Node;
 use crate::settings::Settings;
+use crate::simulation::{Platform, Simulation};
 #[cfg(feature = "mpi")]
 use crate::transport::mpi;
-use crate::transport::{Stop, Transport, panic_text, threads};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::rc::Rc;
+use crate::transport::threads;
 use std::sync::Arc;
-use std::thread;
-use strata_model::log::What;
 
 /// Where a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Machine(Kind);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Threads(usize),
+    Sim(Simulation),
     #[cfg(feature = "mpi")]
     Mpi,
 }
@@ -38,6 +38,14 @@ impl Machine {
         Ok(Self(Kind::Threads(nodes)))
     }
 
+    /// `nodes` nodes of a simulated machine; see [`Simulation`].
+    ///
+    /// # Errors
+    /// [`Error::Start`] where the machine cannot have so many nodes.
+    pub fn sim(platform: &Platform, nodes: usize) -> Result<Simulation, Error> {
+        Simulation::new(platform, nodes)
+    }
+
     /// The MPI job that this process belongs to: one node a process. Without `mpirun` that is a job of one node.
     #[cfg(feature = "mpi")]
     #[must_use]
@@ -46,7 +54,7 @@ impl Machine {
     }
 
     /// The machine that the command which started this process asks for: under `mpirun` (with the feature `mpi`)
-    /// MPI, else what `STRATA_ON` says, for example `threads:4`, else one thread for each core.
+    /// MPI, else what `STRATA_ON` says, for example `threads:4` or `sim:cm5:64`, else one thread for each core.
     ///
     /// # Errors
     /// [`Error::On`] where `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` where neither the feature is
@@ -81,9 +89,20 @@ impl Machine {
                 Self::threads(nodes).map_err(|error| wrong(error.to_string()))
             }
             ("threads", None) => Err(wrong("how many threads?".to_owned())),
-            ("sim", _) => Err(wrong("simulated machines are not part of this build".to_owned())),
+            ("sim", Some(rest)) => {
+                let (name, nodes) = rest
+                    .rsplit_once(':')
+                    .ok_or_else(|| wrong("how many nodes? as in sim:cm5:64".to_owned()))?;
+                let nodes =
+                    nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
+                let platform = Platform::find(name).map_err(|error| wrong(error.to_string()))?;
+                let simulation =
+                    Simulation::new(&platform, nodes).map_err(|error| wrong(error.to_string()))?;
+                Ok(Self(Kind::Sim(simulation.by_environment()?)))
+            }
+            ("sim", None) => Err(wrong("which machine? as in sim:cm5:64".to_owned())),
             ("mpi", _) => Err(wrong("MPI programs are started by mpirun".to_owned())),
-            _ => Err(wrong(format!("there is no transport `{transport}`: it is `threads`"))),
+            _ => Err(wrong(format!("there is no transport `{transport}`: it is `threads` or `sim`"))),
         }
     }
 
@@ -118,73 +137,23 @@ impl Machine {
         development: impl Fn(&Settings) -> Result<Development, Error>,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
-        match self.0 {
-            Kind::Threads(nodes) => {
-                let settings = Arc::new(Settings::of_this_process("threads", nodes));
-                let job = Job::new(0, nodes, Clock::start(true), development(&settings)?);
+        match &self.0 {
+            Kind::Sim(simulation) => Ok(simulation.run_by(development, program)?.results),
+            &Kind::Threads(nodes) => {
+                let settings = Arc::new(Settings::of_this_process(crate::platform::detect("threads", nodes)));
+                let job = Job::new(0, nodes, HostClock::start(true), development(&settings)?);
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
             #[cfg(feature = "mpi")]
             Kind::Mpi => {
                 let result = mpi::run(|mut transport| {
                     let settings = Settings::of_node_0(&mut *transport, "mpi");
-                    let job = Job::new(transport.rank(), 1, Clock::start(false), development(&settings)?);
+                    let job = Job::new(transport.rank(), 1, HostClock::start(false), development(&settings)?);
                     job.run_node(&program, transport, Arc::new(settings))
                 })?;
                 Ok(vec![result])
             }
         }
-    }
-}
-
-/// What the nodes of this process share of their job.
-struct Job {
-    clock: Clock,
-    development: Development,
-    board: Option<Arc<Board>>,
-    /// Watches until the job is over.
-    _watchdog: Option<Watchdog>,
-}
-
-impl Job {
-    /// `nodes` nodes of this process, from rank `first` on.
-    fn new(first: usize, nodes: usize, clock: Clock, development: Development) -> Self {
-        let board = development.watchdog.map(|limit| (limit, Arc::new(Board::new(first, nodes))));
-        let watchdog = board
-            .as_ref()
-            .map(|(limit, board)| Watchdog::watch(board, clock, *limit, development.log.as_deref()));
-        Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog }
-    }
-
-    /// Runs one node's program to its end, and receives until all have ended.
-    fn run_node<T>(
-        &self,
-        program: &impl Fn(&mut Node) -> Result<T, Error>,
-        mut transport: Box<dyn Transport>,
-        settings: Arc<Settings>,
-    ) -> Result<T, Error> {
-        let notes = Notes::new(transport.rank(), transport.size(), self.clock, &self.development)?;
-        // Before anything is observed: these collectives are not the program's.
-        if self.development.trace.is_some() {
-            notes.clock_is(synchronise(&mut *transport, self.clock));
-        }
-        if !self.development.is_nothing() {
-            transport = observe(transport, &notes, self.board.clone());
-        }
-        let mut node = Node::new(transport, settings, Rc::clone(&notes));
-        let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {
-            let result = program(&mut node)?;
-            node.leave();
-            Ok(result)
-        }));
-        match &result {
-            Ok(Ok(_)) => notes.finish(),
-            Ok(Err(error)) => notes.end(What::Fail(error.to_string())),
-            // A failure of its own has been noted.
-            Err(payload) if payload.is::<Stop>() => notes.end(What::<&str>::Stop),
-            Err(payload) => notes.end(What::Fail(format_args!("panicked: {}", panic_text(&**payload)))),
-        }
-        result.unwrap_or_else(|payload| resume_unwind(payload))
     }
 }
 
@@ -224,6 +193,12 @@ mod tests {
     #[test]
     fn strata_on_is_read_or_explained() {
         assert_eq!(Machine::parse("threads:4").unwrap(), Machine(Kind::Threads(4)));
+        assert_eq!(Machine::parse("sim:cm5:64").unwrap().run(|node| Ok(node.size())).unwrap(), [64; 64]);
+        let refused = |value| Machine::parse(value).unwrap_err().to_string();
+        assert!(refused("sim:cm5:many").contains("`many` is not a number of nodes"));
+        assert!(refused("sim:ipsc860:5").contains("5 nodes do not fit a hypercube: take 4 or 8"));
+        assert!(refused("sim:cm6:4").contains("cm6") && refused("sim:cm6:4").contains("cm5"));
+        assert!(refused("sim:/nowhere/mine.toml:4").contains("/nowhere/mine.toml"));
         for (value, message) in [
             (
                 "threads:0",
@@ -244,15 +219,16 @@ mod tests {
             ("threads", "STRATA_ON=threads: how many threads?; set for example STRATA_ON=threads:4"),
             (
                 "thread:4",
-                "STRATA_ON=thread:4: there is no transport `thread`: it is `threads`; set for example STRATA_ON=threads:4",
+                "STRATA_ON=thread:4: there is no transport `thread`: it is `threads` or `sim`; set for example STRATA_ON=threads:4",
             ),
             (
-                "sim:cm5:64",
-                "STRATA_ON=sim:cm5:64: simulated machines are not part of this build; set for example STRATA_ON=threads:4",
+                "sim:cm5",
+                "STRATA_ON=sim:cm5: how many nodes? as in sim:cm5:64; set for example STRATA_ON=threads:4",
             ),
+            ("sim", "STRATA_ON=sim: which machine? as in sim:cm5:64; set for example STRATA_ON=threads:4"),
             (
                 "",
-                "STRATA_ON=: there is no transport ``: it is `threads`; set for example STRATA_ON=threads:4",
+                "STRATA_ON=: there is no transport ``: it is `threads` or `sim`; set for example STRATA_ON=threads:4",
             ),
         ] {
             assert_eq!(Machine::parse(value).unwrap_err().to_string(), message);

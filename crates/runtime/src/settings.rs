@@ -19,18 +19,18 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// This process's own.
-    pub(crate) fn of_this_process(transport: &str, nodes: usize) -> Self {
+    pub(crate) fn of_this_process(platform: Platform) -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| name.starts_with(PREFIX))
             .collect();
-        Self { variables, platform: crate::platform::detect(transport, nodes) }
+        Self { variables, platform }
     }
 
     /// Node 0's, on every node of a job whose nodes have environments of their own.
     #[cfg(feature = "mpi")]
     pub(crate) fn of_node_0(transport: &mut dyn crate::transport::Transport, name: &str) -> Self {
-        let own = Self::of_this_process(name, transport.size());
+        let own = Self::of_this_process(crate::platform::detect(name, transport.size()));
         let mut text = own.to_text().into_bytes();
         let place = std::panic::Location::caller();
         let mut length = text.len() as u64;
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn settings_survive_being_sent() {
-        let mut own = Settings::of_this_process("mpi", 3);
+        let mut own = Settings::of_this_process(crate::platform::detect("mpi", 3));
         own.variables.insert("STRATA_PIN".to_owned(), "sort=radix:11,\ncopy=x".to_owned());
         own.variables.insert("STRATA_EMPTY".to_owned(), String::new());
         let copy = Settings::from_text(&own.to_text()).unwrap();

@@ -6,7 +6,8 @@
 //! rounds each node takes its shortest (Cristian, *Probabilistic clock synchronization*, 1989, with barriers for messages).
 
 use super::ClockOffset;
-use crate::node::{Clock, Node};
+use crate::clock::Clock;
+use crate::node::Node;
 use crate::transport::{Action, Call, Transport};
 use std::panic::Location;
 
@@ -22,8 +23,8 @@ impl Node {
     /// # Participation
     /// Collective.
     pub fn synchronise_clocks(&mut self) -> ClockOffset {
-        let (clock, rank) = (self.notes().clock, self.rank());
-        let offset = compare(clock, rank, |step| match step {
+        let (clock, rank) = (self.notes().clock.clone(), self.rank());
+        let offset = compare(&clock, rank, |step| match step {
             Step::Meet => self.barrier(),
             Step::Tell(times) => self.broadcast(0, times),
         });
@@ -34,7 +35,7 @@ impl Node {
 
 /// As [`Node::synchronise_clocks`], before there is a node.
 #[track_caller]
-pub(crate) fn synchronise(transport: &mut dyn Transport, clock: Clock) -> ClockOffset {
+pub(crate) fn synchronise(transport: &mut dyn Transport, clock: &Clock) -> ClockOffset {
     let (rank, place) = (transport.rank(), Location::caller());
     compare(clock, rank, |step| match step {
         Step::Meet => transport.barrier(Call::plain(Action::Barrier, place)),
@@ -53,7 +54,7 @@ enum Step<'a> {
     Tell(&'a mut [u64]),
 }
 
-fn compare(clock: Clock, rank: usize, mut together: impl FnMut(Step<'_>)) -> ClockOffset {
+fn compare(clock: &Clock, rank: usize, mut together: impl FnMut(Step<'_>)) -> ClockOffset {
     if clock.is_shared() {
         return ClockOffset::default();
     }

@@ -4,10 +4,12 @@ use super::board::{Board, Doing, Position};
 use super::reporter::Notes;
 use super::state::State;
 use crate::block::RawBlock;
+use crate::clock::SimulatedClock;
 use crate::number::{Kind, Op};
 use crate::transport::{
     Action, Awaited, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport,
 };
+use crate::work::Work;
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_model::log::What;
@@ -296,5 +298,13 @@ impl Transport for Observed {
 
     fn ender(&self) -> Option<super::Ender> {
         self.inner.ender()
+    }
+
+    fn clock(&self) -> Option<SimulatedClock> {
+        self.inner.clock()
+    }
+
+    fn charge(&mut self, work: Work<'_>) -> Result<(), String> {
+        self.inner.charge(work)
     }
 }

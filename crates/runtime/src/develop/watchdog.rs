@@ -1,7 +1,7 @@
 //! The watchdog: a thread that looks where nodes are, and ends a job in which one has waited for too long.
 
 use super::board::{Board, Position};
-use crate::node::Clock;
+use crate::clock::HostClock;
 use crate::transport::Failure;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Watchdog {
 
 struct Watch {
     board: Arc<Board>,
-    clock: Clock,
+    clock: HostClock,
     limit: Duration,
     log: Option<PathBuf>,
     over: Arc<AtomicBool>,
@@ -31,7 +31,7 @@ struct Watch {
 
 impl Watchdog {
     /// Begins to watch. Where no thread can be had there is no watchdog, and a line on standard error says so.
-    pub(crate) fn watch(board: &Arc<Board>, clock: Clock, limit: Duration, log: Option<&Path>) -> Self {
+    pub(crate) fn watch(board: &Arc<Board>, clock: HostClock, limit: Duration, log: Option<&Path>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let watch = Watch {
             board: Arc::clone(board),

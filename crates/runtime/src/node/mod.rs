@@ -14,16 +14,17 @@ pub use split::{Payload, Pending};
 pub(crate) use transfers::Piece;
 pub use transfers::{Pacing, Transfer};
 
+use crate::clock::Clock;
 use crate::develop::Notes;
 use crate::message::Inbox;
 use crate::settings::Settings;
 use crate::transport::{Call, Failure, Transport};
+use crate::work::Work;
 use ports::Ports;
 use split::Split;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use strata_model::log::What;
 use strata_model::platform::Platform;
 use strata_model::quantity::Seconds;
@@ -59,50 +60,13 @@ pub struct Node {
     notes: Rc<Notes>,
 }
 
-/// When the program began.
-#[derive(Clone, Copy)]
-pub(crate) struct Clock {
-    start: Instant,
-    began: u64,
-    shared: bool,
-}
-
-impl Clock {
-    /// A clock that shows zero now; `shared` by all nodes of the job.
-    pub(crate) fn start(shared: bool) -> Self {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { start: Instant::now(), began: nanoseconds(since_1970), shared }
-    }
-
-    /// What it shows, in ns.
-    #[inline]
-    pub(crate) fn ns(&self) -> u64 {
-        nanoseconds(self.start.elapsed())
-    }
-
-    /// When it showed zero, in ns since 1970 by the system's clock.
-    pub(crate) fn began(&self) -> u64 {
-        self.began
-    }
-
-    /// Whether all nodes of the job have this one.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared
-    }
-}
-
-/// Enough for 584 years.
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 impl Node {
     pub(crate) fn new(transport: Box<dyn Transport>, settings: Arc<Settings>, notes: Rc<Notes>) -> Self {
         let (rank, size) = (transport.rank(), transport.size());
         Self {
             transport,
             settings,
-            clock: notes.clock,
+            clock: notes.clock.clone(),
             inbox: Inbox::new(rank),
             split: Split::default(),
             ports: Ports::default(),
@@ -126,17 +90,28 @@ impl Node {
 
     /// Local work, on the node itself: just `f`.
     ///
-    /// Only a simulated machine looks at `work`, which is what it charges the node for: the number of elementary
-    /// operations that `f` stands for.
-    pub fn compute<T>(&mut self, work: f64, f: impl FnOnce() -> T) -> T {
-        let _ = work;
+    /// Only a simulated machine looks at `work`, which says what it charges the node for (see [`Work`]).
+    ///
+    /// # Participation
+    /// Local. On a simulated machine, a kernel that it does not know ends the job.
+    #[track_caller]
+    pub fn compute<'a, T>(&mut self, work: impl Into<Work<'a>>, f: impl FnOnce() -> T) -> T {
+        if let Err(reason) = self.transport.charge(work.into()) {
+            self.fail(reason);
+        }
         f()
     }
 
-    /// The time since the program began; the clock only goes forward.
+    /// The time since the program began; the clock only goes forward. On a simulated machine it is the node's own.
     #[must_use]
     pub fn now(&self) -> Seconds {
-        Seconds::new(self.clock.start.elapsed().as_secs_f64()).unwrap_or_default()
+        self.clock.now()
+    }
+
+    /// Whether this is a node of a simulated machine: its time is simulated, and other nodes do not run meanwhile.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.clock.is_simulated()
     }
 
     /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes, so that they may

@@ -12,7 +12,7 @@ use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use strata_model::quantity::Seconds;
 use strata_model::set::Resolved;
 
@@ -301,10 +301,7 @@ impl Node {
         let Some(pacing) = self.transfers.pacing else { return };
         let delay = pacing.delay_after(packet);
         if !delay.is_zero() && self.receive_all() == 0 {
-            let start = Instant::now();
-            while start.elapsed() < delay {
-                std::hint::spin_loop();
-            }
+            self.clock.idle(delay);
         }
     }
 }

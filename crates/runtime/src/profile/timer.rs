@@ -107,14 +107,14 @@ impl Timer {
     /// Collective: a barrier.
     pub fn start(&mut self, node: &mut Node) {
         node.barrier();
-        self.switches = involuntary_switches();
+        self.switches = switches(node);
         self.began = self.clock.now(node);
     }
 
     /// STOP: the clock is read.
     pub fn stop(&mut self, node: &Node) {
         let interval = self.clock.now(node) - self.began;
-        let preempted = match (self.switches, involuntary_switches()) {
+        let preempted = match (self.switches, switches(node)) {
             (Some(before), Some(after)) => after > before && interval < TIME_SLICE,
             _ => false,
         };
@@ -145,6 +145,11 @@ impl Timer {
         let aim = (1.25 * needed / each).min(100.0 * f64::from(count)).min(f64::from(MAX_COUNT));
         Some((aim.ceil() as u32).clamp(count + 1, MAX_COUNT))
     }
+}
+
+/// How often this node was switched out; nothing says that of a simulated one.
+fn switches(node: &Node) -> Option<i64> {
+    if node.is_simulated() { None } else { involuntary_switches() }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -10,8 +10,10 @@
 //! goes on receiving. *Puts* write into memory that another node has opened, and need nothing of that node's program.
 
 use crate::block::RawBlock;
+use crate::clock::SimulatedClock;
 use crate::develop::Ender;
 use crate::number::{Kind, Op};
+use crate::work::Work;
 use std::any::Any;
 use std::fmt;
 use std::panic::Location;
@@ -19,6 +21,8 @@ use std::panic::Location;
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
 mod packet;
+mod prefix;
+pub(crate) mod sim;
 pub(crate) mod threads;
 
 pub use packet::Network;
@@ -93,6 +97,16 @@ pub(crate) trait Transport {
     /// What ends the job from a thread that is no node, where there is such a thing: nodes that wait unwind.
     fn ender(&self) -> Option<Ender> {
         None
+    }
+
+    /// This node's clock, where time is simulated.
+    fn clock(&self) -> Option<SimulatedClock> {
+        None
+    }
+    /// Where time is simulated: this node is busy with `work`. The error says why that cannot be told.
+    fn charge(&mut self, work: Work<'_>) -> Result<(), String> {
+        let _ = work;
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ pub(crate) const PACKET: usize = 64;
 
 /// The two networks. Requests may wait until there is room for what they cause; replies are always taken in, as they
 /// cause nothing: so no program deadlocks because a buffer is full (Brewer, manual, §6; von Eicken et al., 1992).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Network {
     /// What programs send.

@@ -106,7 +106,7 @@ impl Mail {
                     self.send_some(node, !seed, step, &mut sent);
                     while !node.query(&pending) {
                         node.poll_once();
-                        std::thread::yield_now();
+                        super::give_way(node);
                     }
                     node.complete(pending);
                 }
@@ -143,8 +143,10 @@ impl Mail {
             }
             sent[to] += 1;
             match word >> 32 & 63 {
-                0 => std::thread::yield_now(),
-                1 => std::thread::sleep(std::time::Duration::from_micros(word >> 48 & 127)),
+                0 => super::give_way(node),
+                1 if !node.is_simulated() => {
+                    std::thread::sleep(std::time::Duration::from_micros(word >> 48 & 127))
+                }
                 2 => drop(node.poll()),
                 3 => drop(node.poll_once()),
                 4 => drop(node.poll_one(Network::Request)),

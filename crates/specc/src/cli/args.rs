@@ -16,7 +16,7 @@ use strata_model::Seconds;
 /// them as TOML and as Rust.
 ///
 /// Results go to standard output, progress and advice to standard error.
-/// Exit status: 0 done; 1 the spec, the samples or the fit is at fault; 2 wrong usage;
+/// Exit status: 0 done; 1 the spec, the platform file, the samples or the fit is at fault; 2 wrong usage;
 /// 3 the machine failed (disk, cargo, mpirun); 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "specc", version, arg_required_else_help = true, help_expected = true, max_term_width = 100)]
@@ -118,6 +118,11 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Look at simulated machines: the built-in ones, and files that describe others.
+    Platform {
+        #[command(subcommand)]
+        command: PlatformCommand,
+    },
     /// Show the last entries of each node's log, and who has not come to which collective.
     ///
     /// A program that runs with STRATA_LOG=DIR writes the logs; they can be read while it runs, and after it was killed.
@@ -146,6 +151,33 @@ pub(super) enum Command {
     },
 }
 
+/// What to do with platforms.
+#[derive(Debug, Subcommand)]
+pub(super) enum PlatformCommand {
+    /// List the built-in platforms.
+    List,
+    /// Check platform files: every error of every file, with its place.
+    Check {
+        /// Platform files; `platforms/cm5.toml` is an example that explains itself.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Show a platform's costs, its network, and what follows from them: LogGP's parameters, limits of bandwidth, a barrier.
+    ///
+    /// What follows is computed from the costs for a machine that is otherwise idle; nothing is simulated.
+    Show {
+        /// A built-in platform, or a platform file.
+        #[arg(value_name = "NAME|FILE")]
+        platform: String,
+        /// The number of nodes.
+        #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+        nodes: u32,
+        /// Print JSON: seconds, hertz, bytes a second.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 /// The specs to read.
 #[derive(Debug, Args)]
 pub(super) struct Specs {
@@ -165,11 +197,11 @@ pub(super) struct Output {
 /// On what to measure, and for how long.
 #[derive(Debug, Args)]
 pub(super) struct Target {
-    /// The transport: `threads` or `mpi`.
+    /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:cm5` or `sim:FILE` (see `specc platform list`).
     #[arg(long, default_value = "threads")]
     pub(super) on: String,
     /// The number of nodes; the number of cores where it is left out.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(super) nodes: Option<u32>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]

@@ -6,6 +6,7 @@ mod exchange;
 mod failure;
 mod jobs;
 mod measuring;
+mod platforms;
 mod refining;
 mod specs;
 mod stages;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command};
+use args::{Cli, Command, PlatformCommand};
 
 /// Runs the command line of this process and gives its exit status.
 pub fn run() -> ExitCode {
@@ -35,6 +36,13 @@ pub fn run() -> ExitCode {
         Command::Map { models, library, inputs, json } => {
             choosing::map(&models, library.as_deref(), &inputs, json)
         }
+        Command::Platform { command } => match command {
+            PlatformCommand::List => platforms::list(),
+            PlatformCommand::Check { files } => platforms::check(&files),
+            PlatformCommand::Show { platform, nodes, json } => {
+                platforms::show(&platform, nodes as usize, json)
+            }
+        },
         Command::Log { folder, last } => jobs::log(&folder, last),
         Command::Trace { folder, svg, flight, perfetto } => {
             jobs::trace(&folder, svg.as_deref(), flight.as_deref(), perfetto.as_deref())

@@ -131,7 +131,7 @@ pub(super) fn map_table(map: &Map) -> String {
     format!("who wins in `{}`{fixed} (· is outside what was measured{unsure})\n{table}", map.library)
 }
 
-fn new() -> Table {
+pub(super) fn new() -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
     table

@@ -26,7 +26,6 @@ pub struct Program {
 /// # Errors
 /// Code of the spec does not compile ([`DriveError::Code`], with its place there), cargo fails, or Ctrl-C.
 pub fn build(emitted: &Emitted, on: &On) -> Result<Program, DriveError> {
-    on.check()?;
     let interrupt = Interrupt::listen();
     let mut status = Status::spinner("building the profiling program");
     let mut offline = true;
@@ -77,7 +76,9 @@ fn cargo(
     command.current_dir(&emitted.root).env_remove("RUSTFLAGS").env_remove("CARGO_MANIFEST_DIR");
     command.args(["build", "--release", "--message-format=json", "--manifest-path"]);
     command.arg(emitted.folder.join("Cargo.toml"));
-    command.arg("--target-dir").arg(emitted.target.join("specc").join(on.to_string()));
+    // One program for threads and all simulated machines.
+    let features = if *on == On::Mpi { "mpi" } else { "threads" };
+    command.arg("--target-dir").arg(emitted.target.join("specc").join(features));
     if offline {
         command.arg("--offline");
     }

@@ -16,13 +16,6 @@ pub enum DriveError {
         /// What, and what would.
         message: String,
     },
-    /// Simulated machines do not exist yet.
-    #[error("--on sim:{machine}: simulated machines are not built yet")]
-    #[diagnostic(help("profile on this machine with --on threads, or on a cluster with --on mpi"))]
-    NotBuilt {
-        /// The machine asked for.
-        machine: String,
-    },
     /// Code of the spec does not compile.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -88,7 +81,7 @@ impl DriveError {
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Code(_) | Self::Fault { .. } => 1,
-            Self::Usage { .. } | Self::NotBuilt { .. } => 2,
+            Self::Usage { .. } => 2,
             Self::Build { .. } | Self::Start { .. } | Self::Run { .. } | Self::File { .. } => 3,
             Self::Interrupted { .. } => 130,
         }

@@ -15,6 +15,9 @@ mod run;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use strata_sim::platform::Platform;
+use strata_sim::topology::Graph;
+
 pub use build::{Program, build};
 pub use compiler::{CodeError, CodeErrors};
 pub use error::DriveError;
@@ -84,9 +87,8 @@ impl Options {
     /// Refuses what cannot be run, before anything is built.
     ///
     /// # Errors
-    /// [`DriveError::Usage`] or, for a simulated machine, [`DriveError::NotBuilt`].
+    /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so many nodes.
     pub fn check(&self) -> Result<(), DriveError> {
-        self.on.check()?;
         let usage = |message| Err(DriveError::Usage { message });
         if self.nodes == 0 {
             return usage("--nodes 0: a run needs at least one node".to_owned());
@@ -94,20 +96,20 @@ impl Options {
         if self.nodes > MAX_NODES {
             return usage(format!("--nodes {}: the most is {MAX_NODES}", self.nodes));
         }
+        if let On::Sim(machine) = &self.on {
+            let checked = Platform::find(machine).map_err(|error| error.to_string());
+            let checked = checked.and_then(|platform| {
+                Graph::new(&platform, self.nodes).map(drop).map_err(|error| error.to_string())
+            });
+            if let Err(reason) = checked {
+                return usage(format!("--on sim:{machine} --nodes {}: {reason}", self.nodes));
+            }
+        }
         match self.budget {
             Some(budget) if !(budget.is_finite() && budget > 0.0) => {
                 usage(format!("--budget {budget}: it must be a time greater than zero"))
             }
             _ => Ok(()),
-        }
-    }
-}
-
-impl On {
-    pub(crate) fn check(&self) -> Result<(), DriveError> {
-        match self {
-            Self::Sim(machine) => Err(DriveError::NotBuilt { machine: machine.clone() }),
-            Self::Threads | Self::Mpi => Ok(()),
         }
     }
 }
@@ -142,12 +144,13 @@ mod tests {
     fn what_cannot_run_is_refused_with_status_2() {
         assert!(options().check().is_ok());
         assert!(Options { nodes: 300, ..options() }.check().is_ok());
+        assert!(Options { on: On::Sim("cm5".to_owned()), nodes: 64, ..options() }.check().is_ok());
         let refused = [
             Options { nodes: 0, ..options() },
             Options { nodes: usize::MAX, ..options() },
             Options { budget: Some(0.0), ..options() },
             Options { budget: Some(f64::NAN), ..options() },
-            Options { on: On::Sim("cm5".to_owned()), ..options() },
+            Options { on: On::Sim("cm6".to_owned()), ..options() },
         ];
         for options in refused {
             assert_eq!(options.check().unwrap_err().exit_status(), 2, "{options:?}");

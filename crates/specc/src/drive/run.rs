@@ -91,7 +91,7 @@ fn command(program: &Program, options: &Options) -> Command {
         }
         On::Threads | On::Sim(_) => {
             let mut command = Command::new(&program.executable);
-            command.env("STRATA_ON", format!("threads:{}", options.nodes));
+            command.env("STRATA_ON", format!("{}:{}", program.on, options.nodes));
             command
         }
     };

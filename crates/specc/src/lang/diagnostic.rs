@@ -1,13 +1,14 @@
 //! What is wrong with a spec: where, why, and the way out.
 //!
-//! One shape for every stage (scanning, grammar, names, loops, Rust code), so that all errors of all files come
-//! at once and look alike. `miette` draws them.
+//! One shape for every stage (scanning, grammar, names, loops, Rust code) and for platform files, so that all errors of all
+//! files come at once and look alike. `miette` draws them.
 
 use std::fmt;
 use std::sync::Arc;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use strata_model::expr::Span;
+use strata_sim::platform::FaultKind;
 
 /// The kinds of error, as shown in brackets: stable names to search for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +45,8 @@ pub enum ErrorCode {
     TooLarge,
     /// A file that cannot be read.
     File,
+    /// Something in a platform file.
+    Platform(FaultKind),
 }
 
 impl ErrorCode {
@@ -67,6 +70,7 @@ impl ErrorCode {
             Self::Range => "spec::range",
             Self::TooLarge => "spec::too_large",
             Self::File => "spec::file",
+            Self::Platform(kind) => kind.name(),
         }
     }
 }
@@ -279,37 +283,4 @@ impl Diagnostic for CheckErrors {
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         Some(Box::new(self.errors.iter().map(|error| error as &dyn Diagnostic)))
     }
-}
-
-/// The name among `known` that `name` was probably meant to be.
-pub(crate) fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = name.chars().count() / 3 + 1;
-    known
-        .into_iter()
-        .take(CONSIDERED)
-        .filter_map(|other| Some((distance(name, other, allowed)?, other)))
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, other)| other)
-}
-
-/// More names than this are not looked at for a suggestion.
-const CONSIDERED: usize = 2000;
-
-/// How many characters must be inserted, dropped or replaced (Wagner and Fischer 1974), if at most `allowed`.
-fn distance(a: &str, b: &str, allowed: usize) -> Option<usize> {
-    let (a, b): (Vec<char>, Vec<char>) =
-        (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
-    if a.len().abs_diff(b.len()) > allowed || a.len() > 64 {
-        return None;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().filter(|&distance| distance <= allowed)
 }

@@ -3,10 +3,11 @@
 use pest::Parser;
 use pest::error::{Error as PestError, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
+use strata_model::closest;
 use strata_model::expr::{self, Expr, Span};
 
 use super::ast::*;
-use super::diagnostic::{CheckError, ErrorCode, closest};
+use super::diagnostic::{CheckError, ErrorCode};
 use super::scan::{Scan, scan};
 
 #[derive(pest_derive::Parser)]

@@ -17,7 +17,7 @@ mod ffi;
 mod header;
 mod leaving;
 mod ports;
-mod prefix;
+
 #[cfg(test)]
 mod tests;
 mod together;

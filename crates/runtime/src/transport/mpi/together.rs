@@ -19,8 +19,8 @@
 use super::ffi::World;
 use super::ffi::flight::{Flight, Landed, Memory};
 use super::header::{HEADER, Header};
-use super::prefix;
 use crate::number::{self, Kind, Op};
+use crate::transport::prefix;
 use crate::transport::{Boundary, Call, Failure, Operation, Scan};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::ops::Range;

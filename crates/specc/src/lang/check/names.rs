@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strata_model::closest;
 use strata_model::expr::{Expr, ExprKind, Function, RESERVED, Span, is_name};
 
 use crate::lang::ast::Name;
-use crate::lang::diagnostic::{CheckError, ErrorCode, closest};
+use crate::lang::diagnostic::{CheckError, ErrorCode};
 
 /// Words of the spec language that cannot be names in expressions.
 const WORDS: [&str; 19] = [

@@ -1,11 +1,12 @@
 //! Options of a model: `fit`, `verify`, `repeat`, `accept`, `confidence`.
 
 use strata_fit::Weights;
+use strata_model::closest;
 use strata_model::expr::Span;
 use strata_model::set::Mode;
 
 use crate::lang::ast::Name;
-use crate::lang::diagnostic::{CheckError, ErrorCode, closest};
+use crate::lang::diagnostic::{CheckError, ErrorCode};
 use crate::lang::plan::Options;
 
 /// Sets one option.

@@ -3,7 +3,9 @@
 //! The scan goes from node to node in its direction and carries what has been combined so far in the segment. Both
 //! functions combine in this order and with the same functions, so their results are equal to the last bit.
 
-use crate::number::{carry, fill_identity, fold};
+#[cfg(feature = "mpi")]
+use crate::number::fold;
+use crate::number::{carry, fill_identity};
 use crate::transport::{Boundary, Scan};
 
 /// The node that a scan comes to as the `step`th.
@@ -12,6 +14,7 @@ fn at(scan: Scan, size: usize, step: usize) -> usize {
 }
 
 /// The result of node `rank`, into `result`; `value` gives a node's values.
+#[cfg(feature = "mpi")]
 pub(super) fn of_one<'a>(
     scan: Scan,
     rank: usize,

@@ -1,0 +1,114 @@
+//! What time it is, by the machine or by a simulation.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use strata_model::quantity::Seconds;
+
+/// When the program began, by this machine's clock.
+#[derive(Clone, Copy)]
+pub(crate) struct HostClock {
+    start: Instant,
+    began: u64,
+    shared: bool,
+}
+
+impl HostClock {
+    /// A clock that shows zero now; `shared` by all nodes of the job.
+    pub(crate) fn start(shared: bool) -> Self {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { start: Instant::now(), began: nanoseconds(since_1970), shared }
+    }
+
+    /// What it shows, in ns.
+    #[inline]
+    pub(crate) fn ns(&self) -> u64 {
+        nanoseconds(self.start.elapsed())
+    }
+}
+
+/// A node's clock.
+#[derive(Clone)]
+pub(crate) enum Clock {
+    /// The machine's.
+    Host(HostClock),
+    /// The node's own.
+    Simulated(SimulatedClock),
+}
+
+/// The clock of a simulated node, in ps.
+#[derive(Clone)]
+pub(crate) struct SimulatedClock {
+    pub(crate) time: Rc<Cell<u64>>,
+    /// What looking at it takes: one cycle. So who does nothing else sees it move.
+    pub(crate) cycle: u64,
+}
+
+impl SimulatedClock {
+    fn go_on(&self, time: u64) {
+        self.time.set(self.time.get().saturating_add(time));
+    }
+}
+
+impl Clock {
+    /// The time since the program began.
+    #[inline]
+    pub(crate) fn now(&self) -> Seconds {
+        let seconds = match self {
+            Self::Host(clock) => clock.start.elapsed().as_secs_f64(),
+            Self::Simulated(clock) => {
+                clock.go_on(clock.cycle);
+                clock.time.get() as f64 * 1e-12
+            }
+        };
+        Seconds::new(seconds).unwrap_or_default()
+    }
+
+    /// What it shows, in ns.
+    #[inline]
+    pub(crate) fn ns(&self) -> u64 {
+        match self {
+            Self::Host(clock) => clock.ns(),
+            Self::Simulated(clock) => clock.time.get() / 1000,
+        }
+    }
+
+    /// When it showed zero, in ns since 1970 by the system's clock; 0 where time is simulated.
+    pub(crate) fn began(&self) -> u64 {
+        match self {
+            Self::Host(clock) => clock.began,
+            Self::Simulated(_) => 0,
+        }
+    }
+
+    /// Whether it shows the same on all nodes of the job.
+    pub(crate) fn is_shared(&self) -> bool {
+        match self {
+            Self::Host(clock) => clock.shared,
+            Self::Simulated(_) => true,
+        }
+    }
+
+    /// Whether time is simulated.
+    pub(crate) fn is_simulated(&self) -> bool {
+        matches!(self, Self::Simulated(_))
+    }
+
+    /// Does nothing for so long.
+    pub(crate) fn idle(&self, time: Duration) {
+        match self {
+            Self::Host(_) => {
+                let start = Instant::now();
+                while start.elapsed() < time {
+                    std::hint::spin_loop();
+                }
+            }
+            Self::Simulated(clock) => clock.go_on(nanoseconds(time).saturating_mul(1000)),
+        }
+    }
+}
+
+/// Enough for 584 years.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,65 @@
+//! A job's nodes: what surrounds the program of each.
+
+use crate::clock::{Clock, HostClock};
+use crate::develop::{Board, Development, Notes, Watchdog, observe, synchronise};
+use crate::error::Error;
+use crate::node::Node;
+use crate::settings::Settings;
+use crate::transport::{Stop, Transport, panic_text};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+use strata_model::log::What;
+
+/// What the nodes of this process share of their job.
+pub(crate) struct Job {
+    clock: HostClock,
+    development: Development,
+    board: Option<Arc<Board>>,
+    /// Watches until the job is over.
+    _watchdog: Option<Watchdog>,
+}
+
+impl Job {
+    /// `nodes` nodes of this process, from rank `first` on.
+    pub(crate) fn new(first: usize, nodes: usize, clock: HostClock, development: Development) -> Self {
+        let board = development.watchdog.map(|limit| (limit, Arc::new(Board::new(first, nodes))));
+        let watchdog = board
+            .as_ref()
+            .map(|(limit, board)| Watchdog::watch(board, clock, *limit, development.log.as_deref()));
+        Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog }
+    }
+
+    /// Runs one node's program to its end, and receives until all have ended.
+    pub(crate) fn run_node<T>(
+        &self,
+        program: &impl Fn(&mut Node) -> Result<T, Error>,
+        mut transport: Box<dyn Transport>,
+        settings: Arc<Settings>,
+    ) -> Result<T, Error> {
+        let clock = transport.clock().map_or(Clock::Host(self.clock), Clock::Simulated);
+        let notes = Notes::new(transport.rank(), transport.size(), clock.clone(), &self.development)?;
+        // Before anything is observed: these collectives are not the program's.
+        if self.development.trace.is_some() {
+            notes.clock_is(synchronise(&mut *transport, &clock));
+        }
+        if !self.development.is_nothing() {
+            transport = observe(transport, &notes, self.board.clone());
+        }
+        let mut node = Node::new(transport, settings, Rc::clone(&notes));
+        let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {
+            let result = program(&mut node)?;
+            node.leave();
+            Ok(result)
+        }));
+        match &result {
+            Ok(Ok(_)) => notes.finish(),
+            Ok(Err(error)) => notes.end(What::Fail(error.to_string())),
+            // A failure of its own has been noted.
+            Err(payload) if payload.is::<Stop>() => notes.end(What::<&str>::Stop),
+            Err(payload) => notes.end(What::Fail(format_args!("panicked: {}", panic_text(&**payload)))),
+        }
+        result.unwrap_or_else(|payload| resume_unwind(payload))
+    }
+}

@@ -1,0 +1,158 @@
+//! Simulated machines.
+
+use crate::clock::HostClock;
+use crate::develop::Development;
+use crate::error::Error;
+use crate::job::Job;
+use crate::node::Node;
+use crate::settings::Settings;
+use crate::transport::sim;
+use std::sync::Arc;
+
+pub use strata_sim::Time;
+pub use strata_sim::network::{LinkUse, NodeUse, Statistics};
+pub use strata_sim::platform::Platform;
+
+/// Steps after which a simulation is ended unless more are allowed: hours of simulating.
+const STEPS: u64 = 100_000_000_000;
+
+/// A program's nodes on a simulated machine.
+///
+/// A simulation is the same to the bit every time: results, times, and the hash over all events.
+///
+/// ```
+/// use strata_runtime::{prelude::*, simulation::Platform};
+/// let cm5 = Platform::find("cm5").map_err(Error::program)?;
+/// let run = Machine::sim(&cm5, 64)?.run(|node| Ok(node.reduce_add(1u32)))?;
+/// assert_eq!(run.results, [64; 64]);
+/// println!("{} on the slowest node", run.time());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    setup: sim::Setup,
+}
+
+/// What a simulation has found.
+#[derive(Clone, Debug)]
+pub struct Simulated<T> {
+    /// What the program answered, by rank.
+    pub results: Vec<T>,
+    /// When each node's program ended.
+    pub times: Vec<Time>,
+    /// What the network carried.
+    pub network: Statistics,
+    /// Over all events and their times: two simulations with the same hash went the same way.
+    pub hash: u64,
+    /// Events in the network.
+    pub steps: u64,
+}
+
+impl<T> Simulated<T> {
+    /// When the last node's program ended.
+    #[must_use]
+    pub fn time(&self) -> Time {
+        self.times.iter().copied().max().unwrap_or_default()
+    }
+}
+
+impl Simulation {
+    /// `nodes` nodes of `platform`.
+    ///
+    /// # Errors
+    /// [`Error::Start`] where the machine cannot have so many nodes.
+    pub fn new(platform: &Platform, nodes: usize) -> Result<Self, Error> {
+        strata_sim::topology::Graph::new(platform, nodes)
+            .map_err(|error| Error::Start { transport: "sim", reason: error.to_string() })?;
+        let platform = Arc::new(platform.clone());
+        Ok(Self { setup: sim::Setup { platform, nodes, seed: 1, steps: STEPS } })
+    }
+
+    /// With another seed for what the network draws at random, such as the way up a fat tree; 1 at first.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.setup.seed = seed;
+        self
+    }
+
+    /// To be ended after so many steps, of nodes and of the network: for programs that may never end.
+    #[must_use]
+    pub fn steps(mut self, steps: u64) -> Self {
+        self.setup.steps = steps;
+        self
+    }
+
+    /// As `STRATA_SEED` and `STRATA_STEPS` say.
+    pub(crate) fn by_environment(self) -> Result<Self, Error> {
+        let number = |name: &'static str| match std::env::var(name) {
+            Ok(value) if !value.is_empty() => match value.parse() {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => Err(Error::Setting { name, value, reason: "it is a whole number".to_owned() }),
+            },
+            _ => Ok(None),
+        };
+        let (seed, steps) = (number("STRATA_SEED")?, number("STRATA_STEPS")?);
+        let (seed, steps) = (seed.unwrap_or(self.setup.seed), steps.unwrap_or(self.setup.steps));
+        Ok(self.seed(seed).steps(steps))
+    }
+
+    /// Runs `program` on every node.
+    ///
+    /// `STRATA_LOG` and `STRATA_TRACE` set what it is observed with (see [`develop`](crate::develop)); logs and traces show simulated time.
+    /// `STRATA_NETWORK=1` prints the busiest links at the end, on standard error.
+    ///
+    /// # Errors
+    /// The first failure of any node, as [`Error::Node`]; a deadlock is one, and so is taking more [steps](Self::steps) than allowed.
+    pub fn run<T: Send>(
+        &self,
+        program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
+    ) -> Result<Simulated<T>, Error> {
+        self.run_by(Development::from_settings, program)
+    }
+
+    /// As [`run`](Self::run), observed as `development` says, whatever the environment does.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with<T: Send>(
+        &self,
+        development: &Development,
+        program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
+    ) -> Result<Simulated<T>, Error> {
+        self.run_by(|_| Ok(development.clone()), program)
+    }
+
+    pub(crate) fn run_by<T: Send>(
+        &self,
+        development: impl Fn(&Settings) -> Result<Development, Error>,
+        program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
+    ) -> Result<Simulated<T>, Error> {
+        let nodes = self.setup.nodes;
+        let settings = Arc::new(Settings::of_this_process(self.platform()));
+        let mut development = development(&settings)?;
+        // Deadlocks are found without one, and it counts this machine's seconds.
+        development.watchdog = None;
+        let job = Job::new(0, nodes, HostClock::start(true), development);
+        let found =
+            sim::run(&self.setup, |transport| job.run_node(&program, transport, Arc::clone(&settings)))?;
+        let sim::Outcome { results, times, network, hash, steps } = found;
+        if settings.variable("STRATA_NETWORK") == Some("1") {
+            eprint!("{network}");
+        }
+        Ok(Simulated { results, times, network, hash, steps })
+    }
+
+    /// What models are tied to: the machine's file, not the one that simulates it.
+    fn platform(&self) -> strata_model::platform::Platform {
+        let sim::Setup { platform, nodes, seed, .. } = &self.setup;
+        strata_model::platform::Platform {
+            transport: format!("sim:{}", platform.name),
+            nodes: *nodes,
+            cpu: format!("{} sha256={} seed={seed}", platform.name, &platform.sha256),
+            cores: 1,
+            cache: String::new(),
+            os: "simulated".to_owned(),
+            arch: "simulated".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! Nodes of a simulated machine.
+//!
+//! Each node is a coroutine with a clock of its own, in whole picoseconds. What the program computes is charged by
+//! [`Node::compute`](crate::Node::compute); what it communicates costs what the platform's file says, and goes through
+//! the simulated network ([`strata_sim::Network`]) packet by packet. All runs on one thread, so a simulation is the same to the bit each time.
+//!
+//! A processor pays for each packet it sends or takes, for each look that finds nothing, and for what it combines. A node
+//! that waits notices what comes at once. Nodes wait for room in their own send queue and for packets in their own receive
+//! queue only: where a receiver does not poll, the network fills up and its senders stall.
+
+mod assembly;
+mod coroutine;
+mod deadlock;
+mod flight;
+mod ports;
+mod run;
+mod steps;
+mod together;
+mod wire;
+mod world;
+
+pub(crate) use run::{Outcome, Setup, run};
+
+use crate::block::RawBlock;
+use crate::clock::SimulatedClock;
+use crate::number::{Kind as Element, Op};
+use crate::transport::{
+    Awaited, Call, Failure, Network, Networks, Operation, PACKET, Packet, Scan, Transport,
+};
+use crate::work::Work;
+use assembly::Assembly;
+use flight::Flight;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use strata_sim::network::{Arrival, Channel};
+use strata_sim::{Time, platform::Topology};
+use together::Kind;
+use wire::{DATA, TOGETHER, Wire, channel};
+use world::{Moving, Place, Wait, World};
+
+/// More than any block has, and room to add to it.
+const ALL_AT_ONCE: usize = usize::MAX / 4;
+
+/// One node's end of the simulated machine.
+struct Sim {
+    world: Rc<World>,
+    rank: usize,
+    /// The time of the last look at the queues, and at which of them: they show in one word, so a look at another one is free.
+    looked: (Time, u8),
+    /// Collectives that this node has come to.
+    turn: u64,
+    flight: Option<Flight>,
+    /// Of collectives' messages: by number and sender, how many packets have come, of how many.
+    messages: BTreeMap<(u64, usize), (u32, u32)>,
+    /// Parts of messages that the send queues had no room for, with their targets, on each network.
+    rest: [VecDeque<(usize, usize, Wire)>; 2],
+    assembly: Assembly,
+    bit: bool,
+    left: Left,
+}
+
+/// How far a node is with leaving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    No,
+    /// When the rest of its messages has been sent.
+    Soon,
+    Yes,
+}
+
+impl Sim {
+    fn new(world: Rc<World>, rank: usize) -> Self {
+        let overtakes = matches!(world.platform.topology, Topology::FatTree { .. });
+        Self {
+            world,
+            rank,
+            looked: (Time::ZERO, 0),
+            turn: 0,
+            flight: None,
+            messages: BTreeMap::new(),
+            rest: Default::default(),
+            assembly: Assembly::new(overtakes),
+            bit: true,
+            left: Left::No,
+        }
+    }
+
+    /// This node's processor is busy for this long.
+    fn spend(&self, time: Time) {
+        self.world.charge(self.rank, time);
+    }
+
+    /// The packets that `bytes` bytes take; one where there are none.
+    fn packets(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(self.world.platform.interface.packet).max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// This node has looked at a queue in vain.
+    fn look(&mut self, channel: Channel) {
+        let (now, bit) = (self.world.time(self.rank), 1 << channel.0);
+        if self.looked.0 == now && self.looked.1 & bit == 0 {
+            self.looked.1 |= bit;
+            return;
+        }
+        self.spend(self.world.platform.interface.failed_poll);
+        self.looked = (self.world.time(self.rank), bit);
+    }
+
+    /// Puts one packet into the send queue; gives it back where there is no room.
+    fn inject(&mut self, channel: Channel, to: usize, bytes: usize, wire: Wire) -> Result<(), Wire> {
+        let world = Rc::clone(&self.world);
+        if !world.state.borrow().network.has_room(self.rank, channel)
+            && !world.sync(self.rank).network.has_room(self.rank, channel)
+        {
+            self.look(channel);
+            return Err(wire);
+        }
+        let interface = &world.platform.interface;
+        self.spend(interface.send + interface.send_byte.times(bytes as u64));
+        let now = world.time(self.rank);
+        world.sync(self.rank).network.try_send(now, self.rank, to, channel, bytes, wire)?;
+        self.spend(interface.after_send);
+        Ok(())
+    }
+
+    /// Takes the next packet of a channel.
+    fn take(&mut self, channel: Channel) -> Option<Arrival<Wire>> {
+        let now = self.world.time(self.rank);
+        let arrival = self.world.sync(self.rank).network.receive(now, self.rank, channel);
+        let Some(arrival) = arrival else {
+            self.look(channel);
+            return None;
+        };
+        let interface = &self.world.platform.interface;
+        self.spend(interface.receive + interface.receive_byte.times(arrival.bytes as u64));
+        // Finding the packet, it has seen the other queues too.
+        self.looked = (self.world.time(self.rank), 0);
+        Some(arrival)
+    }
+
+    /// Sends parts of messages that had no room; whether none are left.
+    fn send_rest(&mut self, network: Network) -> bool {
+        while let Some((to, bytes, wire)) = self.rest[network as usize].pop_front() {
+            if let Err(wire) = self.inject(channel(network), to, bytes, wire) {
+                self.rest[network as usize].push_front((to, bytes, wire));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Waits for packets on `channels` and for what is `awaited`.
+    fn wait(&mut self, call: &Call, awaited: Awaited, channels: u8, room: u8) {
+        let mut wait = Wait { call: *call, awaited, channels, room, from: None, turn: None, until: None };
+        match awaited {
+            Awaited::Operation => {
+                wait.channels |= 1 << TOGETHER.0;
+                self.obstacle(&mut wait);
+            }
+            Awaited::Room(network, _) => wait.room |= 1 << channel(network).0,
+            Awaited::PutRoom(_) => wait.room |= 1 << DATA.0,
+            Awaited::Packet | Awaited::AllLeft => {}
+        }
+        for network in Network::BOTH {
+            if !self.rest[network as usize].is_empty() {
+                wait.room |= 1 << channel(network).0;
+            }
+        }
+        let state = self.world.sync(self.rank);
+        let has = |channel: u8| state.network.arrived(self.rank, Channel(channel)) > 0;
+        let room = |channel: u8| state.network.has_room(self.rank, Channel(channel));
+        let bits = |mask: u8| (0..8).filter(move |bit| mask & (1 << bit) != 0);
+        let shown = &state.nodes[self.rank];
+        let news = bits(wait.channels).any(has)
+            || bits(wait.room).any(room)
+            || shown.ports.has_news()
+            || (awaited == Awaited::AllLeft && state.left == state.nodes.len());
+        drop(state);
+        if !news {
+            self.world.wait(self.rank, wait);
+        }
+    }
+
+    /// Takes one packet for a port, if one has come.
+    fn take_data(&mut self) -> bool {
+        let Some(arrival) = self.take(DATA) else { return false };
+        if let Wire::Put { port, offset, bytes } = arrival.item {
+            self.spend(self.world.platform.interface.dispatch);
+            self.looked = (self.world.time(self.rank), 0);
+            self.world.state.borrow_mut().deposit(arrival.from, self.rank, port, offset, &bytes);
+        }
+        true
+    }
+
+    /// Whether a block of so many bytes goes without the processor.
+    fn by_dma(&self, bytes: usize) -> bool {
+        self.world.platform.dma.as_ref().is_some_and(|dma| bytes >= dma.least)
+    }
+
+    /// A whole collective.
+    fn combine(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        let mut block = RawBlock::zeroed(values.len());
+        block.as_bytes_mut().copy_from_slice(values);
+        self.come(call, Kind::Operation(operation), block);
+        self.complete();
+        values.copy_from_slice(self.end().as_bytes());
+    }
+}
+
+impl Transport for Sim {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.world.size()
+    }
+
+    fn barrier(&mut self, call: Call) {
+        self.combine(call, Operation::Barrier, &mut []);
+    }
+
+    fn reduce(&mut self, call: Call, kind: Element, op: Op, values: &mut [u8]) {
+        self.combine(call, Operation::Reduce(kind, op), values);
+    }
+
+    fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
+        self.combine(call, Operation::Scan(scan), values);
+    }
+
+    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]) {
+        self.combine(call, Operation::Broadcast(root), values);
+    }
+
+    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
+        let mut block = RawBlock::zeroed(mine.len());
+        block.as_bytes_mut().copy_from_slice(mine);
+        self.come(call, Kind::Gather, block);
+        self.complete();
+        let (rank, size) = (self.rank, self.world.size());
+        self.end_by(|meeting| meeting.take(rank, size, all));
+    }
+
+    fn exchange(&mut self, call: Call, blocks: &mut [RawBlock]) {
+        self.come_with_blocks(call, blocks);
+        self.complete();
+        let rank = self.rank;
+        self.end_by(|meeting| meeting.take_blocks(rank, blocks));
+    }
+
+    fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
+        self.come(call, Kind::Operation(operation), values);
+        self.advance();
+    }
+
+    fn test(&mut self) -> bool {
+        self.advance()
+    }
+
+    fn finish(&mut self) -> RawBlock {
+        self.end()
+    }
+
+    fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
+        if !self.send_rest(network) {
+            return false;
+        }
+        let bytes = packet.bytes().len();
+        let each = self.world.platform.interface.packet;
+        let parts = self.packets(bytes).min(PACKET as u32) as u16;
+        let length = |part: usize| each.min(bytes - part * each);
+        let mut sent = *packet;
+        sent.from = self.rank as u32;
+        let mut message = Some(Box::new(sent));
+        // The number is only used up if the first part goes.
+        let number = self.assembly.number((network, to));
+        let part = |number, message| Wire::Part { number, parts, message };
+        let first = if parts == 1 { message.take() } else { None };
+        if self.inject(channel(network), to, length(0), part(number, first)).is_err() {
+            return false;
+        }
+        self.assembly.sent((network, to));
+        for index in 1..usize::from(parts) {
+            let message = if index + 1 == usize::from(parts) { message.take() } else { None };
+            self.rest[network as usize].push_back((to, length(index), part(number, message)));
+        }
+        self.send_rest(network);
+        true
+    }
+
+    fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool {
+        self.send_rest(network);
+        let mut message = self.assembly.early(network);
+        while message.is_none() {
+            let Some(arrival) = self.take(channel(network)) else { return false };
+            if let Wire::Part { number, parts, message: part } = arrival.item {
+                message = self.assembly.came((network, arrival.from), number, parts, part);
+            }
+        }
+        if let Some(message) = message {
+            self.spend(self.world.platform.interface.dispatch);
+            self.looked = (self.world.time(self.rank), 0);
+            *packet = *message;
+        }
+        true
+    }
+
+    fn open(&mut self, port: usize, memory: RawBlock) {
+        self.world.state.borrow_mut().nodes[self.rank].ports.open(port, memory);
+    }
+
+    fn close(&mut self, port: usize) -> Option<RawBlock> {
+        self.world.sync(self.rank).nodes[self.rank].ports.close(port)
+    }
+
+    fn put_limit(&self) -> usize {
+        match &self.world.platform.dma {
+            // All of it at once.
+            Some(_) => ALL_AT_ONCE,
+            None => self.world.platform.interface.packet,
+        }
+    }
+
+    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
+        let port = port as u32;
+        if self.by_dma(bytes.len()) {
+            let setup = self.world.platform.dma.as_ref().map_or(Time::ZERO, |dma| dma.setup);
+            self.spend(setup);
+            let mut state = self.world.sync(self.rank);
+            state.nodes[self.rank].moving.push_back(Moving {
+                to,
+                port,
+                offset,
+                bytes: bytes.into(),
+                sent: 0,
+            });
+            self.world.pump(&mut state, self.rank);
+            return true;
+        }
+        let each = self.world.platform.interface.packet;
+        let mut sent = 0;
+        while sent < bytes.len() {
+            let end = bytes.len().min(sent + each);
+            let wire = Wire::Put { port, offset: offset + sent, bytes: bytes[sent..end].into() };
+            if self.inject(DATA, to, end - sent, wire).is_ok() {
+                sent = end;
+            } else if sent == 0 {
+                return false;
+            } else {
+                // Only where there is a DMA unit that short blocks do without: data come in without this node.
+                self.wait(call, Awaited::PutRoom(to), 0, 0);
+            }
+        }
+        true
+    }
+
+    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+        let interface = &self.world.platform.interface;
+        let each = interface.packet;
+        if bytes.len() > each {
+            self.spend(interface.block_setup);
+        }
+        if self.by_dma(bytes.len()) {
+            self.try_put(call, to, port, offset, bytes);
+            return;
+        }
+        for (index, piece) in bytes.chunks(each).enumerate() {
+            while !self.try_put(call, to, port, offset + index * each, piece) {
+                if !self.take_data() {
+                    self.wait(call, Awaited::PutRoom(to), 1 << DATA.0, 0);
+                }
+            }
+        }
+    }
+
+    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
+        if self.world.platform.dma.is_none() {
+            self.take_data();
+        } else {
+            drop(self.world.sync(self.rank));
+            self.look(DATA);
+        }
+        let news = self.world.state.borrow_mut().nodes[self.rank].ports.take_news();
+        news.into_iter().for_each(|(port, bytes)| report(port, bytes));
+    }
+
+    fn set_async_or(&mut self, value: bool) {
+        let mut state = self.world.sync(self.rank);
+        if value != self.bit {
+            state.bits = if value { state.bits + 1 } else { state.bits - 1 };
+        }
+        drop(state);
+        self.bit = value;
+        self.spend(self.world.platform.interface.failed_poll);
+    }
+
+    fn async_or(&mut self) -> bool {
+        let any = self.world.sync(self.rank).bits > 0;
+        self.spend(self.world.platform.interface.failed_poll);
+        any
+    }
+
+    fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
+        if Network::BOTH.into_iter().any(|network| {
+            let left = !self.rest[network as usize].is_empty();
+            left && self.send_rest(network)
+        }) {
+            return;
+        }
+        let mut channels = 1 << DATA.0;
+        for network in Network::BOTH.into_iter().filter(|network| networks.has(*network)) {
+            channels |= 1 << channel(network).0;
+        }
+        if awaited == Awaited::Operation && self.flight.is_some() && self.advance() {
+            return;
+        }
+        // A node that takes replies only has some to send itself.
+        let room = if networks == Networks::Reply { 1 << channel(Network::Reply).0 } else { 0 };
+        self.wait(call, awaited, channels, room);
+    }
+
+    fn leave(&mut self) {
+        self.left = Left::Soon;
+        self.all_left();
+    }
+
+    fn all_left(&mut self) -> bool {
+        let sent = Network::BOTH.map(|network| self.send_rest(network));
+        let mut state = self.world.sync(self.rank);
+        let nodes = state.nodes.len();
+        if self.left == Left::Soon && sent == [true; 2] {
+            self.left = Left::Yes;
+            state.left += 1;
+            if state.left == nodes {
+                (0..nodes).for_each(|node| state.wake_if(node, |wait| wait.awaited == Awaited::AllLeft));
+            }
+        }
+        state.left == nodes
+    }
+
+    fn fail(&mut self, failure: Failure) -> ! {
+        self.world.fail(failure)
+    }
+
+    fn charge(&mut self, work: Work<'_>) -> Result<(), String> {
+        let cpu = &self.world.platform.cpu;
+        let seconds = match work {
+            Work::Cycles(cycles) => cycles / cpu.frequency,
+            Work::Kernel(name, _) => return Err(format!("there is no kernel `{name}`")),
+        };
+        if !(seconds >= 0.0 && seconds.is_finite()) {
+            return Err(format!("{work:?} takes {seconds} s"));
+        }
+        self.spend(Time::from_seconds(seconds));
+        Ok(())
+    }
+
+    fn clock(&self) -> Option<SimulatedClock> {
+        let cycle = Time::from_seconds(1.0 / self.world.platform.cpu.frequency).0.max(1);
+        Some(SimulatedClock { time: Rc::clone(&self.world.clocks[self.rank]), cycle })
+    }
+}
+
+impl Drop for Sim {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.world.state.try_borrow_mut() {
+            state.nodes[self.rank].place = Place::Ended;
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Running a program on a simulated machine.
+
+use super::coroutine::Coroutine;
+use super::world::World;
+use super::{Sim, deadlock};
+use crate::error::Error;
+use crate::transport::{Failure, Stop, Transport, panic_text};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use strata_sim::network::Statistics;
+use strata_sim::{Network, Time, platform::Platform};
+
+/// A node's stack; the memory is only reserved.
+const STACK: usize = 1 << 20;
+
+thread_local! {
+    /// The simulation that this thread runs. Nodes fetch it from here, as what they are given has to be safe to send.
+    static WORLD: RefCell<Option<Rc<World>>> = const { RefCell::new(None) };
+}
+
+/// What is to be simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Setup {
+    pub(crate) platform: Arc<Platform>,
+    pub(crate) nodes: usize,
+    pub(crate) seed: u64,
+    /// Steps (of nodes and of the network) after which the simulation is ended.
+    pub(crate) steps: u64,
+}
+
+/// What a simulation answers.
+pub(crate) struct Outcome<T> {
+    pub(crate) results: Vec<T>,
+    /// When each node's program ended.
+    pub(crate) times: Vec<Time>,
+    pub(crate) network: Statistics,
+    pub(crate) hash: u64,
+    pub(crate) steps: u64,
+}
+
+/// Runs `program` on every node of a simulated machine.
+pub(crate) fn run<T: Send>(
+    setup: &Setup,
+    program: impl Fn(Box<dyn Transport>) -> Result<T, Error> + Sync,
+) -> Result<Outcome<T>, Error> {
+    // On a thread of its own: a simulation may be started from within another one.
+    let result = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("simulation".to_owned());
+        thread.spawn_scoped(scope, || simulate(setup, &program)).map(std::thread::ScopedJoinHandle::join)
+    });
+    let start = |reason: String| Error::Start { transport: "sim", reason };
+    match result {
+        Err(error) => Err(start(error.to_string())),
+        Ok(Err(payload)) => Err(start(format!("the simulator panicked: {}", panic_text(&*payload)))),
+        Ok(Ok(outcome)) => outcome,
+    }
+}
+
+fn simulate<T: Send>(
+    setup: &Setup,
+    program: &(impl Fn(Box<dyn Transport>) -> Result<T, Error> + Sync),
+) -> Result<Outcome<T>, Error> {
+    let network = Network::new(&setup.platform, setup.nodes, setup.seed)
+        .map_err(|error| Error::Start { transport: "sim", reason: error.to_string() })?;
+    let world = Rc::new(World::new(Arc::clone(&setup.platform), network, setup.nodes, setup.steps));
+    WORLD.set(Some(Rc::clone(&world)));
+    let results: Mutex<Vec<Option<T>>> = Mutex::new((0..setup.nodes).map(|_| None).collect());
+    let results = &results;
+    let mut nodes: Vec<Coroutine<'_>> =
+        (0..setup.nodes).map(|rank| Coroutine::new(STACK, move || node(rank, program, results))).collect();
+    loop {
+        let Some(rank) = world.next_node() else {
+            let mut state = world.state.borrow_mut();
+            let now = state.network.now();
+            state.failure = deadlock::explain(&state, now);
+            break;
+        };
+        nodes[rank].resume();
+        if world.state.borrow().failure.is_some() {
+            break;
+        }
+    }
+    if world.state.borrow().failure.is_some() {
+        // They unwind, each when its turn comes; what they hold is dropped.
+        for node in &mut nodes {
+            while !node.resume() {}
+        }
+    }
+    drop(nodes);
+    WORLD.set(None);
+    let mut state = world.state.borrow_mut();
+    if let Some(Failure { rank, message }) = state.failure.take() {
+        return Err(Error::Node { rank, message });
+    }
+    let results = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(Outcome {
+        results: results.into_iter().flatten().collect(),
+        times: (0..setup.nodes).map(|rank| world.time(rank)).collect(),
+        network: state.network.statistics(),
+        hash: state.network.hash(),
+        steps: state.network.steps(),
+    })
+}
+
+/// A node's life, which does not unwind.
+fn node<T: Send>(
+    rank: usize,
+    program: &impl Fn(Box<dyn Transport>) -> Result<T, Error>,
+    results: &Mutex<Vec<Option<T>>>,
+) {
+    let Some(world) = WORLD.with_borrow(Clone::clone) else { return };
+    if world.state.borrow().failure.is_some() {
+        return;
+    }
+    let result = catch_unwind(AssertUnwindSafe(|| program(Box::new(Sim::new(Rc::clone(&world), rank)))));
+    let message = match result {
+        Ok(Ok(result)) => {
+            if let Some(place) = results.lock().unwrap_or_else(PoisonError::into_inner).get_mut(rank) {
+                *place = Some(result);
+            }
+            return;
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(payload) if payload.is::<Stop>() => return,
+        Err(payload) => format!("panicked: {}", panic_text(&*payload)),
+    };
+    world.state.borrow_mut().failure.get_or_insert(Failure { rank, message });
+}

@@ -1,0 +1,173 @@
+//! The messages of collectives: what each node does, step after step.
+//!
+//! Values are combined up a binomial tree and the result goes down it, as in the combining tree of Brewer's Strata on
+//! machines without a control network (§6.2); vectors are not pipelined. An exchange sends every block straight to its
+//! node, in cyclic shifts.
+
+use super::together::Kind;
+use crate::transport::Operation;
+
+/// One step of a node in a collective. Each node sends at most one message to each other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Sends so many bytes.
+    Send { to: usize, bytes: usize },
+    /// Waits for this node's message.
+    Receive { from: usize },
+    /// Combines so many bytes with its own.
+    Combine { bytes: usize },
+}
+
+/// The steps of node `rank` of `size` for values of `bytes`.
+pub(super) fn of(kind: Kind, rank: usize, size: usize, bytes: usize) -> Vec<Step> {
+    match kind {
+        Kind::Operation(Operation::Broadcast(root)) => broadcast(rank, size, root, bytes),
+        Kind::Operation(_) => tree(rank, size, bytes, |_| bytes, bytes),
+        Kind::Gather => tree(rank, size, 0, |nodes| nodes * bytes, size * bytes),
+        Kind::Exchange => Vec::new(),
+    }
+}
+
+/// The steps of an exchange of `blocks` (their bytes, by node).
+pub(super) fn exchange(rank: usize, blocks: &[usize]) -> Vec<Step> {
+    let size = blocks.len();
+    let sends = (1..size).map(|shift| (rank + shift) % size).map(|to| Step::Send { to, bytes: blocks[to] });
+    let receives = (1..size).map(|shift| Step::Receive { from: (rank + size - shift) % size });
+    sends.chain(receives).collect()
+}
+
+/// A node's place in the binomial tree of which node 0 is the root: its parent is its number without the lowest bit set,
+/// so a node and those below it are consecutive.
+struct Place {
+    parent: Option<usize>,
+    /// The lowest bit set: more than the nodes below it, itself included.
+    reach: usize,
+}
+
+fn place(rank: usize, size: usize) -> Place {
+    if rank == 0 {
+        return Place { parent: None, reach: size.next_power_of_two() };
+    }
+    let lowest = rank & rank.wrapping_neg();
+    Place { parent: Some(rank - lowest), reach: lowest }
+}
+
+/// The children of a node, the nearest first, each with the number of nodes below it, itself included.
+fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
+    (0..reach.ilog2())
+        .map(move |k| (rank + (1 << k), 1 << k))
+        .filter(move |(child, _)| *child < size)
+        .map(move |(child, nodes)| (child, nodes.min(size - child)))
+}
+
+/// Up and down: each node combines `combined` bytes for each child and sends what `up` says for the nodes below it; `down` bytes come back.
+fn tree(rank: usize, size: usize, combined: usize, up: impl Fn(usize) -> usize, down: usize) -> Vec<Step> {
+    let Place { parent, reach } = place(rank, size);
+    let mut steps = Vec::new();
+    for (child, _) in children(rank, size, reach) {
+        steps.push(Step::Receive { from: child });
+        if combined > 0 {
+            steps.push(Step::Combine { bytes: combined });
+        }
+    }
+    if let Some(parent) = parent {
+        let below = reach.min(size - rank);
+        steps.extend([Step::Send { to: parent, bytes: up(below) }, Step::Receive { from: parent }]);
+    }
+    steps.extend(children(rank, size, reach).rev().map(|(to, _)| Step::Send { to, bytes: down }));
+    steps
+}
+
+/// Down only, from `root`: ranks are counted from it.
+fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<Step> {
+    let relative = (rank + size - root) % size;
+    let absolute = |node: usize| (node + root) % size;
+    let Place { parent, reach } = place(relative, size);
+    let receive = parent.map(|parent| Step::Receive { from: absolute(parent) });
+    let sends = children(relative, size, reach).rev();
+    receive.into_iter().chain(sends.map(|(to, _)| Step::Send { to: absolute(to), bytes })).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Plays all nodes' steps; the messages that were sent, and how many nodes each has heard of at the end.
+    fn play(steps: &[Vec<Step>]) -> Vec<BTreeSet<usize>> {
+        let size = steps.len();
+        let mut heard: Vec<BTreeSet<usize>> = (0..size).map(|node| BTreeSet::from([node])).collect();
+        let mut at = vec![0; size];
+        let mut sent = std::collections::BTreeMap::new();
+        loop {
+            let mut moved = false;
+            for node in 0..size {
+                let Some(step) = steps[node].get(at[node]) else { continue };
+                match *step {
+                    Step::Send { to, .. } => {
+                        assert!(
+                            sent.insert((node, to), heard[node].clone()).is_none(),
+                            "{node} to {to} twice"
+                        );
+                    }
+                    Step::Receive { from } => match sent.remove(&(from, node)) {
+                        Some(of) => heard[node].extend(of),
+                        None => continue,
+                    },
+                    Step::Combine { .. } => {}
+                }
+                at[node] += 1;
+                moved = true;
+            }
+            if !moved {
+                break;
+            }
+        }
+        assert!(sent.is_empty(), "never received: {sent:?}");
+        for node in 0..size {
+            assert_eq!(at[node], steps[node].len(), "node {node} of {size} waits for ever");
+        }
+        heard
+    }
+
+    #[test]
+    fn all_hear_of_all_in_a_tree() {
+        for size in 1..=33 {
+            for kind in [Kind::Operation(Operation::Barrier), Kind::Gather] {
+                let steps: Vec<_> = (0..size).map(|rank| of(kind, rank, size, 8)).collect();
+                assert!(play(&steps).iter().all(|heard| heard.len() == size));
+            }
+        }
+    }
+
+    #[test]
+    fn all_hear_of_the_root_in_a_broadcast() {
+        for size in 1..=17 {
+            for root in 0..size {
+                let kind = Kind::Operation(Operation::Broadcast(root));
+                let steps: Vec<_> = (0..size).map(|rank| of(kind, rank, size, 8)).collect();
+                assert!(play(&steps).iter().all(|heard| heard.contains(&root)));
+            }
+        }
+    }
+
+    #[test]
+    fn an_exchange_sends_each_block_to_its_node() {
+        for size in 1..=9 {
+            let blocks: Vec<usize> = (0..size).collect();
+            let steps: Vec<_> = (0..size).map(|rank| exchange(rank, &blocks)).collect();
+            assert!(play(&steps).iter().all(|heard| heard.len() == size));
+            for step in steps.iter().flatten() {
+                assert!(!matches!(step, Step::Send { to, bytes } if bytes != to));
+            }
+        }
+    }
+
+    #[test]
+    fn a_gather_sends_what_lies_below() {
+        // Node 4 of 7 has 4, 5 and 6 below it.
+        let steps = of(Kind::Gather, 4, 7, 10);
+        assert!(steps.contains(&Step::Send { to: 0, bytes: 30 }), "{steps:?}");
+        assert!(of(Kind::Gather, 0, 7, 10).contains(&Step::Send { to: 4, bytes: 70 }));
+    }
+}

@@ -1,0 +1,176 @@
+//! Collectives: what nodes bring to them, and what they answer.
+//!
+//! Time and values are kept apart. How long a collective takes is found out by sending its messages through the network (see
+//! [`steps`](super::steps)), or by what the platform says of its control network. The values themselves lie here, in one place, and
+//! are combined in rank order with the same functions as on threads, so results are equal to the last bit on all transports.
+
+use crate::block::RawBlock;
+use crate::number;
+use crate::transport::{Boundary, Call, Failure, Operation, prefix};
+use std::collections::BTreeMap;
+use strata_sim::Time;
+
+/// What the nodes do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Combines values, or moves a root's.
+    Operation(Operation),
+    /// Every node's values to every node.
+    Gather,
+    /// Every node's blocks to the nodes they are for.
+    Exchange,
+}
+
+/// A collective that some node has come to and not all have left.
+pub(super) struct Meeting {
+    /// The first node that came, and its call.
+    first: (usize, Call),
+    kind: Kind,
+    /// How many have come, and gone.
+    come: usize,
+    gone: usize,
+    /// When the last one came; with a control network that decides.
+    pub(super) last: Time,
+    /// Where a root's values are there: since when.
+    pub(super) root: Option<Time>,
+    /// Bytes of one node's values.
+    length: usize,
+    /// All nodes' values, in rank order, then room for one more; of a broadcast, the root's.
+    values: Vec<u8>,
+    boundaries: Vec<Boundary>,
+    /// Whether `values` have become results.
+    combined: bool,
+    /// Blocks of an exchange: by the node they come from, then by the node they are for.
+    blocks: Vec<Vec<RawBlock>>,
+}
+
+/// The collectives under way, by number.
+#[derive(Default)]
+pub(super) struct Meetings(BTreeMap<u64, Meeting>);
+
+impl Meetings {
+    /// Node `rank` of `size` comes to a collective. All must make the same call.
+    pub(super) fn come(
+        &mut self,
+        turn: u64,
+        (rank, size): (usize, usize),
+        call: Call,
+        kind: Kind,
+        now: Time,
+    ) -> Result<&mut Meeting, Failure> {
+        let meeting = self.0.entry(turn).or_insert_with(|| Meeting::new((rank, call), kind, size));
+        let (first, other) = meeting.first;
+        if !call.agrees(other.what, other.root, other.length) {
+            // Of two that differ, blame the later in rank: so the message does not hang on who came first.
+            let (rank, call, first, other) =
+                if first < rank { (rank, call, first, other) } else { (first, other, rank, call) };
+            return Err(Failure { rank, message: format!("{call}, but node {first} called {other}") });
+        }
+        meeting.come += 1;
+        meeting.last = meeting.last.max(now);
+        Ok(meeting)
+    }
+
+    pub(super) fn get(&self, turn: u64) -> Option<&Meeting> {
+        self.0.get(&turn)
+    }
+
+    /// Node `rank` brings its blocks to an exchange, one for each node.
+    pub(super) fn bring_blocks(&mut self, turn: u64, rank: usize, blocks: Vec<RawBlock>) {
+        if let Some(place) = self.0.get_mut(&turn).and_then(|meeting| meeting.blocks.get_mut(rank)) {
+            *place = blocks;
+        }
+    }
+
+    /// Lets one of `size` nodes take its result and go.
+    pub(super) fn go(&mut self, turn: u64, size: usize, take: impl FnOnce(&mut Meeting)) {
+        if let Some(meeting) = self.0.get_mut(&turn) {
+            take(meeting);
+            meeting.gone += 1;
+            if meeting.gone == size {
+                self.0.remove(&turn);
+            }
+        }
+    }
+}
+
+impl Meeting {
+    fn new(first: (usize, Call), kind: Kind, size: usize) -> Self {
+        let blocks = if kind == Kind::Exchange { size } else { 0 };
+        Self {
+            first,
+            kind,
+            come: 0,
+            gone: 0,
+            last: Time::ZERO,
+            root: None,
+            length: 0,
+            values: Vec::new(),
+            boundaries: Vec::new(),
+            combined: false,
+            blocks: vec![Vec::new(); blocks],
+        }
+    }
+
+    /// Whether all of `size` nodes have come.
+    pub(super) fn is_full(&self, size: usize) -> bool {
+        self.come == size
+    }
+
+    /// Node `rank` of `size` brings its values.
+    pub(super) fn bring(&mut self, kind: Kind, (rank, size): (usize, usize), values: &[u8], now: Time) {
+        // This node's own kind: each has a boundary of its own.
+        match kind {
+            Kind::Operation(Operation::Barrier) | Kind::Exchange => return,
+            Kind::Operation(Operation::Broadcast(root)) => {
+                if rank == root {
+                    self.values = values.to_vec();
+                    self.root = Some(now);
+                }
+                return;
+            }
+            Kind::Operation(Operation::Scan(scan)) => {
+                self.boundaries.resize(size, Boundary::None);
+                self.boundaries[rank] = scan.boundary.unwrap_or_default();
+            }
+            Kind::Operation(Operation::Reduce(..)) | Kind::Gather => {}
+        }
+        self.length = values.len();
+        self.values.resize(self.length * (size + 1), 0);
+        self.values[rank * self.length..][..self.length].copy_from_slice(values);
+    }
+
+    /// Node `rank` of `size` takes what the collective answers it, when its messages have come.
+    pub(super) fn take(&mut self, rank: usize, size: usize, values: &mut [u8]) {
+        let length = self.length;
+        match self.kind {
+            Kind::Operation(Operation::Barrier) | Kind::Exchange => {}
+            Kind::Operation(Operation::Broadcast(_)) => values.copy_from_slice(&self.values),
+            Kind::Gather => values.copy_from_slice(&self.values[..size * length]),
+            Kind::Operation(Operation::Reduce(kind, op)) => {
+                if !self.combined && length > 0 {
+                    self.combined = true;
+                    let (all, _) = self.values.split_at_mut(size * length);
+                    let (first, others) = all.split_at_mut(length);
+                    others.chunks_exact(length).for_each(|other| number::fold(kind, op, first, other));
+                }
+                values.copy_from_slice(&self.values[..length]);
+            }
+            Kind::Operation(Operation::Scan(scan)) => {
+                if !self.combined && length > 0 {
+                    self.combined = true;
+                    let boundary = |node: usize| self.boundaries.get(node).copied().unwrap_or_default();
+                    prefix::of_all(scan, size, boundary, &mut self.values, length, length);
+                }
+                values.copy_from_slice(&self.values[rank * length..][..length]);
+            }
+        }
+    }
+
+    /// Node `rank` takes the blocks that are for it.
+    pub(super) fn take_blocks(&mut self, rank: usize, blocks: &mut [RawBlock]) {
+        for (block, from) in blocks.iter_mut().zip(&mut self.blocks) {
+            *block = from.get_mut(rank).map(std::mem::take).unwrap_or_default();
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What all nodes of a simulation share: the network, who waits for what, and whose turn it is.
+//!
+//! A node has a clock of its own and runs ahead of the network as long as it keeps to itself. Before it touches anything
+//! that others see, all that happens up to its time is made to happen ([`World::sync`]); so everything happens in the order of
+//! (time, sequence), whatever the order in which nodes run.
+
+use super::coroutine::suspend;
+use super::ports::Ports;
+use super::together::Meetings;
+use super::wire::{DATA, Wire};
+use crate::transport::{Awaited, Call, Failure, Stop};
+use std::cell::{Cell, RefCell, RefMut};
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::rc::Rc;
+use std::sync::Arc;
+use strata_sim::network::{Channel, Step};
+use strata_sim::{Network, Time, platform::Platform};
+
+/// What a node waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    pub(super) call: Call,
+    pub(super) awaited: Awaited,
+    /// A packet on one of these channels ends it, as bits.
+    pub(super) channels: u8,
+    /// Room in one of these channels' send queues ends it, as bits.
+    pub(super) room: u8,
+    /// In a collective, the node whose message comes next.
+    pub(super) from: Option<usize>,
+    /// The collective that the control network is to complete.
+    pub(super) turn: Option<u64>,
+    /// It ends at this time at the latest.
+    pub(super) until: Option<Time>,
+}
+
+/// Where a node is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// In its program.
+    Runs,
+    /// Suspended until this time, and then goes on.
+    Due(Time),
+    /// Suspended until something comes.
+    Waits(Wait),
+    /// Its program has ended.
+    Ended,
+}
+
+/// A block on its way out without the processor.
+#[derive(Debug)]
+pub(super) struct Moving {
+    pub(super) to: usize,
+    pub(super) port: u32,
+    pub(super) offset: usize,
+    pub(super) bytes: Box<[u8]>,
+    pub(super) sent: usize,
+}
+
+/// What others see of a node.
+pub(super) struct Shown {
+    pub(super) place: Place,
+    pub(super) ports: Ports,
+    /// Blocks that its DMA unit has still to send.
+    pub(super) moving: VecDeque<Moving>,
+}
+
+/// The state of a simulation.
+pub(super) struct State {
+    pub(super) network: Network<Wire>,
+    pub(super) nodes: Vec<Shown>,
+    pub(super) meetings: Meetings,
+    /// How many nodes' bits of the asynchronous or are set.
+    pub(super) bits: usize,
+    /// How many programs have ended.
+    pub(super) left: usize,
+    pub(super) failure: Option<Failure>,
+    /// Whose turn it is, where that was found out by a node.
+    next: Option<usize>,
+    /// Steps taken by nodes.
+    steps: u64,
+}
+
+/// A simulation.
+pub(super) struct World {
+    pub(super) platform: Arc<Platform>,
+    pub(super) state: RefCell<State>,
+    /// The nodes' clocks, in ps.
+    pub(super) clocks: Vec<Rc<Cell<u64>>>,
+    /// Steps after which the simulation is ended.
+    limit: u64,
+    dma: bool,
+}
+
+impl World {
+    pub(super) fn new(platform: Arc<Platform>, network: Network<Wire>, nodes: usize, limit: u64) -> Self {
+        let shown =
+            || Shown { place: Place::Due(Time::ZERO), ports: Ports::default(), moving: VecDeque::new() };
+        let mut state = State {
+            network,
+            nodes: (0..nodes).map(|_| shown()).collect(),
+            meetings: Meetings::default(),
+            bits: nodes,
+            left: 0,
+            failure: None,
+            next: None,
+            steps: 0,
+        };
+        (0..nodes).for_each(|node| state.network.schedule(Time::ZERO, node));
+        let dma = platform.dma.is_some();
+        let clocks = (0..nodes).map(|_| Rc::new(Cell::new(0))).collect();
+        Self { platform, state: RefCell::new(state), clocks, limit, dma }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.clocks.len()
+    }
+
+    pub(super) fn time(&self, node: usize) -> Time {
+        Time(self.clocks[node].get())
+    }
+
+    /// A node's processor is busy for this long.
+    pub(super) fn charge(&self, node: usize, time: Time) {
+        let clock = &self.clocks[node];
+        clock.set(clock.get().saturating_add(time.0));
+    }
+
+    /// Makes all happen that happens up to this node's time, other nodes' doings among it.
+    pub(super) fn sync(&self, node: usize) -> RefMut<'_, State> {
+        let at = self.time(node);
+        let mut state = self.state.borrow_mut();
+        state.steps += 1;
+        if state.steps + state.network.steps() > self.limit {
+            let message = format!(
+                "stopped after {} steps, at {at}: set STRATA_STEPS to allow more, if this program ends",
+                self.limit
+            );
+            drop(state);
+            self.fail(Failure { rank: node, message });
+        }
+        while state.network.next().is_some_and(|next| next <= at) {
+            if let Some(other) = self.step(&mut state) {
+                state.next = Some(other);
+                state.nodes[node].place = Place::Due(at);
+                state.network.schedule(at, node);
+                drop(state);
+                self.give_way();
+                // At this time again, others may have been woken; they come after this node.
+                state = self.state.borrow_mut();
+                break;
+            }
+        }
+        if state.failure.is_some() && !std::thread::panicking() {
+            drop(state);
+            resume_unwind(Box::new(Stop));
+        }
+        state
+    }
+
+    /// Suspends a node until what it waits for has come, or may have.
+    pub(super) fn wait(&self, node: usize, wait: Wait) {
+        let mut state = self.state.borrow_mut();
+        state.nodes[node].place = Place::Waits(wait);
+        if let Some(until) = wait.until {
+            let until = until.max(self.time(node));
+            state.network.schedule(until, node);
+        }
+        drop(state);
+        self.give_way();
+        let now = self.state.borrow().network.now();
+        let clock = &self.clocks[node];
+        clock.set(clock.get().max(now.0));
+    }
+
+    /// Lets other nodes run. Unwinds where the job has ended meanwhile.
+    fn give_way(&self) {
+        // Nobody comes back to a node that unwinds; it goes on alone.
+        if std::thread::panicking() {
+            return;
+        }
+        suspend();
+        if self.state.borrow().failure.is_some() {
+            resume_unwind(Box::new(Stop));
+        }
+    }
+
+    /// Whose turn it is; `None` when nothing more can happen.
+    pub(super) fn next_node(&self) -> Option<usize> {
+        let mut state = self.state.borrow_mut();
+        if let Some(node) = state.next.take() {
+            return Some(node);
+        }
+        while state.network.next().is_some() {
+            if let Some(node) = self.step(&mut state) {
+                return Some(node);
+            }
+        }
+        None
+    }
+
+    /// Makes the next event happen; the node whose turn it is then, if any.
+    fn step(&self, state: &mut State) -> Option<usize> {
+        match state.network.step()? {
+            Step::Wake(node) => {
+                let now = state.network.now();
+                // What a node was once to be woken for may have come in another way.
+                let is_due = match state.nodes[node].place {
+                    Place::Due(at) => at == now,
+                    Place::Waits(wait) => wait.until.is_some_and(|until| until <= now),
+                    Place::Runs | Place::Ended => false,
+                };
+                if is_due {
+                    state.nodes[node].place = Place::Runs;
+                    return Some(node);
+                }
+            }
+            Step::Arrived { node, channel } => self.arrived(state, node, channel),
+            Step::Room { node, channel } => {
+                if self.dma && channel == DATA {
+                    self.pump(state, node);
+                }
+                let bit = 1 << channel.0;
+                state.wake_if(node, |wait| wait.room & bit != 0);
+            }
+            Step::Moved => {}
+        }
+        None
+    }
+
+    fn arrived(&self, state: &mut State, node: usize, channel: Channel) {
+        if self.dma && channel == DATA {
+            let now = state.network.now();
+            while let Some(arrival) = state.network.receive(now, node, channel) {
+                if let Wire::Put { port, offset, bytes } = arrival.item {
+                    state.deposit(arrival.from, node, port, offset, &bytes);
+                }
+            }
+        }
+        let bit = 1 << channel.0;
+        state.wake_if(node, |wait| wait.channels & bit != 0);
+    }
+
+    /// Sends what a node's DMA unit can send now.
+    pub(super) fn pump(&self, state: &mut State, node: usize) {
+        let limit = self.platform.interface.packet;
+        while state.network.has_room(node, DATA) {
+            let now = state.network.now();
+            let Some(moving) = state.nodes[node].moving.front_mut() else { return };
+            let end = moving.bytes.len().min(moving.sent + limit);
+            let bytes: Box<[u8]> = moving.bytes[moving.sent..end].into();
+            let (to, port, offset) = (moving.to, moving.port, moving.offset + moving.sent);
+            moving.sent = end;
+            if end == moving.bytes.len() {
+                state.nodes[node].moving.pop_front();
+            }
+            let length = bytes.len();
+            let wire = Wire::Put { port, offset, bytes };
+            // There is room.
+            let _ = state.network.try_send(now, node, to, DATA, length, wire);
+        }
+    }
+
+    /// Ends the job because of `failure`, unless it has ended already; this node unwinds.
+    pub(super) fn fail(&self, failure: Failure) -> ! {
+        self.state.borrow_mut().failure.get_or_insert(failure);
+        resume_unwind(Box::new(Stop));
+    }
+}
+
+impl State {
+    /// Wakes a node that waits, if `news` says so.
+    pub(super) fn wake_if(&mut self, node: usize, news: impl FnOnce(&Wait) -> bool) {
+        if let Place::Waits(wait) = &self.nodes[node].place
+            && news(wait)
+        {
+            let now = self.network.now();
+            self.nodes[node].place = Place::Due(now);
+            self.network.schedule(now, node);
+        }
+    }
+
+    /// The control network completes a collective at time `done`: those who wait for it go on then.
+    pub(super) fn wake_at(&mut self, turn: u64, done: Time) {
+        for node in 0..self.nodes.len() {
+            if let Place::Waits(wait) = &mut self.nodes[node].place
+                && wait.turn == Some(turn)
+            {
+                wait.until = Some(done);
+                self.network.schedule(done, node);
+            }
+        }
+    }
+
+    /// Writes what has arrived into a port; ends the job where that cannot be.
+    pub(super) fn deposit(&mut self, from: usize, node: usize, port: u32, offset: usize, bytes: &[u8]) {
+        if let Err(reason) = self.nodes[node].ports.write(port as usize, offset, bytes) {
+            let message =
+                format!("put {} bytes at {offset} into port {port} of node {node}, {reason}", bytes.len());
+            self.failure.get_or_insert(Failure { rank: from, message });
+        }
+    }
+}

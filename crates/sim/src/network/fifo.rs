@@ -1,0 +1,42 @@
+//! A queue of packets.
+//!
+//! Packets hang together by their own `next`, and queues that wait for something by theirs: nothing is allocated when a packet
+//! moves. A large machine has a million queues, so each is half of a cache line.
+
+/// No packet, queue or link.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The ends of a list of packets or queues.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+impl List {
+    pub(super) const EMPTY: Self = Self { first: NONE, last: NONE };
+}
+
+/// A queue of packets at a link's far end, or between a node and the network.
+#[derive(Debug)]
+#[repr(align(32))]
+pub(super) struct Fifo {
+    /// Its packets; not one whose tail is on its way out.
+    pub(super) packets: List,
+    /// Queues whose heads wait for a place here.
+    pub(super) waiters: List,
+    /// The next queue in the list that this one waits in.
+    pub(super) next: u32,
+    /// Places that are not taken, by packets here, on their way out, on their way here or about to be.
+    pub(super) room: u32,
+    /// The link that its head waits for or is on; `NONE` where it has no head.
+    pub(super) link: u32,
+    /// The switch that it is at; `NONE` at a node.
+    pub(super) at: u32,
+}
+
+impl Fifo {
+    pub(super) fn new(room: u32, at: u32) -> Self {
+        Self { packets: List::EMPTY, waiters: List::EMPTY, next: NONE, room, link: NONE, at }
+    }
+}

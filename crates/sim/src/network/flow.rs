@@ -1,0 +1,189 @@
+//! How packets get from queue to queue.
+
+use super::events::Kind;
+use super::fifo::{List, NONE};
+use super::{Network, Step};
+use crate::Time;
+use crate::topology::Hop;
+
+impl<T> Network<T> {
+    /// A packet's head is at the queue where it has a place.
+    pub(super) fn arrive(&mut self, at: Time, packet: u32) -> Step {
+        let fifo = self.packets[packet as usize].fifo;
+        let first = self.push_packet(fifo, packet);
+        let queue = &self.fifos[fifo as usize];
+        if queue.at == NONE {
+            let (node, channel) = self.node_and_channel(fifo);
+            self.nodes[node].arrived[usize::from(channel.0)] += 1;
+            return Step::Arrived { node, channel };
+        }
+        // Else another head is waiting or on its way out.
+        if first && queue.link == NONE {
+            self.ask(at, fifo);
+        }
+        Step::Moved
+    }
+
+    /// A node has put a packet into its send queue.
+    pub(super) fn enter(&mut self, at: Time, packet: u32) {
+        let fifo = self.packets[packet as usize].fifo;
+        let first = self.push_packet(fifo, packet);
+        if first && self.fifos[fifo as usize].link == NONE {
+            self.ask(at, fifo);
+        }
+    }
+
+    /// Appends a packet to a queue; whether it is alone there.
+    fn push_packet(&mut self, fifo: u32, packet: u32) -> bool {
+        let queue = &mut self.fifos[fifo as usize].packets;
+        let last = queue.last;
+        queue.last = packet;
+        if last == NONE {
+            queue.first = packet;
+        } else {
+            self.packets[last as usize].next = packet;
+        }
+        self.packets[packet as usize].next = NONE;
+        last == NONE
+    }
+
+    /// Takes a queue's first packet; its place stays taken.
+    pub(super) fn pop_packet(&mut self, fifo: u32) -> Option<u32> {
+        let queue = &mut self.fifos[fifo as usize].packets;
+        let first = queue.first;
+        if first == NONE {
+            return None;
+        }
+        queue.first = self.packets[first as usize].next;
+        if queue.first == NONE {
+            queue.last = NONE;
+        }
+        Some(first)
+    }
+
+    /// A queue's new head asks for a place further on, and for the link there.
+    fn ask(&mut self, at: Time, fifo: u32) {
+        let queue = &mut self.fifos[fifo as usize];
+        let packet = &mut self.packets[queue.packets.first as usize];
+        let hop = if queue.at != NONE {
+            self.graph.next(queue.at, packet.to, &mut self.random)
+        } else if packet.from == packet.to {
+            Hop { link: self.graph.wires().len() as u32 + packet.to, lane: 0 }
+        } else {
+            self.graph.first(packet.from, packet.to)
+        };
+        queue.link = hop.link;
+        let link = &mut self.links[hop.link as usize];
+        link.waiting += 1;
+        let into = link.first_fifo + hop.lane + packet.channel_offset;
+        packet.fifo = into;
+        let target = &mut self.fifos[into as usize];
+        if target.room > 0 {
+            target.room -= 1;
+            self.join(at, fifo);
+        } else {
+            let mut waiters = target.waiters;
+            self.append(&mut waiters, fifo);
+            self.fifos[into as usize].waiters = waiters;
+        }
+        let link = &mut self.links[hop.link as usize];
+        link.most_waiting = link.most_waiting.max(link.waiting);
+    }
+
+    /// A queue whose head has a place further on asks for the link.
+    fn join(&mut self, at: Time, fifo: u32) {
+        let number = self.fifos[fifo as usize].link as usize;
+        if self.links[number].serving == NONE {
+            self.start(at, fifo);
+        } else {
+            let mut askers = self.links[number].askers;
+            self.append(&mut askers, fifo);
+            self.links[number].askers = askers;
+        }
+    }
+
+    /// A queue's head goes onto its idle link.
+    fn start(&mut self, at: Time, fifo: u32) {
+        let Some(number) = self.pop_packet(fifo) else { return };
+        let link_number = self.fifos[fifo as usize].link;
+        let link = &mut self.links[link_number as usize];
+        let class = &self.classes[link.class as usize];
+        let packet = &mut self.packets[number as usize];
+        let bytes = packet.bytes.saturating_add(self.header) as u64;
+        let left = (at + class.rate.time(bytes)).max(packet.tail);
+        link.serving = fifo;
+        link.waiting -= 1;
+        link.packets += 1;
+        link.bytes += bytes;
+        link.busy += left - at;
+        link.until = left;
+        packet.tail = left + class.latency;
+        let there = match (class.delivers, self.cut_through) {
+            (true, _) => packet.tail + self.interface,
+            (false, true) => at + class.latency,
+            (false, false) => packet.tail,
+        };
+        self.events.push(left, Kind::Free, link_number);
+        self.events.push(there, Kind::Head, number);
+    }
+
+    /// A link's packet has left the queue behind: that has a place more and perhaps a new head, and the link can serve the next.
+    pub(super) fn free(&mut self, at: Time, number: u32) -> Step {
+        let link = &mut self.links[number as usize];
+        let fifo = link.serving;
+        link.serving = NONE;
+        let mut askers = link.askers;
+        if let Some(next) = self.pop(&mut askers) {
+            self.links[number as usize].askers = askers;
+            self.start(at, next);
+        }
+        let queue = &mut self.fifos[fifo as usize];
+        queue.link = NONE;
+        let room_again = queue.at == NONE && queue.room == 0;
+        if queue.packets.first != NONE {
+            self.ask(at, fifo);
+        }
+        self.release(at, fifo);
+        if room_again {
+            let (sender, channel) = self.node_and_channel(fifo);
+            Step::Room { node: sender - self.nodes.len(), channel }
+        } else {
+            Step::Moved
+        }
+    }
+
+    /// A place in a queue is free: it goes to who has waited for it for longest.
+    pub(super) fn release(&mut self, at: Time, fifo: u32) {
+        let mut waiters = self.fifos[fifo as usize].waiters;
+        if let Some(waiter) = self.pop(&mut waiters) {
+            self.fifos[fifo as usize].waiters = waiters;
+            self.join(at, waiter);
+        } else {
+            self.fifos[fifo as usize].room += 1;
+        }
+    }
+
+    /// Puts a queue behind the others in a list of queues.
+    fn append(&mut self, list: &mut List, fifo: u32) {
+        self.fifos[fifo as usize].next = NONE;
+        if list.last == NONE {
+            list.first = fifo;
+        } else {
+            self.fifos[list.last as usize].next = fifo;
+        }
+        list.last = fifo;
+    }
+
+    /// Takes the first out of a list of queues.
+    fn pop(&self, list: &mut List) -> Option<u32> {
+        let first = list.first;
+        if first == NONE {
+            return None;
+        }
+        list.first = self.fifos[first as usize].next;
+        if list.first == NONE {
+            list.last = NONE;
+        }
+        Some(first)
+    }
+}

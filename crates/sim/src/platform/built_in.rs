@@ -1,0 +1,23 @@
+//! The platforms that are compiled in.
+
+/// Names and texts, in the order in which they are listed: the thesis's four, its time's others, then today's.
+const BUILT_IN: [(&str, &str); 8] = [
+    ("cm5", include_str!("../../../../platforms/cm5.toml")),
+    ("alewife", include_str!("../../../../platforms/alewife.toml")),
+    ("paragon", include_str!("../../../../platforms/paragon.toml")),
+    ("atm", include_str!("../../../../platforms/atm.toml")),
+    ("iwarp", include_str!("../../../../platforms/iwarp.toml")),
+    ("ipsc860", include_str!("../../../../platforms/ipsc860.toml")),
+    ("ethernet-25g", include_str!("../../../../platforms/ethernet-25g.toml")),
+    ("infiniband-fat-tree", include_str!("../../../../platforms/infiniband-fat-tree.toml")),
+];
+
+/// The names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+/// The text of one.
+pub(super) fn text(name: &str) -> Option<&'static str> {
+    BUILT_IN.iter().find(|(built_in, _)| *built_in == name).map(|(_, text)| *text)
+}

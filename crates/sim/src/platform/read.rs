@@ -1,0 +1,384 @@
+//! A platform file, read: every fault of it at once, each with its place.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Read;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use strata_model::{closest, sha256_hex};
+use toml::de::DeTable;
+
+use super::error::{Fault, FaultKind, Faults, PlatformError};
+use super::fields::{self, Fields};
+use super::{Control, Cpu, Dma, Interface, Link, Platform, Topology, built_in};
+use crate::Time;
+
+/// The longest file, in bytes; whatever is longer is no platform file.
+const LONGEST: usize = 1 << 20;
+/// The most nodes that extents may ask for.
+const NODES: usize = 1 << 20;
+/// The largest packet, data and header each, in bytes.
+const PACKET: usize = 1 << 24;
+/// Packets of a queue or buffer.
+const QUEUE: RangeInclusive<usize> = 1..=1 << 20;
+/// Children or parents of a switch, or switches of a group.
+const SWITCH: RangeInclusive<usize> = 1..=1 << 16;
+
+impl Platform {
+    /// The names of the built-in platforms, in the order in which they are listed.
+    pub fn built_in() -> impl Iterator<Item = &'static str> {
+        built_in::names()
+    }
+
+    /// The built-in platform of a name.
+    ///
+    /// # Errors
+    /// [`PlatformError::Unknown`]: there is none; the error lists them.
+    pub fn named(name: &str) -> Result<Self, PlatformError> {
+        let Some(text) = built_in::text(name) else {
+            return Err(PlatformError::Unknown {
+                name: name.into(),
+                meant: closest(name, built_in::names()),
+            });
+        };
+        Ok(Self::parse(name, text.as_bytes())?)
+    }
+
+    /// The built-in platform of that name, or else the one in the file of that path. A file that is called like a built-in
+    /// platform is meant by `./NAME`.
+    ///
+    /// # Errors
+    /// [`PlatformError::Unknown`]: neither, and it does not look like a path; the error lists the names.
+    /// [`PlatformError::File`]: the file cannot be read. [`PlatformError::Faults`]: it is not a platform.
+    pub fn find(name_or_path: &str) -> Result<Self, PlatformError> {
+        let path = Path::new(name_or_path);
+        let is_path = path.components().count() > 1 || name_or_path.ends_with(".toml") || path.exists();
+        if built_in::text(name_or_path).is_some() || !is_path {
+            return Self::named(name_or_path);
+        }
+        Self::read(path)
+    }
+
+    /// The platform in a file.
+    ///
+    /// # Errors
+    /// [`PlatformError::File`]: it cannot be read. [`PlatformError::Faults`]: it is not a platform.
+    pub fn read(path: &Path) -> Result<Self, PlatformError> {
+        let mut bytes = Vec::new();
+        // No more than is needed to know that it is too long: the path may name a device that never ends.
+        File::open(path)
+            .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
+            .map_err(|source| PlatformError::File { path: path.into(), source })?;
+        Ok(Self::parse(&path.display().to_string(), &bytes)?)
+    }
+
+    /// The platform that a file's bytes describe; `file` is what faults call it.
+    ///
+    /// # Errors
+    /// [`Faults`]: everything that is wrong.
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, Faults> {
+        let whole = |text: String, faults| Faults { file: file.into(), text, faults };
+        if bytes.len() > LONGEST {
+            let fault =
+                syntax("the file is too long".into(), 0..0, "longer than 1 MiB", "is it a platform file?");
+            return Err(whole(String::new(), vec![fault]));
+        }
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.valid_up_to();
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                // What is wrong has become one character of three bytes.
+                let fault = syntax(
+                    format!("byte {at} is not UTF-8"),
+                    at..at + 3,
+                    "this byte",
+                    "save the file as UTF-8",
+                );
+                return Err(whole(text, vec![fault]));
+            }
+        };
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let mut faults: Vec<Fault> = errors.iter().map(|error| toml_fault(error, text.len())).collect();
+        // What is missing is not known where a part could not be read.
+        if faults.is_empty() {
+            let kept = RefCell::new(Vec::new());
+            let platform = platform(table.get_ref(), sha256_hex(bytes), &kept);
+            faults = kept.into_inner();
+            if let (Some(platform), true) = (platform, faults.is_empty()) {
+                return Ok(platform);
+            }
+        }
+        faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
+        // What is never closed is told once for each level that it is nested.
+        faults.dedup();
+        Err(whole(text.into(), faults))
+    }
+}
+
+fn syntax(message: String, span: std::ops::Range<usize>, label: &str, help: &str) -> Fault {
+    Fault { kind: FaultKind::Syntax, message, span, label: label.into(), help: help.into() }
+}
+
+fn toml_fault(error: &toml::de::Error, length: usize) -> Fault {
+    let span = error.span().unwrap_or(length..length);
+    let help = "a platform file is TOML: lines `key = value` below lines `[table]`";
+    syntax(error.message().trim().replace('\n', ", "), span, "here", help)
+}
+
+fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -> Option<Platform> {
+    let mut file = Fields::of_file(table, faults);
+    let name = name(&mut file);
+    let summary = summary(&mut file);
+    let cpu = file.table("cpu", "frequency_mhz = 33").and_then(cpu);
+    // Where the frequency is at fault, times in cycles are looked at all the same, and come to nothing.
+    file.set_frequency(cpu.map_or(1e9, |cpu| cpu.frequency));
+    let interface = file.table("interface", "send_cycles = 27").and_then(interface);
+    let topology = file.table("topology", "kind = \"fat-tree\"").and_then(topology);
+    let link = file.table("link", "bandwidth_mb_per_s = 20").and_then(link);
+    let control = file.optional_table("control").map(control);
+    let dma = file.optional_table("dma").map(dma);
+    file.finish();
+    Some(Platform {
+        name: name?,
+        summary: summary?,
+        sha256,
+        cpu: cpu?,
+        interface: interface?,
+        topology: topology?,
+        link: link?,
+        control: or_none(control)?,
+        dma: or_none(dma)?,
+    })
+}
+
+/// What may be left out, but not be wrong.
+fn or_none<T>(table: Option<Option<T>>) -> Option<Option<T>> {
+    match table {
+        None => Some(None),
+        Some(read) => read.map(Some),
+    }
+}
+
+fn name(file: &mut Fields<'_>) -> Option<String> {
+    let (text, at) = file.text("name", "\"cm5\"")?;
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.len() > 64 || !text.chars().all(good) {
+        file.fault(Fault {
+            kind: FaultKind::Range,
+            message: "this cannot be a platform's name".into(),
+            span: at,
+            label: "1 to 64 letters, digits, `-`, `_` or `.`".into(),
+            help: "take a short word, for example `name = \"cm5\"`".into(),
+        });
+        return None;
+    }
+    Some(text.into())
+}
+
+fn summary(file: &mut Fields<'_>) -> Option<String> {
+    let (text, at) = file.text("summary", "\"Thinking Machines CM-5\"")?;
+    if text.trim().is_empty() || text.len() > 200 || text.chars().any(char::is_control) {
+        file.fault(Fault {
+            kind: FaultKind::Range,
+            message: "the summary is not a line".into(),
+            span: at,
+            label: "1 to 200 bytes, no line feeds".into(),
+            help: "say in a line what the machine is".into(),
+        });
+        return None;
+    }
+    Some(text.into())
+}
+
+fn cpu(mut table: Fields<'_>) -> Option<Cpu> {
+    let frequency = table.number("frequency_mhz", 0.001..=1e6, "33");
+    let kernel_factor = table.number("kernel_factor", 1e-6..=1e6, "1");
+    table.finish();
+    Some(Cpu { frequency: frequency? * 1e6, kernel_factor: kernel_factor? })
+}
+
+fn interface(mut table: Fields<'_>) -> Option<Interface> {
+    let send = table.time("send", "27");
+    let send_byte = table.time("send_byte", "0");
+    let after_send = table.time("after_send", "0");
+    let receive = table.time("receive", "50");
+    let receive_byte = table.time("receive_byte", "0");
+    let failed_poll = table.time("failed_poll", "10");
+    let dispatch = table.time("dispatch", "12");
+    let block_setup = table.time("block_setup", "0");
+    let combine_word = table.time("combine_word", "10");
+    let packet = table.count("packet_bytes", 1..=PACKET, "16");
+    let header = table.count("header_bytes", 0..=PACKET, "4");
+    let latency = table.time("latency", "0");
+    let send_queue = table.count("send_queue_packets", QUEUE, "2");
+    let receive_queue = table.count("receive_queue_packets", QUEUE, "2");
+    for (byte, what) in [(send_byte, "send_byte"), (receive_byte, "receive_byte")] {
+        let (Some(byte), Some(packet)) = (byte, packet) else { continue };
+        if byte.times(packet as u64).seconds() > fields::LONGEST {
+            table.fault(Fault {
+                kind: FaultKind::Range,
+                message: format!("`{what}` for each of `packet_bytes` makes more than 1000 s"),
+                span: table.head(),
+                label: "of this interface".into(),
+                help: "make one of them smaller".into(),
+            });
+        }
+    }
+    table.finish();
+    Some(Interface {
+        send: send?,
+        send_byte: send_byte?,
+        after_send: after_send?,
+        receive: receive?,
+        receive_byte: receive_byte?,
+        failed_poll: failed_poll?,
+        dispatch: dispatch?,
+        block_setup: block_setup?,
+        combine_word: combine_word?,
+        packet: packet?,
+        header: header?,
+        latency: latency?,
+        send_queue: send_queue?,
+        receive_queue: receive_queue?,
+    })
+}
+
+fn link(mut table: Fields<'_>) -> Option<Link> {
+    let bandwidth = table.bandwidth("bandwidth_mb_per_s", "20");
+    let latency = table.time("latency", "7");
+    let buffer = table.count("buffer_packets", QUEUE, "1");
+    let cut_through = table.word("switching", &[("cut-through", true), ("store-and-forward", false)]);
+    table.finish();
+    Some(Link { bandwidth: bandwidth?, latency: latency?, buffer: buffer?, cut_through: cut_through? })
+}
+
+fn control(mut table: Fields<'_>) -> Option<Control> {
+    let barrier = table.time("barrier", "140");
+    let combine = table.time("combine", "150");
+    let combine_word = table.time("combine_word", "49");
+    let broadcast = table.time("broadcast", "90");
+    let broadcast_word = table.time("broadcast_word", "49");
+    let pipelined = table.flag("pipelined", "true");
+    table.finish();
+    Some(Control {
+        barrier: barrier?,
+        combine: combine?,
+        combine_word: combine_word?,
+        broadcast: broadcast?,
+        broadcast_word: broadcast_word?,
+        pipelined: pipelined?,
+    })
+}
+
+fn dma(mut table: Fields<'_>) -> Option<Dma> {
+    let setup = table.time("setup", "100");
+    let least = table.count("least_bytes", 1..=PACKET, "100");
+    table.finish();
+    Some(Dma { setup: setup?, least: least? })
+}
+
+/// The kinds of topology, by the word for them in the file.
+#[derive(Clone, Copy)]
+enum Kind {
+    Crossbar,
+    Switch,
+    Bus,
+    FatTree,
+    Mesh,
+    Torus,
+    Hypercube,
+    Dragonfly,
+}
+
+const KINDS: [(&str, Kind); 8] = [
+    ("fat-tree", Kind::FatTree),
+    ("mesh", Kind::Mesh),
+    ("torus", Kind::Torus),
+    ("hypercube", Kind::Hypercube),
+    ("dragonfly", Kind::Dragonfly),
+    ("crossbar", Kind::Crossbar),
+    ("switch", Kind::Switch),
+    ("bus", Kind::Bus),
+];
+
+fn topology(mut table: Fields<'_>) -> Option<Topology> {
+    // Of an unknown kind nobody can say which other keys it has.
+    let kind = table.word("kind", &KINDS)?;
+    let topology = match kind {
+        Kind::Crossbar => Some(Topology::Crossbar),
+        Kind::Bus => Some(Topology::Bus),
+        Kind::Hypercube => Some(Topology::Hypercube),
+        Kind::Switch => {
+            table.bandwidth("backplane_mb_per_s", "312").map(|backplane| Topology::Switch { backplane })
+        }
+        Kind::FatTree => fat_tree(&mut table),
+        Kind::Mesh => grid(&mut table, false),
+        Kind::Torus => grid(&mut table, true),
+        Kind::Dragonfly => dragonfly(&mut table),
+    };
+    table.finish();
+    topology
+}
+
+fn fat_tree(table: &mut Fields<'_>) -> Option<Topology> {
+    let arity = table.count("arity", 2..=*SWITCH.end(), "4");
+    let parents = table.counts("parents", SWITCH, "[2, 2, 4]");
+    let bandwidths = table.bandwidths("bandwidths_mb_per_s", "[20]");
+    Some(Topology::FatTree { arity: arity?, parents: parents?, bandwidths: bandwidths? })
+}
+
+fn grid(table: &mut Fields<'_>, wrap: bool) -> Option<Topology> {
+    let Some(at) = table.place("extents") else {
+        let dimensions = table.count("dimensions", 2..=3, "2")?;
+        return Some(Topology::Mesh { extents: None, dimensions, wrap });
+    };
+    let extents = table.counts("extents", 1..=NODES, "[8, 8]");
+    let twice = table.place("dimensions");
+    if twice.is_some() {
+        // Known, though not wanted here.
+        table.count("dimensions", 2..=3, "2");
+    }
+    let refuse = |kind, span, message: &str, label: &str, help: &str| {
+        let (message, label, help) = (message.into(), label.into(), help.into());
+        table.fault(Fault { kind, message, span, label, help });
+        None
+    };
+    if let Some(twice) = twice {
+        let help = "leave out `dimensions`";
+        return refuse(
+            FaultKind::Conflict,
+            twice,
+            "`extents` and `dimensions` say the same",
+            "the second key",
+            help,
+        );
+    }
+    let extents = extents?;
+    if !(2..=3).contains(&extents.len()) {
+        let help = "for example `extents = [8, 8]`";
+        return refuse(FaultKind::Range, at, "a grid has two or three dimensions", "not two or three", help);
+    }
+    let nodes = extents.iter().try_fold(1usize, |nodes, extent| nodes.checked_mul(*extent));
+    if nodes.is_none_or(|nodes| nodes > NODES) {
+        let help = format!("make them smaller: {NODES} nodes are the most");
+        return refuse(FaultKind::Range, at, "the extents make too many nodes", "their product", &help);
+    }
+    Some(Topology::Mesh { dimensions: extents.len(), extents: Some(extents), wrap })
+}
+
+fn dragonfly(table: &mut Fields<'_>) -> Option<Topology> {
+    let nodes = table.count("nodes", SWITCH, "4");
+    let switches = table.count("switches", SWITCH, "8");
+    let global = table.count("global_links", 0..=*SWITCH.end(), "4");
+    let global_bandwidth = table.bandwidth("global_bandwidth_mb_per_s", "12500");
+    let global_latency: Option<Time> = table.time("global_latency", "300");
+    Some(Topology::Dragonfly {
+        nodes: nodes?,
+        switches: switches?,
+        global: global?,
+        global_bandwidth: global_bandwidth?,
+        global_latency: global_latency?,
+    })
+}

@@ -1,0 +1,103 @@
+//! Why a platform's topology cannot be built for a number of nodes.
+
+use thiserror::Error;
+
+/// Why there is no such network: the number of nodes or the platform is at fault.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum TopologyError {
+    /// A machine without nodes.
+    #[error("a machine has at least 1 node, not 0")]
+    NoNodes,
+    /// More nodes than there are places for.
+    #[error("{nodes} nodes do not fit a {topology}: it has room for 1 to {most}")]
+    TooMany {
+        /// The kind of topology, and what limits it.
+        topology: String,
+        /// The nodes asked for.
+        nodes: usize,
+        /// The most that fit.
+        most: usize,
+    },
+    /// The topology has places for some counts only.
+    #[error("{nodes} nodes do not fit a {topology}: take {below} or {above}")]
+    Count {
+        /// The kind of topology.
+        topology: String,
+        /// The nodes asked for.
+        nodes: usize,
+        /// The next smaller number of nodes that fits.
+        below: usize,
+        /// The next larger number of nodes that fits.
+        above: usize,
+    },
+    /// A number of the platform makes no network.
+    #[error("`{name}` is {value}: it has to be {needs}")]
+    Parameter {
+        /// Which, as in the platform's file.
+        name: &'static str,
+        /// What it is.
+        value: String,
+        /// What it has to be.
+        needs: &'static str,
+    },
+    /// The network has more links or buffers than can be numbered.
+    #[error(
+        "{nodes} nodes make a {topology} with more than {most} {what}: take fewer nodes, or fewer parents of a switch"
+    )]
+    TooLarge {
+        /// The kind of topology.
+        topology: String,
+        /// The nodes asked for.
+        nodes: usize,
+        /// What there are too many of.
+        what: &'static str,
+        /// The most that there can be.
+        most: usize,
+    },
+}
+
+/// Refuses a parameter of the platform.
+pub(super) fn refuse<T>(
+    name: &'static str,
+    value: impl ToString,
+    needs: &'static str,
+) -> Result<T, TopologyError> {
+    Err(TopologyError::Parameter { name, value: value.to_string(), needs })
+}
+
+/// `value` where it is a bandwidth.
+///
+/// # Errors
+/// [`TopologyError::Parameter`] where it is less than 1 byte a second.
+pub(super) fn bandwidth(name: &'static str, value: f64) -> Result<f64, TopologyError> {
+    if value >= 1.0 { Ok(value) } else { refuse(name, value, "at least 1 byte a second") }
+}
+
+/// `value` where it is a count of at least `least`.
+///
+/// # Errors
+/// [`TopologyError::Parameter`] where it is less.
+pub(super) fn at_least(
+    least: usize,
+    name: &'static str,
+    value: usize,
+    needs: &'static str,
+) -> Result<usize, TopologyError> {
+    if value >= least { Ok(value) } else { refuse(name, value, needs) }
+}
+
+/// `count` where that many can be numbered; `None` is more than any.
+///
+/// # Errors
+/// [`TopologyError::TooLarge`] where they cannot.
+pub(super) fn within(
+    topology: &str,
+    nodes: usize,
+    what: &'static str,
+    most: usize,
+    count: Option<usize>,
+) -> Result<usize, TopologyError> {
+    let large = || TopologyError::TooLarge { topology: topology.to_owned(), nodes, what, most };
+    count.filter(|&count| count <= most).ok_or_else(large)
+}

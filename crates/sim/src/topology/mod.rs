@@ -1,0 +1,229 @@
+//! How nodes, switches and links hang together, and which link a packet takes next.
+//!
+//! A [`Graph`] is built from a platform for a number of nodes. Routes are computed step by step from where a packet is and where
+//! it goes: there are no tables over pairs of nodes. Every topology is free of deadlock as long as nodes take what arrives:
+//! where links form a ring, the queues at their far ends are split into lanes whose order no route goes back in
+//! (Dally and Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, 1987).
+//!
+//! Every node has a link into the network and one out of it. In meshes, tori and hypercubes a node sits at a switch of its own,
+//! and these two links take no latency.
+
+mod dragonfly;
+mod error;
+mod fat_tree;
+mod grid;
+mod hypercube;
+mod star;
+
+pub use error::TopologyError;
+
+use crate::Time;
+use crate::platform::{Platform, Topology};
+use dragonfly::Dragonfly;
+use error::bandwidth;
+use fat_tree::FatTree;
+use grid::Grid;
+use hypercube::Hypercube;
+use rand_chacha::ChaCha8Rng;
+use star::Star;
+use std::fmt;
+
+/// One end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A node.
+    Node(u32),
+    /// A switch.
+    Switch(u32),
+    /// All nodes: a bus.
+    Nodes,
+}
+
+/// A link, in one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wire {
+    /// Where it begins.
+    pub from: Place,
+    /// Where it ends.
+    pub to: Place,
+    /// Bytes a second.
+    pub bandwidth: f64,
+    /// For a packet's first byte.
+    pub latency: Time,
+    /// Queues at its far end, of each channel.
+    pub(crate) lanes: u32,
+}
+
+/// What a packet takes next: a link, and of the queues at its far end which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop {
+    pub(crate) link: u32,
+    pub(crate) lane: u32,
+}
+
+/// The switches and links of a machine.
+///
+/// Node `i` sends on link `i` and receives on link `nodes + i`, except on a bus, which is one link.
+#[derive(Debug)]
+pub struct Graph {
+    nodes: u32,
+    wires: Vec<Wire>,
+    /// What is between the nodes' own links; `None` on a bus.
+    shape: Option<Box<dyn Shape>>,
+}
+
+/// What is between the nodes' own links. Links are numbered from 0 in the order of `wires`.
+trait Shape: fmt::Debug + Send + Sync {
+    /// Whether each node has a switch of its own, which it reaches without latency.
+    fn direct(&self) -> bool {
+        false
+    }
+    /// The switch that a node sends to.
+    fn home(&self, node: u32) -> u32;
+    /// The switch that a node receives from.
+    fn exit(&self, node: u32) -> u32 {
+        self.home(node)
+    }
+    /// The links between switches.
+    fn wires(&self) -> Vec<Wire>;
+    /// What a packet for the node `to` takes from the switch `at`; `None` where that is the node's.
+    fn next(&self, at: u32, to: u32, random: &mut ChaCha8Rng) -> Option<Hop>;
+    /// Links with latency on a least path between two nodes' switches.
+    fn hops(&self, from: u32, to: u32) -> usize;
+    /// Bytes a second from one half of the switches to the other.
+    fn bisection(&self) -> f64;
+    /// What people call a switch.
+    fn name(&self, switch: u32) -> String;
+}
+
+/// Most nodes, and most links between switches.
+const MOST_NODES: usize = 1 << 20;
+const MOST_LINKS: usize = 1 << 22;
+
+impl Graph {
+    /// The network of `platform` for so many nodes: 1 to 2²⁰.
+    ///
+    /// # Errors
+    /// [`TopologyError`] where the nodes do not fit (it says how many do), or the platform's topology or link makes no network.
+    pub fn new(platform: &Platform, nodes: usize) -> Result<Self, TopologyError> {
+        if nodes == 0 {
+            return Err(TopologyError::NoNodes);
+        }
+        if nodes > MOST_NODES {
+            return Err(TopologyError::TooMany {
+                topology: "simulation".to_owned(),
+                nodes,
+                most: MOST_NODES,
+            });
+        }
+        let link = &platform.link;
+        bandwidth("link.bandwidth", link.bandwidth)?;
+        let shape: Option<Box<dyn Shape>> = match &platform.topology {
+            Topology::Bus => None,
+            Topology::Crossbar => Some(Box::new(Star::crossbar(nodes))),
+            Topology::Switch { backplane } => Some(Box::new(Star::switch(nodes, *backplane)?)),
+            Topology::FatTree { arity, parents, bandwidths } => {
+                Some(Box::new(FatTree::new(nodes, *arity, parents, bandwidths, link)?))
+            }
+            Topology::Mesh { extents, dimensions, wrap } => {
+                Some(Box::new(Grid::new(nodes, extents.as_deref(), *dimensions, *wrap, link)?))
+            }
+            Topology::Hypercube => Some(Box::new(Hypercube::new(nodes, link)?)),
+            Topology::Dragonfly { nodes: at_switch, switches, global, global_bandwidth, global_latency } => {
+                let group = dragonfly::Group { nodes: *at_switch, switches: *switches, global: *global };
+                Some(Box::new(Dragonfly::new(nodes, group, link, *global_bandwidth, *global_latency)?))
+            }
+        };
+        let nodes = nodes as u32;
+        let wire = |from, to, latency, lanes| Wire { from, to, bandwidth: link.bandwidth, latency, lanes };
+        let wires = match &shape {
+            None => vec![wire(Place::Nodes, Place::Nodes, link.latency, nodes)],
+            Some(shape) => {
+                let latency = if shape.direct() { Time::ZERO } else { link.latency };
+                let into = |node| wire(Place::Node(node), Place::Switch(shape.home(node)), latency, 1);
+                let out = |node| wire(Place::Switch(shape.exit(node)), Place::Node(node), latency, 1);
+                (0..nodes).map(into).chain((0..nodes).map(out)).chain(shape.wires()).collect()
+            }
+        };
+        Ok(Self { nodes, wires, shape })
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes as usize
+    }
+
+    /// All links, by their numbers.
+    #[must_use]
+    pub fn wires(&self) -> &[Wire] {
+        &self.wires
+    }
+
+    /// Links on a least path from one node to another: those that take latency, so that a mesh's are the steps between switches, and
+    /// a switch's backplane does not count. 0 from a node to itself.
+    ///
+    /// # Panics
+    /// Where there is no such node.
+    #[must_use]
+    pub fn hops(&self, from: usize, to: usize) -> usize {
+        assert!(from.max(to) < self.nodes(), "nodes {from} and {to} of {}", self.nodes);
+        match &self.shape {
+            _ if from == to => 0,
+            None => 1,
+            Some(shape) => shape.hops(from as u32, to as u32) + if shape.direct() { 0 } else { 2 },
+        }
+    }
+
+    /// The most hops between two nodes. Looks at all pairs.
+    #[must_use]
+    pub fn diameter(&self) -> usize {
+        let pairs = (0..self.nodes()).flat_map(|from| (0..self.nodes()).map(move |to| (from, to)));
+        pairs.map(|(from, to)| self.hops(from, to)).max().unwrap_or(0)
+    }
+
+    /// Bytes a second that can go from one half of the machine to the other, in one direction: over the links where it is thinnest, and
+    /// no more than half of the nodes can send. Where halves are not equal, the smaller counts; switches without nodes count as others.
+    #[must_use]
+    pub fn bisection(&self) -> f64 {
+        let one = self.wires.first().map_or(0.0, |wire| wire.bandwidth);
+        match &self.shape {
+            None => one,
+            Some(shape) => shape.bisection().min(f64::from(self.nodes / 2) * one),
+        }
+    }
+
+    /// What people call a link; empty where there is none.
+    #[must_use]
+    pub fn name(&self, link: usize) -> String {
+        let place = |place| match (place, &self.shape) {
+            (Place::Node(node), _) => format!("node {node}"),
+            (Place::Switch(at), Some(shape)) => shape.name(at),
+            _ => "nodes".to_owned(),
+        };
+        match self.wires.get(link) {
+            Some(Wire { from: Place::Nodes, .. }) => "bus".to_owned(),
+            Some(wire) => format!("{} -> {}", place(wire.from), place(wire.to)),
+            None => String::new(),
+        }
+    }
+
+    /// What a packet takes from its node.
+    pub(crate) fn first(&self, from: u32, to: u32) -> Hop {
+        match self.shape {
+            None => Hop { link: 0, lane: to },
+            Some(_) => Hop { link: from, lane: 0 },
+        }
+    }
+
+    /// What a packet takes from the switch `at`; ways that are left to chance are drawn from `random`.
+    pub(crate) fn next(&self, at: u32, to: u32, random: &mut ChaCha8Rng) -> Hop {
+        match self.shape.as_ref().and_then(|shape| shape.next(at, to, random)) {
+            Some(hop) => Hop { link: 2 * self.nodes + hop.link, ..hop },
+            None => Hop { link: self.nodes + to, lane: 0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
