@@ -25,6 +25,7 @@ mod cycles;
 pub mod develop;
 mod error;
 mod job;
+pub mod kernels;
 mod machine;
 mod message;
 mod node;

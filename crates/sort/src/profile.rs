@@ -4,6 +4,8 @@
 //! does, the exchange of lengths and ranges included, but for looking at models: what a model predicts is the
 //! time of the whole call.
 
+pub mod kernels;
+
 use crate::item::Item;
 use crate::problem::Problem;
 use crate::{gather, radix, sample};

@@ -43,9 +43,27 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
 
 /// Where the next element of a numeral goes: a block, and an index in it.
 #[derive(Clone, Copy, Default)]
-struct Cursor {
-    node: u32,
-    index: u32,
+pub(crate) struct Cursor {
+    pub(crate) node: u32,
+    pub(crate) index: u32,
+}
+
+/// Copies each of `items` to where the cursor of its numeral stands, and moves that cursor on. A numeral that a block has no
+/// more room for goes on at the beginning of the next one.
+pub(crate) fn deal<T: Item>(items: &[T], digit: Digit, cursors: &mut [Cursor], blocks: &mut [Block<T>]) {
+    let mut targets: Vec<&mut [T]> = blocks.iter_mut().map(|b| &mut **b).collect();
+    let cursors = &mut cursors[..digit.bins()];
+    for item in items {
+        let cursor = &mut cursors[digit.of(item)];
+        match targets[cursor.node as usize].get_mut(cursor.index as usize) {
+            Some(slot) => *slot = *item,
+            None => {
+                *cursor = Cursor { node: cursor.node + 1, index: 0 };
+                targets[cursor.node as usize][0] = *item;
+            }
+        }
+        cursor.index += 1;
+    }
 }
 
 /// The buffers of a pass, kept from pass to pass so that their pages are touched once.
@@ -155,20 +173,7 @@ impl<T: Item> Pass<T> {
         // The blocks that arrived in the last pass are sent in this one.
         std::mem::take(&mut self.blocks).into_iter().for_each(pool::give);
         self.blocks = lens.iter().map(|&len| pool::take(len)).collect();
-        let mut targets: Vec<&mut [T]> = self.blocks.iter_mut().map(|b| &mut **b).collect();
-        let cursors = &mut self.cursors[..digit.bins()];
-        for item in items {
-            let cursor = &mut cursors[digit.of(item)];
-            match targets[cursor.node as usize].get_mut(cursor.index as usize) {
-                Some(slot) => *slot = *item,
-                None => {
-                    // The numeral goes on at the beginning of the next node's share.
-                    *cursor = Cursor { node: cursor.node + 1, index: 0 };
-                    targets[cursor.node as usize][0] = *item;
-                }
-            }
-            cursor.index += 1;
-        }
+        deal(items, digit, &mut self.cursors, &mut self.blocks);
     }
 
     /// Copies the runs of the blocks that arrived into `items`, by numeral and then by sender.

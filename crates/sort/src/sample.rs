@@ -152,7 +152,7 @@ fn classify<T: Item>(items: &[T], me: usize, nodes: usize, splitters: &[Splitter
 }
 
 /// For each item the number of ascending thresholds at or below its bits; counts how often each number occurs.
-fn search_all<T: Item>(thresholds: &[u64], items: &[T], buckets: &mut [u16], counts: &mut [u64]) {
+pub(crate) fn search_all<T: Item>(thresholds: &[u64], items: &[T], buckets: &mut [u16], counts: &mut [u64]) {
     match thresholds.len() {
         0..=1 => compare_all::<T, 1>(thresholds, items, buckets, counts),
         2..=3 => compare_all::<T, 3>(thresholds, items, buckets, counts),

@@ -1,0 +1,93 @@
+//! The local work of the sorts, a kernel at a time: what the profiling program generated from `specs/kernels` times.
+
+use crate::item::Item;
+use crate::local::{self, Digit, Range};
+use crate::radix::{self, Cursor};
+use crate::sample;
+use strata_runtime::Block;
+
+/// Counts how often each numeral of the lowest `bits` bits (1 to 16) occurs; `counts` becomes 2^`bits` long.
+///
+/// # Participation
+/// Local. Its kernel is `Histogram(keys, bins)`.
+pub fn histogram<T: Item>(items: &[T], bits: u32, counts: &mut Vec<u32>) {
+    let digit = digit(bits);
+    counts.clear();
+    counts.resize(digit.bins(), 0);
+    local::count(items, digit, counts);
+}
+
+/// What it takes to scatter some elements by a digit, into a run for each numeral.
+pub struct Scatter<T> {
+    digit: Digit,
+    starts: Vec<Cursor>,
+    cursors: Vec<Cursor>,
+    runs: [Block<T>; 1],
+}
+
+impl<T: Item> Scatter<T> {
+    /// For these elements by their lowest `bits` bits (1 to 16).
+    #[must_use]
+    pub fn new(items: &[T], bits: u32) -> Self {
+        let mut counts = Vec::new();
+        histogram(items, bits, &mut counts);
+        let mut index = 0;
+        let start = |count| {
+            index += count;
+            Cursor { node: 0, index: index - count }
+        };
+        let starts: Vec<Cursor> = counts.into_iter().map(start).collect();
+        let runs = [Block::zeroed(items.len())];
+        Self { digit: digit(bits), cursors: starts.clone(), starts, runs }
+    }
+
+    /// Copies them, which must be those that it was made for, and answers them in the order of their numerals.
+    ///
+    /// # Participation
+    /// Local. Its kernel is `Scatter(keys, bins)`.
+    pub fn run(&mut self, items: &[T]) -> &[T] {
+        self.cursors.copy_from_slice(&self.starts);
+        radix::deal(items, self.digit, &mut self.cursors, &mut self.runs);
+        &self.runs[0]
+    }
+}
+
+/// Sorts elements whose keys' bits are below 2^`width` (up to 64); `scratch` is a buffer to use.
+///
+/// # Participation
+/// Local. Its kernel is `LocalSort(keys, width)`.
+pub fn local_sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, width: u32) {
+    local::sort(items, scratch, Range { base: 0, width: width.min(64) });
+}
+
+/// For each of `items` the number of ascending `splitters` at or below its bits, and how often each number occurs: `buckets` is as
+/// long as `items`, and `counts` has one entry more than there are splitters, fewer than 2^16.
+///
+/// # Participation
+/// Local. Its kernel is `BinarySearch(keys, splitters)`.
+pub fn binary_search<T: Item>(splitters: &[u64], items: &[T], buckets: &mut [u16], counts: &mut [u64]) {
+    sample::search_all(splitters, items, buckets, counts);
+}
+
+fn digit(bits: u32) -> Digit {
+    Digit::new(0, 0, bits.clamp(1, 16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scatter_orders_by_the_digit_and_is_stable() {
+        let items: Vec<u64> = (0..1000).map(|i| i * 7919 % 1024).collect();
+        for bits in [0, 1, 5, 16, 40] {
+            let mut scatter = Scatter::new(&items, bits);
+            let mut expected = items.clone();
+            let mask = (1 << bits.clamp(1, 16)) - 1;
+            expected.sort_by_key(|item| item & mask);
+            assert_eq!(scatter.run(&items), expected);
+            assert_eq!(scatter.run(&items), expected, "again");
+        }
+        assert!(Scatter::<u64>::new(&[], 3).run(&[]).is_empty());
+    }
+}
