@@ -17,16 +17,67 @@ pub(crate) struct RawBlock {
     pub(crate) words: Vec<u64>,
     /// How many of the bytes count.
     pub(crate) bytes: usize,
+    /// Bytes that it only stands for: of a simulation's payload that is sized and not there. Then it has no memory and `bytes` is 0, so
+    /// that whoever does not know of it takes it for an empty block.
+    pub(crate) phantom: usize,
+}
+
+/// What is sent of a block: bytes, or how many there would be.
+#[derive(Clone, Copy)]
+pub(crate) struct Contents<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) phantom: usize,
+}
+
+impl<'a> Contents<'a> {
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() + self.phantom
+    }
+
+    /// Those from `from` up to `end`, of as many as there are.
+    pub(crate) fn part(&self, from: usize, end: usize) -> Self {
+        let all = self.bytes.len();
+        let end = end.min(self.len());
+        Self {
+            bytes: &self.bytes[from.min(all)..end.min(all)],
+            phantom: if self.phantom > 0 { end.saturating_sub(from) } else { 0 },
+        }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Contents<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self { bytes, phantom: 0 }
+    }
 }
 
 impl RawBlock {
     /// A block of zero bytes.
     pub(crate) fn zeroed(bytes: usize) -> Self {
-        Self { words: vec![0; bytes.div_ceil(8)], bytes }
+        Self { words: vec![0; bytes.div_ceil(8)], bytes, phantom: 0 }
+    }
+
+    /// One that stands for so many bytes and has no memory.
+    pub(crate) fn phantom(bytes: usize) -> Self {
+        Self { phantom: bytes, ..Self::default() }
+    }
+
+    /// The bytes that it has or stands for.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes + self.phantom
+    }
+
+    /// All of it, to be sent.
+    pub(crate) fn contents(&self) -> Contents<'_> {
+        Contents { bytes: self.as_bytes(), phantom: self.phantom }
     }
 
     /// Makes room for `bytes` bytes that count; what they hold is unspecified but initialised. Allocates only to grow.
     pub(crate) fn hold(&mut self, bytes: usize) {
+        if self.phantom > 0 {
+            self.phantom = bytes;
+            return;
+        }
         let needed = bytes.div_ceil(8);
         if self.words.capacity() < needed {
             self.words = vec![0; needed];
@@ -95,7 +146,7 @@ impl<T: Pod> Block<T> {
             last[..rest.len()].copy_from_slice(rest);
             words.push(u64::from_ne_bytes(last));
         }
-        Self::from_raw(RawBlock { words, bytes })
+        Self::from_raw(RawBlock { words, bytes, phantom: 0 })
     }
 
     /// The same memory as a block of `len` elements of another type: no allocation where it is long enough.
@@ -111,7 +162,26 @@ impl<T: Pod> Block<T> {
 
     /// Keeps the first `len` elements; does nothing where there are no more than that.
     pub fn truncate(&mut self, len: usize) {
-        self.raw.bytes = self.raw.bytes.min(len * size_of::<T>());
+        let bytes = len.saturating_mul(size_of::<T>());
+        self.raw.bytes = self.raw.bytes.min(bytes);
+        self.raw.phantom = self.raw.phantom.min(bytes);
+    }
+
+    /// A block that stands for `len` elements and has none.
+    pub(crate) fn phantom(len: usize) -> Self {
+        let () = Self::FITS;
+        Self::from_raw(RawBlock::phantom(len.saturating_mul(size_of::<T>())))
+    }
+
+    /// The elements that it has or, in a simulation without payloads, stands for (see [`Node::block`](crate::Node::block)).
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.raw.size() / size_of::<T>()
+    }
+
+    /// All of it, to be sent.
+    pub(crate) fn contents(&self) -> Contents<'_> {
+        self.raw.contents()
     }
 
     /// The elements' bytes.

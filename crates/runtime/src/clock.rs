@@ -1,5 +1,6 @@
 //! What time it is, by the machine or by a simulation.
 
+use nix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -106,6 +107,12 @@ impl Clock {
             Self::Simulated(clock) => clock.go_on(nanoseconds(time).saturating_mul(1000)),
         }
     }
+}
+
+/// The processor time that this thread has had, in seconds; zero where the system does not tell.
+pub(crate) fn thread_seconds() -> f64 {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    time.map_or(0.0, |time| Duration::from(time).as_secs_f64())
 }
 
 /// Enough for 584 years.

@@ -48,7 +48,7 @@ pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_W
 pub use number::{Number, Op, Operand};
 pub use simulation::Simulation;
 pub use transport::{Boundary, Network};
-pub use work::Work;
+pub use work::{Computing, Work};
 
 /// What a program needs: `use strata_runtime::prelude::*`.
 pub mod prelude {

@@ -7,7 +7,9 @@ use crate::job::Job;
 use crate::node::Node;
 use crate::settings::Settings;
 use crate::transport::sim;
+use crate::work::Computing;
 use std::sync::Arc;
+use strata_model::ModelSet;
 
 pub use strata_sim::Time;
 pub use strata_sim::network::{LinkUse, NodeUse, Statistics};
@@ -18,7 +20,8 @@ const STEPS: u64 = 100_000_000_000;
 
 /// A program's nodes on a simulated machine.
 ///
-/// A simulation is the same to the bit every time: results, times, and the hash over all events.
+/// A simulation is the same to the bit every time: results, times, and the hash over all events; but where computing is
+/// [measured](Computing::Measured).
 ///
 /// ```
 /// use strata_runtime::{prelude::*, simulation::Platform};
@@ -65,7 +68,15 @@ impl Simulation {
         strata_sim::topology::Graph::new(platform, nodes)
             .map_err(|error| Error::Start { transport: "sim", reason: error.to_string() })?;
         let platform = Arc::new(platform.clone());
-        Ok(Self { setup: sim::Setup { platform, nodes, seed: 1, steps: STEPS } })
+        let setup = sim::Setup {
+            platform,
+            nodes,
+            seed: 1,
+            steps: STEPS,
+            kernels: sim::Kernels::built_in(),
+            computing: Computing::Kernels,
+        };
+        Ok(Self { setup })
     }
 
     /// With another seed for what the network draws at random, such as the way up a fat tree; 1 at first.
@@ -82,8 +93,27 @@ impl Simulation {
         self
     }
 
-    /// As `STRATA_SEED` and `STRATA_STEPS` say.
+    /// With other kernels than those that are built in (see [`Work::Kernel`](crate::Work::Kernel)).
+    ///
+    /// # Errors
+    /// [`Error::Start`] where a model of the set makes no sense.
+    pub fn kernels(mut self, set: &ModelSet) -> Result<Self, Error> {
+        let kernels = sim::Kernels::new(set)
+            .map_err(|error| Error::Start { transport: "sim", reason: format!("kernels: {error}") })?;
+        self.setup.kernels = Arc::new(kernels);
+        Ok(self)
+    }
+
+    /// With the time of local work from elsewhere than the kernels' models, or without doing it.
+    #[must_use]
+    pub fn computing(mut self, computing: Computing) -> Self {
+        self.setup.computing = computing;
+        self
+    }
+
+    /// As `STRATA_SEED`, `STRATA_STEPS`, `STRATA_KERNELS` and `STRATA_COMPUTE` say.
     pub(crate) fn by_environment(self) -> Result<Self, Error> {
+        let setting = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let number = |name: &'static str| match std::env::var(name) {
             Ok(value) if !value.is_empty() => match value.parse() {
                 Ok(number) => Ok(Some(number)),
@@ -93,7 +123,27 @@ impl Simulation {
         };
         let (seed, steps) = (number("STRATA_SEED")?, number("STRATA_STEPS")?);
         let (seed, steps) = (seed.unwrap_or(self.setup.seed), steps.unwrap_or(self.setup.steps));
-        Ok(self.seed(seed).steps(steps))
+        let mut this = self.seed(seed).steps(steps);
+        if let Some(file) = setting("STRATA_KERNELS") {
+            let wrong = |reason: String| Error::Setting { name: "STRATA_KERNELS", value: file.clone(), reason };
+            let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
+            let set = ModelSet::read(&text).map_err(|error| wrong(error.to_string()))?;
+            let kernels = sim::Kernels::new(&set).map_err(|error| wrong(error.to_string()))?;
+            this.setup.kernels = Arc::new(kernels);
+        }
+        this.setup.computing = match setting("STRATA_COMPUTE") {
+            None => this.setup.computing,
+            Some(value) => match value.as_str() {
+                "kernels" => Computing::Kernels,
+                "measured" => Computing::Measured,
+                "skeleton" => Computing::Skeleton,
+                _ => {
+                    let reason = "it is `kernels`, `measured` or `skeleton`".to_owned();
+                    return Err(Error::Setting { name: "STRATA_COMPUTE", value, reason });
+                }
+            },
+        };
+        Ok(this)
     }
 
     /// Runs `program` on every node.

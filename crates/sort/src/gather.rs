@@ -7,6 +7,7 @@ use crate::item::Item;
 use crate::local::{self, Digit, Range};
 use crate::pool;
 use crate::problem::Problem;
+use crate::work;
 use strata_runtime::{Block, Node};
 
 /// From this many elements in all it pays to select before sorting.
@@ -16,7 +17,7 @@ const SELECT: usize = 256;
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
     let range = problem.range;
     if problem.nodes() == 1 {
-        return local::sort(items, &mut Vec::new(), range);
+        return work::sort::<T, _>(node, items.len(), range.width, || local::sort(items, &mut Vec::new(), range));
     }
     let longest = problem.largest();
     if longest <= 2 * problem.keys() {
@@ -24,23 +25,25 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
         let all = node.all_gather(items);
         let rows = all.chunks_exact(longest.max(1)).zip(&problem.lens);
         let parts: Vec<&[T]> = rows.map(|(row, &len)| &row[..len]).collect();
-        keep_share(node.rank(), &parts, items, problem);
+        keep_share(node, &parts, items, problem);
     } else {
         let blocks = node.all_to_all_v(vec![Block::from_slice(items); problem.nodes()]);
         let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
-        keep_share(node.rank(), &parts, items, problem);
+        keep_share(node, &parts, items, problem);
     }
 }
 
-/// Sorts what of `parts` belongs on node `me` into `out`.
-fn keep_share<T: Item>(me: usize, parts: &[&[T]], out: &mut Vec<T>, problem: &Problem) {
+/// Sorts what of `parts` belongs on this node into `out`.
+fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, problem: &Problem) {
     let (layout, range) = (problem.layout(), problem.range);
+    let me = node.rank();
     let (low, high) = (layout.start(me), layout.end(me));
     if low == high {
         return out.clear();
     }
     if layout.total() < SELECT || range.width == 0 {
-        let sorted = local::sort_parts(parts, range);
+        let sorted =
+            work::sort::<T, _>(node, layout.total(), range.width, || local::sort_parts(parts, range));
         out.clear();
         out.extend_from_slice(&sorted[low..high]);
         return pool::give(sorted);
@@ -48,7 +51,9 @@ fn keep_share<T: Item>(me: usize, parts: &[&[T]], out: &mut Vec<T>, problem: &Pr
     let bits = range.width.min(layout.total().ilog2() - 3).min(12);
     let digit = Digit::new(range.base, range.width - bits, bits);
     let mut counts = vec![0; digit.bins()];
-    parts.iter().for_each(|part| local::count(part, digit, &mut counts));
+    work::histogram(node, layout.total(), digit.bins(), || {
+        parts.iter().for_each(|part| local::count(part, digit, &mut counts));
+    });
     // Numerals first..last cover positions base..end, which cover low..high.
     let (mut first, mut last, mut base, mut end) = (0, 0, 0, 0);
     for (numeral, &count) in counts.iter().enumerate() {
@@ -62,17 +67,19 @@ fn keep_share<T: Item>(me: usize, parts: &[&[T]], out: &mut Vec<T>, problem: &Pr
     // One element too many, so that every element can be written before it is known to be wanted: no branch to guess.
     let mut mine = vec![T::zeroed(); end - base + 1];
     let mut at = 0;
-    for item in parts.iter().copied().flatten() {
-        mine[at] = *item;
-        at += usize::from((first..last).contains(&digit.of(item)));
-    }
+    work::copy::<T, _>(node, layout.total(), || {
+        for item in parts.iter().copied().flatten() {
+            mine[at] = *item;
+            at += usize::from((first..last).contains(&digit.of(item)));
+        }
+    });
     mine.truncate(at);
     let shift = range.width - bits;
     let least = range.base + ((first as u64) << shift);
     let span = (((last - first) as u128) << shift) - 1;
     let greatest = u64::try_from(u128::from(least) + span).unwrap_or(u64::MAX);
     let narrow = Range::new(least, greatest);
-    local::sort(&mut mine, &mut Vec::new(), narrow);
+    work::sort::<T, _>(node, at, narrow.width, || local::sort(&mut mine, &mut Vec::new(), narrow));
     out.clear();
     out.extend_from_slice(&mine[low - base..high - base]);
 }

@@ -5,6 +5,7 @@
 
 use crate::item::Item;
 use crate::{local, pool};
+use crate::work;
 use strata_runtime::Node;
 
 /// The balanced layout of `total` elements.
@@ -90,11 +91,13 @@ pub(crate) fn spread<T: Item>(node: &mut Node, mine: &[T], lens: &[usize], out: 
     let before = blocks.iter().take(me).map(|b| &**b);
     let after = blocks.iter().skip(me + 1).map(|b| &**b);
     let mut rest = &mut **out;
-    for source in before.chain([part(me)]).chain(after) {
-        let (target, tail) = rest.split_at_mut(source.len());
-        target.copy_from_slice(source);
-        rest = tail;
-    }
+    work::copy::<T, _>(node, rest.len(), || {
+        for source in before.chain([part(me)]).chain(after) {
+            let (target, tail) = std::mem::take(&mut rest).split_at_mut(source.len());
+            target.copy_from_slice(source);
+            rest = tail;
+        }
+    });
     blocks.into_iter().for_each(pool::give);
 }
 

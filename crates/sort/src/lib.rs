@@ -41,6 +41,7 @@ mod radix;
 mod sample;
 mod select;
 mod settings;
+mod work;
 
 pub use error::SortError;
 pub use item::{Item, Key, Pair};

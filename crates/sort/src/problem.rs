@@ -3,6 +3,7 @@
 use crate::item::Item;
 use crate::layout::Layout;
 use crate::local::Range;
+use crate::work;
 use strata_runtime::Node;
 
 /// A sorting problem as the whole team sees it; equal on every node.
@@ -19,7 +20,7 @@ pub(crate) struct Problem {
 impl Problem {
     /// Finds the problem by one exchange of (length, least, greatest), and whether all nodes gave the same `word`.
     pub(crate) fn agree<T: Item>(node: &mut Node, items: &[T], word: u64) -> Self {
-        let (least, greatest) = Range::bounds(items);
+        let (least, greatest) = work::copy::<T, _>(node, items.len(), || Range::bounds(items));
         let all = node.all_gather(&[items.len() as u64, least, greatest, word]);
         let (mut least, mut greatest, mut alike) = (u64::MAX, 0, true);
         let mut lens = Vec::with_capacity(node.size());

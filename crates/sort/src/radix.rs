@@ -14,6 +14,7 @@ use crate::layout::{self, Layout};
 use crate::local::{self, Digit, Plan};
 use crate::pool;
 use crate::problem::Problem;
+use crate::work;
 use strata_runtime::{Block, Node, State};
 
 /// Up to this many nodes the counts of all nodes are exchanged whole.
@@ -26,7 +27,10 @@ const SHORT_RUN: usize = 8;
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, bits: u32) {
     let (range, layout) = (problem.range, problem.layout());
     if problem.nodes() == 1 {
-        return local::sort_by_plan(items, &mut Vec::new(), range, Plan::all(range.width, bits));
+        let plan = Plan::all(range.width, bits);
+        return work::sort::<T, _>(node, items.len(), range.width, || {
+            local::sort_by_plan(items, &mut Vec::new(), range, plan);
+        });
     }
     let plan = Plan::all(range.width, bits);
     let mut pass = Pass::new(node, layout, problem.nodes() <= FEW_NODES);
@@ -103,19 +107,27 @@ impl<T: Item> Pass<T> {
         let before = node.set_state(count);
         self.counts.clear();
         self.counts.resize(digit.bins(), 0);
-        local::count(items, digit, &mut self.counts);
+        let counts = &mut self.counts;
+        work::histogram(node, items.len(), digit.bins(), || local::count(items, digit, counts));
         let known = self.exchange_counts(node);
         if known.totals.iter().any(|&c| c == self.layout.total() as u64) {
             node.set_state(before);
             return false;
         }
         node.set_state(deal);
-        self.distribute(items, digit, &known);
+        work::scatter::<T, _>(node, items.len(), digit.bins(), || self.distribute(items, digit, &known));
         self.blocks = node.all_to_all_v(std::mem::take(&mut self.blocks));
         node.set_state(collect);
         local::reserve(items, self.layout.len(self.me));
         items.truncate(self.layout.len(self.me));
-        self.collect(items, digit, &known);
+        let counted;
+        let rows = if self.gather {
+            &known.rows
+        } else {
+            counted = work::histogram(node, items.len(), digit.bins(), || self.count_arrivals(digit));
+            &counted
+        };
+        work::copy::<T, _>(node, items.len(), || self.collect(items, digit, &known.totals, rows));
         node.set_state(before);
         true
     }
@@ -133,12 +145,14 @@ impl<T: Item> Pass<T> {
         let rows = node.all_gather(&self.counts);
         let mut totals = vec![0; bins];
         let mut before = Vec::new();
-        for (rank, row) in rows.chunks_exact(bins).enumerate() {
-            if rank == self.me {
-                before.clone_from(&totals);
+        work::copy::<u64, _>(node, rows.len(), || {
+            for (rank, row) in rows.chunks_exact(bins).enumerate() {
+                if rank == self.me {
+                    before.clone_from(&totals);
+                }
+                totals.iter_mut().zip(row).for_each(|(sum, &c)| *sum += u64::from(c));
             }
-            totals.iter_mut().zip(row).for_each(|(sum, &c)| *sum += u64::from(c));
-        }
+        });
         Counts { totals, before, rows }
     }
 
@@ -177,29 +191,25 @@ impl<T: Item> Pass<T> {
     }
 
     /// Copies the runs of the blocks that arrived into `items`, by numeral and then by sender.
-    fn collect(&self, items: &mut [T], digit: Digit, known: &Counts) {
+    ///
+    /// `totals`: of every numeral, how many there are in all. `rows`: the counts of all nodes, or else of what arrived from each.
+    fn collect(&self, items: &mut [T], digit: Digit, totals: &[u64], rows: &[u32]) {
         let (low, high) = (self.layout.start(self.me), self.layout.end(self.me));
         if low == high {
             return;
         }
         // The numerals of this node's share, and where the first of them begins.
         let (mut first, mut base) = (0, 0);
-        while base + known.totals[first] as usize <= low {
-            base += known.totals[first] as usize;
+        while base + totals[first] as usize <= low {
+            base += totals[first] as usize;
             first += 1;
         }
         let bins = digit.bins();
-        let counted;
-        let (rows, mut position) = if self.gather {
-            (&known.rows, base)
-        } else {
-            counted = self.count_arrivals(digit);
-            (&counted, low)
-        };
+        let mut position = if self.gather { base } else { low };
         let mut sources: Vec<&[T]> = self.blocks.iter().map(|b| &**b).collect();
         let mut at = 0;
         for numeral in first..bins {
-            if known.totals[numeral] == 0 {
+            if totals[numeral] == 0 {
                 continue;
             }
             for (rank, source) in sources.iter_mut().enumerate() {

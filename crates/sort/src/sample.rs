@@ -16,6 +16,7 @@ use crate::local::{self, Range};
 use crate::pool;
 use crate::problem::Problem;
 use crate::radix;
+use crate::work;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use strata_runtime::{Block, Node};
@@ -51,7 +52,8 @@ fn sort_within<T: Item>(
     limit: usize,
 ) {
     if problem.nodes() == 1 {
-        return local::sort(items, &mut Vec::new(), problem.range);
+        let range = problem.range;
+        return work::sort::<T, _>(node, items.len(), range.width, || local::sort(items, &mut Vec::new(), range));
     }
     let mut problem = problem.clone();
     if problem.largest() > 2 * problem.keys() {
@@ -62,16 +64,21 @@ fn sort_within<T: Item>(
     }
     for draw in 0..DRAWS {
         let splitters = draw_splitters(node, items, &problem, oversample, draw);
-        let (buckets, counts) = classify(items, node.rank(), problem.nodes(), &splitters);
+        let (me, nodes) = (node.rank(), problem.nodes());
+        let (buckets, counts) =
+            work::search(node, items.len(), splitters.len(), || classify(items, me, nodes, &splitters));
         let mut lens = counts.clone();
         node.reduce_add(&mut lens);
         let lens: Vec<usize> = lens.iter().map(|&l| l as usize).collect();
         if lens.iter().all(|&len| len <= limit) {
-            let blocks = node.all_to_all_v(distribute(items, &buckets, &counts));
+            let blocks =
+                work::scatter::<T, _>(node, items.len(), nodes, || distribute(items, &buckets, &counts));
+            let blocks = node.all_to_all_v(blocks);
             pool::give(buckets);
             let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
-            let range = bucket_range(problem.range, &splitters, node.rank());
-            let sorted = local::sort_parts(&parts, range);
+            let range = bucket_range(problem.range, &splitters, me);
+            let sorted =
+                work::sort::<T, _>(node, lens[me], range.width, || local::sort_parts(&parts, range));
             blocks.into_iter().for_each(pool::give);
             layout::spread(node, &sorted, &lens, items);
             return pool::give(sorted);
@@ -115,7 +122,7 @@ fn draw_splitters<T: Item>(
             row[..share].iter().map(move |&[bits, index]| Splitter { bits, rank, index: index as usize })
         })
         .collect();
-    samples.sort_unstable();
+    work::sort::<[u64; 3], _>(node, samples.len(), problem.range.width, || samples.sort_unstable());
     let nodes = problem.nodes();
     if samples.is_empty() {
         return Vec::new();

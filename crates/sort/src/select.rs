@@ -14,6 +14,7 @@ use crate::library::{Fit, LIBRARY, Models, Point};
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::{gather, local, radix, sample};
+use crate::work;
 use std::cell::RefCell;
 use std::rc::Rc;
 use strata_model::select::{Candidate, ChooseError, Parameter, Pin, choose};
@@ -206,7 +207,8 @@ impl<'q, 'w, T: Item> Candidate<Question<'q>, Work<'w, T>> for Local {
     }
 
     fn run(&self, work: Work<'w, T>, _: &[i64]) {
-        local::sort(work.items, &mut Vec::new(), work.problem.range);
+        let Work { node, items, problem: &Problem { range, .. } } = work;
+        work::sort::<T, _>(node, items.len(), range.width, || local::sort(items, &mut Vec::new(), range));
     }
 }
 

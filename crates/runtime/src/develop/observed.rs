@@ -9,7 +9,7 @@ use crate::number::{Kind, Op};
 use crate::transport::{
     Action, Awaited, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport,
 };
-use crate::work::Work;
+use crate::work::{Charge, Computing, Work};
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_model::log::What;
@@ -255,6 +255,23 @@ impl Transport for Observed {
         self.no_longer_pausing();
     }
 
+    fn try_put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) -> bool {
+        let at = self.notes.clock.ns();
+        let room = self.inner.try_put_phantom(call, to, port, offset, bytes);
+        if room {
+            self.notes.record_at(at, trace::What::Put { to: to as u32, bytes: bytes as u64 });
+            self.came(|awaited| awaited == Awaited::PutRoom(to));
+        }
+        room
+    }
+
+    fn put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) {
+        self.pauses(call, Awaited::PutRoom(to));
+        self.notes.record(trace::What::Put { to: to as u32, bytes: bytes as u64 });
+        self.inner.put_phantom(call, to, port, offset, bytes);
+        self.no_longer_pausing();
+    }
+
     fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
         let mut arrived = 0;
         self.inner.arrivals(&mut |port, bytes| {
@@ -304,7 +321,15 @@ impl Transport for Observed {
         self.inner.clock()
     }
 
-    fn charge(&mut self, work: Work<'_>) -> Result<(), String> {
+    fn charge(&mut self, work: Work<'_>) -> Result<Charge, String> {
         self.inner.charge(work)
+    }
+
+    fn charge_host(&mut self, seconds: f64) {
+        self.inner.charge_host(seconds);
+    }
+
+    fn computing(&self) -> Computing {
+        self.inner.computing()
     }
 }

@@ -14,12 +14,14 @@ pub use split::{Payload, Pending};
 pub(crate) use transfers::Piece;
 pub use transfers::{Pacing, Transfer};
 
-use crate::clock::Clock;
+use crate::block::Block;
+use crate::clock::{self, Clock};
 use crate::develop::Notes;
 use crate::message::Inbox;
 use crate::settings::Settings;
 use crate::transport::{Call, Failure, Transport};
-use crate::work::Work;
+use crate::work::{Charge, Computing, Work};
+use bytemuck::Pod;
 use ports::Ports;
 use split::Split;
 use std::panic::Location;
@@ -90,16 +92,70 @@ impl Node {
 
     /// Local work, on the node itself: just `f`.
     ///
-    /// Only a simulated machine looks at `work`, which says what it charges the node for (see [`Work`]).
+    /// Only a simulated machine looks at `work`, which says what it charges the node for (see [`Work`]). One that is
+    /// simulated as a [skeleton](crate::Computing::Skeleton) leaves `f` out and answers with `T`'s default: what decides where the program goes is
+    /// said with [`compute_always`](Self::compute_always).
     ///
     /// # Participation
-    /// Local. On a simulated machine, a kernel that it does not know ends the job.
+    /// Local. On a simulated machine a kernel that it does not know, or with other inputs than it has, ends the job.
+    #[inline]
     #[track_caller]
-    pub fn compute<'a, T>(&mut self, work: impl Into<Work<'a>>, f: impl FnOnce() -> T) -> T {
-        if let Err(reason) = self.transport.charge(work.into()) {
-            self.fail(reason);
+    pub fn compute<'a, T: Default>(&mut self, work: impl Into<Work<'a>>, f: impl FnOnce() -> T) -> T {
+        if self.is_skeleton() {
+            self.charge(work.into());
+            return T::default();
         }
-        f()
+        self.compute_always(work, f)
+    }
+
+    /// As [`compute`](Self::compute), but `f` is never left out: for results that what is communicated depends on.
+    ///
+    /// # Participation
+    /// As [`compute`](Self::compute).
+    #[inline]
+    #[track_caller]
+    pub fn compute_always<'a, T>(&mut self, work: impl Into<Work<'a>>, f: impl FnOnce() -> T) -> T {
+        if !self.is_simulated() {
+            return f();
+        }
+        if self.charge(work.into()) == Charge::Charged {
+            return f();
+        }
+        let start = clock::thread_seconds();
+        let result = f();
+        self.transport.charge_host(clock::thread_seconds() - start);
+        result
+    }
+
+    #[cold]
+    #[track_caller]
+    fn charge(&mut self, work: Work<'_>) -> Charge {
+        match self.transport.charge(work) {
+            Ok(charge) => charge,
+            Err(reason) => self.fail(reason),
+        }
+    }
+
+    /// Whether this is a node of a simulation that leaves computing out (see [`Computing::Skeleton`]).
+    #[must_use]
+    #[inline]
+    pub fn is_skeleton(&self) -> bool {
+        self.is_simulated() && self.transport.computing() == Computing::Skeleton
+    }
+
+    /// A block of `len` elements, all zero bytes, for data that are computed and sent.
+    ///
+    /// Where [`is_skeleton`](Self::is_skeleton) it has no memory: it is an empty slice that stands for `len`
+    /// [elements](Block::elements). As many are charged for when it is given to [`put_block`](Self::put_block), to
+    /// [`start_transfer`](Self::start_transfer), to [`all_to_all_v`](Self::all_to_all_v) or to a collective that is started, and they arrive where the
+    /// port opened with such a block has room for as many; nothing is stored. What goes by the slice, as [`put`](Self::put), sends
+    /// nothing.
+    ///
+    /// # Participation
+    /// Local.
+    #[must_use]
+    pub fn block<T: Pod>(&self, len: usize) -> Block<T> {
+        if self.is_skeleton() { Block::phantom(len) } else { Block::zeroed(len) }
     }
 
     /// The time since the program began; the clock only goes forward. On a simulated machine it is the node's own.

@@ -4,7 +4,7 @@
 //! they come: when it reaches zero the port is complete. The memory belongs to the run-time while the port is open.
 
 use super::Node;
-use crate::block::Block;
+use crate::block::{Block, Contents};
 use crate::message::OWN;
 use crate::transport::{Action, Call, Network, Packet, Part, Transport, USER_PORTS};
 use bytemuck::{Pod, cast_slice};
@@ -193,13 +193,33 @@ impl Node {
     #[track_caller]
     pub fn put<T: Pod>(&mut self, to: usize, port: usize, offset: usize, values: &[T]) {
         let place = Location::caller();
-        self.check_target(to, port, place);
-        if !self.may_go_on() {
-            return;
-        }
-        let call = Call::to(Action::Put, to, place);
         let offset = offset.saturating_mul(size_of::<T>());
-        self.put_bytes(&call, to, port, offset, cast_slice(values));
+        self.put_contents(to, port, offset, cast_slice(values).into(), place);
+    }
+
+    /// As [`put`](Self::put) of a block's elements, or of as many as it stands for (see [`block`](Self::block)).
+    ///
+    /// # Participation
+    /// As [`put`](Self::put).
+    #[track_caller]
+    pub fn put_block<T: Pod>(&mut self, to: usize, port: usize, offset: usize, block: &Block<T>) {
+        let place = Location::caller();
+        let offset = offset.saturating_mul(size_of::<T>());
+        self.put_contents(to, port, offset, block.contents(), place);
+    }
+
+    fn put_contents(
+        &mut self,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+        place: &'static Location<'static>,
+    ) {
+        self.check_target(to, port, place);
+        if self.may_go_on() {
+            self.put_all(&Call::to(Action::Put, to, place), to, port, offset, contents);
+        }
     }
 
     pub(super) fn has_open_ports(&self) -> bool {

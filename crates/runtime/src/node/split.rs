@@ -82,7 +82,7 @@ impl<T: Number> sealed::Sealed for Block<T> {}
 impl<T: Number> Payload for Block<T> {
     type Number = T;
     fn length(&self) -> usize {
-        self.len()
+        self.elements()
     }
     fn put(self, _: &mut Spare<'_>) -> Raw {
         Raw(self.into_raw())

@@ -5,7 +5,7 @@
 //! each node takes its targets in another order, drawn once.
 
 use super::Node;
-use crate::block::{Block, RawBlock};
+use crate::block::{Block, Contents, RawBlock};
 use crate::transport::{Action, Awaited, Call};
 use bytemuck::Pod;
 use rand::{SeedableRng as _, seq::SliceRandom as _};
@@ -183,7 +183,7 @@ impl Node {
     #[must_use]
     pub fn remaining<T>(&self, transfer: &Transfer<T>) -> usize {
         let sending = self.transfers.sending.iter().find(|s| s.number == transfer.number);
-        sending.map_or(0, |s| s.block.bytes - s.sent)
+        sending.map_or(0, |s| s.block.size() - s.sent)
     }
 
     fn send_while(&mut self, only: Option<u64>, unfinished: impl Fn(&Transfers) -> bool) {
@@ -209,11 +209,11 @@ impl Node {
             }
             let Sending { call, to, port, offset, block, sent, .. } = sending;
             for _ in 0..IN_A_ROUND {
-                moved |= self.put_packet(call, *to, *port, *offset, block.as_bytes(), sent);
+                moved |= self.put_packet(call, *to, *port, *offset, block.contents(), sent);
             }
         }
         let done = |sending: &mut Sending| {
-            let is_done = sending.sent == sending.block.bytes;
+            let is_done = sending.sent == sending.block.size();
             is_done && only.is_none_or(|only| only == sending.number)
         };
         for sending in all.extract_if(.., done) {
@@ -239,7 +239,7 @@ impl Node {
                 let (mut moved, mut left) = (false, None);
                 for (piece, sent) in &mut *group {
                     for _ in 0..IN_A_ROUND {
-                        moved |= self.put_packet(call, piece.to, port, piece.offset, piece.bytes, sent);
+                        moved |= self.put_packet(call, piece.to, port, piece.offset, piece.bytes.into(), sent);
                     }
                     if *sent < piece.bytes.len() {
                         left = Some(piece.to);
@@ -257,20 +257,25 @@ impl Node {
         }
     }
 
-    /// Sends the next packet of `bytes`, of which `sent` have gone, if there is one and room for it.
+    /// Sends the next packet of `all`, of which `sent` have gone, if there is one and room for it.
     fn put_packet(
         &mut self,
         call: &Call,
         to: usize,
         port: usize,
         offset: usize,
-        bytes: &[u8],
+        all: Contents<'_>,
         sent: &mut usize,
     ) -> bool {
         let limit = self.transport.put_limit().max(1);
-        let end = bytes.len().min(*sent + limit);
-        let piece = &bytes[*sent..end];
-        if piece.is_empty() || !self.transport.try_put(call, to, port, offset + *sent, piece) {
+        let end = all.len().min(*sent + limit);
+        let piece = all.part(*sent, end);
+        let offset = offset + *sent;
+        let room = match piece.phantom {
+            0 => !piece.bytes.is_empty() && self.transport.try_put(call, to, port, offset, piece.bytes),
+            bytes => self.transport.try_put_phantom(call, to, port, offset, bytes),
+        };
+        if !room {
             return false;
         }
         let packet = *sent / limit;
@@ -279,18 +284,21 @@ impl Node {
         true
     }
 
-    /// Writes all of `bytes`, at the pace set.
-    pub(crate) fn put_bytes(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
-        if bytes.is_empty() {
+    /// Writes all of `all`, at the pace set.
+    pub(crate) fn put_all(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
+        if all.len() == 0 {
             return;
         }
         if self.transfers.pacing.is_none() {
-            self.transport.put(call, to, port, offset, bytes);
+            match all.phantom {
+                0 => self.transport.put(call, to, port, offset, all.bytes),
+                bytes => self.transport.put_phantom(call, to, port, offset, bytes),
+            }
             return;
         }
         let mut sent = 0;
-        while sent < bytes.len() {
-            if !self.put_packet(call, to, port, offset, bytes, &mut sent) && self.receive_all() == 0 {
+        while sent < all.len() {
+            if !self.put_packet(call, to, port, offset, all, &mut sent) && self.receive_all() == 0 {
                 self.pause(call, Awaited::PutRoom(to));
             }
         }

@@ -92,7 +92,7 @@ fn by_ports<T: Pod>(
                 node.barrier();
             }
             let Piece { to, offset, bytes } = piece(step);
-            node.put_bytes(call, to, PORT, offset, bytes);
+            node.put_all(call, to, PORT, offset, bytes.into());
         }
     }
     node.close_own(call, PORT)

@@ -13,7 +13,7 @@ use crate::block::RawBlock;
 use crate::clock::SimulatedClock;
 use crate::develop::Ender;
 use crate::number::{Kind, Op};
-use crate::work::Work;
+use crate::work::{Charge, Computing, Work};
 use std::any::Any;
 use std::fmt;
 use std::panic::Location;
@@ -75,6 +75,15 @@ pub(crate) trait Transport {
     /// As [`Transport::try_put`] for any length; returns when `bytes` may be reused. While it waits it does for other
     /// nodes' puts what they need of this one, but takes no packet off a network.
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]);
+    /// As [`Transport::try_put`] of so many bytes that only a simulation's clocks and queues see. Other machines have no such blocks.
+    fn try_put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) -> bool {
+        let _ = (call, to, port, offset, bytes);
+        true
+    }
+    /// As [`Transport::put`] of such bytes.
+    fn put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) {
+        let _ = (call, to, port, offset, bytes);
+    }
     /// Reports bytes that have arrived in open ports of this node since the last call, port by port, each byte once.
     /// The bytes themselves are in place.
     fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize));
@@ -103,10 +112,18 @@ pub(crate) trait Transport {
     fn clock(&self) -> Option<SimulatedClock> {
         None
     }
-    /// Where time is simulated: this node is busy with `work`. The error says why that cannot be told.
-    fn charge(&mut self, work: Work<'_>) -> Result<(), String> {
+    /// Where time is simulated: this node is busy with `work`, unless that is to be measured. The error says why it cannot be told.
+    fn charge(&mut self, work: Work<'_>) -> Result<Charge, String> {
         let _ = work;
-        Ok(())
+        Ok(Charge::Charged)
+    }
+    /// Where time is simulated: this node is busy for what took so many seconds of this host.
+    fn charge_host(&mut self, seconds: f64) {
+        let _ = seconds;
+    }
+    /// Where work comes from.
+    fn computing(&self) -> Computing {
+        Computing::Kernels
     }
 }
 

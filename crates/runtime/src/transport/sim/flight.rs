@@ -28,14 +28,14 @@ impl Sim {
     /// Comes to a collective with `values`, and does as much of it as can be done now.
     pub(super) fn come(&mut self, call: Call, kind: Kind, values: RawBlock) {
         let (rank, size) = (self.rank, self.world.size());
-        let steps = steps::of(kind, rank, size, values.bytes);
-        let control = self.control(kind, values.bytes);
+        let steps = steps::of(kind, rank, size, values.size());
+        let control = self.control(kind, values.size());
         self.enter(call, kind, values, steps, control);
     }
 
     /// Comes to an exchange.
     pub(super) fn come_with_blocks(&mut self, call: Call, blocks: &mut [RawBlock]) {
-        let lengths: Vec<usize> = blocks.iter().map(|block| block.bytes).collect();
+        let lengths: Vec<usize> = blocks.iter().map(RawBlock::size).collect();
         let steps = steps::exchange(self.rank, &lengths);
         let blocks = blocks.iter_mut().map(std::mem::take).collect();
         self.enter(call, Kind::Exchange, RawBlock::default(), steps, None);

@@ -12,6 +12,7 @@ mod assembly;
 mod coroutine;
 mod deadlock;
 mod flight;
+mod kernels;
 mod ports;
 mod run;
 mod steps;
@@ -19,15 +20,16 @@ mod together;
 mod wire;
 mod world;
 
+pub(crate) use kernels::Kernels;
 pub(crate) use run::{Outcome, Setup, run};
 
-use crate::block::RawBlock;
+use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
 use crate::number::{Kind as Element, Op};
 use crate::transport::{
     Awaited, Call, Failure, Network, Networks, Operation, PACKET, Packet, Scan, Transport,
 };
-use crate::work::Work;
+use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
 use flight::Flight;
 use std::collections::{BTreeMap, VecDeque};
@@ -184,10 +186,11 @@ impl Sim {
     /// Takes one packet for a port, if one has come.
     fn take_data(&mut self) -> bool {
         let Some(arrival) = self.take(DATA) else { return false };
-        if let Wire::Put { port, offset, bytes } = arrival.item {
+        if let Wire::Put { port, offset, cargo } = arrival.item {
             self.spend(self.world.platform.interface.dispatch);
             self.looked = (self.world.time(self.rank), 0);
-            self.world.state.borrow_mut().deposit(arrival.from, self.rank, port, offset, &bytes);
+            let mut state = self.world.state.borrow_mut();
+            state.deposit(arrival.from, self.rank, port, offset, cargo.contents());
         }
         true
     }
@@ -195,6 +198,55 @@ impl Sim {
     /// Whether a block of so many bytes goes without the processor.
     fn by_dma(&self, bytes: usize) -> bool {
         self.world.platform.dma.as_ref().is_some_and(|dma| bytes >= dma.least)
+    }
+
+    /// As [`Transport::try_put`], into a port from a place on.
+    fn try_put_contents(&mut self, call: &Call, to: usize, into: (usize, usize), all: Contents<'_>) -> bool {
+        let (port, offset) = (into.0 as u32, into.1);
+        if self.by_dma(all.len()) {
+            let setup = self.world.platform.dma.as_ref().map_or(Time::ZERO, |dma| dma.setup);
+            self.spend(setup);
+            let mut state = self.world.sync(self.rank);
+            let moving = Moving { to, port, offset, cargo: all.into(), sent: 0 };
+            state.nodes[self.rank].moving.push_back(moving);
+            self.world.pump(&mut state, self.rank);
+            return true;
+        }
+        let each = self.world.platform.interface.packet;
+        let mut sent = 0;
+        while sent < all.len() {
+            let end = all.len().min(sent + each);
+            let wire = Wire::Put { port, offset: offset + sent, cargo: all.part(sent, end).into() };
+            if self.inject(DATA, to, end - sent, wire).is_ok() {
+                sent = end;
+            } else if sent == 0 {
+                return false;
+            } else {
+                // Only where there is a DMA unit that short blocks do without: data come in without this node.
+                self.wait(call, Awaited::PutRoom(to), 0, 0);
+            }
+        }
+        true
+    }
+
+    /// As [`Transport::put`], into a port from a place on.
+    fn put_contents(&mut self, call: &Call, to: usize, (port, offset): (usize, usize), all: Contents<'_>) {
+        let interface = &self.world.platform.interface;
+        let each = interface.packet;
+        if all.len() > each {
+            self.spend(interface.block_setup);
+        }
+        if self.by_dma(all.len()) {
+            self.try_put_contents(call, to, (port, offset), all);
+            return;
+        }
+        for sent in (0..all.len()).step_by(each) {
+            while !self.try_put_contents(call, to, (port, offset + sent), all.part(sent, sent + each)) {
+                if !self.take_data() {
+                    self.wait(call, Awaited::PutRoom(to), 1 << DATA.0, 0);
+                }
+            }
+        }
     }
 
     /// A whole collective.
@@ -322,55 +374,19 @@ impl Transport for Sim {
     }
 
     fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
-        let port = port as u32;
-        if self.by_dma(bytes.len()) {
-            let setup = self.world.platform.dma.as_ref().map_or(Time::ZERO, |dma| dma.setup);
-            self.spend(setup);
-            let mut state = self.world.sync(self.rank);
-            state.nodes[self.rank].moving.push_back(Moving {
-                to,
-                port,
-                offset,
-                bytes: bytes.into(),
-                sent: 0,
-            });
-            self.world.pump(&mut state, self.rank);
-            return true;
-        }
-        let each = self.world.platform.interface.packet;
-        let mut sent = 0;
-        while sent < bytes.len() {
-            let end = bytes.len().min(sent + each);
-            let wire = Wire::Put { port, offset: offset + sent, bytes: bytes[sent..end].into() };
-            if self.inject(DATA, to, end - sent, wire).is_ok() {
-                sent = end;
-            } else if sent == 0 {
-                return false;
-            } else {
-                // Only where there is a DMA unit that short blocks do without: data come in without this node.
-                self.wait(call, Awaited::PutRoom(to), 0, 0);
-            }
-        }
-        true
+        self.try_put_contents(call, to, (port, offset), bytes.into())
     }
 
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
-        let interface = &self.world.platform.interface;
-        let each = interface.packet;
-        if bytes.len() > each {
-            self.spend(interface.block_setup);
-        }
-        if self.by_dma(bytes.len()) {
-            self.try_put(call, to, port, offset, bytes);
-            return;
-        }
-        for (index, piece) in bytes.chunks(each).enumerate() {
-            while !self.try_put(call, to, port, offset + index * each, piece) {
-                if !self.take_data() {
-                    self.wait(call, Awaited::PutRoom(to), 1 << DATA.0, 0);
-                }
-            }
-        }
+        self.put_contents(call, to, (port, offset), bytes.into());
+    }
+
+    fn try_put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) -> bool {
+        self.try_put_contents(call, to, (port, offset), Contents { bytes: &[], phantom: bytes })
+    }
+
+    fn put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) {
+        self.put_contents(call, to, (port, offset), Contents { bytes: &[], phantom: bytes });
     }
 
     fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
@@ -442,17 +458,26 @@ impl Transport for Sim {
         self.world.fail(failure)
     }
 
-    fn charge(&mut self, work: Work<'_>) -> Result<(), String> {
+    fn charge(&mut self, work: Work<'_>) -> Result<Charge, String> {
         let cpu = &self.world.platform.cpu;
         let seconds = match work {
             Work::Cycles(cycles) => cycles / cpu.frequency,
-            Work::Kernel(name, _) => return Err(format!("there is no kernel `{name}`")),
+            Work::Kernel(..) if self.computing() == Computing::Measured => return Ok(Charge::Measure),
+            Work::Kernel(name, inputs) => self.world.kernels.seconds(name, inputs)? * cpu.kernel_factor,
         };
         if !(seconds >= 0.0 && seconds.is_finite()) {
             return Err(format!("{work:?} takes {seconds} s"));
         }
         self.spend(Time::from_seconds(seconds));
-        Ok(())
+        Ok(Charge::Charged)
+    }
+
+    fn charge_host(&mut self, seconds: f64) {
+        self.spend(Time::from_seconds(seconds * self.world.platform.cpu.kernel_factor));
+    }
+
+    fn computing(&self) -> Computing {
+        self.world.computing
     }
 
     fn clock(&self) -> Option<SimulatedClock> {

@@ -1,6 +1,6 @@
 //! A node's open ports.
 
-use crate::block::RawBlock;
+use crate::block::{Contents, RawBlock};
 use std::collections::BTreeMap;
 
 /// Ports and what has arrived in them.
@@ -21,16 +21,22 @@ impl Ports {
     }
 
     /// Writes bytes that have arrived; else says why not.
-    pub(super) fn write(&mut self, port: usize, offset: usize, bytes: &[u8]) -> Result<(), String> {
+    ///
+    /// Phantoms, and what comes into the memory of one, are counted and not written.
+    pub(super) fn write(&mut self, port: usize, offset: usize, contents: Contents<'_>) -> Result<(), String> {
         let Some(memory) = self.open.get_mut(&port) else { return Err("which is not open".to_owned()) };
-        let length = memory.bytes;
-        let Some(place) = memory.as_bytes_mut().get_mut(offset..offset.saturating_add(bytes.len())) else {
-            return Err(format!("which has {length} bytes"));
-        };
-        place.copy_from_slice(bytes);
+        let (length, end) = (contents.len(), offset.saturating_add(contents.len()));
+        if end > memory.size() {
+            return Err(format!("which has {} bytes", memory.size()));
+        }
+        if contents.phantom == 0
+            && let Some(place) = memory.as_bytes_mut().get_mut(offset..end)
+        {
+            place.copy_from_slice(contents.bytes);
+        }
         match self.arrived.last_mut() {
-            Some((last, sum)) if *last == port => *sum += bytes.len(),
-            _ => self.arrived.push((port, bytes.len())),
+            Some((last, sum)) if *last == port => *sum += length,
+            _ => self.arrived.push((port, length)),
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! Running a program on a simulated machine.
 
 use super::coroutine::Coroutine;
+use super::kernels::Kernels;
 use super::world::World;
 use super::{Sim, deadlock};
 use crate::error::Error;
+use crate::work::Computing;
 use crate::transport::{Failure, Stop, Transport, panic_text};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +30,8 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
     /// Steps (of nodes and of the network) after which the simulation is ended.
     pub(crate) steps: u64,
+    pub(crate) kernels: Arc<Kernels>,
+    pub(crate) computing: Computing,
 }
 
 /// What a simulation answers.
@@ -64,7 +68,7 @@ fn simulate<T: Send>(
 ) -> Result<Outcome<T>, Error> {
     let network = Network::new(&setup.platform, setup.nodes, setup.seed)
         .map_err(|error| Error::Start { transport: "sim", reason: error.to_string() })?;
-    let world = Rc::new(World::new(Arc::clone(&setup.platform), network, setup.nodes, setup.steps));
+    let world = Rc::new(World::new(setup, network));
     WORLD.set(Some(Rc::clone(&world)));
     let results: Mutex<Vec<Option<T>>> = Mutex::new((0..setup.nodes).map(|_| None).collect());
     let results = &results;

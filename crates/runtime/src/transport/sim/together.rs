@@ -143,6 +143,15 @@ impl Meeting {
     /// Node `rank` of `size` takes what the collective answers it, when its messages have come.
     pub(super) fn take(&mut self, rank: usize, size: usize, values: &mut [u8]) {
         let length = self.length;
+        // A phantom has nothing to take a result in, nor brings it what others could take.
+        let is_phantom = match self.kind {
+            Kind::Operation(Operation::Broadcast(_)) => values.len() != self.values.len(),
+            Kind::Operation(Operation::Reduce(..) | Operation::Scan(_)) => values.len() != length,
+            _ => false,
+        };
+        if is_phantom {
+            return;
+        }
         match self.kind {
             Kind::Operation(Operation::Barrier) | Kind::Exchange => {}
             Kind::Operation(Operation::Broadcast(_)) => values.copy_from_slice(&self.values),

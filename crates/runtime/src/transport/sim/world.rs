@@ -5,9 +5,13 @@
 //! (time, sequence), whatever the order in which nodes run.
 
 use super::coroutine::suspend;
+use super::kernels::Kernels;
 use super::ports::Ports;
 use super::together::Meetings;
-use super::wire::{DATA, Wire};
+use super::run::Setup;
+use super::wire::{Cargo, DATA, Wire};
+use crate::block::Contents;
+use crate::work::Computing;
 use crate::transport::{Awaited, Call, Failure, Stop};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
@@ -53,7 +57,7 @@ pub(super) struct Moving {
     pub(super) to: usize,
     pub(super) port: u32,
     pub(super) offset: usize,
-    pub(super) bytes: Box<[u8]>,
+    pub(super) cargo: Cargo,
     pub(super) sent: usize,
 }
 
@@ -84,6 +88,8 @@ pub(super) struct State {
 /// A simulation.
 pub(super) struct World {
     pub(super) platform: Arc<Platform>,
+    pub(super) kernels: Arc<Kernels>,
+    pub(super) computing: Computing,
     pub(super) state: RefCell<State>,
     /// The nodes' clocks, in ps.
     pub(super) clocks: Vec<Rc<Cell<u64>>>,
@@ -93,7 +99,8 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(platform: Arc<Platform>, network: Network<Wire>, nodes: usize, limit: u64) -> Self {
+    pub(super) fn new(setup: &Setup, network: Network<Wire>) -> Self {
+        let Setup { platform, kernels, computing, nodes, steps: limit, .. } = setup.clone();
         let shown =
             || Shown { place: Place::Due(Time::ZERO), ports: Ports::default(), moving: VecDeque::new() };
         let mut state = State {
@@ -109,7 +116,7 @@ impl World {
         (0..nodes).for_each(|node| state.network.schedule(Time::ZERO, node));
         let dma = platform.dma.is_some();
         let clocks = (0..nodes).map(|_| Rc::new(Cell::new(0))).collect();
-        Self { platform, state: RefCell::new(state), clocks, limit, dma }
+        Self { platform, kernels, computing, state: RefCell::new(state), clocks, limit, dma }
     }
 
     pub(super) fn size(&self) -> usize {
@@ -232,8 +239,8 @@ impl World {
         if self.dma && channel == DATA {
             let now = state.network.now();
             while let Some(arrival) = state.network.receive(now, node, channel) {
-                if let Wire::Put { port, offset, bytes } = arrival.item {
-                    state.deposit(arrival.from, node, port, offset, &bytes);
+                if let Wire::Put { port, offset, cargo } = arrival.item {
+                    state.deposit(arrival.from, node, port, offset, cargo.contents());
                 }
             }
         }
@@ -247,15 +254,16 @@ impl World {
         while state.network.has_room(node, DATA) {
             let now = state.network.now();
             let Some(moving) = state.nodes[node].moving.front_mut() else { return };
-            let end = moving.bytes.len().min(moving.sent + limit);
-            let bytes: Box<[u8]> = moving.bytes[moving.sent..end].into();
+            let all = moving.cargo.contents();
+            let end = all.len().min(moving.sent + limit);
+            let cargo = Cargo::from(all.part(moving.sent, end));
+            let (length, last) = (end - moving.sent, end == all.len());
             let (to, port, offset) = (moving.to, moving.port, moving.offset + moving.sent);
             moving.sent = end;
-            if end == moving.bytes.len() {
+            if last {
                 state.nodes[node].moving.pop_front();
             }
-            let length = bytes.len();
-            let wire = Wire::Put { port, offset, bytes };
+            let wire = Wire::Put { port, offset, cargo };
             // There is room.
             let _ = state.network.try_send(now, node, to, DATA, length, wire);
         }
@@ -293,10 +301,10 @@ impl State {
     }
 
     /// Writes what has arrived into a port; ends the job where that cannot be.
-    pub(super) fn deposit(&mut self, from: usize, node: usize, port: u32, offset: usize, bytes: &[u8]) {
-        if let Err(reason) = self.nodes[node].ports.write(port as usize, offset, bytes) {
+    pub(super) fn deposit(&mut self, from: usize, node: usize, port: u32, offset: usize, contents: Contents<'_>) {
+        if let Err(reason) = self.nodes[node].ports.write(port as usize, offset, contents) {
             let message =
-                format!("put {} bytes at {offset} into port {port} of node {node}, {reason}", bytes.len());
+                format!("put {} bytes at {offset} into port {port} of node {node}, {reason}", contents.len());
             self.failure.get_or_insert(Failure { rank: from, message });
         }
     }

@@ -45,7 +45,7 @@ impl Loan {
         let loan = ManuallyDrop::new(self);
         // SAFETY: these are the parts of the vector that was taken apart, put together once.
         let words = unsafe { Vec::from_raw_parts(loan.words, loan.length, loan.capacity) };
-        RawBlock { words, bytes: loan.bytes }
+        RawBlock { words, bytes: loan.bytes, phantom: 0 }
     }
 }
 

@@ -1,0 +1,39 @@
+//! The local work of the sorts, said to the machine: only a simulated one charges for it (see [`strata_runtime::Work`]).
+//!
+//! Kernels were measured with keys of 8 bytes. Where elements are moved, longer ones count as several.
+
+use strata_runtime::{Node, Work};
+
+/// Counts `keys` keys into `bins` counters.
+#[inline]
+pub(crate) fn histogram<R>(node: &mut Node, keys: usize, bins: usize, f: impl FnOnce() -> R) -> R {
+    node.compute_always(Work::Kernel("Histogram", &[keys as f64, bins as f64]), f)
+}
+
+/// Copies `len` elements of `T` into `bins` runs.
+#[inline]
+pub(crate) fn scatter<T, R>(node: &mut Node, len: usize, bins: usize, f: impl FnOnce() -> R) -> R {
+    node.compute_always(Work::Kernel("Scatter", &[words::<T>(len), bins as f64]), f)
+}
+
+/// Sorts `len` elements of `T` whose keys differ in `width` bits.
+#[inline]
+pub(crate) fn sort<T, R>(node: &mut Node, len: usize, width: u32, f: impl FnOnce() -> R) -> R {
+    node.compute_always(Work::Kernel("LocalSort", &[words::<T>(len), f64::from(width)]), f)
+}
+
+/// Searches for `keys` keys among `splitters` splitters.
+#[inline]
+pub(crate) fn search<R>(node: &mut Node, keys: usize, splitters: usize, f: impl FnOnce() -> R) -> R {
+    node.compute_always(Work::Kernel("BinarySearch", &[keys as f64, splitters as f64]), f)
+}
+
+/// Reads or copies `len` elements of `T`.
+#[inline]
+pub(crate) fn copy<T, R>(node: &mut Node, len: usize, f: impl FnOnce() -> R) -> R {
+    node.compute_always(Work::Kernel("Copy", &[8.0 * words::<T>(len)]), f)
+}
+
+fn words<T>(len: usize) -> f64 {
+    len as f64 * size_of::<T>() as f64 / 8.0
+}
