@@ -21,6 +21,8 @@ const GENERATED: &[Generated] = &[
     },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads2/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi2/strata", source: None },
+    // Simulated machines read it as it is.
+    Generated { spec: "specs/kernels", folder: "models/epyc-2core-threads1/kernels", source: None },
 ];
 
 /// Fits the committed samples again and writes, or with `check` compares, what comes of them.

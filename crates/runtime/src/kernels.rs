@@ -50,7 +50,8 @@ mod tests {
                     let (y, x) = (at / row, at % row);
                     let inside = (1..=height).contains(&y) && (1..=width).contains(&x);
                     let expected = if inside && (x + y) % 2 == colour {
-                        let mean = 0.25 * (before[at - row] + before[at + row] + before[at - 1] + before[at + 1]);
+                        let mean =
+                            0.25 * (before[at - row] + before[at + row] + before[at - 1] + before[at + 1]);
                         old + 1.5 * (mean - old)
                     } else {
                         *old

@@ -125,7 +125,8 @@ impl Simulation {
         let (seed, steps) = (seed.unwrap_or(self.setup.seed), steps.unwrap_or(self.setup.steps));
         let mut this = self.seed(seed).steps(steps);
         if let Some(file) = setting("STRATA_KERNELS") {
-            let wrong = |reason: String| Error::Setting { name: "STRATA_KERNELS", value: file.clone(), reason };
+            let wrong =
+                |reason: String| Error::Setting { name: "STRATA_KERNELS", value: file.clone(), reason };
             let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
             let set = ModelSet::read(&text).map_err(|error| wrong(error.to_string()))?;
             let kernels = sim::Kernels::new(&set).map_err(|error| wrong(error.to_string()))?;

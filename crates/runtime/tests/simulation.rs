@@ -5,8 +5,8 @@ mod oracle;
 use proptest::prelude::*;
 use strata_model::ModelSet;
 use strata_model::set::{Input, Model, Term};
-use strata_runtime::{Computing, kernels, prelude::*};
 use strata_runtime::simulation::{Platform, Simulated, Simulation};
+use strata_runtime::{Computing, kernels, prelude::*};
 
 const PLATFORMS: [&str; 8] =
     ["cm5", "alewife", "paragon", "atm", "iwarp", "ipsc860", "ethernet-25g", "infiniband-fat-tree"];
@@ -355,7 +355,10 @@ fn kernels_that_are_not_there_are_named_with_those_that_are() {
     });
     assert_eq!(rank, Some(1));
     let all = "BinarySearch, Clear, Copy, Histogram, LocalSort, Pack, Scatter, StencilSweep";
-    assert!(message.contains("`Fold`") && message.contains(all) && message.contains("simulation.rs:"), "{message}");
+    assert!(
+        message.contains("`Fold`") && message.contains(all) && message.contains("simulation.rs:"),
+        "{message}"
+    );
     let (_, message) = failure(&sim("cm5", 1), |node| {
         node.compute(Work::Kernel("Histogram", &[1.0]), || ());
         Ok(())
@@ -373,7 +376,13 @@ fn set_of(name: &str) -> ModelSet {
     let model = Model {
         name: name.to_owned(),
         inputs: vec![Input { name: "x".to_owned(), min: 1.0, max: 100.0, integer: true }],
-        terms: vec![Term { term: "x".to_owned(), coefficient: 1e-6, std_error: 0.0, half_width: 0.0, relevant: true }],
+        terms: vec![Term {
+            term: "x".to_owned(),
+            coefficient: 1e-6,
+            std_error: 0.0,
+            half_width: 0.0,
+            relevant: true,
+        }],
         nodes: 1,
         ..Model::default()
     };
@@ -405,7 +414,8 @@ fn measured_work_takes_what_it_takes_here() {
     let run = simulation.run(|node| {
         let start = node.now();
         // No model is needed.
-        let sum = node.compute(Work::Kernel("Fold", &[1.0]), || (0..200_000u64).map(std::hint::black_box).sum::<u64>());
+        let sum = node
+            .compute(Work::Kernel("Fold", &[1.0]), || (0..200_000u64).map(std::hint::black_box).sum::<u64>());
         assert_eq!(sum, 200_000 * 199_999 / 2);
         let between = node.now().get();
         node.compute(33e6, || ());
@@ -433,7 +443,9 @@ fn stencil(node: &mut Node, width: usize, height: usize, iterations: usize) -> R
     node.install(node.handlers());
     for colour in (0..2 * iterations).map(|step| step % 2) {
         let size = [width as f64, height as f64];
-        node.compute(Work::Kernel("StencilSweep", &size), || kernels::sweep(&mut grid, width, height, colour, 1.5));
+        node.compute(Work::Kernel("StencilSweep", &size), || {
+            kernels::sweep(&mut grid, width, height, colour, 1.5)
+        });
         for (port, neighbour, length, ..) in sides {
             if neighbour.is_some() {
                 let memory = node.block::<f64>(length);
@@ -472,7 +484,11 @@ fn a_skeleton_takes_the_time_of_the_whole() {
         let whole = sim(platform, 16).run(|node| stencil(node, 33, 20, 4)).unwrap();
         let skeleton =
             sim(platform, 16).computing(Computing::Skeleton).run(|node| stencil(node, 33, 20, 4)).unwrap();
-        assert_eq!((whole.times, whole.hash, whole.steps), (skeleton.times, skeleton.hash, skeleton.steps), "{platform}");
+        assert_eq!(
+            (whole.times, whole.hash, whole.steps),
+            (skeleton.times, skeleton.hash, skeleton.steps),
+            "{platform}"
+        );
         assert!(whole.results.iter().all(|sum| *sum != 0.0) && skeleton.results == [0.0; 16], "{platform}");
     }
 }
@@ -527,7 +543,9 @@ fn phantoms_cost_what_they_stand_for() {
             let whole = sim(platform, nodes).run(program).unwrap();
             let skeleton = sim(platform, nodes).computing(Computing::Skeleton).run(program).unwrap();
             assert_eq!((whole.times, whole.hash), (skeleton.times, skeleton.hash), "{platform} {nodes}");
-            assert!(whole.results.iter().all(|len| *len == 10) && skeleton.results.iter().all(|len| *len == 0));
+            assert!(
+                whole.results.iter().all(|len| *len == 10) && skeleton.results.iter().all(|len| *len == 0)
+            );
         }
     }
     // On real machines a block is a block.

@@ -17,7 +17,9 @@ const SELECT: usize = 256;
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
     let range = problem.range;
     if problem.nodes() == 1 {
-        return work::sort::<T, _>(node, items.len(), range.width, || local::sort(items, &mut Vec::new(), range));
+        return work::sort::<T, _>(node, items.len(), range.width, || {
+            local::sort(items, &mut Vec::new(), range)
+        });
     }
     let longest = problem.largest();
     if longest <= 2 * problem.keys() {

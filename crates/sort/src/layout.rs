@@ -4,8 +4,8 @@
 //! nodes hold k elements but the last ones, which may hold fewer or none.
 
 use crate::item::Item;
-use crate::{local, pool};
 use crate::work;
+use crate::{local, pool};
 use strata_runtime::Node;
 
 /// The balanced layout of `total` elements.

@@ -53,7 +53,9 @@ fn sort_within<T: Item>(
 ) {
     if problem.nodes() == 1 {
         let range = problem.range;
-        return work::sort::<T, _>(node, items.len(), range.width, || local::sort(items, &mut Vec::new(), range));
+        return work::sort::<T, _>(node, items.len(), range.width, || {
+            local::sort(items, &mut Vec::new(), range)
+        });
     }
     let mut problem = problem.clone();
     if problem.largest() > 2 * problem.keys() {
@@ -77,8 +79,7 @@ fn sort_within<T: Item>(
             pool::give(buckets);
             let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
             let range = bucket_range(problem.range, &splitters, me);
-            let sorted =
-                work::sort::<T, _>(node, lens[me], range.width, || local::sort_parts(&parts, range));
+            let sorted = work::sort::<T, _>(node, lens[me], range.width, || local::sort_parts(&parts, range));
             blocks.into_iter().for_each(pool::give);
             layout::spread(node, &sorted, &lens, items);
             return pool::give(sorted);

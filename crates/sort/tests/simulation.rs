@@ -7,15 +7,17 @@ use strata_runtime::simulation::{Platform, Time};
 use strata_runtime::{Computing, Simulation, prelude::*};
 use strata_sort::profile;
 
-fn sim(platform: &str, nodes: usize) -> Simulation {
-    Machine::sim(&Platform::find(platform).unwrap(), nodes).unwrap()
+fn sim(platform: &str, nodes: usize) -> Result<Simulation, Error> {
+    Machine::sim(&Platform::find(platform).map_err(Error::program)?, nodes)
 }
 
 #[test]
 fn awkward_shapes_stably() {
-    for (platform, nodes) in [("cm5", 1), ("ethernet-25g", 2), ("cm5", 3), ("paragon", 5), ("infiniband-fat-tree", 8)] {
+    for (platform, nodes) in
+        [("cm5", 1), ("ethernet-25g", 2), ("cm5", 3), ("paragon", 5), ("infiniband-fat-tree", 8)]
+    {
         let shapes = shapes(nodes);
-        let run = sim(platform, nodes).run(|node| {
+        let run = sim(platform, nodes).unwrap().run(|node| {
             for (name, parts) in &shapes {
                 for algorithm in ALGORITHMS {
                     check(node, algorithm, name, &numbered(parts))?;
@@ -27,26 +29,33 @@ fn awkward_shapes_stably() {
     }
 }
 
-fn time(simulation: &Simulation, algorithm: Algorithm, keys: usize) -> (Time, u64) {
+fn time(simulation: &Simulation, algorithm: Algorithm, keys: usize) -> Result<(Time, u64), Error> {
     let run = simulation.run(|node| {
         let mut keys = profile::keys(node, keys, 32, 1);
         algorithm.sort(node, &mut keys)?;
         Ok(())
-    });
-    let run = run.unwrap();
-    (run.time(), run.hash)
+    })?;
+    Ok((run.time(), run.hash))
 }
 
 #[test]
 fn local_work_is_charged_and_never_left_out() {
     for algorithm in [Algorithm::Radix(11), Algorithm::Sample(32), Algorithm::Gather] {
         for nodes in [1, 4, 20] {
-            let cm5 = sim("cm5", nodes);
-            let (small, large) = (time(&cm5, algorithm, 100), time(&cm5, algorithm, 10_000));
-            assert_eq!(large, time(&cm5, algorithm, 10_000), "{algorithm:?} on {nodes}: the same again");
+            let cm5 = sim("cm5", nodes).unwrap();
+            let (small, large) =
+                (time(&cm5, algorithm, 100).unwrap(), time(&cm5, algorithm, 10_000).unwrap());
+            assert_eq!(
+                large,
+                time(&cm5, algorithm, 10_000).unwrap(),
+                "{algorithm:?} on {nodes}: the same again"
+            );
             // The least that reading each key once takes on a processor of 33 MHz.
-            assert!(large.0.seconds() > 10_000.0 / 33e6 && large.0 > small.0, "{algorithm:?} on {nodes}: {large:?}");
-            let skeleton = time(&cm5.clone().computing(Computing::Skeleton), algorithm, 10_000);
+            assert!(
+                large.0.seconds() > 10_000.0 / 33e6 && large.0 > small.0,
+                "{algorithm:?} on {nodes}: {large:?}"
+            );
+            let skeleton = time(&cm5.clone().computing(Computing::Skeleton), algorithm, 10_000).unwrap();
             assert_eq!(large, skeleton, "{algorithm:?} on {nodes}: where keys go depends on the work");
         }
     }

@@ -239,7 +239,8 @@ impl Node {
                 let (mut moved, mut left) = (false, None);
                 for (piece, sent) in &mut *group {
                     for _ in 0..IN_A_ROUND {
-                        moved |= self.put_packet(call, piece.to, port, piece.offset, piece.bytes.into(), sent);
+                        moved |=
+                            self.put_packet(call, piece.to, port, piece.offset, piece.bytes.into(), sent);
                     }
                     if *sent < piece.bytes.len() {
                         left = Some(piece.to);

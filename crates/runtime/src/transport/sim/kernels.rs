@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-use strata_model::{ModelSet, Program, set::SetError};
 use strata_model::expr::Expr;
+use strata_model::{ModelSet, Program, set::SetError};
 
 /// The kernels that are built in: `specs/kernels`, measured on one thread.
 const BUILT_IN: &str = include_str!("../../../../../models/epyc-2core-threads1/kernels/models.toml");
@@ -45,7 +45,8 @@ impl Kernels {
         let resolved = set.resolve()?;
         let mut all = BTreeMap::new();
         for model in &set.models {
-            let content = |message: String| SetError::Content { place: format!("model `{}`", model.name), message };
+            let content =
+                |message: String| SetError::Content { place: format!("model `{}`", model.name), message };
             let inputs: Vec<String> = model.inputs.iter().map(|input| input.name.clone()).collect();
             let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
             // Local work: it is the same on as many nodes as there may be.
@@ -58,7 +59,8 @@ impl Kernels {
             };
             let expression = resolved.expression(&model.name).map(|expression| expression.substitute(&fixed));
             let expression = expression.ok_or_else(|| content("it has no expression".to_owned()))?;
-            let program = Program::compile(&expression, &names).map_err(|error| content(error.to_string()))?;
+            let program =
+                Program::compile(&expression, &names).map_err(|error| content(error.to_string()))?;
             let ranges = model.inputs.iter().map(|input| (input.min, input.max)).collect();
             all.insert(model.name.clone(), Kernel { inputs, ranges, program });
         }
@@ -94,7 +96,11 @@ impl Kernel {
         let measured = |(input, (least, most)): (&f64, &(f64, f64))| input.clamp(*least, *most);
         let nearest: Vec<f64> = inputs.iter().zip(&self.ranges).map(measured).collect();
         let seconds = self.program.eval(&nearest);
-        if seconds.is_finite() { Ok(seconds.max(0.0)) } else { Err(format!("takes {seconds} s for {inputs:?}")) }
+        if seconds.is_finite() {
+            Ok(seconds.max(0.0))
+        } else {
+            Err(format!("takes {seconds} s for {inputs:?}"))
+        }
     }
 }
 
@@ -159,7 +165,10 @@ mod tests {
                 for other in [1.0, 2.0, 16.0, 64.0] {
                     let inputs: Vec<f64> = [size, other].into_iter().take(kernel.inputs.len()).collect();
                     let seconds = kernels.seconds(name, &inputs).unwrap();
-                    assert!(seconds > 0.0 && seconds < size * other * 1e-6 + 1e-3, "{name}{inputs:?}: {seconds}");
+                    assert!(
+                        seconds > 0.0 && seconds < size * other * 1e-6 + 1e-3,
+                        "{name}{inputs:?}: {seconds}"
+                    );
                 }
             }
         }

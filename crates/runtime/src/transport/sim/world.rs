@@ -7,12 +7,12 @@
 use super::coroutine::suspend;
 use super::kernels::Kernels;
 use super::ports::Ports;
-use super::together::Meetings;
 use super::run::Setup;
+use super::together::Meetings;
 use super::wire::{Cargo, DATA, Wire};
 use crate::block::Contents;
-use crate::work::Computing;
 use crate::transport::{Awaited, Call, Failure, Stop};
+use crate::work::Computing;
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -301,7 +301,14 @@ impl State {
     }
 
     /// Writes what has arrived into a port; ends the job where that cannot be.
-    pub(super) fn deposit(&mut self, from: usize, node: usize, port: u32, offset: usize, contents: Contents<'_>) {
+    pub(super) fn deposit(
+        &mut self,
+        from: usize,
+        node: usize,
+        port: u32,
+        offset: usize,
+        contents: Contents<'_>,
+    ) {
         if let Err(reason) = self.nodes[node].ports.write(port as usize, offset, contents) {
             let message =
                 format!("put {} bytes at {offset} into port {port} of node {node}, {reason}", contents.len());

@@ -219,7 +219,8 @@ fn more_nodes_than_anybody_has_cores_meet_too() {
             for (i, length) in [1, 40].into_iter().enumerate() {
                 // Wrapping sums, so that the oracle is one line.
                 let size = node.size() as u64;
-                let values = RawBlock { words: vec![node.rank() as u64; length], bytes: 8 * length, phantom: 0 };
+                let values =
+                    RawBlock { words: vec![node.rank() as u64; length], bytes: 8 * length, phantom: 0 };
                 let operation = Operation::Reduce(Kind::U64, Op::Add);
                 let random = &mut seed(&[i, node.rank()]);
                 let sum = perform(node, random, operation, values);
