@@ -1,10 +1,12 @@
 //! Accuracy of fitted models: Strata against Extra-P and plain least squares, over known costs with noise and real kernels.
 //!
-//!     cargo bench -p strata-benches --bench fit_arena [-- --seeds 5] [--only TEXT] [--no-kernels]
+//!     cargo bench -p strata-benches --bench fit_arena [-- --seeds 5] [--only TEXT] [--no-kernels] [--cells FILE]
 //!
 //! A cell is a cost shape, a size of the noise, and a seed. Everyone gets the same repeated times at powers of two and
 //! predicts 200 random points; what counts is the mean relative error against the true cost there. Only the terms that the
 //! table says were told are told. Errors below 1e-9 count as 1e-9, for below that one would compare rounding.
+//!
+//! `--cells` writes every cell as a line of CSV, to see where one is ahead or behind.
 //!
 //! Extra-P runs in the Python that `STRATA_EXTRAP_PYTHON` names, else `python3`; its columns are empty where there is none.
 
@@ -14,6 +16,7 @@ mod rival;
 mod shapes;
 mod tables;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use contenders::{Answer, Question};
@@ -45,17 +48,19 @@ struct Settings {
     seeds: u64,
     only: String,
     kernels: bool,
+    cells: Option<PathBuf>,
 }
 
 fn settings() -> Result<Settings, lexopt::Error> {
     use lexopt::prelude::*;
-    let mut settings = Settings { seeds: 5, only: String::new(), kernels: true };
+    let mut settings = Settings { seeds: 5, only: String::new(), kernels: true, cells: None };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("seeds") => settings.seeds = parser.value()?.parse()?,
             Long("only") => settings.only = parser.value()?.string()?,
             Long("no-kernels") => settings.kernels = false,
+            Long("cells") => settings.cells = Some(parser.value()?.into()),
             // What cargo adds.
             Long("bench") => {}
             other => return Err(other.unexpected()),
@@ -68,7 +73,7 @@ fn main() -> ExitCode {
     let settings = match settings() {
         Ok(settings) => settings,
         Err(error) => {
-            eprintln!("fit_arena: {error}; options are --seeds N, --only TEXT, --no-kernels");
+            eprintln!("fit_arena: {error}; options are --seeds N, --only TEXT, --no-kernels, --cells FILE");
             return ExitCode::from(2);
         }
     };
@@ -97,6 +102,12 @@ fn main() -> ExitCode {
         eprintln!("{} done", shape.name);
     }
     arena.print();
+    if let Some(path) = &settings.cells
+        && let Err(error) = arena.write_cells(path)
+    {
+        eprintln!("fit_arena: {}: {error}", path.display());
+        return ExitCode::FAILURE;
+    }
     if settings.kernels {
         kernels::run(&mut extrap);
     }

@@ -1,6 +1,10 @@
 //! What came of it, as Markdown.
 
+use std::io;
+use std::path::Path;
+
 use strata_benches::{head, row};
+use strata_model::write_atomically;
 
 use super::{CONTENDERS, NOISE};
 
@@ -62,6 +66,37 @@ impl Arena {
         for contender in 0..2 {
             worst(&self.inside, contender);
         }
+    }
+
+    /// Every cell as a line of CSV: errors, terms, and the models found.
+    pub(crate) fn write_cells(&self, path: &Path) -> io::Result<()> {
+        let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        write_atomically(path, |out| {
+            let names: Vec<&str> = CONTENDERS.iter().map(|c| c.0).collect();
+            let names = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",");
+            writeln!(out, "part,shape,noise,seed,{names},null,kept null,large,dropped large,inside,intervals,inside of search,intervals of search,named,searched,\"Extra-P default\",\"Extra-P refining\"")?;
+            let parts = [("inside", &self.inside), ("beyond", &self.beyond)];
+            for (part, r) in parts.into_iter().flat_map(|(part, cells)| cells.iter().map(move |r| (part, r))) {
+                let count = |of: &dyn Fn(f64, bool) -> bool| {
+                    r.shares.iter().zip(&r.kept).filter(|(s, k)| of(**s, **k)).count()
+                };
+                write!(out, "{part},{},{},{}", quoted(r.shape), r.noise, r.seed)?;
+                for error in r.errors {
+                    write!(out, ",{}", error.map_or(String::new(), |e| format!("{e:e}")))?;
+                }
+                let (null, kept) = (count(&|s, _| s == 0.0), count(&|s, k| s == 0.0 && k));
+                let (large, dropped) = (count(&|s, _| s > LARGE), count(&|s, k| s > LARGE && !k));
+                write!(out, ",{null},{kept},{large},{dropped}")?;
+                for c in 0..2 {
+                    write!(out, ",{},{}", r.covered[c][0], r.covered[c][1])?;
+                }
+                for text in &r.texts[..4] {
+                    write!(out, ",{}", quoted(text))?;
+                }
+                writeln!(out)?;
+            }
+            Ok(())
+        })
     }
 
     fn summary(&self) {
