@@ -74,9 +74,13 @@ impl Arena {
         write_atomically(path, |out| {
             let names: Vec<&str> = CONTENDERS.iter().map(|c| c.0).collect();
             let names = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",");
-            writeln!(out, "part,shape,noise,seed,{names},null,kept null,large,dropped large,inside,intervals,inside of search,intervals of search,named,searched,\"Extra-P default\",\"Extra-P refining\"")?;
+            writeln!(
+                out,
+                "part,shape,noise,seed,{names},null,kept null,large,dropped large,inside,intervals,inside of search,intervals of search,named,searched,\"Extra-P default\",\"Extra-P refining\""
+            )?;
             let parts = [("inside", &self.inside), ("beyond", &self.beyond)];
-            for (part, r) in parts.into_iter().flat_map(|(part, cells)| cells.iter().map(move |r| (part, r))) {
+            for (part, r) in parts.into_iter().flat_map(|(part, cells)| cells.iter().map(move |r| (part, r)))
+            {
                 let count = |of: &dyn Fn(f64, bool) -> bool| {
                     r.shares.iter().zip(&r.kept).filter(|(s, k)| of(**s, **k)).count()
                 };

@@ -130,7 +130,9 @@ fn other_eliminations_keep_what_matters() {
     };
     let noise = |i: usize| ((i * 104_729 + 11) % 101) as f64 / 101.0 - 0.5;
     let y = |i: usize| 5.0 + 2.0 * x(i, 0) + noise(i);
-    for elimination in [Elimination::Confidence, Elimination::Aicc, Elimination::LeaveOneOut] {
+    for elimination in
+        [Elimination::BestSubset, Elimination::Confidence, Elimination::Aicc, Elimination::LeaveOneOut]
+    {
         let options = Options { elimination, keep_all: false, ..absolute() };
         let m = fit(&text(30, 5, x, y), &options).model;
         assert!(m.terms[0].relevant && m.terms[1].relevant, "{elimination:?}: {:?}", m.terms);

@@ -1,4 +1,4 @@
-//! Which term is irrelevant: by its interval, by an information criterion, or by leaving samples out.
+//! Which term is dropped next: by its interval, by an information criterion, or by leaving samples out.
 //!
 //! All three need only the fit of the terms that are kept: what the fit would be without one of them follows in closed
 //! form. Without term j the coefficients move by −βⱼ Cⱼ/Cⱼⱼ, where C = (AᵀA)⁻¹, and the squared error grows by βⱼ²/Cⱼⱼ.
@@ -8,6 +8,7 @@
 //! *Matrix Computations*, 4th ed., §6.1.4.
 
 use super::step::Step;
+use super::subset;
 use crate::Elimination;
 
 /// Ratios that differ by less than this share count as equal.
@@ -21,6 +22,8 @@ pub(super) fn least_relevant(step: &Step, by: Elimination) -> Option<usize> {
     let deficient = step.solution.as_ref().is_some_and(|s| s.rank < s.coefficients.len());
     match by {
         Elimination::Confidence => (least <= 1.0).then_some(weakest),
+        // The others are chosen together.
+        Elimination::BestSubset => (step.active.len() > subset::MOST).then_some(weakest),
         // A coefficient that is nothing but rounding, or shared with a term that says the same.
         _ if least == 0.0 || deficient => {
             let group = step.solution.as_ref().and_then(|s| s.dependent.first());

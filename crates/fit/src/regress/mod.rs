@@ -1,8 +1,9 @@
-//! Brewer's model fitting: weighted least squares, then one irrelevant term after another is dropped.
+//! Brewer's model fitting: weighted least squares, then irrelevant terms are dropped.
 //!
 //! A term is relevant if the confidence interval of its coefficient excludes zero. The designer may therefore name any
-//! term that *might* matter. While the least relevant term has |β/h| ≤ 1 it is dropped and the rest fitted again. Other
-//! measures of relevance ([`eliminate`]) take the same turns.
+//! term that *might* matter. In the thesis the least relevant term, while it has |β/h| ≤ 1, is dropped and the rest fitted
+//! again; other measures of relevance ([`eliminate`]) take the same turns. Unless told, all sets of terms are compared
+//! instead ([`subset`]), since the order of dropping then decides nothing.
 //!
 //! Two things the text leaves open are settled here. Terms that depend on each other share their weight and have equal
 //! ratios but for rounding, so ratios within a millionth of the least count as equal and the term named last goes: what
@@ -15,12 +16,14 @@ mod eliminate;
 mod nonnegative;
 mod robust;
 mod step;
+mod subset;
 
 use nalgebra::{DMatrix, DVector};
 use strata_model::set::Mode;
 
-use crate::Options;
 use crate::solve::{SolveError, sum};
+use crate::{Elimination, Options};
+pub(crate) use step::LEAST_SHARE;
 use step::Step;
 
 /// What is fitted: samples × terms, the times, and what is known of their noise.
@@ -95,6 +98,14 @@ pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failu
         {
             kept.retain(|term| *term != step.active[at]);
             continue;
+        }
+        let mut step = step;
+        if !options.keep_all && options.elimination == Elimination::BestSubset {
+            let best = subset::best(&step, options.confidence);
+            if best.len() < step.active.len() {
+                kept = best.into_iter().map(|at| step.active[at]).collect();
+                step = Step::new(data, &start, mean, &kept, options)?;
+            }
         }
         return Ok(step.finish(data, mean, std::mem::take(dependent), options));
     }

@@ -13,7 +13,7 @@ const MAX_TURNS: usize = 30;
 /// Weights that move by less than this share have settled.
 const SETTLED: f64 = 1e-9;
 /// A predicted time is taken to be at least this share of the measured one when it becomes a weight.
-const LEAST_SHARE: f64 = 0.25;
+pub(crate) const LEAST_SHARE: f64 = 0.25;
 
 /// A fit of some of the terms.
 pub(super) struct Step {

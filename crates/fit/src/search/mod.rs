@@ -12,8 +12,9 @@ use strata_model::expr::Expr;
 use strata_model::samples::ModelSamples;
 use strata_model::set::Mode;
 
+use crate::regress::LEAST_SHARE;
 use crate::solve::{Solution, solve};
-use crate::{Options, Structure};
+use crate::{Options, Structure, Weights};
 use pool::{Break, Candidate, Input, evaluate, hinge};
 
 /// As many terms as a found model has at most.
@@ -34,6 +35,10 @@ const MOVED: usize = 3;
 const SHORTENED: usize = 8;
 /// Relative errors below this are rounding.
 const EXACT: f64 = 1e-12;
+/// How often weights are taken from new predictions; they need not settle to choose terms.
+const REWEIGHTED: usize = 4;
+/// Weights that differ by less than this share choose the same terms.
+const SAME_WEIGHTS: f64 = 1e-6;
 
 /// What a search found.
 #[derive(Clone, Debug)]
@@ -91,50 +96,29 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
         return None;
     }
     let seconds = DVector::from_iterator(rows.len(), rows.iter().map(|r| r.seconds));
-    let weights = match options.mode {
-        Mode::Relative => seconds.map(|y| 1.0 / y),
-        Mode::Absolute => DVector::from_element(rows.len(), 1.0 / seconds.amax().max(f64::MIN_POSITIVE)),
-    };
-    let times = seconds.component_mul(&weights);
     let limits = Limits { pieces: options.pieces, nonnegative: options.nonnegative };
     let all = pool::candidates(&inputs, options.constant, options.pieces > 1);
     let choice = (all.len().max(2) as f64).ln();
-    let problem = Problem { inputs, points, weights, times, limits, choice };
-    let (candidates, matrix) = evaluate(all, &problem.inputs, &problem.points);
-    let (candidates, matrix) = problem.weighted(candidates, &matrix);
-    if candidates.is_empty() {
-        return None;
-    }
-    let allowed = |terms: &[usize]| problem.pieces_of(terms.iter().map(|t| &candidates[*t])) <= limits.pieces;
-    let ranks: Vec<u8> = candidates.iter().map(Candidate::rank).collect();
-    let sets = beam::best_sets(&matrix, &problem.times, &ranks, longest, &allowed);
-    let mut scored: Vec<Scored> = sets
-        .into_iter()
-        .filter_map(|set| problem.score(set.iter().map(|t| candidates[*t].clone()).collect()))
-        .collect();
-    // A beam only grows: what an earlier term was needed for may since be said better by others.
-    for _ in 0..2 {
-        scored.sort_by(|a, b| a.price.total_cmp(&b.price));
-        let shorter: Vec<Scored> = scored.iter().take(SHORTENED).flat_map(|s| problem.shorter(s)).collect();
-        scored.extend(shorter);
-    }
-    scored.sort_by(|a, b| a.price.total_cmp(&b.price));
-    let mut best = 0;
-    let mut moved: Vec<Scored> = Vec::new();
-    for length in 1..=longest {
-        let hinged = |s: &&Scored| {
-            s.candidates.len() == length
-                && s.candidates.iter().any(|c| c.breakpoint.is_some_and(|b| b.continuous))
-        };
-        moved.extend(scored.iter().filter(hinged).take(MOVED).map(|s| problem.place_breaks(s.clone())));
-    }
-    scored.extend(moved);
-    for (place, s) in scored.iter().enumerate() {
-        if s.price < scored[best].price - 1e-9 {
-            best = place;
+    let (all, matrix) = evaluate(all, &inputs, &points);
+    let mut problem =
+        Problem { inputs, points, weights: seconds.clone(), times: seconds.clone(), limits, choice };
+    problem.weigh(
+        &seconds,
+        match options.mode {
+            Mode::Relative => seconds.map(|y| 1.0 / y),
+            Mode::Absolute => DVector::from_element(rows.len(), 1.0 / seconds.amax().max(f64::MIN_POSITIVE)),
+        },
+    );
+    let (mut best, mut count) = problem.best(&all, &matrix, longest)?;
+    if options.mode == Mode::Relative && options.weights == Weights::Predicted {
+        let weights = problem.predicted(&best, &seconds)?;
+        let change =
+            weights.iter().zip(problem.weights.iter()).map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
+        if change > SAME_WEIGHTS {
+            problem.weigh(&seconds, weights);
+            (best, count) = problem.best(&all, &matrix, longest)?;
         }
     }
-    let best = scored.into_iter().nth(best)?;
     let unit = if options.mode == Mode::Relative { 1.0 } else { seconds.amax() };
     let breaks = best.candidates.iter().filter_map(|c| c.breakpoint);
     let mut named: Vec<(String, f64, f64)> = breaks
@@ -144,13 +128,74 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
     named.dedup();
     Some(Found {
         terms: best.candidates.into_iter().map(|c| c.expr).filter(|e| e.as_number().is_none()).collect(),
-        candidates: candidates.len(),
+        candidates: count,
         error: best.error * unit,
         breaks: named,
     })
 }
 
 impl Problem {
+    fn weigh(&mut self, seconds: &DVector<f64>, weights: DVector<f64>) {
+        self.times = seconds.component_mul(&weights);
+        self.weights = weights;
+    }
+
+    /// One over what a set of terms predicts, found by fitting again until it stands still.
+    fn predicted(&mut self, set: &Scored, seconds: &DVector<f64>) -> Option<DVector<f64>> {
+        let before = (self.weights.clone(), self.times.clone());
+        for _ in 0..REWEIGHTED {
+            let (_, solution) = self.solve(&set.candidates)?;
+            let predicted = |i: usize| seconds[i] - solution.residual[i] / self.weights[i];
+            let weights = DVector::from_fn(seconds.len(), |i, _| {
+                1.0 / predicted(i).clamp(LEAST_SHARE * seconds[i], seconds[i] / LEAST_SHARE)
+            });
+            self.weigh(seconds, weights);
+        }
+        let after = std::mem::replace(&mut self.weights, before.0);
+        self.times = before.1;
+        Some(after)
+    }
+
+    /// The best set of terms, and how many candidates there were.
+    fn best(&self, all: &[Candidate], matrix: &DMatrix<f64>, longest: usize) -> Option<(Scored, usize)> {
+        let (candidates, matrix) = self.weighted(all.to_vec(), matrix);
+        if candidates.is_empty() {
+            return None;
+        }
+        let allowed =
+            |terms: &[usize]| self.pieces_of(terms.iter().map(|t| &candidates[*t])) <= self.limits.pieces;
+        let ranks: Vec<u8> = candidates.iter().map(Candidate::rank).collect();
+        let sets = beam::best_sets(&matrix, &self.times, &ranks, longest, &allowed);
+        let mut scored: Vec<Scored> = sets
+            .into_iter()
+            .filter_map(|set| self.score(set.iter().map(|t| candidates[*t].clone()).collect()))
+            .collect();
+        // A beam only grows: what an earlier term was needed for may since be said better by others.
+        for _ in 0..2 {
+            scored.sort_by(|a, b| a.price.total_cmp(&b.price));
+            let shorter: Vec<Scored> = scored.iter().take(SHORTENED).flat_map(|s| self.shorter(s)).collect();
+            scored.extend(shorter);
+        }
+        scored.sort_by(|a, b| a.price.total_cmp(&b.price));
+        let mut best = 0;
+        let mut moved: Vec<Scored> = Vec::new();
+        for length in 1..=longest {
+            let hinged = |s: &&Scored| {
+                s.candidates.len() == length
+                    && s.candidates.iter().any(|c| c.breakpoint.is_some_and(|b| b.continuous))
+            };
+            moved.extend(scored.iter().filter(hinged).take(MOVED).map(|s| self.place_breaks(s.clone())));
+        }
+        scored.extend(moved);
+        for (place, s) in scored.iter().enumerate() {
+            if s.price < scored[best].price - 1e-9 {
+                best = place;
+            }
+        }
+        let best = scored.into_iter().nth(best)?;
+        Some((best, candidates.len()))
+    }
+
     /// Columns under the weights, scaled to length one; a column of nothing is left out.
     fn weighted(&self, candidates: Vec<Candidate>, matrix: &DMatrix<f64>) -> (Vec<Candidate>, DMatrix<f64>) {
         let mut kept = Vec::new();
@@ -211,7 +256,7 @@ impl Problem {
         breaks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         breaks.dedup();
         let price = n * 2.0 * error.max(EXACT).ln()
-            + PRICE * self.choice * candidates.len() as f64
+            + std::env::var("X_P").map_or(PRICE, |p| p.parse().unwrap()) * self.choice * candidates.len() as f64
             + NEGATIVE_PRICE * negative as f64
             + RARE_PRICE * candidates.iter().map(|c| c.rarity).sum::<f64>()
             + BREAK_PRICE * breaks.len() as f64

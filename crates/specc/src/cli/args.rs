@@ -357,12 +357,13 @@ pub(super) struct Fit {
     /// Keep terms whose interval includes zero.
     #[arg(long)]
     pub(super) keep_all: bool,
-    /// By what a term is irrelevant: `interval` or `confidence` (its interval includes zero), `aicc` (corrected Akaike criterion) or
-    /// `leave-one-out` (errors of samples predicted from all others); `interval` where neither this nor the spec says.
+    /// By what a term is irrelevant: `best-subset` (it is not in the best set of terms), `interval` or `confidence` (its interval
+    /// includes zero, as in the thesis), `aicc` (corrected Akaike criterion) or `leave-one-out` (errors of samples predicted from
+    /// all others); `best-subset` where neither this nor the spec says.
     #[arg(long, value_name = "BY")]
     pub(super) eliminate: Option<Elimination>,
-    /// What relative errors are relative to: `measured` times (as in the thesis), or `predicted` ones, which noise
-    /// does not bias; `measured` where neither this nor the spec says.
+    /// What relative errors are relative to: `predicted` times, which noise does not bias, or `measured` ones (as in the
+    /// thesis); `predicted` where neither this nor the spec says.
     #[arg(long, value_name = "TIMES", conflicts_with = "absolute")]
     pub(super) weights: Option<Weights>,
     /// Give outliers less weight, by `huber` or `bisquare`; `none` gives them all of it though the spec says otherwise.

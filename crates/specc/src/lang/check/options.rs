@@ -1,6 +1,5 @@
 //! Options of a model: `fit`, `verify`, `repeat`, `accept`, `confidence`.
 
-use strata_fit::Weights;
 use strata_model::closest;
 use strata_model::expr::Span;
 use strata_model::set::Mode;
@@ -60,7 +59,6 @@ pub(super) fn fit(options: &mut Options, parts: &[Vec<Name>]) -> Vec<CheckError>
     }
     let of = |about: &str| said.iter().find(|(known, _)| *known == about).map(|(_, span)| *span);
     if options.fit.mode == Mode::Absolute
-        && options.fit.weights == Weights::Predicted
         && let Some(span) = of("weights")
     {
         let message =
