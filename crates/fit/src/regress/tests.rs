@@ -3,7 +3,7 @@
 use super::*;
 
 fn loop_of(mode: Mode) -> Options {
-    Options { mode, ..Options::default() }
+    Options { mode, elimination: Elimination::Confidence, ..Options::default() }
 }
 
 fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &Options) -> Result<Regression, Failure> {
@@ -72,4 +72,79 @@ fn equal_times_are_a_constant() {
     let r = fit(&f, &DVector::from_element(6, 0.1), &loop_of(Mode::Relative)).unwrap();
     assert_eq!((r.relevant, r.r2), (vec![true, false], 1.0));
     assert!((r.coefficients[0] - 0.1).abs() < 1e-16);
+}
+
+/// A noise of standard deviation one, about normal.
+fn noise(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move || {
+        let uniform = |state: &mut u64| {
+            *state ^= *state << 13;
+            *state ^= *state >> 7;
+            *state ^= *state << 17;
+            (*state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform(&mut state)).sum::<f64>() - 6.0
+    }
+}
+
+/// Terms much alike, of which two are true: how many of the others stay, and how many of the two go, in 100 fits.
+fn mistakes(elimination: Elimination) -> (usize, usize) {
+    let terms: [&dyn Fn(f64) -> f64; 9] = [
+        &|_| 1.0,
+        &|x| x,
+        &f64::ln,
+        &|x| x.ln().powi(2),
+        &f64::sqrt,
+        &|x| x.sqrt() * x.ln(),
+        &|x| x * x.ln(),
+        &|x| x.powf(1.5),
+        &|x| x * x,
+    ];
+    let (mut kept, mut dropped) = (0, 0);
+    for seed in 1..=100 {
+        let mut noise = noise(seed);
+        let x = |i: usize| f64::exp2(4.0 + (i / 3) as f64);
+        let f = DMatrix::from_fn(51, 9, |i, j| terms[j](x(i)));
+        let y = DVector::from_fn(51, |i, _| (1000.0 + x(i)) * (1.0 + 0.05 * noise()));
+        let r = fit(&f, &y, &Options { elimination, ..Options::default() }).unwrap();
+        kept += r.relevant[2..].iter().filter(|r| **r).count();
+        dropped += r.relevant[..2].iter().filter(|r| !**r).count();
+    }
+    (kept, dropped)
+}
+
+#[test]
+fn the_best_set_has_few_terms_that_are_not_true() {
+    let (kept, dropped) = mistakes(Elimination::BestSubset);
+    assert!(kept < 700 / 20 && dropped < 200 / 20, "{kept} kept, {dropped} dropped");
+    let (one_by_one, _) = mistakes(Elimination::Confidence);
+    assert!(one_by_one > 2 * kept, "{one_by_one} against {kept}");
+}
+
+#[test]
+fn of_sets_that_say_the_same_the_surest_stays() {
+    // 1 = below + above: of the three pairs the one that says each height itself, not one and a difference.
+    let f = columns(24, &[&|_| 1.0, &|x| f64::from(x <= 12.0), &|x| f64::from(x > 12.0)]);
+    for seed in 1..20 {
+        let mut noise = noise(seed);
+        let y = DVector::from_fn(24, |i, _| if i < 12 { 8.0 } else { 3.0 } * (1.0 + 0.03 * noise()));
+        let r = fit(&f, &y, &Options::default()).unwrap();
+        assert_eq!(r.relevant, [false, true, true], "seed {seed}: {:?}", r.coefficients);
+    }
+}
+
+#[test]
+fn more_terms_than_sets_can_be_tried_for_are_thinned_out() {
+    let mut noise = noise(5);
+    let wild: Vec<f64> = (0..60 * 18).map(|_| noise()).collect();
+    let f = DMatrix::from_fn(60, 20, |i, j| match j {
+        0 => 1.0,
+        1 => i as f64 + 1.0,
+        _ => wild[i * 18 + j - 2],
+    });
+    let y = DVector::from_fn(60, |i, _| (5.0 + i as f64) * (1.0 + 0.02 * noise()));
+    let r = fit(&f, &y, &Options::default()).unwrap();
+    assert!(r.relevant[0] && r.relevant[1]);
+    assert!(r.relevant[2..].iter().filter(|r| **r).count() <= 2, "{:?}", r.relevant);
 }

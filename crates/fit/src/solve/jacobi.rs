@@ -46,8 +46,11 @@ pub(crate) fn svd(mut a: DMatrix<f64>) -> Option<Svd> {
                 }
                 settled = false;
                 let zeta = (beta - alpha) / (2.0 * gamma);
-                let t = zeta.signum() / (zeta.abs() + zeta.hypot(1.0));
-                let cos = 1.0 / t.hypot(1.0);
+                let size = zeta.abs();
+                // Beyond this the square would say the same, or overflow.
+                let t =
+                    if size > 1e9 { 0.5 / zeta } else { zeta.signum() / (size + (1.0 + size * size).sqrt()) };
+                let cos = 1.0 / (1.0 + t * t).sqrt();
                 rotate(&mut a, p, q, cos, cos * t);
                 rotate(&mut v, p, q, cos, cos * t);
             }

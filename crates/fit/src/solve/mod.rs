@@ -15,6 +15,7 @@
 
 mod double;
 mod jacobi;
+mod lanes;
 mod normal;
 mod orthogonal;
 mod triangle;
@@ -24,14 +25,10 @@ pub(crate) use double::{dot, sum};
 
 use nalgebra::{DMatrix, DVector};
 
-use wide::Wide;
-
 /// An answer with a residual ratio at or above this is refused, as in LAPACK's test suite.
 const MAX_RATIO: f64 = 30.0;
 /// Refinement steps at most; each gains the digits that the condition number leaves, so a few suffice.
 const MAX_STEPS: usize = 8;
-/// Below this condition of the scaled matrix, doubles leave more than twelve good digits, squared as it may be.
-const LOW_CONDITION: f64 = 30.0;
 /// A term takes part in a dependency if its share in the null space is above this (shares are 1 or rounding).
 const SHARE: f64 = 1e-7;
 
@@ -129,18 +126,14 @@ struct Answer {
 }
 
 fn answer(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Answer, SolveError> {
-    if let Some(answer) = plain(a, b)? {
-        return Ok(answer);
-    }
-    if let Some(wide) = normal::solve(a, b) {
-        return independent(a, wide);
+    let wide = normal::solve(a, b).or_else(|| orthogonal::solve(a, b));
+    if let Some(wide) = wide
+        && let Some(svd) = jacobi::svd(wide.triangle.scaled())
+        && rank(&svd.sigma, a.nrows()) == a.ncols()
+    {
+        return independent(a, wide, &svd.sigma);
     }
     let factors = Factors::new(a).ok_or(SolveError::Inaccurate(f64::INFINITY))?;
-    if factors.rank == a.ncols()
-        && let Some(wide) = orthogonal::solve(a, b)
-    {
-        return independent(a, wide);
-    }
     let (x, r) = factors.refine(a, b)?;
     let ratio = accepted(residual_ratio(a, &x, b))?;
     Ok(Answer {
@@ -154,61 +147,21 @@ fn answer(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Answer, SolveError> {
     })
 }
 
-/// The answer where doubles suffice: the condition is low, and one step of refinement mends the coefficients.
-fn plain(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Option<Answer>, SolveError> {
-    let n = a.ncols();
-    let qr = a.clone().qr();
-    let r = qr.r();
-    let lengths: Vec<f64> = r.column_iter().map(|c| c.norm()).collect();
-    if (0..n).any(|j| r[(j, j)].abs() * LOW_CONDITION <= lengths[j]) {
-        return Ok(None);
-    }
-    let Some(svd) = jacobi::svd(DMatrix::from_fn(n, n, |i, j| r[(i, j)] / lengths[j])) else {
-        return Ok(None);
-    };
-    let condition = svd.sigma[0] / svd.sigma[n - 1];
-    if condition.is_nan() || condition > LOW_CONDITION {
-        return Ok(None);
-    }
-    let mut y = b.clone();
-    qr.q_tr_mul(&mut y);
-    let mut x = y.rows(0, n).into_owned();
-    if !r.solve_upper_triangular_mut(&mut x) {
-        return Ok(None);
-    }
-    let first: Vec<Wide> = x.iter().map(|x| Wide::from(*x)).collect();
-    let residual = DVector::from_iterator(b.len(), normal::residual_of(a, b, &first).iter().map(|r| r.get()));
-    if residual.amax() < 1e-6 * b.amax() {
-        // Nearly exact: the digits of what is left need more than doubles.
-        return Ok(None);
-    }
-    let mut step = a.tr_mul(&residual);
-    if !r.tr_solve_upper_triangular_mut(&mut step) || !r.solve_upper_triangular_mut(&mut step) {
-        return Ok(None);
-    }
-    let residual = residual - a * &step;
-    let Some(inverse) = r.solve_upper_triangular(&DMatrix::identity(n, n)) else { return Ok(None) };
-    Ok(Some(Answer {
-        x: x + step,
-        covariance: &inverse * inverse.transpose(),
-        rank: n,
-        condition,
-        dependent: Vec::new(),
-        ratio: accepted(orthogonality(a, &residual))?,
-        r: residual,
-    }))
+/// How many of the singular values of a matrix with columns of length one count.
+fn rank(sigma: &[f64], rows: usize) -> usize {
+    let least = 10.0 * (rows.max(sigma.len()).clamp(8, 1000) as f64) * f64::EPSILON * sigma[0];
+    sigma.iter().filter(|&&s| s > least).count()
 }
 
 /// The answer for independent columns.
-fn independent(a: &DMatrix<f64>, wide: normal::Wideness) -> Result<Answer, SolveError> {
+fn independent(a: &DMatrix<f64>, wide: normal::Wideness, sigma: &[f64]) -> Result<Answer, SolveError> {
     let n = a.ncols();
-    let svd = jacobi::svd(wide.triangle.scaled()).ok_or(SolveError::Inaccurate(f64::INFINITY))?;
     let r = DVector::from_vec(wide.residual);
     Ok(Answer {
         x: DVector::from_iterator(n, wide.x.iter().map(|x| x.get())),
         covariance: wide.triangle.inverse_square(),
         rank: n,
-        condition: svd.sigma[0] / svd.sigma[n - 1],
+        condition: sigma[0] / sigma[n - 1],
         dependent: Vec::new(),
         ratio: accepted(orthogonality(a, &r))?,
         r,
@@ -222,12 +175,13 @@ fn accepted(ratio: f64) -> Result<f64, SolveError> {
 
 /// ‖Aᵀr‖₁ / (‖A‖₁ ‖r‖₁ max(m, n) ε) of a residual with good digits.
 fn orthogonality(a: &DMatrix<f64>, r: &DVector<f64>) -> f64 {
-    let size = r.lp_norm(1);
+    let size = lanes::absolute_sum(r.as_slice());
     if size == 0.0 {
         return 0.0;
     }
-    let norm_a = a.column_iter().map(|c| c.lp_norm(1)).fold(0.0, f64::max);
-    let products: f64 = a.column_iter().map(|c| c.dot(r).abs()).sum();
+    let columns = || a.as_slice().chunks_exact(r.len().max(1));
+    let norm_a = columns().map(lanes::absolute_sum).fold(0.0, f64::max);
+    let products: f64 = columns().map(|c| lanes::dot(c, r.as_slice()).get().abs()).sum();
     products / (norm_a * size * a.nrows().max(a.ncols()) as f64 * f64::EPSILON)
 }
 
@@ -242,14 +196,13 @@ struct Factors {
 impl Factors {
     /// Factors a matrix with at least as many rows as columns.
     fn new(a: &DMatrix<f64>) -> Option<Self> {
-        let (m, n) = a.shape();
+        let n = a.ncols();
         let qr = a.clone().qr();
         let r = qr.r();
         let lengths: Vec<f64> =
             a.column_iter().map(|c| c.norm()).map(|l| if l > 0.0 { l } else { 1.0 }).collect();
         let svd = jacobi::svd(DMatrix::from_fn(n, n, |i, j| r[(i, j)] / lengths[j]))?;
-        let least = 10.0 * (m.max(n).clamp(8, 1000) as f64) * f64::EPSILON * svd.sigma[0];
-        let rank = svd.sigma.iter().filter(|&&s| s > least).count();
+        let rank = rank(&svd.sigma, a.nrows());
         Some(Self { q: qr.q(), svd, lengths, rank })
     }
 

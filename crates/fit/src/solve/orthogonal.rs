@@ -4,46 +4,40 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::normal::{Wideness, residual_of, settle};
+use super::lanes::{WideColumn, residual};
+use super::normal::{Wideness, settle};
 use super::triangle::Triangle;
 use super::wide::Wide;
 
 /// Solves min ‖Ax − b‖ for a matrix of full rank; `None` if a column vanishes beside those before it.
 pub(super) fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Option<Wideness> {
     let (m, n) = a.shape();
-    let mut columns: Vec<Vec<Wide>> =
-        a.column_iter().map(|c| c.iter().map(|v| Wide::from(*v)).collect()).collect();
-    let mut rhs: Vec<Wide> = b.iter().map(|v| Wide::from(*v)).collect();
+    let mut columns: Vec<WideColumn> = a.as_slice().chunks_exact(m).map(WideColumn::new).collect();
+    let mut rhs = WideColumn::new(b.as_slice());
     let mut triangle = Triangle::zero(n);
     for k in 0..n {
         let (done, open) = columns.split_at_mut(k + 1);
         let pivot = done.get_mut(k)?;
-        let square = dot(&pivot[k..m], &pivot[k..m]);
-        let length = square.sqrt();
+        let length = pivot.dot(pivot, k).sqrt();
         if length.hi <= 0.0 {
             return None;
         }
-        let diagonal = if pivot[k].hi > 0.0 { -length } else { length };
+        let first = pivot.get(k);
+        let diagonal = if first.hi > 0.0 { -length } else { length };
         // v = x − diagonal·e, so that v'v = 2 diagonal (diagonal − x₁).
-        let half_square = diagonal * (diagonal - pivot[k]);
-        pivot[k] = pivot[k] - diagonal;
+        let half_square = diagonal * (diagonal - first);
+        pivot.set(k, first - diagonal);
         triangle.set(k, k, diagonal);
         for other in open.iter_mut().chain(std::iter::once(&mut rhs)) {
-            let factor = dot(&pivot[k..m], &other[k..m]) / half_square;
-            for (value, v) in other[k..m].iter_mut().zip(&pivot[k..m]) {
-                *value = *value - factor * *v;
-            }
+            let factor = pivot.dot(other, k) / half_square;
+            other.take_off(factor, pivot, k);
         }
         for (j, other) in open.iter().enumerate() {
-            triangle.set(k, k + 1 + j, other[k]);
+            triangle.set(k, k + 1 + j, other.get(k));
         }
     }
-    let mut x = rhs.get(..n)?.to_vec();
+    let mut x: Vec<Wide> = (0..n).map(|k| rhs.get(k)).collect();
     triangle.solve(&mut x);
-    let residual = residual_of(a, b, &x);
-    Some(Wideness { triangle, residual: settle(a, b, &x, residual), x })
-}
-
-fn dot(a: &[Wide], b: &[Wide]) -> Wide {
-    a.iter().zip(b).fold(Wide::ZERO, |sum, (a, b)| sum + *a * *b)
+    let left = residual(a.as_slice(), b.as_slice(), &x);
+    Some(Wideness { triangle, residual: settle(a, b, &x, left), x })
 }

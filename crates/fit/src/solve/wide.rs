@@ -22,7 +22,7 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
 
 /// The upper 26 bits of a number below 2^996; the rest is the difference.
 #[inline(always)]
-pub(super) fn upper(a: f64) -> f64 {
+fn upper(a: f64) -> f64 {
     let t = 134_217_729.0 * a;
     t - (t - a)
 }
@@ -31,12 +31,6 @@ pub(super) fn upper(a: f64) -> f64 {
 #[inline(always)]
 pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let (ah, bh) = (upper(a), upper(b));
-    product_of_split(a, ah, b, bh)
-}
-
-/// [`two_product`] of numbers whose upper halves are known.
-#[inline(always)]
-pub(super) fn product_of_split(a: f64, ah: f64, b: f64, bh: f64) -> (f64, f64) {
     let (al, bl) = (a - ah, b - bh);
     let product = a * b;
     (product, (((ah * bh - product) + ah * bl) + al * bh) + al * bl)

@@ -1,0 +1,32 @@
+//! How long emitted Rust takes to predict: at most 20 ns, or selection is not worth its time.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "models of a library that is not linked here")]
+#[path = "../../../models/epyc-2core-threads4/sort/models.rs"]
+mod sort;
+
+fn predictions(c: &mut Criterion) {
+    let mut group = c.benchmark_group("emitted");
+    // Nine terms with a power, a ceiling and minima; then six with a logarithm; then with intervals.
+    group.bench_function("radix, 9 terms", |b| {
+        b.iter(|| sort::radix_seconds(4, black_box(4096.0), black_box(11.0), black_box(32.0)));
+    });
+    group.bench_function("gather, 6 terms", |b| {
+        b.iter(|| sort::gather_seconds(4, black_box(4096.0), black_box(32.0)));
+    });
+    group.bench_function("radix with its interval", |b| {
+        b.iter(|| sort::radix(4, black_box(4096.0), black_box(11.0), black_box(32.0)));
+    });
+    group.finish();
+}
+
+fn config() -> Criterion {
+    let (warm_up, measurement) = (std::time::Duration::from_millis(300), std::time::Duration::from_secs(1));
+    Criterion::default().warm_up_time(warm_up).measurement_time(measurement)
+}
+
+criterion_group! { name = benches; config = config(); targets = predictions }
+criterion_main!(benches);
