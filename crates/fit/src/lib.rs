@@ -1,11 +1,11 @@
 //! Fits performance models to samples, drops irrelevant terms, verifies, reports and emits Rust.
 //!
 //! A sample is a measured time with the values of its terms. [`fit_model`] finds the coefficients that minimise the
-//! *relative* error (a microsecond matters in ten, not in a million), drops the terms whose confidence intervals hold
-//! zero, and judges the model by samples it has not seen. The result goes into a [model set](strata_model::set), from
+//! *relative* error (a microsecond matters in ten, not in a million), keeps the best set of terms in which each is worth its
+//! place, and judges the model by samples it has not seen. The result goes into a [model set](strata_model::set), from
 //! which [`emit`] makes Rust that a library compiles in and [`report`] a page for people.
 //!
-//! The method is Brewer's (*Portable High-Performance Supercomputing*, 1994, chapters 2 and 3.6); the numerics are in
+//! The method is Brewer's (*Portable High-Performance Supercomputing*, 1994, chapters 2 and 3.6) but for two defaults, see [`Options`]; the numerics are in
 //! [`solve`]. A fit never ends in a silent model: what cannot be fitted is a [`FitError`], what should not be trusted
 //! has a verdict with its reason.
 //!

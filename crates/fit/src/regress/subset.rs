@@ -22,7 +22,7 @@ pub(super) const MOST: usize = 12;
 /// A column of which less than this share is left beside others says what they say.
 const LEAST_LEFT: f64 = 1e-9;
 /// Sets whose costs differ by less are equal, since some of their terms depend on each other. Of these the one is taken whose
-/// weakest coefficient is surest, where a negative one, which no cost has, counts least; then the one named first.
+/// weakest coefficients are surest, where negative ones, which no cost has, count least; then the one named first.
 const TIE: f64 = 1e-6;
 
 /// Positions among the active terms of those that stay, in rising order.
@@ -105,19 +105,28 @@ struct Sets {
 }
 
 impl Sets {
-    /// The least coefficient of a set in units of its standard error, but for a factor that all sets share.
-    fn weakest(&self, set: &[usize]) -> f64 {
-        if set.is_empty() {
-            return f64::INFINITY;
-        }
+    /// The coefficients of a set in units of their standard errors, but for a factor that all sets share, rising.
+    fn sureness(&self, set: &[usize]) -> Vec<f64> {
         let columns: Vec<DVector<f64>> = set.iter().map(|g| self.columns[*g].clone()).collect();
+        if columns.is_empty() {
+            return Vec::new();
+        }
         let qr = DMatrix::from_columns(&columns).qr();
         let inverse = qr.r().solve_upper_triangular(&DMatrix::identity(set.len(), set.len()));
-        inverse.map_or(f64::NEG_INFINITY, |inverse| {
+        inverse.map_or(Vec::new(), |inverse| {
             let coefficients = &inverse * qr.q().tr_mul(&self.whole);
-            let ratios = (0..set.len()).map(|j| coefficients[j] / inverse.row(j).norm());
-            ratios.fold(f64::INFINITY, f64::min)
+            let mut ratios: Vec<f64> =
+                (0..set.len()).map(|j| coefficients[j] / inverse.row(j).norm()).collect();
+            ratios.sort_by(f64::total_cmp);
+            ratios
         })
+    }
+
+    /// Whether the first coefficient in which two sets differ, the weakest first, is surer in the chosen one.
+    fn surer(&self) -> bool {
+        let (chosen, best) = (self.sureness(&self.chosen), self.sureness(&self.best));
+        let differ = chosen.iter().zip(&best).find(|(a, b)| (**a - **b).abs() > TIE * a.abs().max(b.abs()));
+        differ.is_some_and(|(a, b)| a > b)
     }
 
     /// The chosen candidates with every set of those from `next` on. `left`: what the chosen leave of Rx.
@@ -126,10 +135,7 @@ impl Sets {
             let error = (self.unexplained + left.norm_squared()).max(self.floor);
             let cost = self.samples * (error / self.samples).ln() + self.prices[self.chosen.len()];
             let better = cost < self.cost - TIE || self.cost.is_infinite();
-            if better
-                || cost < self.cost + TIE
-                    && self.weakest(&self.chosen) > (1.0 + TIE) * self.weakest(&self.best)
-            {
+            if better || cost < self.cost + TIE && self.surer() {
                 (self.cost, self.best) = (cost, self.chosen.clone());
             }
             return;

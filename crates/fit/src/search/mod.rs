@@ -1,7 +1,8 @@
 //! Terms that nobody named: found among products of powers and logarithms of the inputs, and breakpoints.
 //!
 //! Sets of up to [`LONGEST`] terms are ranked by the error with which each sample is predicted from all others, and every
-//! term must pay for the many that it was chosen from. What is proposed are ordinary terms; the fit then treats them
+//! term must pay for the many that it was chosen from. Errors are relative to what the best set of a first search predicts,
+//! unless measured times are asked for as weights. What is proposed are ordinary terms; the fit then treats them
 //! like named ones.
 
 mod beam;
@@ -23,7 +24,7 @@ const LONGEST: usize = 6;
 const ENOUGH: usize = 1500;
 /// What a term must gain, in units of the logarithm of the squared error times the samples, to be worth having: so much
 /// for each factor e in the number of candidates, as the largest of many chance gains grows.
-const PRICE: f64 = 1.3;
+const PRICE: f64 = 2.0;
 /// What a term must gain besides if it is rare, or its cost negative.
 const RARE_PRICE: f64 = 1.5;
 const NEGATIVE_PRICE: f64 = 8.0;
@@ -135,6 +136,7 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
 }
 
 impl Problem {
+    /// Sets one over the weights.
     fn weigh(&mut self, seconds: &DVector<f64>, weights: DVector<f64>) {
         self.times = seconds.component_mul(&weights);
         self.weights = weights;
@@ -256,7 +258,7 @@ impl Problem {
         breaks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         breaks.dedup();
         let price = n * 2.0 * error.max(EXACT).ln()
-            + std::env::var("X_P").map_or(PRICE, |p| p.parse().unwrap()) * self.choice * candidates.len() as f64
+            + PRICE * self.choice * candidates.len() as f64
             + NEGATIVE_PRICE * negative as f64
             + RARE_PRICE * candidates.iter().map(|c| c.rarity).sum::<f64>()
             + BREAK_PRICE * breaks.len() as f64

@@ -1,4 +1,4 @@
-//! Least squares that can be trusted: column scaling, QR, a relative rank rule, refinement, and a test of the answer.
+//! Least squares that can be trusted: column scaling, a relative rank rule, twice the precision, and a test of the answer.
 //!
 //! The columns of a design matrix are cost terms: some are huge, some tiny, and some may depend on others (with a fixed
 //! number of nodes `logP` is a multiple of the constant). So columns are scaled first, the rank is read from singular
