@@ -135,7 +135,7 @@ fn filip_keeps_its_rank() {
     let model = fit_samples(&samples, &options).remove(0).unwrap().model;
     assert_eq!(model.rank, 11);
     for (term, certified) in
-        [(0, -1467.489_614_229_8), (5, -75.124_201_739_375_7), (10, -4.029_625_250_804_04e-5)]
+        [(0, -1_467.489_614_229_8), (5, -75.124_201_739_375_7), (10, -4.029_625_250_804_04e-5)]
     {
         let got = model.terms[term].coefficient;
         assert!((got / certified - 1.0_f64).abs() < 1e-6, "{got} is not {certified}");
