@@ -91,6 +91,7 @@ impl Clock {
     }
 
     /// Whether time is simulated.
+    #[inline]
     pub(crate) fn is_simulated(&self) -> bool {
         matches!(self, Self::Simulated(_))
     }

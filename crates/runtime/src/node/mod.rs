@@ -166,6 +166,7 @@ impl Node {
 
     /// Whether this is a node of a simulated machine: its time is simulated, and other nodes do not run meanwhile.
     #[must_use]
+    #[inline]
     pub fn is_simulated(&self) -> bool {
         self.clock.is_simulated()
     }
