@@ -4,7 +4,7 @@ use super::Sim;
 use super::steps::{self, Step};
 use super::together::Kind;
 use super::wire::{TOGETHER, Wire};
-use super::world::Wait;
+use super::world::{State, Wait};
 use crate::block::RawBlock;
 use crate::transport::{Awaited, Call, Operation};
 use strata_sim::Time;
@@ -99,7 +99,7 @@ impl Sim {
 
     /// Whether the control network is done; looking costs something.
     fn is_past(&mut self, flight: &Flight, cost: Time) -> bool {
-        let done = self.control_done(flight, cost);
+        let done = self.control_done(&self.world.sync(self.rank), flight, cost);
         let now = self.world.time(self.rank);
         if done.is_some_and(|done| done <= now) {
             return true;
@@ -108,9 +108,8 @@ impl Sim {
         false
     }
 
-    fn control_done(&self, flight: &Flight, cost: Time) -> Option<Time> {
-        let (rank, size) = (self.rank, self.world.size());
-        let state = self.world.sync(rank);
+    fn control_done(&self, state: &State, flight: &Flight, cost: Time) -> Option<Time> {
+        let size = self.world.size();
         state.meetings.get(flight.turn).and_then(|meeting| done_at(meeting, flight.kind, size, cost))
     }
 
@@ -203,11 +202,11 @@ impl Sim {
     }
 
     /// What the collective in flight waits for.
-    pub(super) fn obstacle(&self, wait: &mut Wait) {
+    pub(super) fn obstacle(&self, state: &State, wait: &mut Wait) {
         let Some(flight) = &self.flight else { return };
         if let Some(cost) = flight.control {
             wait.turn = Some(flight.turn);
-            wait.until = self.control_done(flight, cost);
+            wait.until = self.control_done(state, flight, cost);
             return;
         }
         match flight.steps.get(flight.at) {

@@ -157,7 +157,6 @@ impl Sim {
         match awaited {
             Awaited::Operation => {
                 wait.channels |= 1 << TOGETHER.0;
-                self.obstacle(&mut wait);
             }
             Awaited::Room(network, _) => wait.room |= 1 << channel(network).0,
             Awaited::PutRoom(_) => wait.room |= 1 << DATA.0,
@@ -169,6 +168,10 @@ impl Sim {
             }
         }
         let state = self.world.sync(self.rank);
+        if awaited == Awaited::Operation {
+            // Now, and not before: others may have run meanwhile, and the last of them may have come.
+            self.obstacle(&state, &mut wait);
+        }
         let has = |channel: u8| state.network.arrived(self.rank, Channel(channel)) > 0;
         let room = |channel: u8| state.network.has_room(self.rank, Channel(channel));
         let bits = |mask: u8| (0..8).filter(move |bit| mask & (1 << bit) != 0);

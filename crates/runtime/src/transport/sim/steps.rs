@@ -22,8 +22,11 @@ pub(super) enum Step {
 pub(super) fn of(kind: Kind, rank: usize, size: usize, bytes: usize) -> Vec<Step> {
     match kind {
         Kind::Operation(Operation::Broadcast(root)) => broadcast(rank, size, root, bytes),
-        Kind::Operation(_) => tree(rank, size, bytes, |_| bytes, bytes),
-        Kind::Gather => tree(rank, size, 0, |nodes| nodes * bytes, size * bytes),
+        Kind::Operation(operation) => {
+            let scans = matches!(operation, Operation::Scan(_));
+            tree(rank, size, (bytes, if scans { bytes } else { 0 }), |_| bytes, bytes)
+        }
+        Kind::Gather => tree(rank, size, (0, 0), |nodes| nodes * bytes, size * bytes),
         Kind::Exchange => Vec::new(),
     }
 }
@@ -60,21 +63,32 @@ fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<
         .map(move |(child, nodes)| (child, nodes.min(size - child)))
 }
 
-/// Up and down: each node combines `combined` bytes for each child and sends what `up` says for the nodes below it; `down` bytes come back.
-fn tree(rank: usize, size: usize, combined: usize, up: impl Fn(usize) -> usize, down: usize) -> Vec<Step> {
+/// Up and down: each node combines `combined.0` bytes for each child and sends what `up` says for the nodes below it; `down` bytes
+/// come back. A scan's are what comes before the node: to pass them on it combines `combined.1` bytes for each child, with what lies
+/// between itself and the child, which it knows from the way up.
+fn tree(
+    rank: usize,
+    size: usize,
+    combined: (usize, usize),
+    up: impl Fn(usize) -> usize,
+    down: usize,
+) -> Vec<Step> {
     let Place { parent, reach } = place(rank, size);
+    let combine = |bytes: usize| (bytes > 0).then_some(Step::Combine { bytes });
     let mut steps = Vec::new();
     for (child, _) in children(rank, size, reach) {
         steps.push(Step::Receive { from: child });
-        if combined > 0 {
-            steps.push(Step::Combine { bytes: combined });
-        }
+        steps.extend(combine(combined.0));
     }
     if let Some(parent) = parent {
         let below = reach.min(size - rank);
         steps.extend([Step::Send { to: parent, bytes: up(below) }, Step::Receive { from: parent }]);
     }
-    steps.extend(children(rank, size, reach).rev().map(|(to, _)| Step::Send { to, bytes: down }));
+    for (to, _) in children(rank, size, reach).rev() {
+        // Nothing comes before the root.
+        steps.extend(parent.and_then(|_| combine(combined.1)));
+        steps.push(Step::Send { to, bytes: down });
+    }
     steps
 }
 
@@ -91,6 +105,8 @@ fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::{Kind as Number, Op};
+    use crate::transport::Scan;
     use std::collections::BTreeSet;
 
     /// Plays all nodes' steps; the messages that were sent, and how many nodes each has heard of at the end.
@@ -160,6 +176,19 @@ mod tests {
             for step in steps.iter().flatten() {
                 assert!(!matches!(step, Step::Send { to, bytes } if bytes != to));
             }
+        }
+    }
+
+    #[test]
+    fn a_scan_combines_both_ways_and_a_reduction_up() {
+        let scan = Scan { kind: Number::I64, op: Op::Add, backward: false, boundary: None };
+        for (operation, node_2) in [(Operation::Reduce(Number::I64, Op::Add), 1), (Operation::Scan(scan), 2)] {
+            // Node 2 of 4 has one child; the root has nothing to combine on the way down.
+            let count = |rank| {
+                let steps = of(Kind::Operation(operation), rank, 4, 8);
+                steps.into_iter().filter(|step| matches!(step, Step::Combine { bytes: 8 })).count()
+            };
+            assert_eq!([count(0), count(1), count(2), count(3)], [2, 0, node_2, 0]);
         }
     }
 
