@@ -2,9 +2,10 @@
 
 use super::events::Kind;
 use super::fifo::{List, NONE};
-use super::{Network, Step};
+use super::{Network, Packet, Step};
 use crate::Time;
 use crate::topology::Hop;
+use rand_chacha::rand_core::Rng;
 
 impl<T> Network<T> {
     /// A packet's head is at the queue where it has a place.
@@ -61,17 +62,41 @@ impl<T> Network<T> {
         Some(first)
     }
 
+    /// One of the links that do equally well: the one that fewest packets want, the one on it among them; chance decides
+    /// among equals.
+    fn choose(&mut self, hop: Hop, channel_offset: u32) -> Hop {
+        let wanted = |number: u32| {
+            let link = &self.links[number as usize];
+            let is_full = self.fifos[(link.first_fifo + hop.lane + channel_offset) as usize].room == 0;
+            link.waiting + u32::from(link.serving != NONE) + u32::from(is_full)
+        };
+        let all = hop.link..hop.link + hop.ways;
+        let least = all.clone().map(wanted).min().unwrap_or(0);
+        let equal = || all.clone().filter(|number| wanted(*number) == least);
+        let drawn = match equal().count() as u64 {
+            0 | 1 => 0,
+            count => (u64::from(self.random.next_u32()) * count) >> 32,
+        };
+        Hop { link: equal().nth(drawn as usize).unwrap_or(hop.link), ways: 1, ..hop }
+    }
+
     /// A queue's new head asks for a place further on, and for the link there.
     fn ask(&mut self, at: Time, fifo: u32) {
-        let queue = &mut self.fifos[fifo as usize];
-        let packet = &mut self.packets[queue.packets.first as usize];
-        let hop = if queue.at != NONE {
-            self.graph.next(queue.at, packet.to, &mut self.random)
-        } else if packet.from == packet.to {
-            Hop { link: self.graph.wires().len() as u32 + packet.to, lane: 0 }
+        let queue = &self.fifos[fifo as usize];
+        let (place, head) = (queue.at, queue.packets.first as usize);
+        let Packet { from, to, channel_offset, .. } = self.packets[head];
+        let mut hop = if place != NONE {
+            self.graph.next(place, to)
+        } else if from == to {
+            Hop { link: self.graph.wires().len() as u32 + to, lane: 0, ways: 1 }
         } else {
-            self.graph.first(packet.from, packet.to)
+            self.graph.first(from, to)
         };
+        if hop.ways > 1 {
+            hop = self.choose(hop, channel_offset);
+        }
+        let queue = &mut self.fifos[fifo as usize];
+        let packet = &mut self.packets[head];
         queue.link = hop.link;
         let link = &mut self.links[hop.link as usize];
         link.waiting += 1;

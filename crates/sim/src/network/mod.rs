@@ -16,12 +16,16 @@
 //! when its tail is there. It can be received when its tail has come and `interface.latency` has passed; its place in the receive queue is
 //! taken all the while.
 //!
+//! Where several links do equally well, on the way up a fat tree, the packet takes the one that fewest others want, and chance
+//! decides among equals: "adaptive routing on the way up the tree, selecting pseudo-randomly from the available links" (Brewer
+//! 1994, section 7.1, of the CM-5).
+//!
 //! A packet to its own node goes from the send queue to the receive queue by a loop in the interface: it takes no link, no
 //! latency but the interface's, and the time of its bytes at the bandwidth of a link; the loop carries one packet at a time.
 //!
 //! # Determinism
 //! Time is in whole picoseconds and the time of a byte a whole number; events are ordered by time, those of equal time as
-//! they were scheduled; chance (the fat tree's ways up) comes from one seeded generator. Equal calls give equal events
+//! they were scheduled; chance (among the fat tree's ways up that are wanted equally little) comes from one seeded generator. Equal calls give equal events
 //! on every host.
 
 mod build;

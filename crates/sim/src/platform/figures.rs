@@ -1,8 +1,5 @@
 //! What follows from a platform's costs for so many nodes, without simulating: the figures by which machines are compared.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
-
 use super::Platform;
 use crate::Time;
 use crate::topology::{Graph, Place, TopologyError};
@@ -125,11 +122,10 @@ impl Ways {
     fn new(platform: &Platform, graph: &Graph, bytes: usize) -> Self {
         let nodes = graph.nodes();
         // All ways of a fat tree between two nodes are alike.
-        let mut random = ChaCha8Rng::seed_from_u64(0);
         let (mut hops, mut sum, mut most) = (0.0, 0.0, Time::ZERO);
         for from in 0..nodes {
             for to in (0..nodes).filter(|to| *to != from) {
-                let time = way(platform, graph, from as u32, to as u32, bytes, &mut random);
+                let time = way(platform, graph, from as u32, to as u32, bytes);
                 hops += graph.hops(from, to) as f64;
                 sum += time.seconds();
                 most = most.max(time);
@@ -147,7 +143,6 @@ fn way(
     from: u32,
     to: u32,
     bytes: usize,
-    random: &mut ChaCha8Rng,
 ) -> Time {
     let mut hop = graph.first(from, to);
     let (mut latency, mut slowest, mut sum) = (Time::ZERO, Time::ZERO, Time::ZERO);
@@ -158,7 +153,7 @@ fn way(
         slowest = slowest.max(passing);
         sum += passing;
         match wire.to {
-            Place::Switch(at) => hop = graph.next(at, to, random),
+            Place::Switch(at) => hop = graph.next(at, to),
             Place::Node(_) | Place::Nodes => break,
         }
     }

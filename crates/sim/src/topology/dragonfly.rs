@@ -9,7 +9,6 @@ use super::error::{at_least, bandwidth, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
 use crate::Time;
 use crate::platform::Link;
-use rand_chacha::ChaCha8Rng;
 
 /// A dragonfly. Node `i` is at switch `i / nodes`, which is in group `i / nodes / switches`.
 ///
@@ -148,14 +147,14 @@ impl Shape for Dragonfly {
         wires
     }
 
-    fn next(&self, at: u32, to: u32, _: &mut ChaCha8Rng) -> Option<Hop> {
+    fn next(&self, at: u32, to: u32) -> Option<Hop> {
         let target = self.home(to);
         if at == target {
             return None;
         }
         let ((group, here), (far, there)) = (self.split(at), self.split(target));
         if group == far {
-            return Some(Hop { link: self.local(group, here, there), lane: 1 });
+            return Some(Hop { link: self.local(group, here, there), lane: 1, ways: 1 });
         }
         let distance = self.distance(group, far);
         let hops = |&link: &u32| self.local_hops(distance, link, here, there);
@@ -167,9 +166,9 @@ impl Shape for Dragonfly {
         Some(if start == here {
             let locals = self.groups * self.switches * (self.switches - 1);
             let link = (group * self.between + link) * (self.groups - 1) + distance - 1;
-            Hop { link: locals + link, lane: 0 }
+            Hop { link: locals + link, lane: 0, ways: 1 }
         } else {
-            Hop { link: self.local(group, here, start), lane: 0 }
+            Hop { link: self.local(group, here, start), lane: 0, ways: 1 }
         })
     }
 

@@ -4,14 +4,12 @@
 //! group's switches at the top have `p` parents each, the group above has `p` times as many at its top: switch `i` of every group is
 //! connected to the switches `i·p .. i·p + p` above, so that each of those has one child in every group and the way down is
 //! the only one (Leiserson et al., *The Network Architecture of the Connection Machine CM-5*, 1992). The last group of a level
-//! may have fewer children. A packet goes up to the least group that holds its target, by parents drawn at random, and down.
+//! may have fewer children. A packet goes up to the least group that holds its target, by whichever parents it can, and down.
 
 use super::error::{at_least, bandwidth, refuse, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
 use crate::Time;
 use crate::platform::Link;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
 
 const NAME: &str = "fat tree";
 
@@ -148,18 +146,17 @@ impl Shape for FatTree {
         wires
     }
 
-    fn next(&self, at: u32, to: u32, random: &mut ChaCha8Rng) -> Option<Hop> {
+    fn next(&self, at: u32, to: u32) -> Option<Hop> {
         let Spot { level, group, index } = self.places[at as usize];
         let here = &self.levels[level as usize];
-        let link = if to / here.span == group {
+        if to / here.span == group {
             let below = &self.levels[level.checked_sub(1)? as usize];
             let child = to / below.span * below.tops + index / below.parents;
-            below.first_down + child * below.parents + index % below.parents
-        } else {
-            let drawn = (u64::from(random.next_u32()) * u64::from(here.parents)) >> 32;
-            here.first_up + (group * here.tops + index) * here.parents + drawn as u32
-        };
-        Some(Hop { link, lane: 0 })
+            let link = below.first_down + child * below.parents + index % below.parents;
+            return Some(Hop { link, lane: 0, ways: 1 });
+        }
+        let link = here.first_up + (group * here.tops + index) * here.parents;
+        Some(Hop { link, lane: 0, ways: here.parents })
     }
 
     fn hops(&self, from: u32, to: u32) -> usize {

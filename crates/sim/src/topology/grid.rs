@@ -8,7 +8,6 @@
 use super::error::{refuse, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
 use crate::platform::Link;
-use rand_chacha::ChaCha8Rng;
 
 /// A row so long is a ring: in shorter ones, the ends are neighbours anyway.
 const RING: u32 = 3;
@@ -134,7 +133,7 @@ impl Shape for Grid {
         wires
     }
 
-    fn next(&self, at: u32, to: u32, _: &mut ChaCha8Rng) -> Option<Hop> {
+    fn next(&self, at: u32, to: u32) -> Option<Hop> {
         let (here, target) = (self.places[at as usize], self.places[to as usize]);
         let dimension = (0..self.extents.len()).find(|&dimension| here[dimension] != target[dimension])?;
         let (here, target) = (here[dimension], target[dimension]);
@@ -148,7 +147,7 @@ impl Shape for Grid {
         // In a ring: whether the end of the row no longer lies before it.
         let lane = u32::from(ring && (target > here) == up);
         let link = self.links[(at as usize * self.extents.len() + dimension) * 2 + usize::from(up)];
-        Some(Hop { link, lane })
+        Some(Hop { link, lane, ways: 1 })
     }
 
     fn hops(&self, from: u32, to: u32) -> usize {

@@ -5,7 +5,6 @@
 
 use super::{Hop, Place, Shape, TopologyError, Wire};
 use crate::platform::Link;
-use rand_chacha::ChaCha8Rng;
 
 /// A hypercube; node `i` is at switch `i`, and link `bits · i + b` leads to the switch that differs in bit `b`.
 #[derive(Debug)]
@@ -47,8 +46,8 @@ impl Shape for Hypercube {
         ways.map(wire).collect()
     }
 
-    fn next(&self, at: u32, to: u32, _: &mut ChaCha8Rng) -> Option<Hop> {
-        (at != to).then(|| Hop { link: at * self.bits + (at ^ to).trailing_zeros(), lane: 0 })
+    fn next(&self, at: u32, to: u32) -> Option<Hop> {
+        (at != to).then(|| Hop { link: at * self.bits + (at ^ to).trailing_zeros(), lane: 0, ways: 1 })
     }
 
     fn hops(&self, from: u32, to: u32) -> usize {

@@ -24,7 +24,6 @@ use error::bandwidth;
 use fat_tree::FatTree;
 use grid::Grid;
 use hypercube::Hypercube;
-use rand_chacha::ChaCha8Rng;
 use star::Star;
 use std::fmt;
 
@@ -59,6 +58,8 @@ pub struct Wire {
 pub(crate) struct Hop {
     pub(crate) link: u32,
     pub(crate) lane: u32,
+    /// How many links do equally well, this one and those after it: one of them is to be chosen.
+    pub(crate) ways: u32,
 }
 
 /// The switches and links of a machine.
@@ -87,7 +88,7 @@ trait Shape: fmt::Debug + Send + Sync {
     /// The links between switches.
     fn wires(&self) -> Vec<Wire>;
     /// What a packet for the node `to` takes from the switch `at`; `None` where that is the node's.
-    fn next(&self, at: u32, to: u32, random: &mut ChaCha8Rng) -> Option<Hop>;
+    fn next(&self, at: u32, to: u32) -> Option<Hop>;
     /// Links with latency on a least path between two nodes' switches.
     fn hops(&self, from: u32, to: u32) -> usize;
     /// Bytes a second from one half of the switches to the other.
@@ -211,16 +212,16 @@ impl Graph {
     /// What a packet takes from its node.
     pub(crate) fn first(&self, from: u32, to: u32) -> Hop {
         match self.shape {
-            None => Hop { link: 0, lane: to },
-            Some(_) => Hop { link: from, lane: 0 },
+            None => Hop { link: 0, lane: to, ways: 1 },
+            Some(_) => Hop { link: from, lane: 0, ways: 1 },
         }
     }
 
-    /// What a packet takes from the switch `at`; ways that are left to chance are drawn from `random`.
-    pub(crate) fn next(&self, at: u32, to: u32, random: &mut ChaCha8Rng) -> Hop {
-        match self.shape.as_ref().and_then(|shape| shape.next(at, to, random)) {
+    /// What a packet takes from the switch `at`.
+    pub(crate) fn next(&self, at: u32, to: u32) -> Hop {
+        match self.shape.as_ref().and_then(|shape| shape.next(at, to)) {
             Some(hop) => Hop { link: 2 * self.nodes + hop.link, ..hop },
-            None => Hop { link: self.nodes + to, lane: 0 },
+            None => Hop { link: self.nodes + to, lane: 0, ways: 1 },
         }
     }
 }

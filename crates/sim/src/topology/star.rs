@@ -3,7 +3,6 @@
 use super::error::bandwidth;
 use super::{Hop, Place, Shape, TopologyError, Wire};
 use crate::Time;
-use rand_chacha::ChaCha8Rng;
 
 /// The switch that nodes send to.
 const INTO: u32 = 0;
@@ -48,8 +47,8 @@ impl Shape for Star {
         wire.into_iter().collect()
     }
 
-    fn next(&self, at: u32, to: u32, _: &mut ChaCha8Rng) -> Option<Hop> {
-        (at != self.exit(to)).then_some(Hop { link: 0, lane: to })
+    fn next(&self, at: u32, to: u32) -> Option<Hop> {
+        (at != self.exit(to)).then_some(Hop { link: 0, lane: to, ways: 1 })
     }
 
     fn hops(&self, _: u32, _: u32) -> usize {

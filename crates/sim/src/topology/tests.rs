@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::platform::Link;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 
 const GB: f64 = 1e9;
 
@@ -59,7 +60,8 @@ fn route(graph: &Graph, from: u32, to: u32, random: &mut ChaCha8Rng) -> Vec<Hop>
             || graph.shape.is_none()
     );
     while let Some(Place::Switch(at)) = route.last().map(|hop| graph.wires[hop.link as usize].to) {
-        let hop = graph.next(at, to, random);
+        let hop = graph.next(at, to);
+        let hop = Hop { link: hop.link + random.next_u32() % hop.ways, ..hop };
         assert_eq!(graph.wires[hop.link as usize].from, Place::Switch(at), "{graph:?}");
         assert!(hop.lane < graph.wires[hop.link as usize].lanes);
         route.push(hop);
