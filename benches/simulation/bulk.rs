@@ -1,0 +1,123 @@
+//! Blocks that all nodes send at once, and the bandwidth that comes of it.
+
+use strata_model::quantity::Seconds;
+use strata_runtime::prelude::*;
+use strata_runtime::simulation::Platform;
+use strata_runtime::{Pacing, Transfer};
+
+/// Data of a packet of the CM-5.
+const PACKET: usize = 16;
+
+/// How a node sends its blocks.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// `put`, which receives only where there is no room.
+    Put,
+    /// `put` at a pace: after each packet it handles all that has come or, if nothing has, waits for so many cycles.
+    Paced(f64),
+    /// Packet by packet, each followed by polls until nothing more has come.
+    PollAll,
+    /// Packet by packet, each followed by one poll and, if that found nothing, so many cycles.
+    PollOnce(f64),
+    /// So many transfers at a time, two packets of each in turn.
+    Interleaved(usize),
+}
+
+/// Blocks of equal length, one a round.
+#[derive(Clone, Copy)]
+pub(crate) struct Rounds<'a> {
+    pub(crate) nodes: usize,
+    /// The nodes below this one send.
+    pub(crate) senders: usize,
+    pub(crate) rounds: usize,
+    /// Bytes of a block.
+    pub(crate) bytes: usize,
+    /// A barrier every so many rounds; 0 for none.
+    pub(crate) barrier_every: usize,
+    pub(crate) way: Way,
+    /// By how many cycles nodes begin later than others, at most; drawn.
+    pub(crate) skew: f64,
+    /// To whom a node sends in a round.
+    pub(crate) target: &'a (dyn Fn(usize, usize) -> usize + Sync),
+}
+
+impl Rounds<'_> {
+    /// Millions of bytes a second that each sender sends, from when the first begins to when the last node has all that is for it.
+    pub(crate) fn bandwidth(&self, platform: &Platform, seed: u64) -> Result<f64, Error> {
+        let mut coming = vec![0; self.nodes];
+        for rank in 0..self.senders {
+            (0..self.rounds).for_each(|round| coming[(self.target)(rank, round)] += self.bytes);
+        }
+        let run = Machine::sim(platform, self.nodes)?.seed(seed).run(|node| {
+            node.set_random_seed(strata_runtime::Seed::Number(seed << 32 | node.rank() as u64));
+            node.install(node.handlers());
+            node.open_port(1, Block::<u8>::zeroed(self.bytes));
+            node.expect::<u8>(1, coming[node.rank()]);
+            node.barrier();
+            let start = node.now().get();
+            let late = (node.random() >> 11) as f64 * 2f64.powi(-53) * self.skew;
+            node.compute(late, || ());
+            if node.rank() < self.senders {
+                self.send(node, platform);
+            }
+            if coming[node.rank()] > 0 {
+                node.wait_for_port(1);
+            }
+            let end = node.now().get();
+            node.barrier();
+            node.close_port::<u8>(1);
+            Ok((start, end))
+        })?;
+        let start = run.results.iter().map(|(start, _)| *start).fold(f64::INFINITY, f64::min);
+        let end = run.results.iter().map(|(_, end)| *end).fold(0.0, f64::max);
+        Ok((self.rounds * self.bytes) as f64 / (end - start) / 1e6)
+    }
+
+    fn send(&self, node: &mut Node, platform: &Platform) {
+        let block = vec![node.rank() as u8; self.bytes];
+        let target = |node: &Node, round| (self.target)(node.rank(), round);
+        match self.way {
+            Way::Interleaved(together) => {
+                for first in (0..self.rounds).step_by(together) {
+                    let start = |round| {
+                        let to = target(node, round);
+                        node.start_transfer(to, 1, 0, Block::from_slice(&block))
+                    };
+                    let transfers: Vec<Transfer<u8>> =
+                        (first..self.rounds.min(first + together)).map(start).collect();
+                    node.complete_transfers();
+                    for transfer in transfers {
+                        node.complete_transfer(transfer);
+                    }
+                }
+                return;
+            }
+            Way::Paced(delay) => {
+                let seconds = |value| Seconds::new(value).unwrap_or_default();
+                let delay = seconds(delay / platform.cpu.frequency);
+                node.set_pacing(Some(Pacing::matched(seconds(0.0), delay, 0)));
+            }
+            _ => {}
+        }
+        for round in 0..self.rounds {
+            if self.barrier_every > 0 && round > 0 && round % self.barrier_every == 0 {
+                node.barrier();
+            }
+            let to = target(node, round);
+            let packets = block.chunks(PACKET).enumerate();
+            match self.way {
+                Way::Put | Way::Paced(_) | Way::Interleaved(_) => node.put(to, 1, 0, &block),
+                Way::PollAll => packets.for_each(|(index, packet)| {
+                    node.put(to, 1, index * PACKET, packet);
+                    node.poll();
+                }),
+                Way::PollOnce(delay) => packets.for_each(|(index, packet)| {
+                    node.put(to, 1, index * PACKET, packet);
+                    if node.poll_once() == 0 {
+                        node.compute(delay, || ());
+                    }
+                }),
+            }
+        }
+    }
+}

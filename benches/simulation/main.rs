@@ -1,0 +1,288 @@
+//! Brewer's experiments with communication (1994, sections 6.1.3, 6.3 and chapter 7) on simulated machines: his figures beside ours.
+//!
+//!     cargo bench -p strata-benches --bench simulation
+//!
+//! All times are simulated, so the table is the same on every host. Where chance plays a part, means over seeds.
+
+mod bulk;
+mod models;
+
+use std::process::ExitCode;
+
+use bulk::{Rounds, Way};
+use rand::{RngExt as _, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use strata_benches::{head, row};
+use strata_runtime::simulation::Platform;
+
+const NODES: usize = 64;
+
+/// Section 6.1.3: the delay of bandwidth matching, in cycles.
+const DELAY: f64 = 28.0;
+
+/// Prints a row; `accepted` is the range in which ours has to be, where one is set.
+fn print(what: &str, section: &str, thesis: &str, ours: f64, digits: usize, accepted: Option<(f64, f64)>) {
+    let (range, within) = match accepted {
+        Some((least, most)) => {
+            let within = if (least..=most).contains(&ours) { "yes" } else { "**no**" };
+            (format!("{least:.digits$} to {most:.digits$}"), within)
+        }
+        None => ("-".to_owned(), "-"),
+    };
+    row(&[what.into(), section.into(), thesis.into(), format!("{ours:.digits$}"), range, within.into()]);
+}
+
+/// As [`print`], where 10 % of the thesis's figure are accepted.
+fn near(what: &str, section: &str, thesis: f64, ours: f64, digits: usize) {
+    let (a, b) = (thesis * 0.9, thesis * 1.1);
+    print(what, section, &format!("{thesis}"), ours, digits, Some((a.min(b), a.max(b))));
+}
+
+/// Mean and standard deviation.
+fn mean(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
+}
+
+fn main() -> ExitCode {
+    head(&["experiment", "thesis", "its figure", "ours", "accepted", "within"]);
+    match figure_6_6().and_then(|()| chapters()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("simulation: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A platform, and the thesis's coefficients: of `CombineVector` (0 where it has no such term), of `Roundtrip`, and `SendRequest`.
+type Models = (&'static str, [f64; 4], [f64; 2], f64);
+
+const FIGURE_6_6: [Models; 4] = [
+    ("cm5", [110.1, 47.5, 0.0, 0.0], [404.2, 14.4], 68.0),
+    ("alewife", [181.5, 75.98, 288.3, 89.05], [207.6, 2.552], 33.0),
+    ("paragon", [203.9, 78.23, 332.7, 89.82], [302.5, 11.23], 143.0),
+    ("atm", [2678.0, 68.51, 0.0, 122.7], [2032.0, 61.89], 1130.0),
+];
+
+fn figure_6_6() -> Result<(), String> {
+    for (name, combine, round_trip, request) in FIGURE_6_6 {
+        let platform = Platform::find(name).map_err(|error| error.to_string())?;
+        let found = models::combine_vector(&platform)?;
+        for (index, term) in ["1", "length", "logP", "length logP"].into_iter().enumerate() {
+            let ours = found.get(index).copied().unwrap_or(f64::NAN);
+            near(&format!("`{name}` CombineVector, cycles per {term}"), "Fig 6-6", combine[index], ours, 1);
+        }
+        let found = models::round_trip(&platform)?;
+        for (index, term) in ["1", "hop"].into_iter().enumerate() {
+            near(
+                &format!("`{name}` Roundtrip, cycles per {term}"),
+                "Fig 6-6",
+                round_trip[index],
+                found[index],
+                2,
+            );
+        }
+        near(
+            &format!("`{name}` SendRequest, cycles"),
+            "Fig 6-6",
+            request,
+            models::send_request(&platform)?,
+            1,
+        );
+    }
+    Ok(())
+}
+
+/// Chapters 6.1.3 and 7, on the CM-5.
+fn chapters() -> Result<(), String> {
+    let cm5 = Platform::find("cm5").map_err(|error| error.to_string())?;
+    let all = |rounds: Rounds<'_>, seeds: u64| -> Result<(f64, f64), String> {
+        let bandwidths = (1..=seeds).map(|seed| rounds.bandwidth(&cm5, seed));
+        let bandwidths = bandwidths.collect::<Result<Vec<f64>, _>>().map_err(|error| error.to_string())?;
+        Ok(mean(&bandwidths))
+    };
+
+    let other = |rank: usize, _| 1 - rank;
+    let pair = Rounds {
+        nodes: 2,
+        senders: 2,
+        rounds: 1,
+        bytes: 1 << 16,
+        barrier_every: 0,
+        way: Way::PollOnce(0.0),
+        skew: 0.0,
+        target: &other,
+    };
+    let one_way = all(Rounds { senders: 1, way: Way::Put, ..pair }, 1)?.0;
+    print("one way, MB/s: 16 B in 62 cycles", "eq 48", "8.52", one_way, 2, Some((8.52 * 0.99, 8.52 * 1.01)));
+    let two_way = all(pair, 1)?.0;
+    print(
+        "both ways, poll once, MB/s: 16 B in 89 cycles",
+        "eq 47",
+        "5.93",
+        two_way,
+        2,
+        Some((5.93 * 0.99, 5.93 * 1.01)),
+    );
+
+    let (mut best, mut plateau) = ((0.0, 0.0), Vec::new());
+    for delay in 0..=60 {
+        let way = Way::Paced(f64::from(delay).max(0.1));
+        let found = all(Rounds { senders: 1, way, ..pair }, 1)?.0;
+        plateau.push((f64::from(delay), found));
+        if found > best.1 {
+            best = (f64::from(delay), found);
+        }
+    }
+    let longest =
+        plateau.iter().rev().find(|(_, found)| *found > best.1 * 0.999).map_or(0.0, |(delay, _)| *delay);
+    print(
+        "one way, the longest delay that costs nothing, cycles",
+        "eq 46",
+        "25",
+        longest,
+        0,
+        Some((24.0, 26.0)),
+    );
+    let skewed =
+        |delay: f64| all(Rounds { way: Way::Paced(delay), skew: 1000.0, bytes: 1 << 14, ..pair }, 10);
+    let gain = |with: f64, without: f64| (with / without - 1.0) * 100.0;
+    let (without, with, more) = (skewed(0.1)?.0, skewed(DELAY)?.0, skewed(60.0)?.0);
+    print(
+        "both ways, poll until empty, begun apart: a delay of 28 cycles, %",
+        "6.1.3",
+        "+25",
+        gain(with, without),
+        1,
+        Some((20.0, 35.0)),
+    );
+    print("the same with 60 cycles, %", "-", "-", gain(more, without), 1, None);
+
+    let by_four = |rank: usize, _| (rank + 4) % NODES;
+    let block = Rounds {
+        nodes: NODES,
+        senders: NODES,
+        bytes: 4096,
+        way: Way::Paced(DELAY),
+        target: &by_four,
+        ..pair
+    };
+    let shift = all(block, 5)?.0;
+    near("4 kB to a cyclic shift, matched, MB/s", "Fig 7-5", 5.3, shift, 2);
+    let once = all(Rounds { way: Way::PollOnce(DELAY), ..block }, 5)?.0;
+    near("the same, poll once", "Fig 7-5", 5.3, once, 2);
+    let (mut random, mut busiest) = (Vec::new(), Vec::new());
+    for seed in 1..=100 {
+        let mut draw = ChaCha8Rng::seed_from_u64(seed);
+        let targets: Vec<usize> = (0..NODES).map(|_| draw.random_range(0..NODES)).collect();
+        busiest
+            .push((0..NODES).map(|node| targets.iter().filter(|to| **to == node).count()).max().unwrap_or(0)
+                as f64);
+        let drawn = |rank: usize, _| targets[rank];
+        random.push(all(Rounds { target: &drawn, ..block }, 1)?.0);
+    }
+    print("busiest of 64 random targets", "Fig 7-4", "4.3", mean(&busiest).0, 2, Some((4.0, 4.6)));
+    print(
+        "random targets slower than the shift, matched",
+        "7.2",
+        "3.6",
+        shift / mean(&random).0,
+        2,
+        Some((3.0, 4.5)),
+    );
+    print(
+        "random targets slower than the shift, poll once",
+        "7.2",
+        "3.6",
+        once / mean(&random).0,
+        2,
+        Some((3.0, 4.5)),
+    );
+
+    let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
+    let transpose = Rounds { rounds: NODES - 1, target: &step, ..block };
+    for bytes in [16, 64, 128, 512, 1600] {
+        let free = all(Rounds { bytes, ..transpose }, 5)?.0;
+        let kept = all(Rounds { bytes, barrier_every: 1, ..transpose }, 5)?.0;
+        let range = if bytes <= 64 { (0.0, 2.0) } else { (2.0, 3.0) };
+        let thesis = if bytes <= 64 { "below 2" } else { "2 to 3" };
+        let what = format!("transpose of {bytes} B, matched: barriers faster by");
+        print(&what, "7.3", thesis, kept / free, 2, Some(range));
+    }
+    let every = |barrier_every: usize, bytes: usize| all(Rounds { bytes, barrier_every, ..transpose }, 5);
+    let small = every(32, 16)?.0 / every(1, 16)?.0;
+    print(
+        "transpose of 16 B: a barrier every 512 B, not every block, faster by",
+        "7.3.2",
+        "more than 1",
+        small,
+        2,
+        Some((1.0, f64::INFINITY)),
+    );
+    let free = |rounds| all(Rounds { rounds, bytes: 1600, way: Way::PollAll, ..transpose }, 10);
+    let (few, many) = (free(32)?.0, free(100)?.0);
+    print("32 shifts of 1600 B without barriers or delay, MB/s", "7.3.2", "2.22", few, 2, None);
+    print("100 shifts, MB/s", "7.3.2", "1.67", many, 2, None);
+    print("100 shifts against 32", "7.3.2", "0.75", many / few, 2, Some((0.0, 0.95)));
+
+    for bytes in [512, 1600] {
+        let of = |way| all(Rounds { bytes, barrier_every: 1, way, ..transpose }, 10);
+        let (plain, matched, once) = (of(Way::PollAll)?, of(Way::Paced(DELAY))?, of(Way::PollOnce(35.0))?);
+        let name = format!("transpose of {bytes} B with barriers");
+        print(
+            &format!("{name}: matched, %"),
+            "7.3.3",
+            "+25 to +35",
+            gain(matched.0, plain.0),
+            1,
+            Some((20.0, 35.0)),
+        );
+        print(
+            &format!("{name}: standard deviation smaller by"),
+            "7.3.3",
+            "50",
+            plain.1 / matched.1,
+            1,
+            Some((10.0, f64::INFINITY)),
+        );
+        print(&format!("{name}: poll once, MB/s"), "7.3.3", "5.33", once.0, 2, Some((4.8, 5.93)));
+    }
+    for bytes in [16, 64] {
+        let of = |way| all(Rounds { bytes, barrier_every: 1, way, ..transpose }, 5);
+        let change = gain(of(Way::Paced(DELAY))?.0, of(Way::PollAll)?.0);
+        print(
+            &format!("transpose of {bytes} B with barriers: the delay, %"),
+            "7.3.3",
+            "below 0",
+            change,
+            1,
+            Some((-100.0, 0.0)),
+        );
+    }
+
+    let mut draw = ChaCha8Rng::seed_from_u64(1);
+    let table: Vec<usize> = (0..NODES * NODES).map(|_| draw.random_range(0..NODES)).collect();
+    let drawn = |rank: usize, round: usize| table[rank * NODES + round];
+    for bytes in [64, 1024] {
+        for (name, section, thesis, target) in [
+            ("random targets", "7.4.2", "1.8", &drawn as &(dyn Fn(usize, usize) -> usize + Sync)),
+            ("transpose", "7.4.2", "2.1", &step),
+        ] {
+            let of = |way| all(Rounds { bytes, way, target, ..transpose }, 5);
+            let faster = of(Way::Interleaved(8))?.0 / of(Way::Put)?.0;
+            let (thesis, range) = if bytes > 400 { (thesis, Some((1.5, 2.2))) } else { ("about 1", None) };
+            print(
+                &format!("{name} of {bytes} B: 8 transfers in turn faster by"),
+                section,
+                thesis,
+                faster,
+                2,
+                range,
+            );
+        }
+    }
+    Ok(())
+}

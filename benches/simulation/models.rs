@@ -1,0 +1,116 @@
+//! Models of single operations (Brewer 1994, figure 6-6), fitted to simulated times.
+
+use std::cell::Cell;
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use strata_fit::{Options, Search, fit_samples};
+use strata_model::Samples;
+use strata_runtime::prelude::*;
+use strata_runtime::simulation::Platform;
+use strata_sim::topology::Graph;
+
+/// Fits lines of seconds and values of the columns; the coefficients in cycles, that of the constant first.
+fn fit(platform: &Platform, columns: &str, lines: &[(f64, Vec<f64>)]) -> Result<Vec<f64>, String> {
+    let mut text = format!("M {columns}\n");
+    for (seconds, values) in lines {
+        let values: Vec<String> = values.iter().map(f64::to_string).collect();
+        let _ = writeln!(text, "M {seconds} {}", values.join(" "));
+    }
+    let samples = Samples::parse(&text, "simulation").map_err(|error| error.to_string())?;
+    let options = Options { search: Search::Never, ..Options::default() };
+    let fitted = fit_samples(&samples, &options).pop().ok_or("nothing fitted")?;
+    let model = fitted.map_err(|error| error.to_string())?.model;
+    Ok(model.terms.iter().map(|term| term.coefficient * platform.cpu.frequency).collect())
+}
+
+/// Cycles between two looks at the clock, less the one that the second look takes.
+fn between(platform: &Platform, start: f64, end: f64) -> f64 {
+    (end - start) * platform.cpu.frequency - 1.0
+}
+
+/// A scan of a vector of `length` words on `nodes` nodes that begin together: seconds until the last has its part. A word is one of the
+/// platform's: 4 bytes, or the 8 bytes that the CM-5's file counts as one.
+fn combine(platform: &Platform, nodes: usize, length: usize) -> Result<f64, Error> {
+    let wide = platform.control.is_some();
+    let run = Machine::sim(platform, nodes)?.run(|node| {
+        let start = node.now().get();
+        if wide {
+            node.scan(Op::Add, &mut vec![1i64; length]);
+        } else {
+            node.scan(Op::Add, &mut vec![1i32; length]);
+        }
+        Ok(node.now().get() - start)
+    })?;
+    Ok(run.results.into_iter().fold(0.0, f64::max))
+}
+
+/// `CombineVector`: the constant, and those of `length`, `logP` and `length * logP`.
+pub(crate) fn combine_vector(platform: &Platform) -> Result<Vec<f64>, String> {
+    let mut lines = Vec::new();
+    for nodes in [16, 32, 64] {
+        for exponent in 0..=11 {
+            let length = 1 << exponent;
+            let seconds = combine(platform, nodes, length).map_err(|error| error.to_string())?;
+            let (length, height) = (length as f64, (nodes as f64).log2());
+            lines.push((seconds, vec![length, height, length * height]));
+        }
+    }
+    fit(platform, "length logP length*logP", &lines)
+}
+
+/// `Roundtrip`: the constant, and that of `hops`.
+pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
+    const NODES: usize = 64;
+    let graph = Graph::new(platform, NODES).map_err(|error| error.to_string())?;
+    let simulation = Machine::sim(platform, NODES).map_err(|error| error.to_string())?;
+    let mut lines: Vec<(f64, Vec<f64>)> = Vec::new();
+    for to in 1..NODES {
+        let hops = graph.hops(0, to) as f64;
+        let run = simulation.run(|node| {
+            let back = Rc::new(Cell::new(false));
+            let mut handlers = node.handlers();
+            let set = Rc::clone(&back);
+            let pong = handlers.reply(move |_, _: u32| set.set(true));
+            let ping = handlers.request(move |context, word: u32| context.reply(pong, word));
+            node.install(handlers);
+            node.barrier();
+            if node.rank() > 0 {
+                return Ok(0.0);
+            }
+            // When all wait for messages.
+            node.compute(10_000.0, || ());
+            let start = node.now().get();
+            node.send(to, ping, 1);
+            node.wait_until(|| back.get());
+            Ok(between(platform, start, node.now().get()))
+        });
+        let cycles = run.map_err(|error| error.to_string())?.results[0];
+        lines.push((cycles / platform.cpu.frequency, vec![hops]));
+    }
+    // Where all are equally far, hops are no term: the model is that time.
+    if lines.iter().all(|(_, hops)| *hops == lines[0].1) {
+        return Ok(vec![lines[0].0 * platform.cpu.frequency, f64::NAN]);
+    }
+    fit(platform, "hops", &lines)
+}
+
+/// `SendRequest`: cycles to send a word and look once for answers.
+pub(crate) fn send_request(platform: &Platform) -> Result<f64, String> {
+    let run = Machine::sim(platform, 2).and_then(|simulation| {
+        simulation.run(|node| {
+            let mut handlers = node.handlers();
+            let request = handlers.request(|_, _: u32| ());
+            node.install(handlers);
+            node.barrier();
+            node.compute(10_000.0, || ());
+            let start = node.now().get();
+            if node.rank() == 0 {
+                node.send(1, request, 1);
+                node.poll_once();
+            }
+            Ok(between(platform, start, node.now().get()))
+        })
+    });
+    Ok(run.map_err(|error| error.to_string())?.results[0])
+}
