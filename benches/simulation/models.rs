@@ -71,8 +71,8 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
             let back = Rc::new(Cell::new(false));
             let mut handlers = node.handlers();
             let set = Rc::clone(&back);
-            let pong = handlers.reply(move |_, _: u32| set.set(true));
-            let ping = handlers.request(move |context, word: u32| context.reply(pong, word));
+            let pong = handlers.reply(move |_, _: [u32; 4]| set.set(true));
+            let ping = handlers.request(move |context, words: [u32; 4]| context.reply(pong, words));
             node.install(handlers);
             node.barrier();
             if node.rank() > 0 {
@@ -81,7 +81,7 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
             // When all wait for messages.
             node.compute(10_000.0, || ());
             let start = node.now().get();
-            node.send(to, ping, 1);
+            node.send(to, ping, [1; 4]);
             node.wait_until(|| back.get());
             Ok(between(platform, start, node.now().get()))
         });

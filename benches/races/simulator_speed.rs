@@ -1,0 +1,81 @@
+//! How fast machines are simulated on this one, and how much memory that takes.
+//!
+//!     cargo bench -p strata-benches --bench simulator_speed
+//!
+//! Each measurement is a process of its own, so that its peak of memory is its own.
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use strata_benches::{head, machine, row};
+use strata_runtime::prelude::*;
+use strata_runtime::simulation::Platform;
+
+/// Nodes, barriers, and bytes of the blocks of one all-to-all (0: none).
+const JOBS: [(usize, usize, usize); 4] = [(1024, 100, 16), (1024, 0, 0), (4096, 0, 0), (4096, 100, 0)];
+
+fn main() -> ExitCode {
+    let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
+    let outcome = match arguments[..] {
+        [nodes, barriers, bytes] => simulate(nodes, barriers, bytes),
+        _ => all(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("simulator_speed: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn all() -> Result<(), String> {
+    println!("{}\n", machine());
+    head(&["nodes", "barriers", "all-to-all", "seconds", "simulated", "events", "peak of memory", "kB a node"]);
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    for (nodes, barriers, bytes) in JOBS {
+        let arguments = [nodes, barriers, bytes].map(|argument| argument.to_string());
+        let status = Command::new(&program).args(arguments).status().map_err(|error| error.to_string())?;
+        if !status.success() {
+            return Err(format!("{nodes} nodes ended with {status}"));
+        }
+    }
+    Ok(())
+}
+
+/// Runs one job in this process and prints its row.
+fn simulate(nodes: usize, barriers: usize, bytes: usize) -> Result<(), String> {
+    let before = peak();
+    let start = Instant::now();
+    let cm5 = Platform::find("cm5").map_err(|error| error.to_string())?;
+    let run = Machine::sim(&cm5, nodes).and_then(|simulation| {
+        simulation.run(|node| {
+            (0..barriers).for_each(|_| node.barrier());
+            if bytes > 0 {
+                let blocks = (0..node.size()).map(|to| Block::from_slice(&vec![to as u8; bytes])).collect();
+                std::hint::black_box(node.all_to_all_v::<u8>(blocks));
+            }
+            Ok(())
+        })
+    });
+    let run = run.map_err(|error| error.to_string())?;
+    let memory = peak();
+    row(&[
+        nodes.to_string(),
+        barriers.to_string(),
+        if bytes > 0 { format!("{bytes} B") } else { "-".into() },
+        format!("{:.2}", start.elapsed().as_secs_f64()),
+        run.time().to_string(),
+        run.steps.to_string(),
+        format!("{} MiB", memory / 1024),
+        format!("{:.1}", memory.saturating_sub(before) as f64 / nodes as f64),
+    ]);
+    Ok(())
+}
+
+/// The most memory that this process has had, in kB; 0 where the system does not tell.
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
