@@ -137,13 +137,7 @@ impl Ways {
 }
 
 /// The time of a packet alone on its way.
-fn way(
-    platform: &Platform,
-    graph: &Graph,
-    from: u32,
-    to: u32,
-    bytes: usize,
-) -> Time {
+fn way(platform: &Platform, graph: &Graph, from: u32, to: u32, bytes: usize) -> Time {
     let mut hop = graph.first(from, to);
     let (mut latency, mut slowest, mut sum) = (Time::ZERO, Time::ZERO, Time::ZERO);
     loop {

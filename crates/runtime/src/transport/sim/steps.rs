@@ -182,7 +182,8 @@ mod tests {
     #[test]
     fn a_scan_combines_both_ways_and_a_reduction_up() {
         let scan = Scan { kind: Number::I64, op: Op::Add, backward: false, boundary: None };
-        for (operation, node_2) in [(Operation::Reduce(Number::I64, Op::Add), 1), (Operation::Scan(scan), 2)] {
+        for (operation, node_2) in [(Operation::Reduce(Number::I64, Op::Add), 1), (Operation::Scan(scan), 2)]
+        {
             // Node 2 of 4 has one child; the root has nothing to combine on the way down.
             let count = |rank| {
                 let steps = of(Kind::Operation(operation), rank, 4, 8);
