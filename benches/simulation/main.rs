@@ -76,7 +76,8 @@ fn figure_6_6() -> Result<(), String> {
             near(&format!("`{name}` CombineVector, cycles per {term}"), "Fig 6-6", combine[index], ours, 1);
         }
         let found = models::round_trip(&platform)?;
-        for (index, term) in ["1", "hop"].into_iter().enumerate() {
+        // At a switch all are equally far.
+        for (index, term) in ["1", "hop"].into_iter().enumerate().take(found.len()) {
             near(
                 &format!("`{name}` Roundtrip, cycles per {term}"),
                 "Fig 6-6",
@@ -174,17 +175,22 @@ fn chapters() -> Result<(), String> {
     near("4 kB to a cyclic shift, matched, MB/s", "Fig 7-5", 5.3, shift, 2);
     let once = all(Rounds { way: Way::PollOnce(DELAY), ..block }, 5)?.0;
     near("the same, poll once", "Fig 7-5", 5.3, once, 2);
-    let (mut random, mut busiest) = (Vec::new(), Vec::new());
-    for seed in 1..=100 {
+    let targets = |seed| {
         let mut draw = ChaCha8Rng::seed_from_u64(seed);
         let targets: Vec<usize> = (0..NODES).map(|_| draw.random_range(0..NODES)).collect();
-        busiest
-            .push((0..NODES).map(|node| targets.iter().filter(|to| **to == node).count()).max().unwrap_or(0)
-                as f64);
+        targets
+    };
+    let count = |targets: Vec<usize>| {
+        (0..NODES).map(|node| targets.iter().filter(|to| **to == node).count()).max().unwrap_or(0) as f64
+    };
+    let busiest: Vec<f64> = (1..=1000).map(|seed| count(targets(seed))).collect();
+    near("busiest of 64 random targets, mean of 1000 draws", "Fig 7-4", 4.3, mean(&busiest).0, 2);
+    let mut random = Vec::new();
+    for seed in 1..=100 {
+        let targets = targets(seed);
         let drawn = |rank: usize, _| targets[rank];
         random.push(all(Rounds { target: &drawn, ..block }, 1)?.0);
     }
-    print("busiest of 64 random targets", "Fig 7-4", "4.3", mean(&busiest).0, 2, Some((4.0, 4.6)));
     print(
         "random targets slower than the shift, matched",
         "7.2",

@@ -59,7 +59,7 @@ pub(crate) fn combine_vector(platform: &Platform) -> Result<Vec<f64>, String> {
     fit(platform, "length logP length*logP", &lines)
 }
 
-/// `Roundtrip`: the constant, and that of `hops`.
+/// `Roundtrip`: the constant, and that of `hops` if nodes are not all equally far.
 pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
     const NODES: usize = 64;
     let graph = Graph::new(platform, NODES).map_err(|error| error.to_string())?;
@@ -90,7 +90,7 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
     }
     // Where all are equally far, hops are no term: the model is that time.
     if lines.iter().all(|(_, hops)| *hops == lines[0].1) {
-        return Ok(vec![lines[0].0 * platform.cpu.frequency, f64::NAN]);
+        return Ok(vec![lines[0].0 * platform.cpu.frequency]);
     }
     fit(platform, "hops", &lines)
 }

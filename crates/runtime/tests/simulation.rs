@@ -154,6 +154,32 @@ fn all_builds_and_hosts_go_the_same_way() {
     insta::assert_snapshot!(format!("{} {:016x} {} steps", run.time(), run.hash, run.steps));
 }
 
+/// A node may go to sleep in a barrier at the moment when the last one comes.
+#[test]
+fn barriers_between_blocks_end() {
+    for bytes in [48, 128, 256] {
+        let run = sim("cm5", 64).run(|node| {
+            let (rank, size) = (node.rank(), node.size());
+            node.install(node.handlers());
+            node.open_port(1, Block::<u8>::zeroed(bytes));
+            node.expect::<u8>(1, bytes * (size - 1));
+            node.barrier();
+            for step in 1..size {
+                for (index, packet) in vec![1; bytes].chunks(16).enumerate() {
+                    node.put((rank + step) % size, 1, 16 * index, packet);
+                    if node.poll_once() == 0 {
+                        node.compute(28.0, || ());
+                    }
+                }
+                node.barrier();
+            }
+            node.wait_for_port(1);
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
 #[test]
 fn a_deadlock_is_found_and_explained() {
     let (rank, message) = failure(&sim("alewife", 5), |node| {
