@@ -15,7 +15,8 @@ use strata_runtime::simulation::Platform;
 const JOBS: [(usize, usize, usize); 4] = [(1024, 100, 16), (1024, 0, 0), (4096, 0, 0), (4096, 100, 0)];
 
 fn main() -> ExitCode {
-    let arguments: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
+    let arguments: Vec<usize> =
+        std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let outcome = match arguments[..] {
         [nodes, barriers, bytes] => simulate(nodes, barriers, bytes),
         _ => all(),
@@ -31,7 +32,17 @@ fn main() -> ExitCode {
 
 fn all() -> Result<(), String> {
     println!("{}\n", machine());
-    head(&["nodes", "barriers", "all-to-all", "seconds", "simulated", "events", "peak of memory", "kB a node"]);
+    head(&[
+        "nodes",
+        "barriers",
+        "all-to-all",
+        "seconds",
+        "of processor",
+        "simulated",
+        "events",
+        "peak of memory",
+        "kB a node",
+    ]);
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     for (nodes, barriers, bytes) in JOBS {
         let arguments = [nodes, barriers, bytes].map(|argument| argument.to_string());
@@ -65,6 +76,7 @@ fn simulate(nodes: usize, barriers: usize, bytes: usize) -> Result<(), String> {
         barriers.to_string(),
         if bytes > 0 { format!("{bytes} B") } else { "-".into() },
         format!("{:.2}", start.elapsed().as_secs_f64()),
+        format!("{:.2}", processor()),
         run.time().to_string(),
         run.steps.to_string(),
         format!("{} MiB", memory / 1024),
@@ -78,4 +90,12 @@ fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
+
+/// Seconds that this process has had a processor, if the system counts them in hundredths as Linux does; 0 where it does not tell.
+fn processor() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // After the name, which may hold anything: user and system time are the 12th and the 13th.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0
 }

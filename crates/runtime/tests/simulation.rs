@@ -165,7 +165,7 @@ fn barriers_between_blocks_end() {
             node.expect::<u8>(1, bytes * (size - 1));
             node.barrier();
             for step in 1..size {
-                for (index, packet) in vec![1; bytes].chunks(16).enumerate() {
+                for (index, packet) in vec![1u8; bytes].chunks(16).enumerate() {
                     node.put((rank + step) % size, 1, 16 * index, packet);
                     if node.poll_once() == 0 {
                         node.compute(28.0, || ());
