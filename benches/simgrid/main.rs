@@ -1,0 +1,165 @@
+//! Our simulator beside SimGrid's SMPI (Degomme and others, "Simulating MPI applications: the SMPI approach", 2017) on machines with the same parameters of LogGP (Alexandrov and others 1995).
+//!
+//!     apt-get install libsimgrid-dev
+//!     cargo bench -p strata-benches --bench simgrid
+//!
+//! Both sides make the same messages in the same order: ours by the run-time's collectives and puts of one packet, the other by
+//! `exchange.c`, whose sends and receives are written out. Both simulators are deterministic, so the table is the same on every host. It
+//! fails where a judged time differs by more than 10 %. Without SimGrid it prints our times only.
+//!
+//! # Parameters
+//! | LogGP | ours | SMPI |
+//! |---|---|---|
+//! | o, sender | `send`, before the packet leaves | `smpi/os`, before the flow starts |
+//! | o, receiver | `receive`, when it is taken | `smpi/or`, when the receive is completed |
+//! | L | `link.latency` of each link on the way, heads cutting through | `lat`, the sum over the links of the route |
+//! | G | `link.bandwidth`; header of 16 bytes | `bw`; SMPI counts an envelope of 16 bytes |
+//! | g | none but o | none but o |
+//!
+//! Whatever else either knows is off: our polls, dispatches, set-up of blocks and latency of interfaces are 0 and our queues longer
+//! than they are filled; SMPI's factors by message size, TCP window and acknowledgements are off, and messages are eager. Of the fat
+//! tree, ours draws its ways up, SimGrid's follow from the target (D-mod-k); all ways are equally long.
+//!
+//! # Contention
+//! Where messages share a link, ours pass one after the other, SimGrid's all at once, in parts inverse to their latencies. The judged
+//! patterns keep clear of that at the senders: o is longer than a message is on a link. The last two rows of each machine do
+//! not, and are not judged: they show what the difference does.
+
+mod machine;
+mod ours;
+mod smpi;
+
+use std::process::ExitCode;
+
+use machine::{Costs, Machine, Topology};
+use smpi::Smpi;
+use strata_benches::{head, row};
+
+/// By how much judged times may differ.
+const LIMIT: f64 = 0.10;
+
+/// What the nodes do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// Up a binomial tree and down it.
+    Barrier,
+    /// Down a binomial tree from node 0.
+    Broadcast,
+    /// A block to every other node, by cyclic shifts; then all are received.
+    AllToAll,
+    /// The same, each shift when the one before has come.
+    Shifts,
+    /// A block to each of four neighbours on a square grid whose ends are joined.
+    Stencil,
+}
+
+impl Pattern {
+    /// As `exchange.c` calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Broadcast => "broadcast",
+            Self::AllToAll => "all-to-all",
+            Self::Shifts => "shifts",
+            Self::Stencil => "stencil",
+        }
+    }
+}
+
+/// What is timed.
+pub(crate) struct Job {
+    pub(crate) pattern: Pattern,
+    /// Of each message.
+    pub(crate) bytes: usize,
+    /// One after the other.
+    pub(crate) rounds: usize,
+    /// Whether messages are short enough to leave one by one.
+    judged: bool,
+}
+
+const fn job(pattern: Pattern, bytes: usize, rounds: usize, judged: bool) -> Job {
+    Job { pattern, bytes, rounds, judged }
+}
+
+const JOBS: [Job; 8] = [
+    job(Pattern::Barrier, 0, 10, true),
+    job(Pattern::Broadcast, 8, 1, true),
+    job(Pattern::Broadcast, 1024, 1, true),
+    job(Pattern::AllToAll, 64, 1, true),
+    job(Pattern::Shifts, 64, 1, true),
+    job(Pattern::Stencil, 1024, 10, true),
+    job(Pattern::Broadcast, 16384, 1, false),
+    job(Pattern::Stencil, 16384, 10, false),
+];
+
+/// A machine whose processors take most of the time, and one whose network does.
+const COSTS: [Costs; 2] = [
+    Costs { send: 3000.0, receive: 4000.0, latency: 500.0, bandwidth: 500.0 },
+    Costs { send: 300.0, receive: 200.0, latency: 2000.0, bandwidth: 4000.0 },
+];
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("simgrid: a judged time differs by more than {} %", LIMIT * 100.0);
+            ExitCode::FAILURE
+        }
+        Err(message) => {
+            eprintln!("simgrid: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints the tables; whether no judged time differs by more than the limit.
+fn run() -> Result<bool, String> {
+    let smpi = Smpi::new()?;
+    match smpi {
+        Some(_) => println!("{}\n", Smpi::version()),
+        None => println!("SimGrid is not installed: apt-get install libsimgrid-dev\n"),
+    }
+    let mut good = true;
+    for costs in COSTS {
+        let Costs { send, receive, latency, bandwidth } = costs;
+        println!(
+            "o {send} ns to send and {receive} ns to receive, {latency} ns a link, {bandwidth} MB/s a link\n"
+        );
+        head(&["pattern", "bytes", "rounds", "topology", "nodes", "ours, µs", "SimGrid, µs", "difference"]);
+        for topology in [Topology::Crossbar, Topology::FatTree] {
+            for nodes in [16, 64] {
+                let machine = Machine { topology, costs, nodes };
+                for job in &JOBS {
+                    good &= compare(&machine, job, smpi.as_ref())?;
+                }
+            }
+        }
+        println!();
+    }
+    Ok(good)
+}
+
+/// Prints a row; whether the difference is no reason to fail.
+fn compare(machine: &Machine, job: &Job, smpi: Option<&Smpi>) -> Result<bool, String> {
+    let ours = ours::time(machine, job)?;
+    let theirs = smpi.map(|smpi| smpi.time(machine, job)).transpose()?;
+    let difference = theirs.map(|theirs| ours / theirs - 1.0);
+    let good = !job.judged || difference.is_none_or(|difference| difference.abs() <= LIMIT);
+    let mark = match (job.judged, good) {
+        (false, _) => " (links shared: not judged)",
+        (true, true) => "",
+        (true, false) => " **too much**",
+    };
+    let microseconds = |seconds: f64| format!("{:.3}", seconds * 1e6);
+    row(&[
+        job.pattern.name().into(),
+        job.bytes.to_string(),
+        job.rounds.to_string(),
+        machine.topology.name().into(),
+        machine.nodes.to_string(),
+        microseconds(ours),
+        theirs.map_or("-".into(), microseconds),
+        difference.map_or("-".into(), |difference| format!("{:+.2} %{mark}", difference * 100.0)),
+    ]);
+    Ok(good)
+}
