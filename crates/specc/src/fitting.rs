@@ -32,6 +32,8 @@ pub struct Overrides {
     pub pieces: Option<usize>,
     /// The column of the variances.
     pub variance: Option<String>,
+    /// There are few samples: see [`Overrides::of_few`].
+    pub few: bool,
 }
 
 impl Overrides {
@@ -41,6 +43,13 @@ impl Overrides {
         Self { keep_all: true, search: Some(Search::Never), ..Self::default() }
     }
 
+    /// Where nothing else is said, terms go by their intervals, as in the thesis: of few samples the best set lacks terms for want of
+    /// evidence, and a choice loses more by a term that is missing than by one too many.
+    #[must_use]
+    pub fn of_few() -> Self {
+        Self { few: true, ..Self::default() }
+    }
+
     /// The options of a model with some of its own.
     fn apply(&self, own: Options) -> Options {
         Options {
@@ -48,7 +57,10 @@ impl Overrides {
             weights: self.weights.unwrap_or(own.weights),
             constant: own.constant && !self.no_constant,
             keep_all: own.keep_all || self.keep_all,
-            elimination: self.elimination.unwrap_or(own.elimination),
+            elimination: self.elimination.unwrap_or(match own.elimination {
+                Elimination::BestSubset if self.few => Elimination::Confidence,
+                said => said,
+            }),
             robust: self.robust.unwrap_or(own.robust),
             nonnegative: own.nonnegative || self.nonnegative,
             search: self.search.unwrap_or(own.search),

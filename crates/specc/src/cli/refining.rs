@@ -223,7 +223,7 @@ impl Machine for Real<'_> {
     }
 
     fn fit(&mut self, samples: &Samples, everything: bool) -> ModelSet {
-        let how = if everything { Overrides::everything() } else { Overrides::default() };
+        let how = if everything { Overrides::everything() } else { Overrides::of_few() };
         fitting::fit(samples, &[], Some(self.spec), &how).set
     }
 

@@ -77,6 +77,7 @@ impl From<&Fit> for Overrides {
             search: args.search,
             pieces: args.pieces.map(usize::from),
             variance: args.variance.clone(),
+            few: false,
         }
     }
 }
@@ -93,13 +94,13 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let Calibrate { specs, target, refining, output, json } = args;
     let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
-    let samples = if refining.refine {
-        refining::refine(&spec, target, refining, output)?
+    let (samples, how) = if refining.refine {
+        (refining::refine(&spec, target, refining, output)?, Overrides::of_few())
     } else {
-        measuring::measure(&spec, target, output)?
+        (measuring::measure(&spec, target, output)?, Overrides::default())
     };
     let source = (samples.as_path(), &Reading::default());
-    finish(source, Some(&spec), &Overrides::default(), Some(output), json)
+    finish(source, Some(&spec), &how, Some(output), json)
 }
 
 /// Fits the samples, writes what comes of them to `output`, and prints tables or JSON.
