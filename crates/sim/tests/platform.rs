@@ -318,3 +318,12 @@ proptest! {
         prop_assert!(Platform::parse("bytes", &bytes).is_err());
     }
 }
+
+#[test]
+fn a_look_that_takes_no_time_is_refused() {
+    for line in ["failed_poll_cycles = 0", "failed_poll_ns = 0.0001"] {
+        let text = faults(&with("failed_poll_cycles", line)).to_string();
+        assert!(text.contains("would stand still"), "{text}");
+    }
+    assert!(Platform::parse("one", with("failed_poll_cycles", "failed_poll_cycles = 1").as_bytes()).is_ok());
+}

@@ -226,6 +226,18 @@ fn interface(mut table: Fields<'_>) -> Option<Interface> {
             });
         }
     }
+    if failed_poll == Some(Time::ZERO) {
+        table.fault(Fault {
+            kind: FaultKind::Range,
+            message: "`failed_poll` takes no time: a node that polls until something comes would stand still"
+                .into(),
+            span: table.head(),
+            label: "of this interface".into(),
+            help:
+                "say what a look at empty queues costs; a cycle is the least, as in `failed_poll_cycles = 1`"
+                    .into(),
+        });
+    }
     table.finish();
     Some(Interface {
         send: send?,

@@ -210,9 +210,8 @@ impl Sim {
             return;
         }
         match flight.steps.get(flight.at) {
-            Some(Step::Receive { from }) => wait.from = Some(*from),
             Some(Step::Send { .. }) => wait.room |= 1 << TOGETHER.0,
-            Some(Step::Combine { .. }) | None => {}
+            Some(Step::Receive { .. } | Step::Combine { .. }) | None => {}
         }
     }
 }

@@ -153,7 +153,7 @@ impl Sim {
 
     /// Waits for packets on `channels` and for what is `awaited`.
     fn wait(&mut self, call: &Call, awaited: Awaited, channels: u8, room: u8) {
-        let mut wait = Wait { call: *call, awaited, channels, room, from: None, turn: None, until: None };
+        let mut wait = Wait { call: *call, awaited, channels, room, turn: None, until: None };
         match awaited {
             Awaited::Operation => {
                 wait.channels |= 1 << TOGETHER.0;

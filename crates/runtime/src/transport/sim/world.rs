@@ -30,8 +30,6 @@ pub(super) struct Wait {
     pub(super) channels: u8,
     /// Room in one of these channels' send queues ends it, as bits.
     pub(super) room: u8,
-    /// In a collective, the node whose message comes next.
-    pub(super) from: Option<usize>,
     /// The collective that the control network is to complete.
     pub(super) turn: Option<u64>,
     /// It ends at this time at the latest.
