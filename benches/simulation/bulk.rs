@@ -3,10 +3,12 @@
 use strata_model::quantity::Seconds;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::Platform;
-use strata_runtime::{Pacing, Transfer};
+use strata_runtime::{Network, Pacing, Transfer};
 
 /// Data of a packet of the CM-5.
 const PACKET: usize = 16;
+
+const NETWORKS: [Network; 2] = [Network::Request, Network::Reply];
 
 /// How a node sends its blocks.
 #[derive(Clone, Copy)]
@@ -15,12 +17,12 @@ pub(crate) enum Way {
     Put,
     /// `put` at a pace: after each packet it handles all that has come or, if nothing has, waits for so many cycles.
     Paced(f64),
-    /// Packet by packet, each followed by polls until nothing more has come.
+    /// Packet by packet, each followed by polls of one network, the two in turn, until nothing more has come there.
     PollAll,
-    /// Packet by packet, each followed by one poll and, if that found nothing, so many cycles.
+    /// Packet by packet, each followed by one poll of one network, the two in turn, and, if that found nothing, so many cycles.
     PollOnce(f64),
-    /// So many transfers at a time, two packets of each in turn.
-    Interleaved(usize),
+    /// So many transfers at a time, two packets of each in turn, at that pace.
+    Interleaved(usize, f64),
 }
 
 /// Blocks of equal length, one a round.
@@ -35,8 +37,8 @@ pub(crate) struct Rounds<'a> {
     /// A barrier every so many rounds; 0 for none.
     pub(crate) barrier_every: usize,
     pub(crate) way: Way,
-    /// By how many cycles nodes begin later than others, at most; drawn.
-    pub(crate) skew: f64,
+    /// How many cycles later than it could a node begins with a block, at most; drawn.
+    pub(crate) uneven: f64,
     /// To whom a node sends in a round.
     pub(crate) target: &'a (dyn Fn(usize, usize) -> usize + Sync),
 }
@@ -55,8 +57,6 @@ impl Rounds<'_> {
             node.expect::<u8>(1, coming[node.rank()]);
             node.barrier();
             let start = node.now().get();
-            let late = (node.random() >> 11) as f64 * 2f64.powi(-53) * self.skew;
-            node.compute(late, || ());
             if node.rank() < self.senders {
                 self.send(node, platform);
             }
@@ -76,44 +76,43 @@ impl Rounds<'_> {
     fn send(&self, node: &mut Node, platform: &Platform) {
         let block = vec![node.rank() as u8; self.bytes];
         let target = |node: &Node, round| (self.target)(node.rank(), round);
-        match self.way {
-            Way::Interleaved(together) => {
-                for first in (0..self.rounds).step_by(together) {
-                    let start = |round| {
-                        let to = target(node, round);
-                        node.start_transfer(to, 1, 0, Block::from_slice(&block))
-                    };
-                    let transfers: Vec<Transfer<u8>> =
-                        (first..self.rounds.min(first + together)).map(start).collect();
-                    node.complete_transfers();
-                    for transfer in transfers {
-                        node.complete_transfer(transfer);
-                    }
+        if let Way::Paced(delay) | Way::Interleaved(_, delay) = self.way {
+            let seconds = |value| Seconds::new(value).unwrap_or_default();
+            let delay = seconds(delay / platform.cpu.frequency);
+            node.set_pacing(Some(Pacing::matched(seconds(0.0), delay, 0)));
+        }
+        if let Way::Interleaved(together, _) = self.way {
+            for first in (0..self.rounds).step_by(together) {
+                let start = |round| {
+                    let to = target(node, round);
+                    node.start_transfer(to, 1, 0, Block::from_slice(&block))
+                };
+                let transfers: Vec<Transfer<u8>> =
+                    (first..self.rounds.min(first + together)).map(start).collect();
+                node.complete_transfers();
+                for transfer in transfers {
+                    node.complete_transfer(transfer);
                 }
-                return;
             }
-            Way::Paced(delay) => {
-                let seconds = |value| Seconds::new(value).unwrap_or_default();
-                let delay = seconds(delay / platform.cpu.frequency);
-                node.set_pacing(Some(Pacing::matched(seconds(0.0), delay, 0)));
-            }
-            _ => {}
+            return;
         }
         for round in 0..self.rounds {
             if self.barrier_every > 0 && round > 0 && round % self.barrier_every == 0 {
                 node.barrier();
             }
+            let late = (node.random() >> 11) as f64 * 2f64.powi(-53) * self.uneven;
+            node.compute(late, || ());
             let to = target(node, round);
             let packets = block.chunks(PACKET).enumerate();
             match self.way {
-                Way::Put | Way::Paced(_) | Way::Interleaved(_) => node.put(to, 1, 0, &block),
+                Way::Put | Way::Paced(_) | Way::Interleaved(..) => node.put(to, 1, 0, &block),
                 Way::PollAll => packets.for_each(|(index, packet)| {
                     node.put(to, 1, index * PACKET, packet);
-                    node.poll();
+                    node.poll_one_until_empty(NETWORKS[index % 2]);
                 }),
                 Way::PollOnce(delay) => packets.for_each(|(index, packet)| {
                     node.put(to, 1, index * PACKET, packet);
-                    if node.poll_once() == 0 {
+                    if node.poll_one(NETWORKS[index % 2]) == 0 {
                         node.compute(delay, || ());
                     }
                 }),

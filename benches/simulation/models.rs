@@ -48,7 +48,7 @@ fn combine(platform: &Platform, nodes: usize, length: usize) -> Result<f64, Erro
 /// `CombineVector`: the constant, and those of `length`, `logP` and `length * logP`.
 pub(crate) fn combine_vector(platform: &Platform) -> Result<Vec<f64>, String> {
     let mut lines = Vec::new();
-    for nodes in [16, 32, 64] {
+    for nodes in [2, 4, 8, 16, 32, 64] {
         for exponent in 0..=11 {
             let length = 1 << exponent;
             let seconds = combine(platform, nodes, length).map_err(|error| error.to_string())?;
@@ -95,7 +95,7 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
     fit(platform, "hops", &lines)
 }
 
-/// `SendRequest`: cycles to send a word and look once for answers.
+/// `SendRequest`: cycles to send a word and look once for answers, on both networks.
 pub(crate) fn send_request(platform: &Platform) -> Result<f64, String> {
     let run = Machine::sim(platform, 2).and_then(|simulation| {
         simulation.run(|node| {

@@ -304,15 +304,40 @@ fn impossible_numbers_of_nodes_are_refused() {
 
 #[test]
 fn a_port_that_is_not_open_is_named() {
-    let (_, message) = failure(&sim("cm5", 2), |node| {
-        node.install(node.handlers());
-        node.put(1 - node.rank(), 7, 0, &[1u8; 100]);
-        node.barrier();
-        node.poll();
-        node.barrier();
-        Ok(())
-    });
-    assert!(message.contains("port 7 of node ") && message.contains("is not open"), "{message}");
+    for (platform, bytes) in PLATFORMS.into_iter().flat_map(|platform| [(platform, 1), (platform, 100)]) {
+        let (rank, message) = failure(&sim(platform, 2), |node| {
+            node.install(node.handlers());
+            if node.rank() == 0 {
+                node.put(1, 7, 0, &vec![1u8; bytes]);
+            }
+            // Node 1 has no port at all, and never asks for what comes in one.
+            node.wait_until(|| false);
+            Ok(())
+        });
+        assert_eq!(rank, Some(0), "{platform}: {message}");
+        assert!(message.contains("port 7 of node 1") && message.contains("is not open"), "{message}");
+    }
+}
+
+/// What comes after a port was closed is told, whether it was under way then or had come already.
+#[test]
+fn a_port_that_was_closed_too_early_is_named() {
+    for cycles in [0.0, 1e6] {
+        let (_, message) = failure(&sim("cm5", 2), |node| {
+            node.install(node.handlers());
+            node.open_port(7, Block::<u8>::zeroed(8));
+            node.barrier();
+            if node.rank() == 0 {
+                node.put(1, 7, 0, &[1u8; 8]);
+            } else {
+                node.compute(cycles, || ());
+            }
+            node.close_port::<u8>(7);
+            node.wait_until(|| false);
+            Ok(())
+        });
+        assert!(message.contains("port 7 of node 1") && message.contains("is not open"), "{message}");
+    }
 }
 
 #[test]

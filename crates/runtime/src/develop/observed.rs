@@ -272,9 +272,9 @@ impl Transport for Observed {
         self.no_longer_pausing();
     }
 
-    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
+    fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize)) {
         let mut arrived = 0;
-        self.inner.arrivals(&mut |port, bytes| {
+        self.inner.arrivals(networks, &mut |port, bytes| {
             arrived += bytes;
             report(port, bytes);
         });

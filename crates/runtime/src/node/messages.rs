@@ -163,16 +163,17 @@ impl Node {
     /// Local.
     #[inline]
     pub fn poll_once(&mut self) -> usize {
-        self.data_arrived() + self.receive(Network::Reply) + self.receive(Network::Request)
+        self.data_arrived(Networks::Both) + self.receive(Network::Reply) + self.receive(Network::Request)
     }
 
-    /// Receives at most one packet, from `network`.
+    /// Receives at most one packet from `network`, and what has arrived in ports: where blocks come packet by packet (on
+    /// simulated machines), one of the packets that came by this network.
     ///
     /// # Participation
     /// Local.
     #[inline]
     pub fn poll_one(&mut self, network: Network) -> usize {
-        self.receive(network)
+        self.data_arrived(Networks::Only(network)) + self.receive(network)
     }
 
     /// Receives from one network until nothing more has come.
@@ -182,7 +183,7 @@ impl Node {
     pub fn poll_one_until_empty(&mut self, network: Network) -> usize {
         let mut total = 0;
         loop {
-            match self.receive(network) {
+            match self.poll_one(network) {
                 0 => return total,
                 handled => total += handled,
             }
@@ -197,7 +198,7 @@ impl Node {
     /// Local.
     #[inline]
     pub fn poll_one_then_all(&mut self, network: Network) -> usize {
-        match self.receive(network) {
+        match self.poll_one(network) {
             0 => 0,
             handled => handled + self.receive_all(),
         }
@@ -298,7 +299,8 @@ impl Node {
 
     /// Waits for news, or for room for replies.
     pub(super) fn pause(&mut self, call: &Call, awaited: Awaited) {
-        let networks = if self.inbox.outbox.is_empty() { Networks::Both } else { Networks::Reply };
+        let networks =
+            if self.inbox.outbox.is_empty() { Networks::Both } else { Networks::Only(Network::Reply) };
         self.transport.pause(call, networks, awaited);
     }
 }

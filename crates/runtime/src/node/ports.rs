@@ -6,7 +6,7 @@
 use super::Node;
 use crate::block::{Block, Contents};
 use crate::message::OWN;
-use crate::transport::{Action, Call, Network, Packet, Part, Transport, USER_PORTS};
+use crate::transport::{Action, Call, Network, Networks, Packet, Part, Transport, USER_PORTS};
 use bytemuck::{Pod, cast_slice};
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -257,13 +257,13 @@ impl Node {
 
     /// Counts what has arrived in ports; answers with how many of them something has arrived in.
     #[inline]
-    pub(super) fn data_arrived(&mut self) -> usize {
-        if self.ports.open.is_empty() { 0 } else { self.count_arrivals() }
+    pub(super) fn data_arrived(&mut self, networks: Networks) -> usize {
+        if self.ports.open.is_empty() { 0 } else { self.count_arrivals(networks) }
     }
 
-    fn count_arrivals(&mut self) -> usize {
+    fn count_arrivals(&mut self, networks: Networks) -> usize {
         let mut arrived = std::mem::take(&mut self.ports.arrived);
-        self.transport.arrivals(&mut |port, bytes| arrived.push((port, bytes)));
+        self.transport.arrivals(networks, &mut |port, bytes| arrived.push((port, bytes)));
         let ports = arrived.len();
         for (port, bytes) in arrived.drain(..) {
             self.count(port, -i64::try_from(bytes).unwrap_or(i64::MAX));

@@ -85,8 +85,9 @@ pub(crate) trait Transport {
         let _ = (call, to, port, offset, bytes);
     }
     /// Reports bytes that have arrived in open ports of this node since the last call, port by port, each byte once.
-    /// The bytes themselves are in place.
-    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize));
+    /// The bytes themselves are in place. Where this node has to take them off `networks` itself, it takes a packet off each; elsewhere `networks`
+    /// say nothing.
+    fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize));
 
     /// Sets this node's bit of the asynchronous or, which is set at the beginning.
     fn set_async_or(&mut self, value: bool);

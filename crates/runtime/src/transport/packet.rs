@@ -19,13 +19,21 @@ pub enum Network {
 impl Network {
     /// Both, in the order of `as usize`.
     pub(crate) const BOTH: [Self; 2] = [Self::Request, Self::Reply];
+
+    /// The other one.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Request => Self::Reply,
+            Self::Reply => Self::Request,
+        }
+    }
 }
 
 /// Which networks a node receives from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Networks {
-    /// Replies only: a handler's answers wait for room.
-    Reply,
+    /// One; replies only, where a handler's answers wait for room.
+    Only(Network),
     /// Both.
     Both,
 }
@@ -33,7 +41,7 @@ pub(crate) enum Networks {
 impl Networks {
     /// Whether `network` is one of them.
     pub(crate) fn has(self, network: Network) -> bool {
-        self == Self::Both || network == Network::Reply
+        self == Self::Both || self == Self::Only(network)
     }
 }
 

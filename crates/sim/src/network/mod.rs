@@ -51,9 +51,9 @@ use std::fmt;
 use std::hash::Hasher;
 
 /// Virtual channels.
-pub const CHANNELS: usize = 4;
+pub const CHANNELS: usize = 5;
 
-/// A virtual channel, 0 to 3: packets of one never wait for room that those of another take; they share the links' time.
+/// A virtual channel, 0 to 4: packets of one never wait for room that those of another take; they share the links' time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel(pub u8);
 

@@ -307,7 +307,7 @@ impl Transport for Mpi {
         self.outside.borrow_mut().wires.put(call, to, port, offset, bytes);
     }
 
-    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
+    fn arrivals(&mut self, _networks: Networks, report: &mut dyn FnMut(usize, usize)) {
         let wires = &mut self.outside.borrow_mut().wires;
         if wires.ports.are_open() {
             wires.look();

@@ -13,6 +13,7 @@ mod coroutine;
 mod deadlock;
 mod flight;
 mod kernels;
+mod look;
 mod ports;
 mod run;
 mod steps;
@@ -32,12 +33,13 @@ use crate::transport::{
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
 use flight::Flight;
+use look::Looked;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use strata_sim::network::{Arrival, Channel};
 use strata_sim::{Time, platform::Topology};
 use together::Kind;
-use wire::{DATA, TOGETHER, Wire, channel};
+use wire::{TOGETHER, Wire, all_data, data, messages};
 use world::{Moving, Place, Wait, World};
 
 /// More than any block has, and room to add to it.
@@ -47,8 +49,9 @@ const ALL_AT_ONCE: usize = usize::MAX / 4;
 struct Sim {
     world: Rc<World>,
     rank: usize,
-    /// The time of the last look at the queues, and at which of them: they show in one word, so a look at another one is free.
-    looked: (Time, u8),
+    looked: Looked,
+    /// By which network the next packet for a port goes: they take turns (Brewer's manual, section 7: "sent on both networks").
+    turn_of_data: Network,
     /// Collectives that this node has come to.
     turn: u64,
     flight: Option<Flight>,
@@ -76,7 +79,8 @@ impl Sim {
         Self {
             world,
             rank,
-            looked: (Time::ZERO, 0),
+            looked: Looked::default(),
+            turn_of_data: Network::Request,
             turn: 0,
             flight: None,
             messages: BTreeMap::new(),
@@ -99,13 +103,17 @@ impl Sim {
 
     /// This node has looked at a queue in vain.
     fn look(&mut self, channel: Channel) {
-        let (now, bit) = (self.world.time(self.rank), 1 << channel.0);
-        if self.looked.0 == now && self.looked.1 & bit == 0 {
-            self.looked.1 |= bit;
-            return;
+        let now = self.world.time(self.rank);
+        if !self.looked.tells(now, channel) {
+            self.spend_looking(channel, self.world.platform.interface.failed_poll);
         }
-        self.spend(self.world.platform.interface.failed_poll);
-        self.looked = (self.world.time(self.rank), bit);
+    }
+
+    /// This node is busy for this long with a look at a channel and what it has found there.
+    fn spend_looking(&mut self, channel: Channel, time: Time) {
+        let start = self.world.time(self.rank);
+        self.spend(time);
+        self.looked.at(channel, (start, self.world.time(self.rank)));
     }
 
     /// Puts one packet into the send queue; gives it back where there is no room.
@@ -134,16 +142,15 @@ impl Sim {
             return None;
         };
         let interface = &self.world.platform.interface;
-        self.spend(interface.receive + interface.receive_byte.times(arrival.bytes as u64));
-        // Finding the packet, it has seen the other queues too.
-        self.looked = (self.world.time(self.rank), 0);
+        let time = interface.receive + interface.receive_byte.times(arrival.bytes as u64);
+        self.spend_looking(channel, time);
         Some(arrival)
     }
 
     /// Sends parts of messages that had no room; whether none are left.
     fn send_rest(&mut self, network: Network) -> bool {
         while let Some((to, bytes, wire)) = self.rest[network as usize].pop_front() {
-            if let Err(wire) = self.inject(channel(network), to, bytes, wire) {
+            if let Err(wire) = self.inject(messages(network), to, bytes, wire) {
                 self.rest[network as usize].push_front((to, bytes, wire));
                 return false;
             }
@@ -158,13 +165,13 @@ impl Sim {
             Awaited::Operation => {
                 wait.channels |= 1 << TOGETHER.0;
             }
-            Awaited::Room(network, _) => wait.room |= 1 << channel(network).0,
-            Awaited::PutRoom(_) => wait.room |= 1 << DATA.0,
+            Awaited::Room(network, _) => wait.room |= 1 << messages(network).0,
+            Awaited::PutRoom(_) => wait.room |= all_data(),
             Awaited::Packet | Awaited::AllLeft => {}
         }
         for network in Network::BOTH {
             if !self.rest[network as usize].is_empty() {
-                wait.room |= 1 << channel(network).0;
+                wait.room |= 1 << messages(network).0;
             }
         }
         let state = self.world.sync(self.rank);
@@ -186,16 +193,32 @@ impl Sim {
         }
     }
 
-    /// Takes one packet for a port, if one has come.
-    fn take_data(&mut self) -> bool {
-        let Some(arrival) = self.take(DATA) else { return false };
-        if let Wire::Put { port, offset, cargo } = arrival.item {
-            self.spend(self.world.platform.interface.dispatch);
-            self.looked = (self.world.time(self.rank), 0);
-            let mut state = self.world.state.borrow_mut();
-            state.deposit(arrival.from, self.rank, port, offset, cargo.contents());
+    /// Takes one packet for a port off each of these networks that has one; whether any had.
+    fn take_data(&mut self, networks: Networks) -> bool {
+        let mut any = false;
+        for network in Network::BOTH.into_iter().filter(|network| networks.has(*network)) {
+            let Some(arrival) = self.take(data(network)) else { continue };
+            any = true;
+            if let Wire::Put { port, offset, cargo } = arrival.item {
+                self.spend_looking(data(network), self.world.platform.interface.dispatch);
+                let mut state = self.world.state.borrow_mut();
+                state.deposit(arrival.from, self.rank, port, offset, cargo.contents());
+            }
         }
-        true
+        any
+    }
+
+    /// Puts one packet for a port into a send queue; gives it back where neither network has room.
+    fn inject_data(&mut self, to: usize, bytes: usize, mut wire: Wire) -> Result<(), Wire> {
+        for _ in Network::BOTH {
+            let network = self.turn_of_data;
+            self.turn_of_data = network.other();
+            match self.inject(data(network), to, bytes, wire) {
+                Ok(()) => return Ok(()),
+                Err(back) => wire = back,
+            }
+        }
+        Err(wire)
     }
 
     /// Whether a block of so many bytes goes without the processor.
@@ -220,7 +243,7 @@ impl Sim {
         while sent < all.len() {
             let end = all.len().min(sent + each);
             let wire = Wire::Put { port, offset: offset + sent, cargo: all.part(sent, end).into() };
-            if self.inject(DATA, to, end - sent, wire).is_ok() {
+            if self.inject_data(to, end - sent, wire).is_ok() {
                 sent = end;
             } else if sent == 0 {
                 return false;
@@ -245,8 +268,8 @@ impl Sim {
         }
         for sent in (0..all.len()).step_by(each) {
             while !self.try_put_contents(call, to, (port, offset + sent), all.part(sent, sent + each)) {
-                if !self.take_data() {
-                    self.wait(call, Awaited::PutRoom(to), 1 << DATA.0, 0);
+                if !self.take_data(Networks::Both) {
+                    self.wait(call, Awaited::PutRoom(to), all_data(), 0);
                 }
             }
         }
@@ -331,7 +354,7 @@ impl Transport for Sim {
         let number = self.assembly.number((network, to));
         let part = |number, message| Wire::Part { number, parts, message };
         let first = if parts == 1 { message.take() } else { None };
-        if self.inject(channel(network), to, length(0), part(number, first)).is_err() {
+        if self.inject(messages(network), to, length(0), part(number, first)).is_err() {
             return false;
         }
         self.assembly.sent((network, to));
@@ -347,14 +370,13 @@ impl Transport for Sim {
         self.send_rest(network);
         let mut message = self.assembly.early(network);
         while message.is_none() {
-            let Some(arrival) = self.take(channel(network)) else { return false };
+            let Some(arrival) = self.take(messages(network)) else { return false };
             if let Wire::Part { number, parts, message: part } = arrival.item {
                 message = self.assembly.came((network, arrival.from), number, parts, part);
             }
         }
         if let Some(message) = message {
-            self.spend(self.world.platform.interface.dispatch);
-            self.looked = (self.world.time(self.rank), 0);
+            self.spend_looking(messages(network), self.world.platform.interface.dispatch);
             *packet = *message;
         }
         true
@@ -365,7 +387,12 @@ impl Transport for Sim {
     }
 
     fn close(&mut self, port: usize) -> Option<RawBlock> {
-        self.world.sync(self.rank).nodes[self.rank].ports.close(port)
+        let mut state = self.world.sync(self.rank);
+        let memory = state.nodes[self.rank].ports.close(port);
+        if !state.nodes[self.rank].ports.are_open() {
+            Network::BOTH.into_iter().for_each(|network| state.take_data(self.rank, data(network)));
+        }
+        memory
     }
 
     fn put_limit(&self) -> usize {
@@ -392,12 +419,13 @@ impl Transport for Sim {
         self.put_contents(call, to, (port, offset), Contents { bytes: &[], phantom: bytes });
     }
 
-    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
+    fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize)) {
         if self.world.platform.dma.is_none() {
-            self.take_data();
+            self.take_data(networks);
         } else {
+            // The unit has taken them in; its word is read with the first network's.
             drop(self.world.sync(self.rank));
-            self.look(DATA);
+            self.look(data(Network::Request));
         }
         let news = self.world.state.borrow_mut().nodes[self.rank].ports.take_news();
         news.into_iter().for_each(|(port, bytes)| report(port, bytes));
@@ -426,15 +454,16 @@ impl Transport for Sim {
         }) {
             return;
         }
-        let mut channels = 1 << DATA.0;
+        let mut channels = all_data();
         for network in Network::BOTH.into_iter().filter(|network| networks.has(*network)) {
-            channels |= 1 << channel(network).0;
+            channels |= 1 << messages(network).0;
         }
         if awaited == Awaited::Operation && self.flight.is_some() && self.advance() {
             return;
         }
         // A node that takes replies only has some to send itself.
-        let room = if networks == Networks::Reply { 1 << channel(Network::Reply).0 } else { 0 };
+        let room =
+            if networks == Networks::Only(Network::Reply) { 1 << messages(Network::Reply).0 } else { 0 };
         self.wait(call, awaited, channels, room);
     }
 

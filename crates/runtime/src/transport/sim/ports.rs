@@ -41,6 +41,10 @@ impl Ports {
         Ok(())
     }
 
+    pub(super) fn are_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     pub(super) fn has_news(&self) -> bool {
         !self.arrived.is_empty()
     }

@@ -4,14 +4,27 @@ use crate::block::Contents;
 use crate::transport::{Network, Packet};
 use strata_sim::network::Channel;
 
-/// Channel of packets for ports.
-pub(super) const DATA: Channel = Channel(2);
 /// Channel of collectives' packets: they never wait for a program that does not receive.
-pub(super) const TOGETHER: Channel = Channel(3);
+pub(super) const TOGETHER: Channel = Channel(4);
 
-/// The channel of a network.
-pub(super) fn channel(network: Network) -> Channel {
+/// The channel of a network's messages.
+pub(super) fn messages(network: Network) -> Channel {
     Channel(network as u8)
+}
+
+/// The channel of a network's packets for ports. They have queues of their own, as a node takes them in where it takes no messages.
+pub(super) fn data(network: Network) -> Channel {
+    Channel(2 + network as u8)
+}
+
+/// Whether a channel is one of those for ports.
+pub(super) fn is_data(channel: Channel) -> bool {
+    Network::BOTH.into_iter().any(|network| channel == data(network))
+}
+
+/// Of all networks, the channels for ports, as bits.
+pub(super) fn all_data() -> u8 {
+    Network::BOTH.into_iter().fold(0, |bits, network| bits | 1 << data(network).0)
 }
 
 /// Bytes on their way; or, of a phantom, how many there would be.

@@ -9,9 +9,9 @@ use super::kernels::Kernels;
 use super::ports::Ports;
 use super::run::Setup;
 use super::together::Meetings;
-use super::wire::{Cargo, DATA, Wire};
+use super::wire::{Cargo, Wire, data, is_data};
 use crate::block::Contents;
-use crate::transport::{Awaited, Call, Failure, Stop};
+use crate::transport::{Awaited, Call, Failure, Network as Which, Stop};
 use crate::work::Computing;
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
@@ -222,7 +222,7 @@ impl World {
             }
             Step::Arrived { node, channel } => self.arrived(state, node, channel),
             Step::Room { node, channel } => {
-                if self.dma && channel == DATA {
+                if self.dma && is_data(channel) {
                     self.pump(state, node);
                 }
                 let bit = 1 << channel.0;
@@ -234,13 +234,9 @@ impl World {
     }
 
     fn arrived(&self, state: &mut State, node: usize, channel: Channel) {
-        if self.dma && channel == DATA {
-            let now = state.network.now();
-            while let Some(arrival) = state.network.receive(now, node, channel) {
-                if let Wire::Put { port, offset, cargo } = arrival.item {
-                    state.deposit(arrival.from, node, port, offset, cargo.contents());
-                }
-            }
+        // A node without ports never asks for data: that something comes all the same is found here.
+        if is_data(channel) && (self.dma || !state.nodes[node].ports.are_open()) {
+            state.take_data(node, channel);
         }
         let bit = 1 << channel.0;
         state.wake_if(node, |wait| wait.channels & bit != 0);
@@ -249,7 +245,8 @@ impl World {
     /// Sends what a node's DMA unit can send now.
     pub(super) fn pump(&self, state: &mut State, node: usize) {
         let limit = self.platform.interface.packet;
-        while state.network.has_room(node, DATA) {
+        let channel = data(Which::Request);
+        while state.network.has_room(node, channel) {
             let now = state.network.now();
             let Some(moving) = state.nodes[node].moving.front_mut() else { return };
             let all = moving.cargo.contents();
@@ -263,7 +260,7 @@ impl World {
             }
             let wire = Wire::Put { port, offset, cargo };
             // There is room.
-            let _ = state.network.try_send(now, node, to, DATA, length, wire);
+            let _ = state.network.try_send(now, node, to, channel, length, wire);
         }
     }
 
@@ -294,6 +291,16 @@ impl State {
             {
                 wait.until = Some(done);
                 self.network.schedule(done, node);
+            }
+        }
+    }
+
+    /// Empties a node's receive queue into its ports, at no cost to its processor.
+    pub(super) fn take_data(&mut self, node: usize, channel: Channel) {
+        let now = self.network.now();
+        while let Some(arrival) = self.network.receive(now, node, channel) {
+            if let Wire::Put { port, offset, cargo } = arrival.item {
+                self.deposit(arrival.from, node, port, offset, cargo.contents());
             }
         }
     }

@@ -315,7 +315,7 @@ impl Transport for Threads {
     }
 
     #[inline]
-    fn arrivals(&mut self, report: &mut dyn FnMut(usize, usize)) {
+    fn arrivals(&mut self, _networks: Networks, report: &mut dyn FnMut(usize, usize)) {
         let ports = self.job.ports(self.rank);
         if ports.has_news() {
             ports.arrivals(report);
@@ -343,7 +343,7 @@ impl Transport for Threads {
         self.tell_of_room();
         // There may be news already, and a program that pauses again and again without taking it.
         self.job.unwind_if_failed();
-        if networks == Networks::Reply {
+        if networks == Networks::Only(Network::Reply) {
             // A handler's answers wait for room while something else is awaited: rare and short, and nobody wakes for both.
             std::thread::yield_now();
             return;

@@ -155,7 +155,7 @@ fn measure(node: &mut dyn Transport) {
                     } else {
                         let mut arrived = 0;
                         while arrived < length {
-                            node.arrivals(&mut |_, bytes| arrived += bytes);
+                            node.arrivals(Networks::Both, &mut |_, bytes| arrived += bytes);
                         }
                     }
                 }

@@ -42,7 +42,7 @@ fn byte(from: usize, at: usize) -> u8 {
 fn meet(node: &mut dyn Transport, arrived: &mut usize) {
     node.start(call(Action::Barrier), Operation::Barrier, RawBlock::default());
     until(node, |node, _| {
-        node.arrivals(&mut |_, bytes| *arrived += bytes);
+        node.arrivals(Networks::Both, &mut |_, bytes| *arrived += bytes);
         node.test()
     });
     node.finish();
@@ -68,13 +68,13 @@ fn ring(node: &mut dyn Transport, length: usize, piece: usize) {
         }
     }
     until(node, |node, _| {
-        node.arrivals(&mut |port, bytes| {
+        node.arrivals(Networks::Both, &mut |port, bytes| {
             assert_eq!(port, 5);
             arrived += bytes;
         });
         arrived == length
     });
-    node.arrivals(&mut |_, _| panic!("more than was sent"));
+    node.arrivals(Networks::Both, &mut |_, _| panic!("more than was sent"));
     meet(node, &mut arrived);
     let block = node.close(5).unwrap();
     assert!(block.as_bytes().iter().enumerate().all(|(at, found)| *found == byte(from, at)));
@@ -101,7 +101,7 @@ fn into_barrier(node: &mut dyn Transport) {
     if rank == 0 {
         let mut arrived = 0;
         until(node, |node, _| {
-            node.arrivals(&mut |_, bytes| arrived += bytes);
+            node.arrivals(Networks::Both, &mut |_, bytes| arrived += bytes);
             arrived == LENGTH * (size - 1)
         });
         let block = node.close(0).unwrap();
@@ -142,7 +142,7 @@ fn in_order(node: &mut dyn Transport) {
             })
             .collect();
         until(node, |node, _| {
-            node.arrivals(&mut |_, bytes| arrived += bytes);
+            node.arrivals(Networks::Both, &mut |_, bytes| arrived += bytes);
             assert!(arrived == 0 || ends.contains(&arrived), "{arrived} bytes are not whole puts");
             arrived == 20 * whole
         });
@@ -175,7 +175,7 @@ fn again(node: &mut dyn Transport) {
             node.put(&call(Action::Put), to, 4095, 4 * rank, &[round + 1; 4]);
         }
         until(node, |node, _| {
-            node.arrivals(&mut |_, bytes| arrived += bytes);
+            node.arrivals(Networks::Both, &mut |_, bytes| arrived += bytes);
             arrived == 4 * size
         });
         assert_eq!(node.close(4095).unwrap().as_bytes(), vec![round + 1; 4 * size]);
@@ -193,7 +193,7 @@ fn past(node: &mut dyn Transport, port: usize, offset: usize, length: usize) {
         node.put(&call(Action::Put), 1, port, offset, &vec![0; length]);
     }
     until(node, |node, _| {
-        node.arrivals(&mut |_, _| panic!("it arrived"));
+        node.arrivals(Networks::Both, &mut |_, _| panic!("it arrived"));
         false
     });
 }

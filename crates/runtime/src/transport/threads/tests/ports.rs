@@ -2,7 +2,7 @@
 
 use super::{call, pause, run, seed};
 use crate::block::RawBlock;
-use crate::transport::{Action, Awaited, Call, PORTS, Transport};
+use crate::transport::{Action, Awaited, Call, Networks, PORTS, Transport};
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ fn receive(node: &mut dyn Transport, wanted: &BTreeMap<usize, usize>) -> usize {
     let mut reports = 0;
     missing.retain(|_, bytes| *bytes > 0);
     while !missing.is_empty() {
-        node.arrivals(&mut |port, bytes| {
+        node.arrivals(Networks::Both, &mut |port, bytes| {
             reports += 1;
             let left = missing.get_mut(&port).unwrap();
             *left -= bytes;
@@ -70,7 +70,7 @@ fn bytes_of_several_senders_arrive_in_place_and_are_reported_once() {
                     let wanted = NUMBERS.into_iter().map(|port| (port, nodes * each)).collect();
                     receive(node, &wanted);
                     node.barrier(call(Action::Barrier));
-                    node.arrivals(&mut |_, _| panic!("reported twice"));
+                    node.arrivals(Networks::Both, &mut |_, _| panic!("reported twice"));
                     for port in NUMBERS {
                         let memory = node.close(port).unwrap();
                         assert_eq!(memory.bytes, nodes * each);
@@ -92,11 +92,11 @@ fn what_is_left_of_a_closed_port_is_not_reported_for_the_next() {
         node.open(5, RawBlock::zeroed(10));
         node.put(&put_call(0), 0, 5, 2, &[1; 8]);
         assert_eq!(node.close(5).unwrap().as_bytes(), [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
-        node.arrivals(&mut |_, _| panic!("the port is closed"));
+        node.arrivals(Networks::Both, &mut |_, _| panic!("the port is closed"));
         node.open(5, RawBlock::zeroed(10));
         node.put(&put_call(0), 0, 5, 0, &[1; 3]);
         let mut found = Vec::new();
-        node.arrivals(&mut |port, bytes| found.push((port, bytes)));
+        node.arrivals(Networks::Both, &mut |port, bytes| found.push((port, bytes)));
         assert_eq!(found, [(5, 3)]);
     })
     .unwrap();
@@ -157,7 +157,7 @@ fn closing_waits_for_the_piece_that_is_being_written() {
             }
             let mut arrived = 0;
             while arrived < random.below(BYTES) {
-                node.arrivals(&mut |_, bytes| arrived += bytes);
+                node.arrivals(Networks::Both, &mut |_, bytes| arrived += bytes);
             }
             let memory = node.close(1).unwrap();
             closed.store(true, Ordering::SeqCst);
