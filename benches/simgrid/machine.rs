@@ -65,7 +65,7 @@ impl Machine {
             "name = \"loggp\"\nsummary = \"plain LogGP\"\n\
              [cpu]\nfrequency_mhz = 1e6\nkernel_factor = 1\n\
              [interface]\nsend_ns = {send}\nsend_byte_ns = 0\nafter_send_ns = 0\n\
-             receive_ns = {receive}\nreceive_byte_ns = 0\nfailed_poll_ns = 0\ndispatch_ns = 0\n\
+             receive_ns = {receive}\nreceive_byte_ns = 0\nfailed_poll_ns = 0.001\ndispatch_ns = 0\n\
              block_setup_ns = 0\ncombine_word_ns = 0\npacket_bytes = 65536\nheader_bytes = {ENVELOPE}\n\
              latency_ns = 0\nsend_queue_packets = 256\nreceive_queue_packets = 256\n\
              [topology]\n{topology}\n\

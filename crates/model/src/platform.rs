@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Platform {
-    /// How the nodes talk: `threads`, `mpi`, or the name of a simulated machine.
+    /// How the nodes talk: `threads`, `mpi`, or `sim:` and the name of a simulated machine.
     pub transport: String,
     /// The number of nodes of the run.
     pub nodes: usize,
@@ -26,6 +26,12 @@ pub struct Platform {
 }
 
 impl Platform {
+    /// Whether times measured here are simulated.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.transport.starts_with("sim:")
+    }
+
     /// Names the first thing in which `other` differs, for a message; `None` if the platforms are equal.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {

@@ -5,7 +5,7 @@ use strata_fit::{
 };
 use strata_model::samples::ModelSamples;
 use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
-use strata_model::{Expr, Samples, sha256_hex};
+use strata_model::{Expr, Platform, Samples, sha256_hex};
 
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
 
@@ -137,10 +137,16 @@ impl Fitting {
                     ));
                     continue;
                 }
-                self.failures.push(format!(
-                    "model `{}` has no samples; profile it, or remove it from the spec",
-                    model.name
-                ));
+                let name = &model.name;
+                if samples.platform.as_ref().is_some_and(Platform::is_simulated) {
+                    self.warnings.push(format!(
+                        "model `{name}` is not fitted: these samples do not hold it, as it takes no simulated time"
+                    ));
+                } else {
+                    self.failures.push(format!(
+                        "model `{name}` has no samples; profile it, or remove it from the spec"
+                    ));
+                }
                 continue;
             };
             let structure = Structure {
