@@ -57,13 +57,22 @@ pub(super) struct Transfers {
     /// The place of each node in this node's own order.
     order: Vec<u32>,
     pacing: Option<Pacing>,
+    /// The network that was polled last to keep the pace.
+    polled: Network,
 }
 
 impl Transfers {
     pub(super) fn new(rank: usize, size: usize) -> Self {
         let mut order: Vec<u32> = (0..u32::try_from(size).unwrap_or(u32::MAX)).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(rank as u64 + 1));
-        Self { started: 0, sending: Vec::new(), done: Vec::new(), order, pacing: None }
+        Self {
+            started: 0,
+            sending: Vec::new(),
+            done: Vec::new(),
+            order,
+            pacing: None,
+            polled: Network::Reply,
+        }
     }
 }
 
@@ -313,8 +322,12 @@ impl Node {
     fn keep_pace(&mut self, packet: usize) {
         let Some(pacing) = self.transfers.pacing else { return };
         let delay = pacing.delay_after(packet);
-        let network = Network::BOTH[packet % 2];
-        if !delay.is_zero() && self.poll_one_until_empty(network) == 0 {
+        if delay.is_zero() {
+            return;
+        }
+        let network = self.transfers.polled.other();
+        self.transfers.polled = network;
+        if self.poll_one_until_empty(network) == 0 {
             self.clock.idle(delay);
         }
     }

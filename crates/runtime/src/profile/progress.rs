@@ -22,12 +22,19 @@ impl Progress {
         Self { machine, last: 0.0, announced: false, interrupt }
     }
 
-    /// Says how far the run is, and once, as soon as it can be told, how long it will take.
-    pub(crate) fn tell(&mut self, schedule: &Schedule, elapsed: f64, budget: f64, model: &str) {
+    /// Says how far the run is, and once, as soon as it can be told, how long it will take: so many seconds have elapsed, and so many will
+    /// bring every point to its repeats.
+    pub(crate) fn tell(
+        &mut self,
+        schedule: &Schedule,
+        (elapsed, needed): (f64, f64),
+        budget: f64,
+        model: &str,
+    ) {
         let (begun, points) = schedule.begun();
         if !self.announced && schedule.probed() {
             self.announced = true;
-            let expected = (elapsed + schedule.remaining()).min(budget);
+            let expected = (elapsed + needed).min(budget);
             if self.machine {
                 self.line(&format!("strata-expect seconds={expected:.3} budget={budget:.3}"));
             } else {
@@ -39,8 +46,8 @@ impl Progress {
         }
         self.last = elapsed;
         // Once every point has its repeats, the rest of the budget goes to uncertain ones: at most all of it.
-        let (duties, left) = (schedule.remaining(), (budget - elapsed).max(0.0));
-        let remaining = if duties > 0.0 { duties.min(left) } else { left };
+        let left = (budget - elapsed).max(0.0);
+        let remaining = if needed > 0.0 { needed.min(left) } else { left };
         if self.machine {
             self.line(&format!(
                 "strata-progress begun={begun} points={points} elapsed={elapsed:.3} remaining={remaining:.3} model={model}"

@@ -1,6 +1,6 @@
 //! The run itself: all nodes in step, node 0 deciding and writing.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use strata_model::Points;
 use strata_model::samples::SpecId;
@@ -289,9 +289,9 @@ struct Director<'a> {
     journal: Journal,
     progress: Progress,
     budget: f64,
-    /// Where time is simulated: until when to go on in real time. What is timed when goes by simulated time, so as not to hang
-    /// on this machine's speed.
-    until: Option<Instant>,
+    /// Where time is simulated: when the run began in real time, which the budget is of. What is timed when goes by simulated time, so as not to
+    /// hang on this machine's speed.
+    began: Option<Instant>,
     timed: u64,
     preempted: u64,
 }
@@ -300,15 +300,16 @@ impl<'a> Director<'a> {
     fn new(node: &Node, job: &'a Job<'a>, plans: &'a [ModelPlan]) -> Result<Self, Refusal> {
         let settings = &job.settings;
         let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
-        let limit = Duration::try_from_secs_f64(budget).unwrap_or(Duration::MAX);
-        // Simulated timings agree, so there is nothing to be gained from more of them.
-        let (goal, least) = if settings.budget.is_some() && !node.is_simulated() {
-            (GOAL_WITH_BUDGET, LEAST_WITH_BUDGET)
-        } else {
-            (GOAL, 0)
-        };
         let platform = node.platform();
-        let rules = Rules { budget, goal, least, discard: node.size() <= platform.cores };
+        let discard = node.size() <= platform.cores;
+        let rules = if node.is_simulated() {
+            // Every point gets its repeats: there is nothing to be gained from more of them, and simulated time is not what the budget is of.
+            Rules { budget: f64::INFINITY, goal: f64::INFINITY, least: 0, discard }
+        } else if settings.budget.is_some() {
+            Rules { budget, goal: GOAL_WITH_BUDGET, least: LEAST_WITH_BUDGET, discard }
+        } else {
+            Rules { budget, goal: GOAL, least: 0, discard }
+        };
         let repeats: Vec<u32> = job.models.iter().map(|model| model.options().repeat).collect();
         let mut schedule = Schedule::new(plans, &repeats, rules);
         for (model, plan) in job.models.iter().zip(plans) {
@@ -330,7 +331,7 @@ impl<'a> Director<'a> {
             journal,
             progress: Progress::new(settings.machine, job.interrupt.clone()),
             budget,
-            until: node.is_simulated().then(|| Instant::now().checked_add(limit)).flatten(),
+            began: node.is_simulated().then(Instant::now),
             timed: 0,
             preempted: 0,
         })
@@ -340,7 +341,7 @@ impl<'a> Director<'a> {
         if self.job.interrupt.is_set() {
             return Order::End(Outcome::Interrupted);
         }
-        if self.until.is_some_and(|until| Instant::now() > until) {
+        if self.began.is_some_and(|began| began.elapsed().as_secs_f64() > self.budget) {
             return Order::End(Outcome::Done);
         }
         match self.schedule.next(elapsed) {
@@ -362,7 +363,11 @@ impl<'a> Director<'a> {
         self.preempted += u64::from(timing.preempted);
         self.schedule.record(place, timing.seconds, timing.preempted, cost);
         self.journal.timing(place, &self.plans[place.model].points[place.point], timing)?;
-        self.progress.tell(&self.schedule, elapsed, self.budget, self.job.models[place.model].name());
+        // Of simulated time as much is left as took so long until now.
+        let real = self.began.map_or(elapsed, |began| began.elapsed().as_secs_f64());
+        let remaining = self.schedule.remaining() * if elapsed > 0.0 { real / elapsed } else { 1.0 };
+        let model = self.job.models[place.model].name();
+        self.progress.tell(&self.schedule, (real, remaining), self.budget, model);
         Ok(())
     }
 
@@ -385,7 +390,7 @@ impl<'a> Director<'a> {
             eprintln!("{} of {} timings were preempted", self.preempted, self.timed);
         }
         let done = outcome == Outcome::Done;
-        let left_out = if done && self.until.is_some() { self.timeless() } else { Vec::new() };
+        let left_out = if done && self.began.is_some() { self.timeless() } else { Vec::new() };
         let written = self.journal.finish(self.plans, &self.schedule, done, &left_out)?;
         if done {
             for model in left_out {

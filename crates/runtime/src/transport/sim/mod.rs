@@ -389,6 +389,7 @@ impl Transport for Sim {
     fn close(&mut self, port: usize) -> Option<RawBlock> {
         let mut state = self.world.sync(self.rank);
         let memory = state.nodes[self.rank].ports.close(port);
+        // Nobody will ask for what has come already.
         if !state.nodes[self.rank].ports.are_open() {
             Network::BOTH.into_iter().for_each(|network| state.take_data(self.rank, data(network)));
         }
@@ -423,9 +424,10 @@ impl Transport for Sim {
         if self.world.platform.dma.is_none() {
             self.take_data(networks);
         } else {
-            // The unit has taken them in; its word is read with the first network's.
+            // The unit has taken them in; what it says is read with a network's word.
             drop(self.world.sync(self.rank));
-            self.look(data(Network::Request));
+            let network = if networks.has(Network::Request) { Network::Request } else { Network::Reply };
+            self.look(data(network));
         }
         let news = self.world.state.borrow_mut().nodes[self.rank].ports.take_news();
         news.into_iter().for_each(|(port, bytes)| report(port, bytes));
