@@ -95,6 +95,23 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
     fit(platform, "hops", &lines)
 }
 
+/// `ClearMemory`: the constant, and that of `length` in words of 4 bytes.
+pub(crate) fn clear_memory(platform: &Platform) -> Result<Vec<f64>, String> {
+    let simulation = Machine::sim(platform, 1).map_err(|error| error.to_string())?;
+    let mut lines = Vec::new();
+    // His loop (section 3.2): `x 1 10000 <<=1`; what is below 64 bytes was not measured for our kernel.
+    for exponent in 4..=13 {
+        let length = f64::from(1 << exponent);
+        let run = simulation.run(|node| {
+            let start = node.now().get();
+            node.compute(Work::Kernel("Clear", &[4.0 * length]), || ());
+            Ok(node.now().get() - start)
+        });
+        lines.push((run.map_err(|error| error.to_string())?.results[0], vec![length]));
+    }
+    fit(platform, "length", &lines)
+}
+
 /// `SendRequest`: cycles to send a word and look once for answers, on both networks.
 pub(crate) fn send_request(platform: &Platform) -> Result<f64, String> {
     let run = Machine::sim(platform, 2).and_then(|simulation| {
