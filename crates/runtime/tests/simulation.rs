@@ -306,6 +306,22 @@ fn a_port_that_was_closed_too_early_is_named() {
     }
 }
 
+/// Nodes have stacks that the parser's library does not know.
+#[test]
+fn nodes_can_read_expressions() {
+    for nodes in [1, 8] {
+        let run = sim("cm5", nodes).run(|node| {
+            let deep = format!("{}n{}", "(".repeat(50), ")".repeat(50));
+            for text in ["n*log2(n)+max(0,n-512)", &deep] {
+                text.parse::<strata_model::Expr>()
+                    .map_err(|error| Error::program(format!("{text}: {error}")))?;
+            }
+            Ok(node.rank())
+        });
+        assert_eq!(run.unwrap().results.len(), nodes);
+    }
+}
+
 #[test]
 fn long_puts_arrive_whole() {
     for platform in PLATFORMS {

@@ -1,5 +1,7 @@
 //! From samples to a model set: every model of the spec, in the order of their dependence, and the libraries.
 
+use std::borrow::Cow;
+
 use strata_fit::{
     Callee, Elimination, Fitted, Lookup, Options, Robust, Search, Structure, Weights, fit_columns, fit_model,
 };
@@ -95,9 +97,10 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
         },
         ..Fitting::default()
     };
+    let (samples, timeless) = fitting.without_timeless(samples);
     match spec {
-        Some(spec) => fitting.by_spec(samples, spec, overrides),
-        None => fitting.by_columns(samples, overrides),
+        Some(spec) => fitting.by_spec(&samples, &timeless, spec, overrides),
+        None => fitting.by_columns(&samples, overrides),
     }
     let untrusted =
         fitting.set.models.iter().filter(|m| m.kind == Kind::Fitted && m.verdict != Verdict::Verified);
@@ -109,6 +112,25 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
 }
 
 impl Fitting {
+    /// The samples without the models that take no simulated time, of which there is nothing to fit, and these models' names: on a simulated machine only
+    /// messages take time, and the work that `node.compute` is told of. Warns of them.
+    fn without_timeless<'a>(&mut self, samples: &'a Samples) -> (Cow<'a, Samples>, Vec<String>) {
+        /// Simulated times are whole picoseconds, but differences of seconds are rounded.
+        const HALF_A_PICOSECOND: f64 = 0.5e-12;
+        if !samples.platform.as_ref().is_some_and(Platform::is_simulated) {
+            return (Cow::Borrowed(samples), Vec::new());
+        }
+        let takes_time = |model: &ModelSamples| {
+            model.rows.is_empty() || model.rows.iter().any(|row| row.seconds.abs() >= HALF_A_PICOSECOND)
+        };
+        let (models, timeless): (Vec<_>, Vec<_>) = samples.models.iter().cloned().partition(takes_time);
+        let timeless: Vec<String> = timeless.into_iter().map(|model| model.name).collect();
+        self.warnings.extend(timeless.iter().map(|name| {
+            format!("model `{name}` is not fitted: it takes no simulated time, which only messages and `node.compute` do")
+        }));
+        (Cow::Owned(Samples { models, ..samples.clone() }), timeless)
+    }
+
     fn by_columns(&mut self, samples: &Samples, overrides: &Overrides) {
         let options = |model: &ModelSamples| Ok(overrides.apply(Options::read(&model.fit)?));
         for outcome in fit_columns(samples, &options, overrides.variance.as_deref()) {
@@ -116,7 +138,7 @@ impl Fitting {
         }
     }
 
-    fn by_spec(&mut self, samples: &Samples, spec: &CheckedSpec, overrides: &Overrides) {
+    fn by_spec(&mut self, samples: &Samples, timeless: &[String], spec: &CheckedSpec, overrides: &Overrides) {
         for &index in &spec.order {
             let model = &spec.models[index];
             if let ModelKind::Factored(expression) = &model.kind {
@@ -137,14 +159,10 @@ impl Fitting {
                     ));
                     continue;
                 }
-                let name = &model.name;
-                if samples.platform.as_ref().is_some_and(Platform::is_simulated) {
-                    self.warnings.push(format!(
-                        "model `{name}` is not fitted: these samples do not hold it, as it takes no simulated time"
-                    ));
-                } else {
+                if !timeless.contains(&model.name) {
                     self.failures.push(format!(
-                        "model `{name}` has no samples; profile it, or remove it from the spec"
+                        "model `{}` has no samples; profile it, or remove it from the spec",
+                        model.name
                     ));
                 }
                 continue;

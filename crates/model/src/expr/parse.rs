@@ -26,6 +26,9 @@ pub struct ExprError {
 #[grammar = "expr/expr.pest"]
 struct Grammar;
 
+/// Bytes of stack that parsing gets where there are not enough: pest asks for 64 KiB, nesting is bounded.
+const STACK: usize = 1 << 20;
+
 /// Reads an expression.
 ///
 /// # Errors
@@ -40,7 +43,9 @@ pub fn parse(text: &str) -> Result<Expr, ExprError> {
 /// As [`parse`].
 pub fn parse_at(text: &str, offset: usize) -> Result<Expr, ExprError> {
     check_nesting(text, offset)?;
-    let mut pairs = Grammar::parse(Rule::whole, text).map_err(|error| describe(&error, text, offset))?;
+    // pest parses nothing where it takes the stack for full, and knows only the stacks of threads: nodes of a simulated machine have their own.
+    let pairs = stacker::maybe_grow(STACK / 4, STACK, || Grammar::parse(Rule::whole, text));
+    let mut pairs = pairs.map_err(|error| describe(&error, text, offset))?;
     let end = Span { start: offset + text.len(), end: offset + text.len() };
     let chain =
         pairs.next().ok_or_else(|| ExprError { message: "an expression is missing".into(), span: end })?;

@@ -95,21 +95,18 @@ impl Journal {
         self.writer.sample(name, &sample).map_err(|error| unwritten(&self.path, &error).into())
     }
 
-    /// Writes the medians in order, to the output if the run is complete, else in place of the journal; returns where. The models
-    /// `left_out` are not written.
+    /// Writes the medians in order, to the output if the run is complete, else in place of the journal; returns where.
     pub(crate) fn finish(
         self,
         plans: &[ModelPlan],
         schedule: &Schedule,
         complete: bool,
-        left_out: &[usize],
     ) -> Result<PathBuf, Failure> {
         let target = if complete { &self.output } else { &self.path };
         write_atomically(target, |out| {
             let mut writer = SamplesWriter::new(out);
             writer.header(Some(&self.platform), Some(&self.spec))?;
-            for (model, head) in self.models.iter().enumerate().filter(|(model, _)| !left_out.contains(model))
-            {
+            for (model, head) in self.models.iter().enumerate() {
                 let name = head.name;
                 head.write(&mut writer)?;
                 for (index, point) in plans[model].points.iter().enumerate() {

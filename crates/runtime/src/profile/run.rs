@@ -371,35 +371,13 @@ impl<'a> Director<'a> {
         Ok(())
     }
 
-    /// Models that were timed and take no simulated time: there is nothing to fit. A timing may be off by the rounding of seconds.
-    fn timeless(&self) -> Vec<usize> {
-        const PICOSECOND: f64 = 1e-12;
-        let all = |model: &usize| {
-            let points = 0..self.plans[*model].points.len();
-            let summaries =
-                || points.clone().filter_map(|point| self.schedule.summary(Place { model: *model, point }));
-            summaries().next().is_some()
-                && summaries().all(|summary| summary.seconds.abs() < PICOSECOND / 2.0)
-        };
-        (0..self.plans.len()).filter(all).collect()
-    }
-
     fn finish(self, outcome: Outcome) -> Result<(), Failure> {
         let names: Vec<&str> = self.job.models.iter().map(|model| model.name()).collect();
         if self.preempted > 0 {
             eprintln!("{} of {} timings were preempted", self.preempted, self.timed);
         }
-        let done = outcome == Outcome::Done;
-        let left_out = if done && self.began.is_some() { self.timeless() } else { Vec::new() };
-        let written = self.journal.finish(self.plans, &self.schedule, done, &left_out)?;
-        if done {
-            for model in left_out {
-                eprintln!(
-                    "model {}: it takes no simulated time and is left out; messages take some, and the work that \
-                     `node.compute` is told of",
-                    names[model]
-                );
-            }
+        let written = self.journal.finish(self.plans, &self.schedule, outcome == Outcome::Done)?;
+        if outcome == Outcome::Done {
             for (name, (begun, points)) in names.iter().zip(self.schedule.begun_by_model()) {
                 if begun < points {
                     eprintln!(

@@ -158,40 +158,6 @@ fn every_point_is_a_row_in_order() {
     assert!(!place.partial().exists());
 }
 
-/// On a simulated machine only messages take time, and what `compute` is told of.
-#[test]
-fn models_that_take_no_simulated_time_are_left_out() {
-    let place = Place::new();
-    let instant = Model {
-        task: |_, node, _, _, bench| {
-            bench.timer.start(node);
-            std::hint::black_box(vec![1u8; 1000]);
-            bench.timer.stop(node);
-            Ok(())
-        },
-        ..model("Instant", 8)
-    };
-    let told = Model {
-        task: |_, node, _, i, bench| {
-            bench.timer.start(node);
-            node.compute(1000.0 * i as f64, || ());
-            bench.timer.stop(node);
-            Ok(())
-        },
-        ..model("Told", 8)
-    };
-    let models: [&dyn Profiled; 2] = [&instant, &told];
-    let job = Job::new("specs/test.spec", "ab", &models, place.settings(), Interrupt::default());
-    let cm5 = crate::simulation::Platform::find("cm5").unwrap();
-    let outcomes =
-        Machine::sim(&cm5, 2).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
-    assert_eq!(outcomes.results, [Outcome::Done; 2]);
-    let samples = read(&place.output);
-    assert_eq!(samples.models.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(), ["Told"]);
-    let rows = &samples.models[0].rows;
-    assert!(rows.iter().all(|row| (row.seconds * 33e3 / row.values[0] - 1.0).abs() < 1e-6), "{rows:?}");
-}
-
 #[test]
 fn verification_points_lie_in_the_range_and_follow_the_seed() {
     let drawn = |seed| {
