@@ -303,14 +303,15 @@ impl<'a> Director<'a> {
         let platform = node.platform();
         let discard = node.size() <= platform.cores;
         let rules = if node.is_simulated() {
-            // Every point gets its repeats: there is nothing to be gained from more of them, and simulated time is not what the budget is of.
+            // Every point is timed once: there is nothing to be gained from more, and simulated time is not what the budget is of.
             Rules { budget: f64::INFINITY, goal: f64::INFINITY, least: 0, discard }
         } else if settings.budget.is_some() {
             Rules { budget, goal: GOAL_WITH_BUDGET, least: LEAST_WITH_BUDGET, discard }
         } else {
             Rules { budget, goal: GOAL, least: 0, discard }
         };
-        let repeats: Vec<u32> = job.models.iter().map(|model| model.options().repeat).collect();
+        let repeat = |model: &&dyn Profiled| if node.is_simulated() { 1 } else { model.options().repeat };
+        let repeats: Vec<u32> = job.models.iter().map(repeat).collect();
         let mut schedule = Schedule::new(plans, &repeats, rules);
         for (model, plan) in job.models.iter().zip(plans) {
             if plan.undrawn > 0 {
