@@ -133,13 +133,14 @@ impl Timer {
     }
 
     /// How often to execute the task in one timing, given that `count` times lasted `interval` on the slowest node.
-    /// `None` if that was long enough. Every node computes the same from equal arguments.
+    /// `None` if that was long enough. Every node computes the same from equal arguments and [ticks](Self::set_tick).
     pub(crate) fn raise(&self, count: u32, interval: f64) -> Option<u32> {
         let needed = LEAST_TICKS * self.tick;
         if interval >= needed || count >= MAX_COUNT || needed.is_nan() || interval.is_nan() {
             return None;
         }
-        let each = (interval - self.overhead).max(0.0) / f64::from(count);
+        // With the timer's own cost in it: each node has measured one of its own, and all must come to the same count.
+        let each = interval / f64::from(count);
         // Aim a little higher, so that the next timing is not too short again; at most a hundredfold at once, because
         // an interval this short says little.
         let aim = (1.25 * needed / each).min(100.0 * f64::from(count)).min(f64::from(MAX_COUNT));
@@ -191,6 +192,17 @@ mod tests {
         }
         assert!((334..=500).contains(&count), "{count}");
         assert!(timings <= 3);
+    }
+
+    /// A node that repeats a task with a barrier in it once more than the others ends the job.
+    #[test]
+    fn nodes_whose_timers_cost_differently_come_to_the_same_count() {
+        let cheap = timer(1e-8);
+        let costly = Timer { overhead: 9e-8, ..timer(1e-8) };
+        for interval in [1e-8, 9.5e-8, 1e-7, 5e-7, 9.99e-7] {
+            assert_eq!(cheap.raise(1, interval), costly.raise(1, interval), "{interval}");
+            assert!(cheap.raise(3, interval).is_some());
+        }
     }
 
     #[test]
