@@ -59,7 +59,7 @@ pub struct Interface {
     pub receive: Time,
     /// More, for each byte of data in it.
     pub receive_byte: Time,
-    /// To look at the queues and find nothing, or no room.
+    /// To look at the queues of one network and find nothing, or no room.
     pub failed_poll: Time,
     /// To find and call a message's handler.
     pub dispatch: Time,

@@ -33,7 +33,7 @@ use crate::transport::{
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
 use flight::Flight;
-use look::Looked;
+use look::Known;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use strata_sim::network::{Arrival, Channel};
@@ -49,7 +49,7 @@ const ALL_AT_ONCE: usize = usize::MAX / 4;
 struct Sim {
     world: Rc<World>,
     rank: usize,
-    looked: Looked,
+    known: Known,
     /// By which network the next packet for a port goes: they take turns (Brewer's manual, section 7: "sent on both networks").
     turn_of_data: Network,
     /// Collectives that this node has come to.
@@ -79,7 +79,7 @@ impl Sim {
         Self {
             world,
             rank,
-            looked: Looked::default(),
+            known: Known::default(),
             turn_of_data: Network::Request,
             turn: 0,
             flight: None,
@@ -104,7 +104,7 @@ impl Sim {
     /// This node has looked at a queue in vain.
     fn look(&mut self, channel: Channel) {
         let now = self.world.time(self.rank);
-        if !self.looked.tells(now, channel) {
+        if !self.known.tells(now, channel) {
             self.spend_looking(channel, self.world.platform.interface.failed_poll);
         }
     }
@@ -113,7 +113,7 @@ impl Sim {
     fn spend_looking(&mut self, channel: Channel, time: Time) {
         let start = self.world.time(self.rank);
         self.spend(time);
-        self.looked.at(channel, (start, self.world.time(self.rank)));
+        self.known.looked_at(channel, (start, self.world.time(self.rank)));
     }
 
     /// Puts one packet into the send queue; gives it back where there is no room.

@@ -17,6 +17,9 @@ pub(super) fn data(network: Network) -> Channel {
     Channel(2 + network as u8)
 }
 
+/// The channel of blocks that go without the processor: one of those for ports.
+pub(super) const DMA: Channel = Channel(2);
+
 /// Whether a channel is one of those for ports.
 pub(super) fn is_data(channel: Channel) -> bool {
     Network::BOTH.into_iter().any(|network| channel == data(network))

@@ -9,9 +9,9 @@ use super::kernels::Kernels;
 use super::ports::Ports;
 use super::run::Setup;
 use super::together::Meetings;
-use super::wire::{Cargo, Wire, data, is_data};
+use super::wire::{Cargo, DMA, Wire, is_data};
 use crate::block::Contents;
-use crate::transport::{Awaited, Call, Failure, Network as Which, Stop};
+use crate::transport::{Awaited, Call, Failure, Stop};
 use crate::work::Computing;
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
@@ -245,8 +245,7 @@ impl World {
     /// Sends what a node's DMA unit can send now.
     pub(super) fn pump(&self, state: &mut State, node: usize) {
         let limit = self.platform.interface.packet;
-        let channel = data(Which::Request);
-        while state.network.has_room(node, channel) {
+        while state.network.has_room(node, DMA) {
             let now = state.network.now();
             let Some(moving) = state.nodes[node].moving.front_mut() else { return };
             let all = moving.cargo.contents();
@@ -260,7 +259,7 @@ impl World {
             }
             let wire = Wire::Put { port, offset, cargo };
             // There is room.
-            let _ = state.network.try_send(now, node, to, channel, length, wire);
+            let _ = state.network.try_send(now, node, to, DMA, length, wire);
         }
     }
 
