@@ -2,6 +2,7 @@
 
 mod composite;
 mod global;
+mod local;
 mod messages;
 mod ports;
 mod random;
@@ -59,6 +60,7 @@ pub struct Node {
     ports: Ports,
     transfers: Transfers,
     random: rand_chacha::ChaCha8Rng,
+    locals: local::Locals,
     notes: Rc<Notes>,
 }
 
@@ -74,6 +76,7 @@ impl Node {
             ports: Ports::default(),
             transfers: Transfers::new(rank, size),
             random: random::stream_of(rank),
+            locals: local::Locals::default(),
             notes,
         }
     }
