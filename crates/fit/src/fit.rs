@@ -186,6 +186,8 @@ fn fit_terms(
         leverage_limit,
         samples: fitted,
         verify_samples: residuals.len() - fitted,
+        noise: None,
+        own_error: 0.0,
         verdict: judgement.verdict,
         reason: judgement.reason,
         doubts: judgement.doubts,

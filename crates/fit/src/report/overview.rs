@@ -18,7 +18,9 @@ pub(super) fn summary(page: &mut Page, report: &Report<'_>) {
         }
     };
     let fitted = || set.models.iter().filter(|m| m.kind == Kind::Fitted);
-    for verdict in [Verdict::Verified, Verdict::Doubtful, Verdict::Unverified, Verdict::Failed] {
+    let verdicts =
+        [Verdict::Verified, Verdict::WithinNoise, Verdict::Doubtful, Verdict::Unverified, Verdict::Failed];
+    for verdict in verdicts {
         let name = verdict.to_string();
         count(fitted().filter(|m| m.verdict == verdict).count(), &name, &name);
     }

@@ -14,6 +14,14 @@
 //! structure line is optional and so is the word `model`, so that a fragment like Brewer's reads too. A line
 //! `fit CombineVector robust huber` below it says how the spec wants the model fitted, where that is not the usual way. What
 //! follows `;` are notes on how the sample was taken. `#` begins a comment line.
+//!
+//! The single timings that a sample is the median of may stand in a line of their own below it, each with the moment at which it
+//! was taken, in seconds since the run began. A fit can then tell noise from error, and see periods in which the machine was slow:
+//!
+//! ```text
+//! Radix 1.02e-5 64 8 ; at=64,8 repeats=3 spread=0.021
+//! & 1.01e-5@0.0031 1.02e-5@2.7103 1.34e-5@5.4071
+//! ```
 
 mod parse;
 mod write;
@@ -98,6 +106,17 @@ pub struct Notes {
     pub spread: f64,
     /// How many timings were thrown away because the system preempted them.
     pub preempted: u32,
+    /// The single timings, in the order in which they were taken; empty where they were not kept.
+    pub timings: Vec<Timing>,
+}
+
+/// One timing of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Timing {
+    /// How long the task took, s.
+    pub seconds: f64,
+    /// When it was timed, in seconds since the run began.
+    pub moment: f64,
 }
 
 impl Column {

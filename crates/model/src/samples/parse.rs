@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 
-use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, VERSION};
+use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, Timing, VERSION};
 use crate::expr::{self, is_name};
 
 /// How many bad lines are reported; further ones are only counted.
@@ -112,6 +112,8 @@ struct Parser<'f> {
     samples: Samples,
     /// The place of each model among the samples' models.
     index: BTreeMap<String, usize>,
+    /// The model of the sample in the line above.
+    last: Option<usize>,
     /// Whether the file began with its version: then it was written by a program, and must be complete.
     versioned: bool,
     /// Whether anything but comments was seen.
@@ -126,6 +128,7 @@ impl<'f> Parser<'f> {
             file,
             samples: Samples::default(),
             index: BTreeMap::new(),
+            last: None,
             versioned: false,
             begun: false,
             errors,
@@ -182,6 +185,7 @@ impl<'f> Parser<'f> {
         let begun = std::mem::replace(&mut self.begun, true);
         let at = words.get(1).map_or(line.chars().count() + 1, |word| word.1);
         let rest = line.trim_start()[first.len()..].trim();
+        let above = self.last.take();
         match first {
             "strata-samples" => {
                 if begun {
@@ -227,6 +231,16 @@ impl<'f> Parser<'f> {
                 }
                 Ok(())
             }
+            "&" => {
+                let timings = words[1..].iter().map(|word| timing(*word)).collect::<Result<_, _>>()?;
+                let model = above.and_then(|place| self.samples.models.get_mut(place));
+                let sample = model.and_then(|model| model.rows.last_mut());
+                let sample = sample.ok_or_else(|| {
+                    ("single timings belong into the line below their sample".to_owned(), 1)
+                })?;
+                sample.notes.timings = timings;
+                Ok(())
+            }
             _ => {
                 let name = first.trim_start_matches('@');
                 let bare = words.get(1).is_some_and(|(word, _)| word.parse::<f64>().is_err());
@@ -236,9 +250,8 @@ impl<'f> Parser<'f> {
                 let row_words: Vec<_> = self::words(row, 0);
                 let sample =
                     self.row(&row_words, notes.map(|notes| (notes, row.chars().count() + 1)), number)?;
-                if let Some(model) =
-                    self.index.get(name).and_then(|place| self.samples.models.get_mut(*place))
-                {
+                self.last = self.index.get(name).copied();
+                if let Some(model) = self.last.and_then(|place| self.samples.models.get_mut(place)) {
                     model.rows.push(sample);
                 }
                 Ok(())
@@ -356,6 +369,14 @@ fn in_parentheses(word: &str) -> bool {
 
 fn number((word, at): Word<'_>, what: impl FnOnce() -> String) -> Result<f64, Bad> {
     word.parse().map_err(|_| (format!("{} must be a number, but it is `{word}`", what()), at))
+}
+
+/// `SECONDS@MOMENT`.
+fn timing((word, at): Word<'_>) -> Result<Timing, Bad> {
+    let wrong = || (format!("a single timing is SECONDS@MOMENT, but this is `{word}`"), at);
+    let (seconds, moment) = word.split_once('@').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse().map_err(|_| wrong());
+    Ok(Timing { seconds: number(seconds)?, moment: number(moment)? })
 }
 
 fn spec(text: &str, at: usize) -> Result<SpecId, Bad> {

@@ -131,10 +131,17 @@ fn push_sample(text: &mut String, name: &str, sample: &Sample) {
     }
     push_notes(text, &sample.notes);
     text.push('\n');
+    if !sample.notes.timings.is_empty() {
+        text.push('&');
+        for timing in &sample.notes.timings {
+            let _ = write!(text, " {:e}@{}", timing.seconds, number_text(timing.moment));
+        }
+        text.push('\n');
+    }
 }
 
 fn push_notes(text: &mut String, notes: &Notes) {
-    if *notes == Notes::default() {
+    if notes.at.is_empty() && notes.repeats == 0 && notes.spread == 0.0 && notes.preempted == 0 {
         return;
     }
     text.push_str(" ;");

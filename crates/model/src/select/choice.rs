@@ -95,7 +95,7 @@ impl fmt::Display for Choice {
                 match self.verdict {
                     Verdict::Failed => f.write_str(", though its model failed verification")?,
                     Verdict::Doubtful => f.write_str(", though its model is doubtful")?,
-                    Verdict::Verified | Verdict::Unverified => {}
+                    Verdict::Verified | Verdict::WithinNoise | Verdict::Unverified => {}
                 }
             }
             None if self.pinned => f.write_str(", outside what its model was measured for")?,

@@ -97,6 +97,13 @@ pub struct Model {
     /// How many samples were kept for verification.
     #[serde(default)]
     pub verify_samples: usize,
+    /// The relative standard deviation of the noise in one held-out sample, as repeats of its point tell it; `None`: no sample
+    /// was repeated.
+    pub noise: Option<f64>,
+    /// The held-out error that the noise does not explain: √(max(0, mre_verify² − noise²)). Every prediction is at least this
+    /// uncertain, relative to its time. Zero: not known, or none.
+    #[serde(default)]
+    pub own_error: f64,
     /// Whether the model may be trusted.
     #[serde(default)]
     pub verdict: Verdict,
@@ -139,6 +146,8 @@ impl Default for Model {
             leverage_limit: 0.0,
             samples: 0,
             verify_samples: 0,
+            noise: None,
+            own_error: 0.0,
             verdict: Verdict::Unverified,
             reason: String::new(),
             doubts: Vec::new(),
@@ -179,12 +188,15 @@ pub enum Mode {
 pub enum Verdict {
     /// The verification error is at or below the limit, and nothing speaks against the model.
     Verified,
-    /// The error is at or below the limit, but the residuals or samples give reasons for doubt.
+    /// The model is as good as these samples can tell: what its error exceeds the limit by may be the noise of the samples.
+    #[serde(rename = "verified within noise")]
+    WithinNoise,
+    /// Residuals or samples give reasons for doubt, or it cannot be told whether the error is within the limit.
     Doubtful,
     /// There was nothing to verify it with.
     #[default]
     Unverified,
-    /// The error is above the limit, or the model predicts what is no time.
+    /// The model misses by more than the limit and the noise of the samples, or predicts what is no time.
     Failed,
 }
 
@@ -223,6 +235,7 @@ impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Verified => "verified",
+            Self::WithinNoise => "verified within noise",
             Self::Doubtful => "doubtful",
             Self::Failed => "failed",
             Self::Unverified => "unverified",

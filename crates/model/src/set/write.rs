@@ -105,6 +105,12 @@ impl Text {
         }
         self.count("samples", model.samples);
         self.count("verify_samples", model.verify_samples);
+        if let Some(noise) = model.noise {
+            self.float("noise", noise);
+        }
+        if model.own_error > 0.0 {
+            self.float("own_error", model.own_error);
+        }
         self.entry("verdict", &string(&model.verdict.to_string()));
         self.entry("reason", &string(&model.reason));
         self.list("doubts", &model.doubts, |text| string(text));

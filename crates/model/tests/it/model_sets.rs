@@ -376,6 +376,8 @@ proptest! {
             mre_verify: verified.then_some(numbers[10]),
             verify_quantiles: verified.then_some(Quantiles { p50: numbers[0], p90: numbers[1], p95: numbers[2], max: numbers[3] }),
             coverage: verified.then_some(numbers[4]),
+            noise: verified.then_some(numbers[6]),
+            own_error: numbers[7].abs(),
             leverage_limit: numbers[5],
             samples: counts[0] as usize,
             verify_samples: counts[1] as usize,

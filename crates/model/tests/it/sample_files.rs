@@ -1,7 +1,7 @@
 //! The samples format: the thesis's own rows, everything that can be torn or mistyped, and the way there and back.
 
 use proptest::prelude::*;
-use strata_model::samples::{Column, ModelSamples, Notes, Sample, Samples, SamplesWriter, SpecId};
+use strata_model::samples::{Column, ModelSamples, Notes, Sample, Samples, SamplesWriter, SpecId, Timing};
 use strata_model::{Platform, number_text};
 
 /// Brewer 1994, Fig 3-7, under its structure line.
@@ -81,7 +81,10 @@ Radix 1e-3 100 8 0 256 ; at=100,8 repeats=3 spread=0.021 preempted=1
     ];
     assert_eq!(model.columns, expected);
     assert_eq!(model.inputs().count(), 2);
-    assert_eq!(model.rows[0].notes, Notes { at: vec![100, 8], repeats: 3, spread: 0.021, preempted: 1 });
+    assert_eq!(
+        model.rows[0].notes,
+        Notes { at: vec![100, 8], repeats: 3, spread: 0.021, preempted: 1, timings: Vec::new() }
+    );
     assert!(model.rows[1].seconds.is_nan() && model.rows[1].values[2].is_infinite());
 }
 
@@ -162,7 +165,10 @@ fn the_writer_refuses_what_would_not_read_back() {
 
 fn any_sample(columns: usize) -> impl Strategy<Value = Sample> {
     let notes = (prop::collection::vec(any::<i64>(), 0..3), any::<u32>(), 0.0..1e9_f64, any::<u32>());
-    let notes = notes.prop_map(|(at, repeats, spread, preempted)| Notes { at, repeats, spread, preempted });
+    let timing = (0.0..1.0_f64, 0.0..1e4_f64).prop_map(|(seconds, moment)| Timing { seconds, moment });
+    let notes = (notes, prop::collection::vec(timing, 0..4)).prop_map(
+        |((at, repeats, spread, preempted), timings)| Notes { at, repeats, spread, preempted, timings },
+    );
     let notes = prop_oneof![Just(Notes::default()), notes];
     (any::<bool>(), any::<f64>(), prop::collection::vec(any::<f64>(), columns), notes)
         .prop_map(|(verify, seconds, values, notes)| Sample { verify, seconds, values, notes, line: 0 })
@@ -253,6 +259,25 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         let _ = Samples::read(&bytes[..], "f");
+    }
+}
+
+#[test]
+fn single_timings_stand_below_their_sample() {
+    let text = "M x\nM 2 5\n# slow from here on\n& 1@0.5 2@1.5 4e0@3\n@M 3 6\n";
+    let samples = Samples::parse(text, "f").unwrap();
+    let rows = &samples.models[0].rows;
+    let timings: Vec<(f64, f64)> = rows[0].notes.timings.iter().map(|t| (t.seconds, t.moment)).collect();
+    assert_eq!(timings, [(1.0, 0.5), (2.0, 1.5), (4.0, 3.0)]);
+    assert!(rows[1].notes.timings.is_empty() && rows[1].verify);
+    for (bad, say) in [
+        ("M x\n& 1@2\n", "f:2:1: single timings belong into the line below their sample"),
+        ("M x\nM 2 5\n& 1\n", "f:3:3: a single timing is SECONDS@MOMENT, but this is `1`"),
+        ("M x\nM 2 5\n& 1@x\n", "f:3:3: a single timing is SECONDS@MOMENT"),
+        ("M x\nM 2 5\n& 1@1\n& 1@1\n", "f:4:1: single timings belong"),
+    ] {
+        let error = Samples::parse(bad, "f").unwrap_err().to_string();
+        assert!(error.starts_with(say), "{error}");
     }
 }
 

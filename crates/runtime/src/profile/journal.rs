@@ -88,6 +88,7 @@ impl Journal {
                 repeats: 1,
                 spread: 0.0,
                 preempted: u32::from(timing.preempted),
+                ..Notes::default()
             },
             line: 0,
         };
@@ -116,6 +117,7 @@ impl Journal {
                         repeats: summary.repeats,
                         spread: summary.spread,
                         preempted: summary.preempted,
+                        ..Notes::default()
                     };
                     let sample = Sample {
                         verify: point.verify,
