@@ -6,7 +6,7 @@ use strata_model::Seconds;
 const TIMINGS: usize = 1001;
 
 /// What two readings of a clock next to each other usually differ by: the cost of a timing. `empty` gives one such difference.
-pub(crate) fn usual_cost(mut empty: impl FnMut() -> f64) -> f64 {
+pub fn usual_cost(mut empty: impl FnMut() -> f64) -> f64 {
     let mut differences: Vec<f64> = (0..TIMINGS).map(|_| empty()).collect();
     differences.sort_by(f64::total_cmp);
     differences[TIMINGS / 2]

@@ -32,7 +32,6 @@ mod node;
 mod number;
 pub mod patterns;
 mod platform;
-pub mod profile;
 mod settings;
 pub mod simulation;
 mod transport;
@@ -40,6 +39,8 @@ mod work;
 
 pub use block::Block;
 pub use cycles::CycleTimer;
+#[doc(hidden)]
+pub use cycles::usual_cost;
 pub use develop::{Development, Reporter, State};
 pub use error::Error;
 pub use machine::{Machine, launch};

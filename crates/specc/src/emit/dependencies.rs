@@ -15,6 +15,10 @@ use super::EmitError;
 /// First segments that name no crate of the workspace.
 const BUILT_IN: [&str; 7] = ["std", "core", "alloc", "crate", "self", "super", "Self"];
 
+/// The crates that every profiling program names.
+pub(super) const RUNTIME: &str = "strata_runtime";
+pub(super) const HARNESS: &str = "strata_profile";
+
 /// The workspace that a spec belongs to.
 #[derive(Debug)]
 pub struct Workspace {
@@ -123,6 +127,18 @@ impl Workspace {
         for package in metadata.workspace_packages() {
             if let Some(library) = library(package) {
                 crates.insert(library, found(package));
+            }
+        }
+        // Packages depend on the runtime; the harness is found where the runtime is.
+        if let Some(runtime) = crates.get(RUNTIME)
+            && !crates.contains_key(HARNESS)
+        {
+            let folder = runtime.folder.with_file_name("profile");
+            if runtime.registry || folder.join("Cargo.toml").is_file() {
+                let features = BTreeSet::from(["default".to_owned()]);
+                let package = "strata-profile".to_owned();
+                let harness = Found { package, folder, features, ..runtime.clone() };
+                crates.insert(HARNESS.to_owned(), harness);
             }
         }
         Self { metadata, crates }
@@ -290,5 +306,21 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("rand = { version = \"="), "{lines:?}");
         assert_eq!(lines[1], "strata-runtime = { path = \"../../../crates/runtime\" }");
+    }
+
+    #[test]
+    fn the_harness_is_found_beside_the_runtime() {
+        let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("runtime");
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = folder.path().join("Cargo.toml");
+        let text = "[package]\nname = \"user\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[dependencies]\n";
+        std::fs::write(folder.path().join("lib.rs"), "").unwrap();
+        std::fs::write(&manifest, format!("{text}strata-runtime = {{ path = {runtime:?} }}\n")).unwrap();
+        let lock = runtime.join("../../Cargo.lock");
+        std::fs::copy(lock, folder.path().join("Cargo.lock")).unwrap();
+        let workspace = Workspace::read(&manifest).unwrap();
+        assert!(workspace.knows(HARNESS));
+        let lines = workspace.dependency_lines(&[HARNESS.to_owned()].into(), folder.path());
+        assert!(lines[0].starts_with("strata-profile = { path =") && lines[0].contains("crates/profile"));
     }
 }

@@ -19,7 +19,7 @@ use strata_model::sha256_hex;
 
 use crate::lang::ast::Code;
 use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind, Work};
-use dependencies::{crate_of_use, first_segments, quoted};
+use dependencies::{HARNESS, RUNTIME, crate_of_use, first_segments, quoted};
 use source_map::Page;
 
 pub use dependencies::Workspace;
@@ -159,11 +159,10 @@ fn crates(
     paths: &[String],
     workspace: &Workspace,
 ) -> Result<BTreeSet<String>, EmitError> {
-    let runtime = "strata_runtime".to_owned();
-    if !workspace.knows(&runtime) {
+    let mut crates = BTreeSet::from([RUNTIME, HARNESS].map(str::to_owned));
+    if !crates.iter().all(|name| workspace.knows(name)) {
         return Err(EmitError::NoRuntime { root: workspace.root().to_owned() });
     }
-    let mut crates = BTreeSet::from([runtime]);
     let mut errors = Vec::new();
     for (index, file) in spec.files.iter().enumerate() {
         for used in &file.uses {
@@ -209,7 +208,7 @@ fn main_page(id: &SpecId, paths: &[String], spec: &CheckedSpec, measured: &[(&Mo
     }
     page.line(0, "");
     page.line(0, "fn main() -> std::process::ExitCode {");
-    page.line(1, "strata_runtime::profile::main(");
+    page.line(1, "strata_profile::main(");
     page.line(2, &format!("{:?},", id.path));
     page.line(2, &format!("{:?},", id.sha256));
     page.line(2, "&[");

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use strata_model::samples::{ModelSamples, Samples};
+use strata_runtime::Machine;
 use tempfile::TempDir;
 
 use super::run::{Job, Outcome, run};
 use super::settings::Settings;
 use super::signals::Interrupt;
 use super::*;
-use crate::Machine;
 
 thread_local! {
     /// Each node's time: it passes when a task says so.

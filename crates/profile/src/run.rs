@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use strata_model::Points;
 use strata_model::samples::SpecId;
+use strata_runtime::{Node, Op};
 
 use super::journal::Journal;
 use super::panics::guard;
@@ -14,7 +15,6 @@ use super::settings::{DEFAULT_BUDGET, Settings};
 use super::signals::Interrupt;
 use super::timer::{Clock, NodeClock, Timer, Timing};
 use super::{Bench, Failure, Profiled, Random, Scope, Scratch};
-use crate::Node;
 
 /// Relative half width of a median that is good enough, when the budget was not asked for by name.
 const GOAL: f64 = 0.05;
@@ -260,7 +260,7 @@ fn slowest(node: &mut Node, own: Timing) -> Timing {
     let nan = own.seconds.is_nan();
     let seconds = if nan { f64::NEG_INFINITY } else { own.seconds };
     let mut all = [seconds, f64::from(u8::from(nan)), own.interval, f64::from(u8::from(own.preempted))];
-    node.reduce(crate::Op::Max, &mut all);
+    node.reduce(Op::Max, &mut all);
     let [seconds, nan, interval, preempted] = all;
     Timing { seconds: if nan > 0.0 { f64::NAN } else { seconds }, interval, preempted: preempted > 0.0 }
 }

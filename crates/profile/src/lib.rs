@@ -26,7 +26,7 @@ mod tests;
 
 use std::process::ExitCode;
 
-use crate::{Error, Node, launch};
+use strata_runtime::{Error, Node, launch};
 
 use run::{Job, Outcome};
 use settings::Request;
@@ -42,7 +42,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// What code in a spec finds in scope without a `use` line.
 pub mod prelude {
     pub use super::clear_memory;
-    pub use crate::prelude::*;
+    pub use strata_runtime::prelude::*;
 }
 
 /// One model as generated code describes it.

@@ -5,8 +5,7 @@
 //! Whether the node was switched out meanwhile is told by the system's count of involuntary context switches, read
 //! outside the timed interval.
 
-use crate::Node;
-use crate::cycles::usual_cost;
+use strata_runtime::{Node, usual_cost};
 
 /// Ticks that a timing must last at least to be trusted.
 const LEAST_TICKS: f64 = 100.0;

@@ -199,10 +199,9 @@ fn interleave(first: &[usize], second: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Node;
-    use crate::profile::Failure;
-    use crate::profile::{Bench, Options};
+    use crate::{Bench, Failure, Options};
     use proptest::prelude::*;
+    use strata_runtime::Node;
 
     /// Two loops; the product of their variables may not exceed `limit`.
     struct Nest {

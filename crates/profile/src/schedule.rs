@@ -357,7 +357,7 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::plan::{Point, spread};
+    use crate::plan::{Point, spread};
     use proptest::prelude::*;
 
     fn plans(sizes: &[usize]) -> Vec<ModelPlan> {
