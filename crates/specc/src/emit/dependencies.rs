@@ -313,7 +313,8 @@ mod tests {
         let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("runtime");
         let folder = tempfile::tempdir().unwrap();
         let manifest = folder.path().join("Cargo.toml");
-        let text = "[package]\nname = \"user\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[dependencies]\n";
+        let text =
+            "[package]\nname = \"user\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[dependencies]\n";
         std::fs::write(folder.path().join("lib.rs"), "").unwrap();
         std::fs::write(&manifest, format!("{text}strata-runtime = {{ path = {runtime:?} }}\n")).unwrap();
         let lock = runtime.join("../../Cargo.lock");
