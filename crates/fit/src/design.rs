@@ -4,7 +4,7 @@
 //! models it calls (hybrid terms) were put in its place. What cannot be a number in a fit is found here, with its place.
 
 use nalgebra::{DMatrix, DVector};
-use strata_model::expr::{Expr, ExprKind, Function, Program};
+use strata_model::expr::{Expr, ExprKind, Function, Program, node_values};
 use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::Mode;
 
@@ -160,12 +160,6 @@ fn check_rows(samples: &ModelSamples, inputs: &[usize], options: &Options) -> Re
         }
     }
     Ok(())
-}
-
-/// Values of `P`, `logP` and `sqrtP`.
-pub(crate) fn node_values(nodes: usize) -> [f64; 3] {
-    let p = nodes as f64;
-    [p, p.log2(), p.sqrt()]
 }
 
 /// Compiles a term as a function of the inputs and of `P`, `logP`, `sqrtP`.

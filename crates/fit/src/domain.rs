@@ -8,10 +8,10 @@
 //! (1960) for the points.
 
 use nalgebra::DVector;
-use strata_model::expr::{Program, holds};
+use strata_model::expr::{Program, holds, node_values};
 use strata_model::set::{Input, Mode};
 
-use crate::design::{Design, compile, node_values};
+use crate::design::{Design, compile};
 use crate::regress::Regression;
 use crate::solve::dot;
 use crate::{Lookup, Options, Structure};

@@ -62,7 +62,7 @@ pub fn fit_model(
     let terms: Vec<String> = found.terms.iter().map(|t| format!("`{t}`")).collect();
     let terms = if terms.is_empty() { "nothing but a constant".to_owned() } else { terms.join(", ") };
     let error = match options.mode {
-        Mode::Relative => percent(found.error),
+        Mode::Relative => strata_model::percent(found.error),
         Mode::Absolute => format!("{:.3e} s", found.error),
     };
     let why = if nothing_named { "no terms are named" } else { "the named terms predict worse" };
@@ -343,14 +343,4 @@ fn ranges(samples: &ModelSamples, structure: &Structure, design: &Design) -> Vec
         }
     };
     structure.inputs.iter().zip(&design.inputs).map(range).collect()
-}
-
-/// A fraction as a percentage with sensible digits.
-pub(crate) fn percent(fraction: f64) -> String {
-    let value = fraction * 100.0;
-    if value.abs() >= 9.95 || value == value.round() {
-        format!("{value:.0} %")
-    } else {
-        format!("{value:.1} %")
-    }
 }

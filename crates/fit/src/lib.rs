@@ -1,9 +1,9 @@
-//! Fits performance models to samples, drops irrelevant terms, verifies, reports and emits Rust.
+//! Fits performance models to samples, drops irrelevant terms, verifies and emits Rust.
 //!
 //! A sample is a measured time with the values of its terms. [`fit_model`] finds the coefficients that minimise the
 //! *relative* error (a microsecond matters in ten, not in a million), keeps the best set of terms in which each is worth its
 //! place, and judges the model by samples it has not seen. The result goes into a [model set](strata_model::set), from
-//! which [`emit`] makes Rust that a library compiles in and [`report`] a page for people.
+//! which [`emit`] makes Rust that a library compiles in.
 //!
 //! The method is Brewer's (*Portable High-Performance Supercomputing*, 1994, chapters 2 and 3.6) but for two defaults, see [`Options`]; the numerics are in
 //! [`solve`]. A fit never ends in a silent model: what cannot be fitted is a [`FitError`], what should not be trusted
@@ -27,12 +27,8 @@ mod domain;
 pub mod emit;
 mod error;
 mod fit;
-pub mod interchange;
-pub mod json;
 mod options;
 mod regress;
-pub mod report;
-mod residuals;
 mod search;
 pub mod solve;
 pub mod stats;
@@ -41,7 +37,6 @@ mod verify;
 pub use error::FitError;
 pub use fit::{fit_columns, fit_model, fit_samples, structure_of};
 pub use options::{Elimination, MAX_PIECES, Options, PartError, Robust, Search, Weights};
-pub use residuals::{residuals_to, write_residuals};
 
 use strata_model::Expr;
 use strata_model::set::Model;

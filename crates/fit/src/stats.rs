@@ -19,7 +19,7 @@ pub fn t_quantile(confidence: f64, freedom: usize) -> Option<f64> {
 }
 
 /// The share of the distribution that lies within ± `quantile`: what [`t_quantile`] was asked for.
-pub(crate) fn confidence(quantile: f64, freedom: usize) -> Option<f64> {
+pub fn confidence(quantile: f64, freedom: usize) -> Option<f64> {
     if !(quantile.is_finite() && quantile > 0.0) || freedom == 0 {
         return None;
     }

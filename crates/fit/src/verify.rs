@@ -10,10 +10,10 @@
 
 use strata_model::set::{Quantiles, Verdict};
 
-use crate::fit::percent;
 use crate::regress::Regression;
 use crate::solve::sum;
 use crate::{Options, Residual};
+use strata_model::percent;
 
 /// A standard normal variable is below minus this with a chance of one in a thousand.
 const NORMAL: f64 = 3.09;

@@ -12,14 +12,14 @@
 //! - [`select`]: candidates, the choice among them, its explanation, and pins;
 //! - [`table`]: the form in which models are compiled into a library;
 //! - [`optimise`]: integer roots and minima (Brewer 1994, section 5.1);
-//! - [`log`] and [`trace`]: the text formats in which the nodes of a job keep what they did, a file a node.
+//! - [`codegen`]: what emitters of program text share.
 //!
-//! There is no input or output here except the five text formats and [`write_atomically`].
+//! There is no input or output here except the three text formats and [`write_atomically`].
 
 #![forbid(unsafe_code)]
 
+pub mod codegen;
 pub mod expr;
-pub mod log;
 pub mod optimise;
 pub mod platform;
 pub mod points;
@@ -28,20 +28,17 @@ pub mod samples;
 pub mod select;
 pub mod set;
 pub mod table;
-pub mod trace;
 
 mod atomic;
 mod closest;
 mod hash;
-mod node_files;
 mod number;
 
 pub use atomic::write_atomically;
 pub use closest::closest;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use hash::sha256_hex;
-pub use node_files::{FolderError, LineError, node_file, nodes_with_files};
-pub use number::number_text;
+pub use number::{number_text, percent};
 pub use platform::Platform;
 pub use points::Points;
 pub use quantity::{Prediction, Seconds};

@@ -12,6 +12,17 @@ pub fn number_text(value: f64) -> String {
     text
 }
 
+/// A fraction as a percentage with two digits: `0.05` is `5 %`, `0.123` is `12 %`, `0.0123` is `1.2 %`.
+#[must_use]
+pub fn percent(fraction: f64) -> String {
+    let value = fraction * 100.0;
+    if value.abs() >= 9.95 || value == value.round() {
+        format!("{value:.0} %")
+    } else {
+        format!("{value:.1} %")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::number_text;

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
-use strata_model::log::What;
+use strata_develop::log::What;
 
 /// What the nodes of this process share of their job.
 pub(crate) struct Job {

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 use std::time::Duration;
-use strata_model::log::standing::Report;
-use strata_model::log::{Log, Standing, What};
-use strata_model::trace::{self, Trace};
+use strata_develop::log::standing::Report;
+use strata_develop::log::{Log, Standing, What};
+use strata_develop::trace::{self, Trace};
 use strata_runtime::prelude::*;
 use strata_runtime::{Development, State, ensure};
 
@@ -79,7 +79,7 @@ fn the_watchdog_names_those_who_wait_and_who_has_not_come() {
         assert_eq!(error.rank(), Some(1));
         let text = error.to_string();
         let waiting: Vec<usize> = (0..nodes).filter(|rank| *rank != 1).collect();
-        let waiting = strata_model::log::standing::nodes(&waiting);
+        let waiting = strata_develop::log::standing::nodes(&waiting);
         assert!(
             text.starts_with(
                 "node 1: has kept others waiting for more than 200 ms, and the watchdog ended the job:\n"

@@ -6,9 +6,9 @@ use mpirun::{CASE, Outcome};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-use strata_model::log::standing::Report;
-use strata_model::log::{Log, Standing};
-use strata_model::trace::Trace;
+use strata_develop::log::standing::Report;
+use strata_develop::log::{Log, Standing};
+use strata_develop::trace::Trace;
 use strata_runtime::prelude::*;
 
 /// How a case is run and what is looked at afterwards.

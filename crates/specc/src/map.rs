@@ -1,6 +1,6 @@
 //! Selection maps: who wins where, over two inputs of a library (Brewer 1994, Figs 4-8 and 4-13).
 
-use strata_fit::report::{Axis, Cell, Map};
+use strata_report::{Axis, Cell, Map};
 
 use crate::competition::Competition;
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use strata_model::codegen::{Scope, markdown, one_line, snake};
+use strata_model::expr::rust_number;
 use strata_model::set::{Check, Kind, Mode, Model, ModelSet, SetError};
 use strata_model::{Expr, Resolved, expr};
 
 use super::calls::{Site, name_calls, result_number};
-use super::header::{one_line, quality, validity};
-use super::names::{Scope, snake};
 
 /// Names that functions and tables of emitted text must not take.
 const RESERVED: [&str; 9] =
@@ -97,8 +97,8 @@ impl Subject {
             doc: format!(
                 "/// `{}`: {}.\n///\n/// Valid for {}.\n",
                 one_line(&model.name),
-                markdown(&quality(model)),
-                markdown(&validity(resolved, model)),
+                markdown(&model.quality()),
+                markdown(&resolved.validity(model)),
             ),
             public: true,
         })
@@ -115,12 +115,6 @@ impl Subject {
     ) -> Self {
         Self { inputs, expr, checks, ranges, nodes, outer, fit: None, doc: String::new(), public: false }
     }
-}
-
-/// Text as rustdoc shows it unchanged.
-pub(super) fn markdown(text: &str) -> String {
-    let special = |c: char| matches!(c, '*' | '_' | '[' | ']' | '<' | '>' | '`' | '\\' | '#');
-    one_line(text).chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// The sum of coefficients times terms.
@@ -280,13 +274,13 @@ fn seconds(s: &Subject, locals: &Locals) -> String {
         conditions.push(if *min == f64::NEG_INFINITY && *max == f64::INFINITY {
             format!("!{input}.is_nan()")
         } else {
-            format!("within({input}, {}, {})", number(*min), number(*max))
+            format!("within({input}, {}, {})", rust_number(*min), rust_number(*max))
         });
     }
     for check in s.checks.iter().filter(|check| !always_passes(check, locals)) {
         conditions.push(match check {
             Check::Range { value, min, max } => {
-                format!("within({}, {}, {})", locals.rust(value), number(*min), number(*max))
+                format!("within({}, {}, {})", locals.rust(value), rust_number(*min), rust_number(*max))
             }
             Check::Require(condition) => format!("holds({})", locals.rust(condition)),
         });
@@ -336,16 +330,6 @@ fn sum(start: &str, expr: &Expr, locals: &Locals) -> String {
     format!("    {start}{};\n", addends.join("\n        + "))
 }
 
-/// A number as Rust.
-pub(super) fn number(value: f64) -> String {
-    match value {
-        v if v.is_nan() => "f64::NAN".into(),
-        f64::INFINITY => "f64::INFINITY".into(),
-        f64::NEG_INFINITY => "f64::NEG_INFINITY".into(),
-        v => format!("{v:?}"),
-    }
-}
-
 /// How the names of an expression are written in one function.
 struct Locals {
     names: Vec<String>,
@@ -387,7 +371,7 @@ impl Locals {
 
     /// The expression with `P`, `logP` and `sqrtP` as numbers where the number of nodes is fixed.
     fn fixed(&self, expr: &Expr) -> Expr {
-        let values = crate::design::node_values(self.nodes);
+        let values = strata_model::expr::node_values(self.nodes);
         expr.substitute(&|name| {
             let place = strata_model::expr::RESERVED.iter().position(|r| *r == name)?;
             (self.nodes != 0).then(|| Expr::number(values[place]))

@@ -1,9 +1,7 @@
 //! What stands above the code: where it comes from, how good it is, and what it needs.
 
-use strata_model::set::{Kind, Model, ModelSet};
-use strata_model::{Resolved, number_text};
-
-use crate::fit::percent;
+use strata_model::codegen::one_line;
+use strata_model::{ModelSet, Resolved};
 
 /// Header comment, lint exceptions and imports.
 pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &str) -> String {
@@ -26,8 +24,8 @@ pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
         line(&format!("platform {platform}"));
     }
     for model in &set.models {
-        line(&format!("{}: {}", model.name, quality(model)));
-        line(&format!("    valid for {}", validity(resolved, model)));
+        line(&format!("{}: {}", model.name, model.quality()));
+        line(&format!("    valid for {}", resolved.validity(model)));
     }
     text += "//! ```\n\n#![cfg_attr(rustfmt, rustfmt_skip)]\n";
     text += "#![allow(\n    clippy::approx_constant,\n    clippy::eq_op,\n    clippy::neg_multiply,\n    clippy::too_many_arguments,\n    reason = \"coefficients and terms stand as they were fitted\"\n)]\n\n";
@@ -55,45 +53,4 @@ pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
         text += "\n\n";
     }
     text
-}
-
-/// How a model was fitted, in one line.
-pub(super) fn quality(model: &Model) -> String {
-    if let Kind::Factored { expression } = &model.kind {
-        return format!("factored, {expression}");
-    }
-    let kept = model.terms.iter().filter(|t| t.relevant).count();
-    let error = model
-        .mre_verify
-        .map_or("no held-out error".to_owned(), |mre| format!("held-out error {}", percent(mre)));
-    format!(
-        "{}, rank {} of {kept}, condition {:.1e}; {error} ({} of {} samples)",
-        model.verdict,
-        model.rank,
-        model.condition,
-        model.verify_samples,
-        model.samples + model.verify_samples
-    )
-}
-
-/// Where a model predicts, in one line.
-pub(super) fn validity(resolved: &Resolved, model: &Model) -> String {
-    let ranges = resolved.ranges(&model.name).unwrap_or_default();
-    let mut parts: Vec<String> = model
-        .inputs
-        .iter()
-        .zip(ranges)
-        .map(|(input, (min, max))| format!("{} in {}..={}", input.name, number_text(*min), number_text(*max)))
-        .collect();
-    parts.push(match resolved.nodes(&model.name) {
-        None | Some(0) => "any number of nodes".into(),
-        Some(nodes) => format!("{nodes} nodes"),
-    });
-    parts.extend(model.requires.iter().map(|r| format!("requires {r}")));
-    parts.join(", ")
-}
-
-/// Text that stays on its line and does not end a code block.
-pub(super) fn one_line(text: &str) -> String {
-    text.replace("```", "'''").replace(|c: char| c.is_control(), " ").trim_end().to_owned()
 }

@@ -1,11 +1,11 @@
 //! The table of a library: its candidates with their parameters and times.
 
 use strata_model::Resolved;
-use strata_model::expr::{self, Expr, ExprKind};
+use strata_model::codegen::{Scope, snake};
+use strata_model::expr::{self, Expr, ExprKind, rust_number};
 use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, SetError};
 
-use super::function::{Functions, Subject, number};
-use super::names::{Scope, snake};
+use super::function::{Functions, Subject};
 
 /// The functions of a library's candidates and the `pub static` table over them.
 pub(super) fn table(
@@ -129,5 +129,5 @@ fn range(models: &LibraryModels, library: &Library, input: usize) -> String {
         .filter(|(min, max)| min.is_finite() || max.is_finite())
         .reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
     let (min, max) = bounded.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-    format!("({}, {})", number(min), number(max))
+    format!("({}, {})", rust_number(min), rust_number(max))
 }

@@ -1,10 +1,6 @@
-//! A model set as program text: Rust, C, Python, LaTeX.
+//! A model set as Rust that a library compiles in: plain functions with intervals, and tables to choose from.
 //!
-//! [`rust`] is what a library compiles in: plain functions with intervals, and tables to choose from, that need nothing but
-//! `strata-model`. [`no_std`], [`c`], [`python`] and [`latex`] are for others: the time alone, in one file that needs nothing
-//! of Strata.
-//!
-//! In Rust, for each model there is `name(nodes, inputs…) -> Option<Prediction>` and the quick
+//! For each model there is `name(nodes, inputs…) -> Option<Prediction>` and the quick
 //! `name_seconds(nodes, inputs…) -> Option<f64>`, for each library a [`Table`](strata_model::table::Table). They answer
 //! as [`Resolved`](strata_model::Resolved) does: `None` outside the measured ranges, on another number of nodes, where
 //! a requirement fails, and where the result is negative or not finite.
@@ -12,21 +8,10 @@
 //! The text is a function of the set alone: no date, no absolute path, everything in the order of the set, numbers in
 //! the shortest form that reads back equal. rustfmt leaves it alone, so that its version does not matter.
 
-mod c;
 mod calls;
 mod function;
 mod header;
-mod latex;
 mod library;
-mod names;
-mod plain;
-mod python;
-mod standalone;
-
-pub use c::c;
-pub use latex::latex;
-pub use python::python;
-pub use standalone::no_std;
 
 use strata_model::ModelSet;
 use strata_model::set::SetError;

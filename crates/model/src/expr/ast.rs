@@ -233,6 +233,13 @@ impl Function {
 /// Names that stand for the number of nodes, its logarithm to base 2 and its square root.
 pub const RESERVED: [&str; 3] = ["P", "logP", "sqrtP"];
 
+/// The values of the [`RESERVED`] names on so many nodes.
+#[must_use]
+pub fn node_values(nodes: usize) -> [f64; 3] {
+    let p = nodes as f64;
+    [p, p.log2(), p.sqrt()]
+}
+
 /// Whether `text` can be a name: a letter or `_`, then letters, digits and `_`.
 #[must_use]
 pub fn is_name(text: &str) -> bool {

@@ -23,7 +23,7 @@ impl Printer<'_> {
     /// The expression where nothing stands beside it.
     fn value(&self, expr: &Expr) -> String {
         match &expr.kind {
-            ExprKind::Number(value) => number(*value),
+            ExprKind::Number(value) => rust_number(*value),
             ExprKind::Name(name) => (self.name)(name),
             ExprKind::Call { name, arguments } => self.call(name, arguments),
             ExprKind::Unary(UnaryOp::Negate, a) => format!("-{}", self.operand(a)),
@@ -57,9 +57,11 @@ impl Printer<'_> {
     /// The expression before a method. A literal there must say its type; what is made of literals alone is computed here.
     fn receiver(&self, expr: &Expr) -> String {
         match expr.eval(&|_| None) {
-            Ok(value) if value.is_finite() && value.is_sign_positive() => format!("{}_f64", number(value)),
-            Ok(value) if value.is_finite() => format!("({}_f64)", number(value)),
-            Ok(value) => number(value),
+            Ok(value) if value.is_finite() && value.is_sign_positive() => {
+                format!("{}_f64", rust_number(value))
+            }
+            Ok(value) if value.is_finite() => format!("({}_f64)", rust_number(value)),
+            Ok(value) => rust_number(value),
             Err(_) => self.operand(expr),
         }
     }
@@ -105,7 +107,9 @@ impl Printer<'_> {
     }
 }
 
-fn number(value: f64) -> String {
+/// A number as Rust.
+#[must_use]
+pub fn rust_number(value: f64) -> String {
     match value {
         v if v.is_nan() => "f64::NAN".into(),
         v if v == f64::INFINITY => "f64::INFINITY".into(),

@@ -2,7 +2,7 @@
 
 use super::SetError;
 use super::inline::{Check, Inlined};
-use crate::expr::{CompileError, Expr, ExprKind, Function, Program, RESERVED, holds};
+use crate::expr::{CompileError, Expr, ExprKind, Function, Program, RESERVED, holds, node_values};
 use crate::{Prediction, Seconds};
 
 /// As many inputs (with parameters, for a candidate) as a model can have.
@@ -161,7 +161,7 @@ impl Compiled {
         {
             return None;
         }
-        let known = if self.reserved { reserved(nodes) } else { [0.0; RESERVED.len()] };
+        let known = if self.reserved { node_values(nodes) } else { [0.0; RESERVED.len()] };
         let known = if self.reserved { &known[..] } else { &[] };
         let eval = |program: &Program| program.eval_parts(values, integers, known);
         for guard in &self.guards {
@@ -182,7 +182,7 @@ impl Compiled {
         let mut values = [0.0; MAX_VALUES];
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);
-        values.get_mut(inputs.len()..known)?.copy_from_slice(&reserved(nodes));
+        values.get_mut(inputs.len()..known)?.copy_from_slice(&node_values(nodes));
         let mut half_widths = [0.0; MAX_CALLS];
         for (number, call) in self.spread.calls.iter().enumerate() {
             let place = known + number;
@@ -210,7 +210,7 @@ impl Compiled {
         let mut values = [0.0; MAX_VALUES];
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);
-        values.get_mut(inputs.len()..known)?.copy_from_slice(&reserved(nodes));
+        values.get_mut(inputs.len()..known)?.copy_from_slice(&node_values(nodes));
         let mut beyond = false;
         for (number, call) in self.spread.calls.iter().enumerate() {
             let place = known + number;
@@ -289,16 +289,10 @@ impl Call {
     }
 }
 
-/// `P`, `logP`, `sqrtP`.
-pub(super) fn reserved(nodes: usize) -> [f64; 3] {
-    let p = nodes as f64;
-    [p, p.log2(), p.sqrt()]
-}
-
 /// The value of a reserved name where the number of nodes is fixed.
 fn node_value(name: &str, nodes: usize) -> Option<f64> {
     let place = RESERVED.iter().position(|reserved| *reserved == name).filter(|_| nodes != 0)?;
-    Some(reserved(nodes)[place])
+    Some(node_values(nodes)[place])
 }
 
 /// A range on a plain input is a comparison, not a program.

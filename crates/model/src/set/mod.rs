@@ -5,6 +5,7 @@
 //! saw, and the hashes of the spec and the samples it came from.
 
 mod compiled;
+mod describe;
 mod inline;
 mod library;
 mod read;

@@ -3,9 +3,9 @@
 //! With their covariance it tells how uncertain a prediction is, how the uncertainties of two predictions go together, and how
 //! both would fall with one more sample: what an advisor of measurements needs.
 
-use super::compiled::{Compiled, MAX_VALUES, reserved};
+use super::compiled::{Compiled, MAX_VALUES};
 use super::{LibraryModels, Resolved};
-use crate::expr::RESERVED;
+use crate::expr::{RESERVED, node_values};
 
 /// Finite differences move the result of a call by this share of itself.
 const STEP: f64 = 1e-4;
@@ -91,7 +91,7 @@ impl Compiled {
         let mut values = [0.0; MAX_VALUES];
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);
-        values.get_mut(inputs.len()..known)?.copy_from_slice(&reserved(nodes));
+        values.get_mut(inputs.len()..known)?.copy_from_slice(&node_values(nodes));
         let calls = &self.spread.calls;
         for (number, call) in calls.iter().enumerate() {
             let place = known + number;

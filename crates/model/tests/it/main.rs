@@ -4,6 +4,5 @@
 
 mod expressions;
 mod model_sets;
-mod node_files;
 mod sample_files;
 mod selection;

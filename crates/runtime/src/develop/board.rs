@@ -2,8 +2,8 @@
 
 use crate::transport::{Call, Failure};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use strata_model::log::Standing;
-use strata_model::log::standing;
+use strata_develop::log::Standing;
+use strata_develop::log::standing;
 
 /// Ends the job from a thread that is no node; nodes that wait unwind.
 pub(crate) type Ender = Box<dyn Fn(Failure) + Send + Sync>;

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use strata_model::log::{ENDING, Entry, Head, OLD_ENDING, What};
-use strata_model::{node_file, nodes_with_files};
+use strata_develop::log::{ENDING, Entry, Head, OLD_ENDING, What};
+use strata_develop::{node_file, nodes_with_files};
 
 /// A file that has grown so long is put aside, in place of the one before it: a node's log takes at most twice this.
 const MOST_BYTES: usize = 1 << 20;
@@ -92,7 +92,7 @@ pub(super) fn forget_other_nodes(folder: &Path, head: Head, ending: &str) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_model::log::Log;
+    use strata_develop::log::Log;
 
     #[test]
     fn a_log_is_bounded_and_its_end_is_kept() {

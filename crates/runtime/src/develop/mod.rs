@@ -24,7 +24,7 @@ mod watchdog;
 
 pub use reporter::Reporter;
 pub use state::State;
-pub use strata_model::trace::ClockOffset;
+pub use strata_develop::trace::ClockOffset;
 
 pub(crate) use board::{Board, Ender};
 pub(crate) use clocks::synchronise;
@@ -47,14 +47,14 @@ pub struct Development {
 }
 
 impl Development {
-    /// Each node writes a [log](strata_model::log) to `folder`, which is made where it is missing.
+    /// Each node writes a [log](strata_develop::log) to `folder`, which is made where it is missing.
     #[must_use]
     pub fn log(mut self, folder: impl Into<PathBuf>) -> Self {
         self.log = Some(folder.into());
         self
     }
 
-    /// Each node writes a [trace](strata_model::trace) to `folder`, which is made where it is missing.
+    /// Each node writes a [trace](strata_develop::trace) to `folder`, which is made where it is missing.
     #[must_use]
     pub fn trace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.trace = Some(folder.into());

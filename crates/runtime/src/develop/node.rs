@@ -5,7 +5,7 @@ use crate::node::Node;
 use crate::transport::{Action, Call};
 use std::fmt::Display;
 use std::panic::Location;
-use strata_model::log::What;
+use strata_develop::log::What;
 
 impl Node {
     /// This node's printing, logging and states, for handlers to use.

@@ -12,8 +12,8 @@ use crate::transport::{
 use crate::work::{Charge, Computing, Work};
 use std::rc::Rc;
 use std::sync::Arc;
-use strata_model::log::What;
-use strata_model::trace;
+use strata_develop::log::What;
+use strata_develop::trace;
 
 /// A transport under observation.
 struct Observed {

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
-use strata_model::node_file;
-use strata_model::trace::{ClockOffset, ENDING, Event, Head, What};
+use strata_develop::node_file;
+use strata_develop::trace::{ClockOffset, ENDING, Event, Head, What};
 
 /// Events in memory: 0.75 MiB.
 const ROOM: usize = 1 << 15;
@@ -18,7 +18,7 @@ pub(crate) struct Recorder {
     events: Vec<Event>,
     text: String,
     /// The names that are in the file.
-    written: [bool; strata_model::trace::STATES],
+    written: [bool; strata_develop::trace::STATES],
     /// Whether events are recorded now.
     on: bool,
 }

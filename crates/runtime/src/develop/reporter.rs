@@ -11,8 +11,8 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::path::Path;
 use std::rc::Rc;
-use strata_model::log::{Head, What};
-use strata_model::trace;
+use strata_develop::log::{Head, What};
+use strata_develop::trace;
 
 /// What a node keeps. All of it is its own thread's.
 pub(crate) struct Notes {

@@ -1,6 +1,6 @@
 //! States: what a node is doing, for the state graph.
 
-use strata_model::trace::{STATES, check_name};
+use strata_develop::trace::{STATES, check_name};
 
 /// What a node is doing; one of at most 16 (Brewer, manual, §10).
 ///

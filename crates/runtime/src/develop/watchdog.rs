@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use strata_develop::log::standing::{Doing, Report};
+use strata_develop::log::{Log, Standing};
 use strata_model::Seconds;
-use strata_model::log::standing::{Doing, Report};
-use strata_model::log::{Log, Standing};
 
 /// How long those who wait too may say so, before the first ends the process.
 const COURTESY: Duration = Duration::from_secs(1);

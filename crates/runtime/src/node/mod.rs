@@ -28,7 +28,7 @@ use split::Split;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
-use strata_model::log::What;
+use strata_develop::log::What;
 use strata_model::platform::Platform;
 use strata_model::quantity::Seconds;
 use transfers::Transfers;

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use strata_fit::interchange::Format;
 use strata_fit::{Elimination, Robust, Search, Weights};
+use strata_interchange::Format;
 use strata_model::Seconds;
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by them.

@@ -198,7 +198,7 @@ pub(super) fn map(
     if as_json {
         let cells: Vec<Value> = (map.cells.iter())
             .map(|row| {
-                let cell = |c: &Option<strata_fit::report::Cell>| match c {
+                let cell = |c: &Option<strata_report::Cell>| match c {
                     Some(c) => json!({
                         "candidate": map.candidates[c.winner],
                         "parameters": c.parameters,
@@ -210,7 +210,7 @@ pub(super) fn map(
                 row.iter().map(cell).collect()
             })
             .collect();
-        let axis = |a: &strata_fit::report::Axis| json!({ "name": a.name, "values": a.values });
+        let axis = |a: &strata_report::Axis| json!({ "name": a.name, "values": a.values });
         print(json!({ "library": map.library, "x": axis(&map.x), "y": axis(&map.y), "cells": cells }))?;
     } else {
         print(map_table(&map))?;

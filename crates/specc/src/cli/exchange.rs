@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use strata_fit::emit;
-use strata_fit::interchange::{self, Imported, Selection, json_lines};
+use strata_interchange::emit;
+use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::{Samples, write_atomically};
 
 use super::args::{Export, Form, Reading};
@@ -15,7 +15,7 @@ use super::failure::{Failure, print};
 pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {
     let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
     let selection = Selection { metric: reading.metric.clone() };
-    let imported = interchange::read(&bytes, &path.display().to_string(), reading.format, &selection)
+    let imported = strata_interchange::read(&bytes, &path.display().to_string(), reading.format, &selection)
         .map_err(|e| Failure::Fault(e.to_string()))?;
     Ok((imported, bytes))
 }

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use strata_model::log::standing::Report;
-use strata_model::log::{Log, Standing};
-use strata_model::trace::Trace;
-use strata_model::{FolderError, Seconds, write_atomically};
+use strata_develop::FolderError;
+use strata_develop::log::standing::Report;
+use strata_develop::log::{Log, Standing};
+use strata_develop::trace::Trace;
+use strata_model::{Seconds, write_atomically};
 
 use super::failure::{Failure, print};
 use crate::trace::{Timeline, perfetto};
@@ -42,7 +43,7 @@ pub(super) fn log(folder: &Path, last: usize) -> Result<(), Failure> {
     {
         let there = |node: &usize| logs.iter().any(|log| log.head.node == *node);
         let missing: Vec<usize> = (0..log.head.nodes).filter(|node| !there(node)).collect();
-        let missing = strata_model::log::standing::nodes(&missing);
+        let missing = strata_develop::log::standing::nodes(&missing);
         let _ = writeln!(text, "of {missing} there is no log");
     }
     let _ = write!(text, "\n{}", Report(&Standing::of_logs(&logs)));
@@ -61,7 +62,7 @@ pub(super) fn trace(
     if !timeline.torn.is_empty() {
         eprintln!(
             "warning: the trace of {} has no end: the program was killed, or its disk was full",
-            strata_model::log::standing::nodes(&timeline.torn)
+            strata_develop::log::standing::nodes(&timeline.torn)
         );
     }
     let drawn = |text: Result<String, String>| {

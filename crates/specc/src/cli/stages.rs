@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use miette::{Diagnostic, Report};
-use strata_fit::report::{self, Map};
-use strata_fit::{emit as emit_models, json::fit_json, write_residuals};
+use strata_fit::emit as emit_models;
 use strata_model::set::Library;
 use strata_model::{Samples, write_atomically};
+use strata_report::{Map, Report as Page, fit_json, write_residuals};
 
 use super::args::{Calibrate, Fit, Output, Reading, Specs, Target};
 use super::exchange;
@@ -169,7 +169,7 @@ fn write(folder: &Path, fitting: &Fitting, samples: &Samples, maps: &[Map]) -> R
     save("models.toml", fitting.set.to_text())?;
     save("models.rs", emit_models::rust(&fitting.set).map_err(|e| Failure::Fault(e.to_string()))?)?;
     let Fitting { set, fitted, failures, .. } = fitting;
-    save("report.html", report::Report { set, samples, fitted, failures, maps }.html())?;
+    save("report.html", Page { set, samples, fitted, failures, maps }.html())?;
     let path = folder.join("residuals.txt");
     write_residuals(&path, &fitting.fitted).map_err(|e| Failure::Machine(e.to_string()))
 }

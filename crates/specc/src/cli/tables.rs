@@ -2,9 +2,9 @@
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
-use strata_fit::report::{Axis, Map, SURE};
 use strata_model::Seconds;
 use strata_model::set::{Kind, Model, ModelSet};
+use strata_report::{Axis, Map, SURE};
 
 use crate::advise::{Advice, Target, TargetLoss};
 
@@ -140,8 +140,8 @@ pub(super) fn new() -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_fit::report::Cell;
     use strata_model::select::Odds;
+    use strata_report::Cell;
 
     #[test]
     fn choices_that_are_not_sure_are_marked_and_explained() {

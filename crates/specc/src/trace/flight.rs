@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use strata_model::trace::What;
+use strata_develop::trace::What;
 
 use super::draw::{Area, COLUMNS, Failure, Panel, WIDTH, svg, words};
 use super::timeline::Timeline;
@@ -192,7 +192,7 @@ fn columns(levels: &[(u64, u64)], panel: &Panel) -> Vec<(u32, u32, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_model::trace::Event;
+    use strata_develop::trace::Event;
 
     #[test]
     fn each_column_shows_the_most_of_its_time() {

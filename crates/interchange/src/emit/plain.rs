@@ -1,0 +1,244 @@
+//! What functions in plain languages share: Rust without a library, C and Python differ in spelling only.
+//!
+//! A model becomes one function `name(nodes, inputs…)` of its time in seconds. Its formula has all calls of other models
+//! inlined; its guard is that of [`Resolved::seconds`]: the number of nodes, the measured ranges, the requirements.
+
+use strata_model::Resolved;
+use strata_model::codegen::{Scope, one_line, snake};
+use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, UnaryOp, node_values};
+use strata_model::set::{Check, Model, ModelSet, SetError};
+
+/// How a language spells what expressions are made of.
+pub(super) trait Language {
+    /// Words that are taken, besides Rust's.
+    const RESERVED: &'static [&'static str];
+    /// Conjunction, disjunction.
+    const AND: &'static str;
+    const OR: &'static str;
+    /// A number, finite or not.
+    fn number(value: f64) -> String;
+    /// A condition as the number 1 or 0.
+    fn truth(condition: &str) -> String;
+    /// A quotient; both are operands already.
+    fn divide(a: &str, b: &str) -> String {
+        format!("{a} / {b}")
+    }
+    /// A function of one of these names: `fmod`, `pow`, `square`, `cube`, `exp2`, `min`, `max`, `abs`, `sqrt`, `log2`, `ln`,
+    /// `exp`, `ceil`, `floor`, `holds`.
+    fn call(name: &str, arguments: &[String]) -> String;
+}
+
+/// One model, with its names settled.
+pub(super) struct PlainModel {
+    /// The name of the function.
+    pub(super) name: String,
+    /// The names of its arguments after `nodes`.
+    pub(super) arguments: Vec<String>,
+    /// How it was fitted and where it holds, in two lines.
+    pub(super) doc: [String; 2],
+    inputs: Vec<String>,
+    expr: Expr,
+    checks: Vec<Check>,
+    ranges: Vec<(f64, f64)>,
+    nodes: usize,
+}
+
+/// Every model of a set as a function.
+pub(super) fn models<L: Language>(set: &ModelSet, resolved: &Resolved) -> Vec<PlainModel> {
+    let mut scope = Scope::with(L::RESERVED);
+    set.models.iter().map(|model| one::<L>(resolved, model, &mut scope)).collect()
+}
+
+fn one<L: Language>(resolved: &Resolved, model: &Model, scope: &mut Scope) -> PlainModel {
+    let name = scope.claim(&snake(&model.name), &[""]);
+    let mut locals = Scope::with(L::RESERVED);
+    for taken in ["nodes", "seconds", "p", "log_p", "sqrt_p"] {
+        locals.claim(taken, &[""]);
+    }
+    PlainModel {
+        name,
+        arguments: model.inputs.iter().map(|i| locals.claim(&snake(&i.name), &[""])).collect(),
+        doc: [model.quality(), resolved.validity(model)].map(|line| one_line(&line)),
+        inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
+        expr: resolved.expression(&model.name).cloned().unwrap_or_else(|| Expr::number(f64::NAN)),
+        checks: resolved.checks(&model.name).unwrap_or_default().to_vec(),
+        ranges: resolved.ranges(&model.name).unwrap_or_default().to_vec(),
+        nodes: resolved.nodes(&model.name).unwrap_or_default(),
+    }
+}
+
+impl PlainModel {
+    /// Whether the formula or the guard reads the number of nodes, its logarithm, its root.
+    pub(super) fn reads_nodes(&self) -> [bool; 3] {
+        let all: Vec<&Expr> = self.checks.iter().map(Check::expr).chain([&self.expr]).collect();
+        RESERVED.map(|name| self.nodes == 0 && all.iter().any(|e| e.names().contains(name)))
+    }
+
+    /// The conditions under which there is a prediction; all must hold.
+    pub(super) fn conditions<L: Language>(&self) -> Vec<String> {
+        let within = |value: &str, min: f64, max: f64| {
+            format!("{} <= {value} {} {value} <= {}", L::number(min), L::AND, L::number(max))
+        };
+        let nodes = if self.nodes == 0 { "nodes > 0".into() } else { format!("nodes == {}", self.nodes) };
+        let ranges = self.arguments.iter().zip(&self.ranges);
+        let ranges = ranges.map(|(name, (min, max))| within(name, *min, *max));
+        let checks = self.checks.iter().map(|check| match check {
+            Check::Range { value, min, max } => within(&format!("({})", self.value::<L>(value)), *min, *max),
+            Check::Require(condition) => L::call("holds", &[self.value::<L>(condition)]),
+        });
+        std::iter::once(nodes).chain(ranges).chain(checks).collect()
+    }
+
+    /// The addends of the formula.
+    pub(super) fn addends<L: Language>(&self) -> Vec<String> {
+        let mut addends = Vec::new();
+        let mut rest = &self.fixed(&self.expr);
+        while let ExprKind::Binary(BinaryOp::Add, left, right) = &rest.kind {
+            addends.push(self.printer::<L>().operand(right));
+            rest = left;
+        }
+        addends.push(self.printer::<L>().value(rest));
+        addends.reverse();
+        addends
+    }
+
+    /// The formula, for a language with a printer of its own.
+    pub(super) fn formula(&self) -> Expr {
+        self.fixed(&self.expr)
+    }
+
+    /// The range of each input, infinite where it is free.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = (&str, (f64, f64))> {
+        self.inputs.iter().map(String::as_str).zip(self.ranges.iter().copied())
+    }
+
+    fn value<L: Language>(&self, expr: &Expr) -> String {
+        self.printer::<L>().value(&self.fixed(expr))
+    }
+
+    fn printer<L: Language>(&self) -> Printer<'_, L> {
+        Printer { model: self, language: std::marker::PhantomData }
+    }
+
+    /// The expression with `P`, `logP` and `sqrtP` as numbers where the number of nodes is fixed.
+    fn fixed(&self, expr: &Expr) -> Expr {
+        let values = node_values(self.nodes);
+        expr.substitute(&|name| {
+            let place = RESERVED.iter().position(|r| *r == name)?;
+            (self.nodes != 0).then(|| Expr::number(values[place]))
+        })
+    }
+
+    fn variable(&self, name: &str) -> String {
+        match name {
+            "P" => "p".into(),
+            "logP" => "log_p".into(),
+            "sqrtP" => "sqrt_p".into(),
+            _ => {
+                let place = self.inputs.iter().position(|n| n == name);
+                place.map_or("m_".into(), |place| self.arguments[place].clone())
+            }
+        }
+    }
+}
+
+struct Printer<'a, L> {
+    model: &'a PlainModel,
+    language: std::marker::PhantomData<L>,
+}
+
+impl<L: Language> Printer<'_, L> {
+    /// The expression where nothing stands beside it.
+    fn value(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Number(value) => L::number(*value),
+            ExprKind::Name(name) => self.model.variable(name),
+            ExprKind::Unary(UnaryOp::Negate, a) => format!("-{}", self.operand(a)),
+            ExprKind::Unary(UnaryOp::Not, a) => {
+                format!("{} - {}", L::number(1.0), L::truth(&L::call("holds", &[self.value(a)])))
+            }
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b),
+            ExprKind::Call { name, arguments } => match (Function::from_name(name), &arguments[..]) {
+                (Some(Function::Pow), [a, b]) => self.power(a, b),
+                (Some(function), [first, others @ ..]) if !others.is_empty() => {
+                    let fold =
+                        |left: String, right: &Expr| L::call(function.name(), &[left, self.value(right)]);
+                    others.iter().fold(self.value(first), fold)
+                }
+                (Some(function), [a]) => L::call(function.name(), &[self.value(a)]),
+                // Calls of models were inlined, and no function has no arguments.
+                _ => L::number(f64::NAN),
+            },
+        }
+    }
+
+    /// The expression beside an operator.
+    fn operand(&self, expr: &Expr) -> String {
+        let text = self.value(expr);
+        let whole = match &expr.kind {
+            ExprKind::Number(value) => value.is_sign_positive(),
+            // Powers and remainders are spelled as calls.
+            ExprKind::Binary(op, ..) => matches!(op, BinaryOp::Power | BinaryOp::Remainder),
+            ExprKind::Name(_) | ExprKind::Call { .. } => true,
+            ExprKind::Unary(..) => false,
+        };
+        if whole { text } else { format!("({text})") }
+    }
+
+    fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr) -> String {
+        let holds = |e: &Expr| L::call("holds", &[self.value(e)]);
+        let (x, y) = (|| self.operand(a), || self.operand(b));
+        match op {
+            BinaryOp::Power => self.power(a, b),
+            BinaryOp::Remainder => L::call("fmod", &[self.value(a), self.value(b)]),
+            BinaryOp::Divide => L::divide(&x(), &y()),
+            BinaryOp::ShiftLeft => format!("{} * {}", x(), L::call("exp2", &[self.value(b)])),
+            BinaryOp::ShiftRight => {
+                let quotient = L::divide(&x(), &L::call("exp2", &[self.value(b)]));
+                L::call("floor", &[quotient])
+            }
+            BinaryOp::And => L::truth(&format!("{} {} {}", holds(a), L::AND, holds(b))),
+            BinaryOp::Or => L::truth(&format!("{} {} {}", holds(a), L::OR, holds(b))),
+            BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual => L::truth(&format!("{} {} {}", x(), op.symbol(), y())),
+            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => {
+                format!("{} {} {}", x(), op.symbol(), y())
+            }
+        }
+    }
+
+    /// The same powers in the same way as the interpreter: by multiplication where the exponent is 2 or 3.
+    fn power(&self, base: &Expr, exponent: &Expr) -> String {
+        match (base.as_number(), exponent.as_number()) {
+            (_, Some(2.0)) => L::call("square", &[self.value(base)]),
+            (_, Some(3.0)) => L::call("cube", &[self.value(base)]),
+            (Some(2.0), _) => L::call("exp2", &[self.value(exponent)]),
+            _ => L::call("pow", &[self.value(base), self.value(exponent)]),
+        }
+    }
+}
+
+/// Where the set comes from, a line each.
+pub(super) fn origin(set: &ModelSet) -> Vec<String> {
+    let mut lines =
+        vec!["@generated by specc; do not edit.".to_owned(), format!("model set: {}", set.digest())];
+    lines.extend(set.platform.iter().map(|p| format!("platform: {p}")));
+    lines.extend(set.spec.iter().map(|s| format!("spec: {} sha256={}", s.path, s.sha256)));
+    lines.iter().map(|line| one_line(line)).collect()
+}
+
+/// The helpers whose name the body calls.
+pub(super) fn used(helpers: &[(&str, &str)], body: &str) -> String {
+    let calls = |name: &str| body.contains(&format!("{name}("));
+    helpers.iter().filter(|(name, _)| calls(name)).map(|(_, text)| *text).collect()
+}
+
+/// All that a set needs to be emitted.
+pub(super) fn resolve<L: Language>(set: &ModelSet) -> Result<Vec<PlainModel>, SetError> {
+    let resolved = set.resolve()?;
+    Ok(models::<L>(set, &resolved))
+}

@@ -1,0 +1,202 @@
+//! What all formats hold: measurements of metrics of call paths over parameters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strata_model::expr::{Function, RESERVED, is_name};
+use strata_model::samples::{Column, ModelSamples, Sample, Samples};
+
+use crate::Selection;
+use crate::place::Problems;
+
+/// An experiment as it was written.
+#[derive(Debug, Default)]
+pub(crate) struct Experiment {
+    /// Names of the parameters.
+    pub(crate) parameters: Vec<String>,
+    /// The measurements in the order of the file.
+    pub(crate) measurements: Vec<Measurement>,
+    pub(crate) paths: Texts,
+    pub(crate) metrics: Texts,
+}
+
+/// One timing at one point.
+#[derive(Debug)]
+pub(crate) struct Measurement {
+    /// Which call path.
+    pub(crate) path: usize,
+    /// Which metric.
+    pub(crate) metric: usize,
+    /// One value a parameter.
+    pub(crate) point: Vec<f64>,
+    pub(crate) value: f64,
+    /// Whether it was kept back for verification.
+    pub(crate) verify: bool,
+    pub(crate) line: usize,
+    /// Byte of the text.
+    pub(crate) at: usize,
+}
+
+/// Different texts, numbered as they come.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    texts: Vec<String>,
+    numbers: BTreeMap<String, usize>,
+}
+
+impl Texts {
+    /// The number of a text.
+    pub(crate) fn number(&mut self, text: &str) -> usize {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        self.numbers.insert(text.to_owned(), self.texts.len());
+        self.texts.push(text.to_owned());
+        self.texts.len() - 1
+    }
+}
+
+impl Experiment {
+    /// The measurements of one metric as samples, a model a call path.
+    pub(crate) fn samples(
+        self,
+        selection: &Selection,
+        problems: &mut Problems<'_>,
+        notes: &mut Vec<String>,
+    ) -> Option<Samples> {
+        if self.measurements.is_empty() {
+            problems
+                .push(0, "there is no measurement in this file: it was truncated, or is another's".into());
+            return None;
+        }
+        let metric = self.metric(selection, problems)?;
+        let mut name = |names: &mut Names, kind: &str, given: &str| {
+            let name = names.claim(given);
+            if name != given {
+                notes.push(format!("{kind} `{given}` is called `{name}` here"));
+            }
+            name
+        };
+        let mut names = Names::default();
+        let columns: Vec<Column> =
+            self.parameters.iter().map(|p| Column::input(name(&mut names, "parameter", p))).collect();
+        let mut names = Names::default();
+        let mut places: Vec<Option<usize>> = vec![None; self.paths.texts.len()];
+        let mut models: Vec<ModelSamples> = Vec::new();
+        for m in self.measurements.into_iter().filter(|m| m.metric == metric) {
+            let place = *places[m.path].get_or_insert_with(|| {
+                let name = name(&mut names, "call path", &self.paths.texts[m.path]);
+                models.push(ModelSamples {
+                    name,
+                    columns: columns.clone(),
+                    fit: String::new(),
+                    rows: Vec::new(),
+                });
+                models.len() - 1
+            });
+            models[place].rows.push(Sample {
+                verify: m.verify,
+                seconds: m.value,
+                values: m.point,
+                line: m.line,
+                ..Sample::default()
+            });
+        }
+        Some(Samples { models, ..Samples::default() })
+    }
+
+    /// The metric that is wanted, or the only one that was measured.
+    fn metric(&self, selection: &Selection, problems: &mut Problems<'_>) -> Option<usize> {
+        let mut seen = BTreeSet::new();
+        let firsts: Vec<&Measurement> = self.measurements.iter().filter(|m| seen.insert(m.metric)).collect();
+        let text = |m: &Measurement| self.metrics.texts[m.metric].as_str();
+        let list: Vec<String> = firsts.iter().map(|m| format!("`{}`", text(m))).collect();
+        match (&selection.metric, firsts.as_slice()) {
+            (Some(wanted), _) => {
+                let found = firsts.iter().find(|m| text(m) == wanted).map(|m| m.metric);
+                if found.is_none() {
+                    problems.push(0, format!("there is no metric `{wanted}`; there is {}", list.join(", ")));
+                }
+                found
+            }
+            (None, [only]) => Some(only.metric),
+            (None, [_, second, ..]) => {
+                let message = format!(
+                    "this file has {} metrics, {}: choose the one that is a time with `--metric NAME`",
+                    list.len(),
+                    list.join(", ")
+                );
+                problems.push(second.at, message);
+                None
+            }
+            (None, []) => None,
+        }
+    }
+}
+
+/// Names of models or inputs, each given once.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+}
+
+impl Names {
+    /// A name that can be written in an expression, as near to the given one as can be.
+    fn claim(&mut self, given: &str) -> String {
+        let mut name = String::new();
+        for c in given.chars() {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                name.push(c);
+            } else if !name.is_empty() && !name.ends_with('_') {
+                name.push('_');
+            }
+        }
+        // `main->solve<double>` becomes `main_solve_double`.
+        if name != given {
+            name.truncate(name.trim_end_matches('_').len());
+        }
+        if !is_name(&name) {
+            name.insert_str(0, "x_");
+        }
+        let reserved = |name: &str| RESERVED.contains(&name) || Function::from_name(name).is_some();
+        if name == "x_" {
+            name = "time".into();
+        }
+        if reserved(&name) {
+            name.push('_');
+        }
+        let wanted = name.clone();
+        let mut count = 1;
+        while self.taken.contains(&name) {
+            count += 1;
+            name = format!("{wanted}_{count}");
+        }
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+
+    #[test]
+    fn names_stay_as_near_as_can_be() {
+        let mut names = Names::default();
+        for (given, name) in [
+            ("n", "n"),
+            ("main->solve<double>", "main_solve_double"),
+            ("<root>", "root"),
+            ("size (bytes)", "size_bytes"),
+            ("size-bytes", "size_bytes_2"),
+            ("P", "P_"),
+            ("log2", "log2_"),
+            ("3d", "x_3d"),
+            ("größe", "gr_e"),
+            ("", "time"),
+            ("<>", "time_2"),
+            ("_", "_"),
+        ] {
+            assert_eq!(names.claim(given), name, "{given}");
+        }
+    }
+}

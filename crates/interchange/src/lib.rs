@@ -1,0 +1,171 @@
+//! Samples in the formats of others: Extra-P's text, JSON and JSON lines, and CSV.
+//!
+//! [`read`] makes [`Samples`] of all of them. A call path becomes a model, a parameter an input; no terms are named, so the
+//! fit looks for terms itself. Every repetition is a sample. [`json_lines`] writes what Extra-P reads.
+//!
+//! Nothing is guessed: what is missing, no number, or a time below zero is an error with its place and the way out.
+//!
+//! Sources: the formats are those of Extra-P 4.2 (`docs/file-formats.md` there); CSV is RFC 4180 with a header row.
+//!
+//! ```
+//! use strata_interchange::{Format, Selection, read};
+//!
+//! let text = b"threads,size,time\n1,100,0.5\n2,100,0.26\n";
+//! let imported = read(text, "runs.csv", None, &Selection::default()).unwrap();
+//! assert_eq!(imported.format, Format::Csv);
+//! assert_eq!(imported.samples.models[0].name, "runs");
+//! assert_eq!(imported.samples.models[0].rows[1].values, [2.0, 100.0]);
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod csv;
+pub mod emit;
+mod experiment;
+mod json;
+mod json_lines;
+mod place;
+mod text;
+
+use std::fmt;
+use std::str::FromStr;
+
+use strata_model::Samples;
+use strata_model::samples::{SampleError, SamplesErrors};
+
+use experiment::Experiment;
+use place::Problems;
+
+pub use json_lines::{ExportError, json_lines};
+
+/// How samples are written in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Strata's own, see [`strata_model::samples`].
+    Strata,
+    /// Extra-P's text: lines that begin with `PARAMETER`, `POINTS`, `METRIC`, `REGION` and `DATA`.
+    ExtraPText,
+    /// Extra-P's JSON, the present form and the one with numbered coordinates.
+    ExtraPJson,
+    /// Extra-P's JSON lines: one object a measurement.
+    JsonLines,
+    /// A header row, then one row a measurement, separated by commas, semicolons or tabs.
+    Csv,
+}
+
+impl Format {
+    /// All of them, in the order of their documentation.
+    pub const ALL: [Self; 5] = [Self::Strata, Self::ExtraPText, Self::ExtraPJson, Self::JsonLines, Self::Csv];
+
+    /// The name by which it is asked for.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Strata => "samples",
+            Self::ExtraPText => "extra-p-text",
+            Self::ExtraPJson => "extra-p-json",
+            Self::JsonLines => "json-lines",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// The format of a file by its first line of content, and by the ending of its name where that leaves it open.
+    #[must_use]
+    pub fn detect(text: &str, file_name: &str) -> Self {
+        let ending = file_name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+        let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or_default();
+        match (word, ending.as_deref()) {
+            (_, Some("csv" | "tsv")) => Self::Csv,
+            (_, Some("jsonl" | "ndjson")) => Self::JsonLines,
+            ("PARAMETER" | "POINTS" | "METRIC" | "REGION" | "DATA", _) => Self::ExtraPText,
+            ("strata-samples" | "platform" | "spec" | "model", _) => Self::Strata,
+            _ if word.starts_with('{') => json_lines::or_json(text),
+            (_, Some("json")) => Self::ExtraPJson,
+            _ => Self::Strata,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|format| format.name()).collect();
+            format!("`{text}` is no format; there are {}", names.join(", "))
+        })
+    }
+}
+
+/// What of a file is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The metric, where a file has several.
+    pub metric: Option<String>,
+}
+
+/// What was read, and what was done to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The samples; no platform and no spec are known unless the format is Strata's own.
+    pub samples: Samples,
+    /// The format that was read.
+    pub format: Format,
+    /// What the user should know: names that had to be changed.
+    pub notes: Vec<String>,
+}
+
+/// Reads samples in any [`Format`]; `format` where it is known, else it is [detected](Format::detect).
+///
+/// `file_name` names the file in messages, and its stem the model of a CSV file.
+///
+/// # Errors
+/// Every bad line, up to [`MAX_ERRORS`](strata_model::samples::MAX_ERRORS) of them: text that is not UTF-8, an empty file, a
+/// form that is not that of the format, a missing value, a value that is not a finite number, a time below zero; and several
+/// metrics of which `selection` names none.
+pub fn read(
+    bytes: &[u8],
+    file_name: &str,
+    format: Option<Format>,
+    selection: &Selection,
+) -> Result<Imported, SamplesErrors> {
+    let text = place::utf8(bytes, file_name)?;
+    let format = format.unwrap_or_else(|| Format::detect(text, file_name));
+    let mut problems = Problems::new(file_name, text);
+    if text.trim().is_empty() {
+        problems.push(0, format!("there is nothing in this file: expected samples ({format})"));
+        return Err(problems.errors());
+    }
+    let experiment = match format {
+        Format::Strata => {
+            let samples = Samples::parse(text, file_name)?;
+            if let Some(metric) = &selection.metric {
+                problems.push(0, format!("this format has no metrics, so there is no `{metric}` to choose"));
+                return Err(problems.errors());
+            }
+            return Ok(Imported { samples, format, notes: Vec::new() });
+        }
+        Format::ExtraPText => text::read(text, &mut problems),
+        Format::ExtraPJson => json::read(text, &mut problems),
+        Format::JsonLines => json_lines::read(text, &mut problems),
+        Format::Csv => csv::read(text, file_name, &mut problems),
+    };
+    let mut notes = Vec::new();
+    let samples = experiment.and_then(|e: Experiment| e.samples(selection, &mut problems, &mut notes));
+    match samples {
+        Some(samples) if problems.is_empty() => Ok(Imported { samples, format, notes }),
+        _ => Err(problems.errors()),
+    }
+}
+
+/// One error at a place.
+fn error(file: &str, line: usize, column: usize, message: String) -> SampleError {
+    SampleError { file: file.to_owned(), line, column, message }
+}

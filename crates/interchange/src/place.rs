@@ -1,0 +1,141 @@
+//! Where something stands in a file, and what is wrong there.
+
+use strata_model::samples::{MAX_ERRORS, SamplesErrors};
+
+/// What is wrong with a file, up to [`MAX_ERRORS`] places.
+pub(crate) struct Problems<'a> {
+    file: &'a str,
+    text: &'a str,
+    found: Vec<(usize, String)>,
+    more: usize,
+}
+
+impl<'a> Problems<'a> {
+    pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
+        Self { file, text, found: Vec::new(), more: 0 }
+    }
+
+    /// Something is wrong at a byte of the text.
+    pub(crate) fn push(&mut self, at: usize, message: String) {
+        if self.found.len() < MAX_ERRORS {
+            self.found.push((at, message));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// All of it, each with line and column.
+    pub(crate) fn errors(mut self) -> SamplesErrors {
+        self.found.sort_by_key(|(at, _)| *at);
+        let errors = (self.found.into_iter())
+            .map(|(at, message)| {
+                let (line, column) = line_and_column(self.text, at);
+                crate::error(self.file, line, column, message)
+            })
+            .collect();
+        SamplesErrors { errors, more: self.more }
+    }
+
+    /// A number from a piece of the text, or a problem there.
+    pub(crate) fn number(&mut self, piece: &str, what: &str) -> Option<f64> {
+        let at = offset(self.text, piece);
+        match piece.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() => Some(number),
+            _ if piece.trim().is_empty() => {
+                self.push(at, format!("{what} is missing: fill it in, or take the whole measurement out"));
+                None
+            }
+            Ok(number) => {
+                self.push(at, format!("{what} is {number}; take the measurement out or repeat it"));
+                None
+            }
+            Err(_) => {
+                self.push(at, format!("{what} must be a number, but it is `{}`", short(piece)));
+                None
+            }
+        }
+    }
+
+    /// A time from a piece of the text: a number that is not below zero.
+    pub(crate) fn time(&mut self, piece: &str, what: &str) -> Option<f64> {
+        let time = self.number(piece, what)?;
+        if time < 0.0 {
+            let at = offset(self.text, piece);
+            self.push(
+                at,
+                format!("{what} is {time}, but no time is below zero; take the measurement out or repeat it"),
+            );
+            return None;
+        }
+        Some(time)
+    }
+}
+
+/// Where a piece of `text` begins in it; 0 of what is no piece of it.
+pub(crate) fn offset(text: &str, piece: &str) -> usize {
+    let at = (piece.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+    if at <= text.len() { at } else { 0 }
+}
+
+/// Where the lines of a text begin.
+pub(crate) struct Lines {
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    pub(crate) fn new(text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at + 1);
+        Self { starts: std::iter::once(0).chain(ends).collect() }
+    }
+
+    /// The line that a byte is on, from one.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at)
+    }
+}
+
+fn line_and_column(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at.min(text.len())).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.bytes().filter(|b| *b == b'\n').count() + 1, before[start..].chars().count() + 1)
+}
+
+/// The byte at a line and a column of bytes, both from one; the text's end where there are fewer.
+pub(crate) fn byte_of(text: &str, line: usize, column: usize) -> usize {
+    let start = Lines::new(text).starts.get(line.saturating_sub(1)).copied().unwrap_or(text.len());
+    let mut at = start.saturating_add(column.saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The beginning of a text, for a message.
+pub(crate) fn short(text: &str) -> String {
+    const LENGTH: usize = 40;
+    let line = text.trim().lines().next().unwrap_or_default();
+    if line.chars().count() > LENGTH {
+        line.chars().take(LENGTH).chain(['…']).collect()
+    } else {
+        line.to_owned()
+    }
+}
+
+/// The bytes as text, without a byte-order mark.
+pub(crate) fn utf8<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, SamplesErrors> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Err(error) => {
+            let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            let (line, column) = line_and_column(&good, good.len());
+            let message =
+                "this is not UTF-8 text; convert the file, for example with `iconv -f LATIN1 -t UTF-8`"
+                    .into();
+            Err(SamplesErrors { errors: vec![crate::error(file, line, column, message)], more: 0 })
+        }
+    }
+}

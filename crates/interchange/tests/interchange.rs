@@ -1,0 +1,505 @@
+//! Samples from and to the formats of others: what is read, every error with its place, nothing that panics.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use strata_interchange::{Format, Imported, Selection, json_lines, read};
+use strata_model::samples::{Column, ModelSamples, Sample, Samples};
+
+const TEXT: &str = "# a comment\nPARAMETER p n\n\nPOINTS ( 2 10 ) (4 10) ( 8 10.5)\nREGION main->solve\nMETRIC time\nDATA 1.0 1.1\nDATA 2\nDATA 4 4.5 4.25\n";
+const JSON: &str = r#"{"parameters": ["p", "n"], "measurements": {"main->solve": {"time": [
+    {"point": [2, 10], "values": [1.0, 1.1]},
+    {"point": [4, 10], "values": [2]},
+    {"point": [8, 10.5], "values": [4, 4.5, 4.25]}]}}}"#;
+const OLD_JSON: &str = r#"{"parameters": [{"id": 2, "name": "n"}, {"id": 1, "name": "p"}],
+  "callpaths": [{"id": 1, "name": "main->solve"}], "metrics": [{"id": 1, "name": "time"}],
+  "coordinates": [
+    {"id": 1, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": "2"}, {"parameter_id": 2, "parameter_value": 10}]},
+    {"id": 2, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": 4}, {"parameter_id": 2, "parameter_value": 10}]},
+    {"id": 3, "parameter_value_pairs": [{"parameter_id": 2, "parameter_value": 10.5}, {"parameter_id": 1, "parameter_value": 8}]}],
+  "measurements": [
+    {"id": 1, "coordinate_id": 1, "callpath_id": 1, "metric_id": 1, "value": 1.0},
+    {"id": 2, "coordinate_id": 1, "callpath_id": 1, "metric_id": 1, "value": "1.1"},
+    {"id": 3, "coordinate_id": 2, "callpath_id": 1, "metric_id": 1, "value": 2},
+    {"id": 4, "coordinate_id": 3, "callpath_id": 1, "metric_id": 1, "value": 4},
+    {"id": 5, "coordinate_id": 3, "callpath_id": 1, "metric_id": 1, "value": 4.5},
+    {"id": 6, "coordinate_id": 3, "callpath_id": 1, "metric_id": 1, "value": 4.25}]}"#;
+const LINES: &str = r#"{"params":{"p":2,"n":10},"callpath":"main->solve","metric":"time","value":[1.0,1.1]}
+
+{"params":{"n":10,"p":4},"callpath":"main->solve","metric":"time","value":2}
+{"params":{"p":8,"n":10.5},"callpath":"main->solve","metric":"time","value":4}
+{"params":{"p":8,"n":10.5},"callpath":"main->solve","metric":"time","value":4.5}
+{"params":{"p":8,"n":10.5},"callpath":"main->solve","metric":"time","value":4.25}
+"#;
+const CSV: &str = "p,Time,n\n2,1.0,10\n2,1.1,10\n\n4,2,10\n\"8\", 4 ,10.5\r\n8,4.5,10.5\n8,4.25,\"10.5\"\n";
+
+fn ok(text: &str, file: &str) -> Imported {
+    read(text.as_bytes(), file, None, &Selection::default()).unwrap_or_else(|e| panic!("{file}: {e}"))
+}
+
+fn errors(bytes: &[u8], file: &str, metric: Option<&str>) -> String {
+    let selection = Selection { metric: metric.map(str::to_owned) };
+    read(bytes, file, None, &selection).map(|i| i.samples.to_text()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_format_gives_the_same_samples() {
+    let expected = [
+        (1.0, [2.0, 10.0]),
+        (1.1, [2.0, 10.0]),
+        (2.0, [4.0, 10.0]),
+        (4.0, [8.0, 10.5]),
+        (4.5, [8.0, 10.5]),
+        (4.25, [8.0, 10.5]),
+    ];
+    for (text, file, format, model) in [
+        (TEXT, "a.txt", Format::ExtraPText, "main_solve"),
+        (JSON, "a.json", Format::ExtraPJson, "main_solve"),
+        (OLD_JSON, "a", Format::ExtraPJson, "main_solve"),
+        (LINES, "a.json", Format::JsonLines, "main_solve"),
+        (CSV, "dir/main_solve.csv", Format::Csv, "main_solve"),
+        (&CSV.replace(',', ";"), "main_solve.csv", Format::Csv, "main_solve"),
+        (&CSV.replace(',', "\t"), "main_solve.tsv", Format::Csv, "main_solve"),
+        (&format!("\u{feff}{CSV}"), "main_solve.csv", Format::Csv, "main_solve"),
+    ] {
+        let imported = ok(text, file);
+        assert_eq!(imported.format, format, "{file}");
+        let [m] = &imported.samples.models[..] else { panic!("{file}: {imported:?}") };
+        assert_eq!(m.name, model, "{file}");
+        assert_eq!(m.columns, [Column::input("p"), Column::input("n")], "{file}");
+        let rows: Vec<(f64, [f64; 2])> =
+            m.rows.iter().map(|r| (r.seconds, [r.values[0], r.values[1]])).collect();
+        assert_eq!(rows, expected, "{file}");
+        assert!(m.rows.iter().all(|r| r.line > 0 && !r.verify), "{file}");
+        // What was read is a samples file of ours.
+        let again = Samples::parse(&imported.samples.to_text(), "again").unwrap();
+        assert_eq!(again.models[0].columns, m.columns);
+    }
+    assert_eq!(ok(CSV, "m.csv").samples.models[0].rows[4].line, 7, "lines are those of the file");
+    assert_eq!(ok(TEXT, "a.txt").notes, ["call path `main->solve` is called `main_solve` here"]);
+}
+
+#[test]
+fn our_own_samples_read_as_they_are() {
+    let text = "Clear length\nClear 1e-6 10\n@Clear 5.0e-6 50\n";
+    let imported = ok(text, "clear.txt");
+    assert_eq!((imported.format, imported.samples.models[0].rows.len()), (Format::Strata, 2));
+    assert!(errors(text.as_bytes(), "clear.txt", Some("time")).contains("no metrics"));
+}
+
+#[test]
+fn every_mistake_has_its_place_and_a_way_out() {
+    let three = "PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC time\nDATA 1\nDATA 2\nMETRIC visits\nDATA 3\nDATA 4\nMETRIC bytes\nDATA 5\nDATA 6\n";
+    let cases: &[(&str, &str, &str)] = &[
+        (
+            "x.txt",
+            three,
+            "x.txt:8:1: this file has 3 metrics, `time`, `visits`, `bytes`: choose the one that is a time with `--metric NAME`",
+        ),
+        (
+            "x.csv",
+            "n,time\n1,2\n3\n",
+            "x.csv:3:2: the cell of `time` is missing: this row has 1 cells, the header 2; fill it in or take the row out",
+        ),
+        (
+            "x.csv",
+            "n,time,p\n1,2,4\n3,,1\n",
+            "x.csv:3:3: the cell of `time` is empty; fill it in or take the row out",
+        ),
+        ("x.csv", "n,time\n1,2,3\n", "x.csv:2:5: this row has 3 cells, the header 2; take the surplus out"),
+        ("x.csv", "n,time\n1,NaN\n", "x.csv:2:3: `time` is NaN; take the measurement out or repeat it"),
+        (
+            "x.csv",
+            "n,time\n1,-2\n",
+            "x.csv:2:3: `time` is -2, but no time is below zero; take the measurement out or repeat it",
+        ),
+        ("x.csv", "n,time\none,2\n", "x.csv:2:1: `n` must be a number, but it is `one`"),
+        (
+            "x.csv",
+            "1,2\n3,4\n",
+            "x.csv:1:1: `1` stands where a column's name should: put a line with the names first",
+        ),
+        ("x.csv", "n,n,time\n", "x.csv:1:3: two columns are named `n`"),
+        (
+            "x.csv",
+            "n,time,seconds\n",
+            "x.csv:1:8: both `time` and `seconds` could be what was measured; rename or remove one",
+        ),
+        (
+            "x.csv",
+            "time\n1\n",
+            "x.csv:1:1: there is one column only; there must be an input and a time, separated by commas",
+        ),
+        (
+            "x.csv",
+            "n,time\n",
+            "x.csv:1:1: there is no measurement in this file: it was truncated, or is another's",
+        ),
+        ("x.csv", "", "x.csv:1:1: there is nothing in this file: expected samples (csv)"),
+        ("x.csv", " \n\t\n", "x.csv:1:1: there is nothing in this file: expected samples (csv)"),
+        (
+            "x.txt",
+            "PARAMETER p\nPOINTS 1 2\nDATA 1\nDATA nan\n",
+            "x.txt:4:6: the value is NaN; take the measurement out or repeat it",
+        ),
+        (
+            "x.txt",
+            "PARAMETER p\nPOINTS 1\nDATA 1\nDATA 2\n",
+            "x.txt:4:1: there are more DATA lines than the 1 POINTS; begin the next region or metric with REGION or METRIC",
+        ),
+        (
+            "x.txt",
+            "PARAMETER p q\nPOINTS 1 2\n",
+            "x.txt:2:8: with 2 parameters a point is written in parentheses: `(p q)`",
+        ),
+        (
+            "x.txt",
+            "PARAMETER p q\nPOINTS (1 2) (3)\n",
+            "x.txt:2:15: a point has 2 values, one for each of p, q, but here are 1",
+        ),
+        (
+            "x.txt",
+            "PARAMETER a b c d e\n",
+            "x.txt:1:19: this format has at most 4 parameters; write the experiment as JSON lines",
+        ),
+        ("x.txt", "POINTS 1\n", "x.txt:1:1: no line names a parameter: put `PARAMETER NAME` first"),
+        (
+            "x.txt",
+            "PARAMETER p\nPOINT 1\n",
+            "x.txt:2:1: `POINT` is not one of PARAMETER, POINTS, METRIC, REGION, DATA: is this Extra-P's text format?",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1},\"value\":1}\n{\"params\":{\"q\":1},\"value\":1}\n",
+            "x.jsonl:2:1: this line has no value of `p`, which the first line has; add it",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1},\"value\":-1}\n",
+            "x.jsonl:1:27: the value is -1, but no time is below zero; take the measurement out or repeat it",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1},\"value\":NaN}\n",
+            "x.jsonl:1:27: NaN and Infinity are no numbers in JSON and no times; take the measurement out or repeat it",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1},\"value\":1",
+            "x.jsonl:1:27: the file ends too early (EOF while parsing an object): it was truncated",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{\"p\":1}}\n",
+            "x.jsonl:1:18: this is not Extra-P's JSON: missing field `value`",
+        ),
+        (
+            "x.jsonl",
+            "{\"params\":{},\"value\":1}\n",
+            "x.jsonl:1:1: the first line names no parameter: `\"params\":{\"n\":16}` is needed",
+        ),
+        (
+            "x.json",
+            "{\"parameters\":[\"p\"],\"measurements\":{\"m\":{\"t\":[{\"point\":[1],\"values\":[1,null]}]}}}",
+            "x.json:1:72: the value must be a number, but it is `null`",
+        ),
+        (
+            "x.json",
+            "{\"parameters\":[\"p\"],\n\"measurements\":{\"m\":{\"t\":[{\"point\":[1,2],\"values\":[1]}]}}}",
+            "x.json:2:36: a point has one value for each of p, but here are 2",
+        ),
+        (
+            "x.json",
+            "{\"parameters\":[\"p\"],\n\"measurements\":{\"m\":{\"t\":[{\"point\":1,\"values\":[]}]}}}",
+            "x.json:2:36: this point has no values; measure it or take it out",
+        ),
+        ("x.json", "[1,2]", "x.json:1:1: this is not Extra-P's JSON: expected `{`"),
+    ];
+    for (file, text, expected) in cases {
+        let said = errors(text.as_bytes(), file, None);
+        assert!(
+            said.lines().any(|l| l.starts_with(expected)),
+            "{file} {text:?}\n said {said}\n not  {expected}"
+        );
+    }
+    let visits = read(three.as_bytes(), "x.txt", None, &Selection { metric: Some("visits".into()) }).unwrap();
+    let seconds: Vec<f64> = visits.samples.models[0].rows.iter().map(|r| r.seconds).collect();
+    assert_eq!(seconds, [3.0, 4.0]);
+    let said = errors(three.as_bytes(), "x.txt", Some("Time"));
+    assert_eq!(said, "x.txt:1:1: there is no metric `Time`; there is `time`, `visits`, `bytes`");
+    let latin = b"n,time\n1,2\nK\xf6ln,3\n";
+    let said = errors(latin, "x.csv", None);
+    assert!(said.starts_with("x.csv:3:2: this is not UTF-8 text; convert the file"), "{said}");
+}
+
+#[test]
+fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
+    let bad: String =
+        std::iter::once("n,time\n".to_owned()).chain((0..100).map(|i| format!("{i},x\n"))).collect();
+    let said = errors(bad.as_bytes(), "x.csv", None);
+    assert!(said.ends_with("and 80 more bad lines"), "{said}");
+    let good: String =
+        std::iter::once("n,time\n".to_owned()).chain((0..200_000).map(|i| format!("{i},1e-6\n"))).collect();
+    assert_eq!(ok(&good, "x.csv").samples.models[0].rows.len(), 200_000);
+}
+
+fn samples() -> impl Strategy<Value = Samples> {
+    let value = prop_oneof![-1e300..1e300, Just(0.0), Just(1e-300), (0u32..1_000_000).prop_map(f64::from)];
+    let time = prop_oneof![0.0..1e3, Just(0.0), Just(1e-300), Just(1e300)];
+    let rows = proptest::collection::vec((time, proptest::collection::vec(value, 3), any::<bool>()), 1..20);
+    let names = proptest::sample::subsequence(vec!["n", "p", "width", "z_1"], 3).prop_shuffle();
+    (rows, names).prop_map(|(rows, names)| {
+        let columns = names.iter().map(|n| Column::input(*n)).collect();
+        let row = |(line, (seconds, values, verify)): (usize, (f64, Vec<f64>, bool))| Sample {
+            seconds,
+            values,
+            verify,
+            line: line + 1,
+            ..Sample::default()
+        };
+        let rows = rows.into_iter().enumerate().map(row).collect();
+        Samples {
+            models: vec![ModelSamples { name: "m".into(), columns, fit: String::new(), rows }],
+            ..Samples::default()
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn json_lines_read_back_to_the_bit(samples in samples()) {
+        let text = json_lines(&samples, None).unwrap();
+        let back = read(text.as_bytes(), "m.jsonl", None, &Selection::default()).unwrap();
+        prop_assert_eq!(back.format, Format::JsonLines);
+        prop_assert_eq!(&back.samples, &samples);
+    }
+
+    #[test]
+    fn no_text_panics(text in "\\PC{0,200}", format in proptest::sample::select(Format::ALL.to_vec())) {
+        let _ = read(text.as_bytes(), "a.b", Some(format), &Selection::default());
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        let _ = read(&bytes, "a.b", None, &Selection::default());
+    }
+}
+
+#[test]
+fn models_that_extra_p_would_refuse_are_refused_here() {
+    let samples = Samples::parse("model A n\nA 1 1\nA 1 2\nmodel B n\nB 1 1\nmodel C n\nC 1 2\nC 2 1\nmodel D logP\nD 1 2\nmodel E n\n", "s").unwrap();
+    let said = |model: Option<&str>| json_lines(&samples, model).unwrap_err().to_string();
+    assert!(said(None).starts_with("models `A` and `B` were not measured at the same points"));
+    assert_eq!(said(Some("D")), "model `D` has no input, and Extra-P needs at least one");
+    assert_eq!(said(Some("E")), "model `E` has no sample, and Extra-P needs at least one");
+    assert_eq!(said(Some("F")), "there is no model `F`; there is A, B, C, D, E");
+    assert_eq!(
+        json_lines(&samples, Some("B")).unwrap(),
+        "{\"params\":{\"n\":1.0},\"callpath\":\"B\",\"metric\":\"time\",\"value\":1.0}\n"
+    );
+    let nan = Samples::parse("model A n\nA NaN 1\n", "s").unwrap();
+    assert_eq!(
+        json_lines(&nan, None).unwrap_err().to_string(),
+        "model `A`, line 2: NaN cannot be written as JSON; take the sample out"
+    );
+}
+
+/// The Python that has Extra-P, if there is one.
+fn extra_p() -> Option<std::ffi::OsString> {
+    let python = std::env::var_os("STRATA_EXTRAP_PYTHON").unwrap_or_else(|| "python3".into());
+    let has = Command::new(&python).args(["-c", "import extrap.fileio"]).output();
+    has.is_ok_and(|out| out.status.success()).then_some(python)
+}
+
+#[test]
+fn extra_p_reads_what_is_written_and_we_read_what_it_does() {
+    let Some(python) = extra_p() else {
+        eprintln!("skipped: no Python with Extra-P; name one in STRATA_EXTRAP_PYTHON");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let both = "model A n p\nA 1.5e-6 1 2\nA 2.5e-6 2 2\n@A 3.5e-6 3 2\nA 1e-6 1 2\nmodel B n p\nB 1 3 2\nB 2 2 2\nB 4 1 2\n";
+    let samples = Samples::parse(both, "both").unwrap();
+    let path = folder.path().join("both.jsonl");
+    std::fs::write(&path, json_lines(&samples, None).unwrap()).unwrap();
+    let script = "import sys
+from extrap.fileio.file_reader.json_file_reader import JsonFileReader
+from extrap.fileio.file_reader.text_file_reader import TextFileReader
+for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    e = {'json': JsonFileReader, 'text': TextFileReader}[kind]().read_experiment(path)
+    print([p.name for p in e.parameters], [m.name for m in e.metrics])
+    for (path, metric), ms in e.measurements.items():
+        for m in ms:
+            print(path.name, [float(c) for c in m.coordinate], m.repetitions, float(m.mean))
+";
+    let run = |arguments: &[(&str, &Path)]| {
+        let mut command = Command::new(&python);
+        command.args(["-c", script]);
+        arguments.iter().for_each(|(kind, path)| {
+            command.arg(kind).arg(path);
+        });
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    assert_eq!(
+        run(&[("json", &path)]),
+        "['n', 'p'] ['time']\nA [1.0, 2.0] 2 1.25e-06\nA [2.0, 2.0] 1 2.5e-06\nA [3.0, 2.0] 1 3.5e-06\nB [3.0, 2.0] 1 1.0\nB [2.0, 2.0] 1 2.0\nB [1.0, 2.0] 1 4.0\n"
+    );
+    // The texts of the tests above mean to Extra-P what they mean here.
+    let expected = "['p', 'n'] ['time']\nmain->solve [2.0, 10.0] 2 1.05\nmain->solve [4.0, 10.0] 1 2.0\nmain->solve [8.0, 10.5] 3 4.25\n";
+    for (kind, text) in
+        [("text", TEXT), ("json", JSON), ("json", LINES), ("json", &OLD_JSON.replace("\"1.1\"", "1.1"))]
+    {
+        let path = folder.path().join("given");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(run(&[(kind, &path)]), expected, "{text}");
+    }
+}
+
+/// A small generator, for mutations need no better: Marsaglia (2003), *Xorshift RNGs*.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit.max(1) as u64) as usize
+    }
+}
+
+/// Changes bytes, doubles and removes pieces, and puts in words that parsers stumble over.
+fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], chance: &mut Chance) {
+    const WORDS: [&[u8]; 24] = [
+        b"NaN",
+        b"-1",
+        b"1e999",
+        b"\"",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b"\n",
+        b"\r",
+        b"\0",
+        b"\xff",
+        b"(",
+        b")",
+        b"\xef\xbb\xbf",
+        b"null",
+        b"\xe2\x82\xac",
+        b"PARAMETER ",
+        b"POINTS ",
+        b"DATA ",
+        b"\\u0000",
+        b"-",
+        b" ",
+    ];
+    for _ in 0..=chance.below(4) {
+        let at = chance.below(bytes.len() + 1);
+        let end = (at + chance.below(20)).min(bytes.len());
+        match chance.below(6) {
+            0 if at < bytes.len() => bytes[at] = chance.below(256) as u8,
+            1 => drop(bytes.drain(at..end)),
+            2 => {
+                let piece = bytes[at..end].to_vec();
+                let to = chance.below(bytes.len() + 1);
+                bytes.splice(to..to, piece);
+            }
+            3 => bytes.truncate(at),
+            4 => {
+                let other = &others[chance.below(others.len())];
+                let from = chance.below(other.len() + 1);
+                bytes
+                    .splice(at..end, other[from..(from + chance.below(40)).min(other.len())].iter().copied());
+            }
+            _ => {
+                let word = WORDS[chance.below(WORDS.len())];
+                bytes.splice(at..at, word.iter().copied());
+            }
+        }
+    }
+}
+
+/// Mutates the texts above for `STRATA_FUZZ_SECONDS` (1 unless told): no parser may panic, and what is read is well-formed.
+#[test]
+fn mutations_never_panic() {
+    let seconds = std::env::var("STRATA_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let seed =
+        std::env::var("STRATA_FUZZ_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(88_172_645_463_325_252);
+    let mut chance = Chance(seed);
+    let ours = "strata-samples 1\nmodel Clear length (n) length*n\nClear 1e-6 10 2 20\n@Clear 5.0e-6 50 2 100 ; at=5 repeats=3\n";
+    let mut pool: Vec<Vec<u8>> =
+        [TEXT, JSON, OLD_JSON, LINES, CSV, ours].map(|t| t.as_bytes().to_vec()).into();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interchange");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        pool.push(std::fs::read(entry.unwrap().path()).unwrap());
+    }
+    let originals = pool.len();
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut count = 0_u64;
+    while Instant::now() < end {
+        for _ in 0..100 {
+            let mut bytes = pool[chance.below(pool.len())].clone();
+            mutate(&mut bytes, &pool, &mut chance);
+            let format = [None, Some(Format::ALL[chance.below(Format::ALL.len())])][chance.below(2)];
+            let file = ["a.csv", "a.txt", "a.json", "a.jsonl"][chance.below(4)];
+            let outcome = std::panic::catch_unwind(|| check(&bytes, file, format));
+            assert!(outcome.is_ok(), "{file} {format:?}: {:?} {}", bytes, String::from_utf8_lossy(&bytes));
+            count += 1;
+            // Mutations of mutations, but never far from where they came from.
+            if outcome.is_ok_and(|good| good) && bytes.len() < 2000 {
+                if pool.len() < 200 {
+                    pool.push(bytes)
+                } else {
+                    let at = originals + chance.below(200 - originals);
+                    pool[at] = bytes
+                }
+            }
+        }
+    }
+    eprintln!("{count} mutations");
+}
+
+/// Reads, and whether there was something to read.
+fn check(bytes: &[u8], file: &str, format: Option<Format>) -> bool {
+    match read(bytes, file, format, &Selection::default()) {
+        Ok(imported) => {
+            for m in &imported.samples.models {
+                assert!(m.rows.iter().all(|r| r.values.len() == m.columns.len()));
+                if imported.format != Format::Strata {
+                    assert!(m.rows.iter().all(|r| r.seconds >= 0.0 && r.seconds.is_finite()));
+                    assert!(m.columns.iter().all(Column::is_input), "{:?}", m.columns);
+                    Samples::parse(&imported.samples.to_text(), file).unwrap();
+                }
+                let _ = json_lines(&imported.samples, Some(&m.name));
+            }
+            true
+        }
+        Err(errors) => {
+            assert!(!errors.errors.is_empty() && errors.errors.iter().all(|e| e.line > 0 && e.column > 0));
+            let _ = errors.to_string();
+            false
+        }
+    }
+}
+
+/// What fuzzing has found, kept: none may panic again.
+#[test]
+fn kept_cases() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interchange");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        for format in Format::ALL.map(Some).into_iter().chain([None]) {
+            let name = path.file_name().unwrap().to_string_lossy();
+            check(&bytes, &name, format);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What emitters of program text share: names, numbers and comments that cannot break the text around them.
+
+use std::collections::BTreeSet;
+
+/// Words that cannot name a function or variable (Rust 2024, reserved ones included).
+const KEYWORDS: &str = " abstract as async await become box break const continue crate do dyn else enum extern false \
+    final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self static struct super \
+    trait true try type typeof union unsafe unsized use virtual where while yield ";
+
+/// Names given so far in one scope.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    taken: BTreeSet<String>,
+}
+
+impl Scope {
+    /// A scope in which these names are taken.
+    pub fn with(taken: &[&str]) -> Self {
+        Self { taken: taken.iter().map(|&name| name.to_owned()).collect() }
+    }
+
+    /// A name made from `wanted`, free together with each of its `suffixes`, all of which are then taken.
+    pub fn claim(&mut self, wanted: &str, suffixes: &[&str]) -> String {
+        let mut name = wanted.to_owned();
+        let mut count = 1;
+        let all = |name: &str| -> Vec<String> { suffixes.iter().map(|s| format!("{name}{s}")).collect() };
+        while is_keyword(&name) || all(&name).iter().any(|n| self.taken.contains(n)) {
+            count += 1;
+            name = format!("{wanted}_{count}");
+        }
+        self.taken.extend(all(&name));
+        name
+    }
+}
+
+fn is_keyword(name: &str) -> bool {
+    KEYWORDS.contains(&format!(" {name} "))
+}
+
+/// `CombineVector` → `combine_vector`, `HTTPCost2` → `http_cost2`.
+pub fn snake(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut out = String::new();
+    for (i, &c) in chars.iter().enumerate() {
+        let after_lower = i > 0 && (chars[i - 1].is_ascii_lowercase() || chars[i - 1].is_ascii_digit());
+        let before_lower = i > 0
+            && chars[i - 1].is_ascii_uppercase()
+            && chars.get(i + 1).is_some_and(char::is_ascii_lowercase);
+        if c.is_ascii_uppercase() && (after_lower || before_lower) && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.push(if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '_' });
+    }
+    // A name of `_` alone or one that begins with a digit is none; one that begins with `_` would look unused.
+    let out = out.trim_start_matches('_');
+    if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("m_{out}")
+    } else {
+        out.to_owned()
+    }
+}
+
+/// Text that stays on its line and does not end a code block.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    text.replace("```", "'''").replace(|c: char| c.is_control(), " ").trim_end().to_owned()
+}
+
+/// Text as rustdoc shows it unchanged.
+#[must_use]
+pub fn markdown(text: &str) -> String {
+    let special = |c: char| matches!(c, '*' | '_' | '[' | ']' | '<' | '>' | '`' | '\\' | '#');
+    one_line(text).chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn camel_case_becomes_snake_case() {
+        for (from, to) in [
+            ("CombineVector", "combine_vector"),
+            ("HTTPCost2", "http_cost2"),
+            ("already_snake", "already_snake"),
+            ("N", "n"),
+            ("logN", "log_n"),
+            ("_", "m_"),
+            ("__x", "x"),
+            ("Radix14Bits", "radix14_bits"),
+        ] {
+            assert_eq!(snake(from), to);
+        }
+    }
+
+    #[test]
+    fn names_are_given_once() {
+        let mut scope = Scope::with(&["half_width"]);
+        let suffixes = ["", "_seconds"];
+        assert_eq!(scope.claim("sort", &suffixes), "sort");
+        assert_eq!(scope.claim("sort", &suffixes), "sort_2");
+        assert_eq!(scope.claim("sort_seconds", &suffixes), "sort_seconds_2");
+        assert_eq!(scope.claim("type", &suffixes), "type_2");
+        assert_eq!(scope.claim("half_width", &suffixes), "half_width_2");
+    }
+}

@@ -1,0 +1,48 @@
+//! A model in words: how it was fitted and where it predicts, a line each.
+
+use super::{Kind, Model, Resolved};
+use crate::{number_text, percent};
+
+impl Model {
+    /// How a model was fitted, in one line.
+    #[must_use]
+    pub fn quality(&self) -> String {
+        if let Kind::Factored { expression } = &self.kind {
+            return format!("factored, {expression}");
+        }
+        let kept = self.terms.iter().filter(|t| t.relevant).count();
+        let error = self
+            .mre_verify
+            .map_or("no held-out error".to_owned(), |mre| format!("held-out error {}", percent(mre)));
+        format!(
+            "{}, rank {} of {kept}, condition {:.1e}; {error} ({} of {} samples)",
+            self.verdict,
+            self.rank,
+            self.condition,
+            self.verify_samples,
+            self.samples + self.verify_samples
+        )
+    }
+}
+
+impl Resolved {
+    /// Where a model predicts, in one line.
+    #[must_use]
+    pub fn validity(&self, model: &Model) -> String {
+        let ranges = self.ranges(&model.name).unwrap_or_default();
+        let mut parts: Vec<String> = model
+            .inputs
+            .iter()
+            .zip(ranges)
+            .map(|(input, (min, max))| {
+                format!("{} in {}..={}", input.name, number_text(*min), number_text(*max))
+            })
+            .collect();
+        parts.push(match self.nodes(&model.name) {
+            None | Some(0) => "any number of nodes".into(),
+            Some(nodes) => format!("{nodes} nodes"),
+        });
+        parts.extend(model.requires.iter().map(|r| format!("requires {r}")));
+        parts.join(", ")
+    }
+}

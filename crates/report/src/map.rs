@@ -1,0 +1,213 @@
+//! A selection map: who wins where, over two inputs.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use strata_model::select::Odds;
+
+use crate::plot::{Named, chart, draw, font_size, value_text};
+use crate::scale::{Scale, text_width};
+
+/// A choice is sure where its probability of being the fastest is at least this.
+pub const SURE: f64 = 0.95;
+
+/// Colours that people with colour-blind eyes tell apart (Okabe and Ito, 2008), light enough for black text.
+const COLOURS: [(u8, u8, u8); 8] = [
+    (86, 180, 233),
+    (230, 159, 0),
+    (0, 190, 140),
+    (240, 228, 66),
+    (204, 150, 180),
+    (213, 120, 60),
+    (150, 160, 220),
+    (190, 190, 190),
+];
+/// As wide as labels can be read on a telephone.
+const WIDTH: u32 = 460;
+const ROW: u32 = 24;
+/// The heights of text in cells, in pixels.
+const FONTS: (f64, f64) = (8.0, 11.0);
+
+/// One axis of a map: an input and the values it takes, in rising order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// The input.
+    pub name: String,
+    /// Its values, one a column (or row) of cells.
+    pub values: Vec<f64>,
+}
+
+impl Axis {
+    /// A value in few characters: 65536 as `64Ki`.
+    #[must_use]
+    pub fn label(value: f64) -> String {
+        for (unit, suffix) in [(1_073_741_824.0, "Gi"), (1_048_576.0, "Mi"), (1024.0, "Ki")] {
+            let scaled = value / unit;
+            if scaled >= 1.0 && scaled.fract() == 0.0 && scaled < 1024.0 {
+                return format!("{scaled}{suffix}");
+            }
+        }
+        value_text(value)
+    }
+}
+
+/// The winner at one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Index into [`Map::candidates`].
+    pub winner: usize,
+    /// The winner's best parameters.
+    pub parameters: Vec<i64>,
+    /// The time predicted for it, s.
+    pub seconds: f64,
+    /// How sure it is the fastest, if that is known.
+    pub odds: Option<Odds>,
+}
+
+impl Cell {
+    /// Whether the winner is the fastest with a probability of at least [`SURE`]; without odds that is not known, and true.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        self.odds.is_none_or(|odds| odds.fastest >= SURE)
+    }
+}
+
+/// Who wins where, over two inputs of a library, the others held fixed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// The library.
+    pub library: String,
+    /// What is held fixed, for people: `P = 4`, say; may be empty.
+    pub fixed: String,
+    /// The input drawn to the right.
+    pub x: Axis,
+    /// The input drawn upwards; its name is empty where there is a single row.
+    pub y: Axis,
+    /// Names of the candidates.
+    pub candidates: Vec<String>,
+    /// Names of the parameters of each candidate.
+    pub parameters: Vec<Vec<String>>,
+    /// One row a value of `y`, one cell a value of `x`; `None` where no candidate has a prediction.
+    pub cells: Vec<Vec<Option<Cell>>>,
+}
+
+impl Map {
+    /// The winner's cell at a column and row, if both are inside and somebody wins.
+    #[must_use]
+    pub fn cell(&self, x: usize, y: usize) -> Option<&Cell> {
+        self.cells.get(y)?.get(x)?.as_ref()
+    }
+
+    /// The cells in which somebody wins.
+    pub fn won(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().flatten().flatten()
+    }
+
+    /// The colour of a candidate.
+    fn colour(index: usize) -> RGBColor {
+        let (r, g, b) = COLOURS[index % COLOURS.len()];
+        RGBColor(r, g, b)
+    }
+}
+
+/// The letter of a candidate: A to Z, then AA.
+pub(crate) fn letter(index: usize) -> String {
+    let last = char::from(b'A' + (index % 26) as u8);
+    if index < 26 { last.to_string() } else { format!("{}{last}", letter(index / 26 - 1)) }
+}
+
+/// The map as SVG; `None` if it has no cells.
+pub(crate) fn svg(map: &Map) -> Option<String> {
+    let (columns, rows) = (map.x.values.len(), map.y.values.len());
+    if columns == 0 || rows == 0 {
+        return None;
+    }
+    let size = (WIDTH, (90 + ROW * rows.min(100) as u32).clamp(150, 720));
+    draw(size, |root| {
+        let cell_width = f64::from(WIDTH - 80) / columns as f64;
+        let cell_height = f64::from(size.1 - 60) / rows as f64;
+        let x = Scale::cells(&map.x.values, Axis::label);
+        let blank: fn(f64) -> String = |_| String::new();
+        let y = Scale::cells(&map.y.values, if map.y.name.is_empty() { blank } else { Axis::label });
+        let named = |scale, name| Named { scale, name };
+        let mut chart = chart(root, named(&x, map.x.name.as_str()), named(&y, map.y.name.as_str()), false)?;
+        // All cells say as much as the fullest has room for: letter and parameters, the letter, nothing.
+        let text = |cell: &Cell, full: bool| {
+            letter(cell.winner) + &if full { join(&cell.parameters) } else { String::new() }
+        };
+        let font_of = |full: bool| {
+            let widest = map.won().map(|cell| text_width(&text(cell, full), 1.0)).fold(1.0, f64::max);
+            // Some air on both sides.
+            let font = (cell_width / (widest + 0.5)).min(cell_height - 2.0).min(FONTS.1);
+            (font >= FONTS.0).then_some((full, font))
+        };
+        let written = font_of(true).or_else(|| font_of(false));
+        for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+            let Some(cell) = map.cell(column, row) else { continue };
+            let (left, low) = (column as f64 - 0.5, row as f64 - 0.5);
+            let corners = [(left, low), (left + 1.0, low + 1.0)];
+            chart.draw_series([Rectangle::new(corners, Map::colour(cell.winner).filled())])?;
+            if !cell.is_sure() {
+                chart.draw_series([hatch(left, low)])?;
+            }
+            chart.draw_series([Rectangle::new(corners, WHITE.stroke_width(1))])?;
+            if let Some((full, font)) = written {
+                let style = ("sans-serif", font_size(font)).into_text_style(root);
+                let style = style.pos(Pos::new(HPos::Center, VPos::Center));
+                chart.draw_series([Text::new(text(cell, full), (left + 0.5, low + 0.5), style)])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Strokes across two corners of a cell, drawn in one go: what lies between them runs along its edges.
+fn hatch(left: f64, low: f64) -> PathElement<(f64, f64)> {
+    let upper = [(0.0, 0.5), (0.5, 1.0), (0.25, 1.0), (0.0, 0.75)];
+    let lower = [(0.0, 0.0), (0.5, 0.0), (1.0, 0.5), (1.0, 0.25), (0.75, 0.0)];
+    let path = upper.into_iter().chain(lower).map(|(x, y)| (left + x, low + y));
+    PathElement::new(path.collect::<Vec<_>>(), BLACK)
+}
+
+fn join(parameters: &[i64]) -> String {
+    parameters.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// A candidate's field of the legend as SVG, hatched or not.
+pub(crate) fn swatch(index: Option<usize>, hatched: bool) -> String {
+    let fill = index.map_or("none".to_owned(), |index| {
+        let colour = Map::colour(index);
+        format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2)
+    });
+    let strokes = if hatched {
+        "<path d=\"M0 8L8 0M0 4L4 0M8 16L16 8M12 16L16 12\" fill=\"none\" stroke=\"#1A1A1A\"/>"
+    } else {
+        ""
+    };
+    format!(
+        "<svg class=\"key\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\" aria-hidden=\"true\"><rect width=\"16\" height=\"16\" fill=\"{fill}\" stroke=\"#1A1A1A\"/>{strokes}</svg>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_do_not_end() {
+        assert_eq!([0, 25, 26, 27, 26 * 27].map(letter), ["A", "Z", "AA", "AB", "AAA"]);
+    }
+
+    #[test]
+    fn labels_are_short() {
+        for (value, text) in [
+            (64.0, "64"),
+            (65_536.0, "64Ki"),
+            (1_048_576.0, "1Mi"),
+            (1500.0, "1500"),
+            (0.5, "0.5"),
+            (1e300, "1e300"),
+        ] {
+            assert_eq!(Axis::label(value), text);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The section of one model: equation, coefficients, domain, plots.
+
+use strata_model::expr::{BinaryOp, ExprKind, parse};
+use strata_model::number_text;
+use strata_model::set::{Kind, Model};
+
+use crate::histogram::Histogram;
+use crate::html::{Escaped, Figure, Page};
+use crate::overview::{Badge, list, r2_text};
+use crate::plot::{self, Plot, Point};
+use strata_fit::stats::confidence;
+use strata_fit::{Fitted, Residual};
+use strata_model::percent;
+
+/// The section of a model; its plots show at most `points` samples each.
+pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, points: usize) {
+    let name = Escaped(&model.name);
+    page.add(format_args!(
+        "<section class=\"model\" aria-labelledby=\"model-{name}\">\n<h3 id=\"model-{name}\">{name}"
+    ));
+    match &model.kind {
+        Kind::Factored { expression } => {
+            page.add(format_args!(
+                "</h3>\n<p>A formula over other models, never fitted.</p>\n<p class=\"equation\"><code>{name} = {}</code></p>\n",
+                Escaped(expression)
+            ));
+            domain(page, model);
+        }
+        Kind::Fitted => {
+            page.add(format_args!(" {}</h3>\n", Badge(model.verdict)));
+            if !model.reason.is_empty() {
+                page.add(format_args!("<p>{}.</p>\n", Escaped(&capitalised(&model.reason))));
+            }
+            page.add(format_args!("<p class=\"equation\"><code>{name} in s ="));
+            for summand in equation(model) {
+                page.add(format_args!(" <span>{}</span>", Escaped(&summand)));
+            }
+            page.add(format_args!("</code></p>\n"));
+            quality(page, model);
+            if let Some(fitted) = fitted.filter(|f| !f.warnings.is_empty()) {
+                list(page, fitted.warnings.iter().map(String::as_str));
+            }
+            coefficients(page, model);
+            domain(page, model);
+            plots(page, model, fitted.map_or(&[], |f| &f.residuals), points);
+        }
+    }
+    page.add(format_args!(
+        "<p class=\"back\"><a href=\"#summary\">Back to the summary</a></p>\n</section>\n"
+    ));
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(char::to_uppercase).into_iter().flatten().chain(chars).collect()
+}
+
+/// The model as a sum of the terms kept, in seconds: the summands with their signs.
+fn equation(model: &Model) -> Vec<String> {
+    let mut summands = Vec::new();
+    for (n, term) in model.terms.iter().filter(|t| t.coefficient != 0.0).enumerate() {
+        let sign = match (n, term.coefficient < 0.0) {
+            (0, false) => "",
+            (0, true) => "-",
+            (_, false) => "+ ",
+            (_, true) => "- ",
+        };
+        let factor = match term.term.as_str() {
+            "1" => String::new(),
+            text if is_factor(text) => format!("·{text}"),
+            text => format!("·({text})"),
+        };
+        summands.push(format!("{sign}{:.3e}{factor}", term.coefficient.abs()));
+    }
+    if summands.is_empty() { vec!["0".into()] } else { summands }
+}
+
+/// Whether a term means the same behind a coefficient as alone.
+fn is_factor(term: &str) -> bool {
+    parse(term).is_ok_and(|expr| {
+        matches!(
+            expr.kind,
+            ExprKind::Number(_)
+                | ExprKind::Name(_)
+                | ExprKind::Call { .. }
+                | ExprKind::Binary(BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Power, ..)
+        )
+    })
+}
+
+/// How it was fitted and how well it predicts.
+fn quality(page: &mut Page, model: &Model) {
+    let mut lines = vec![format!(
+        "Fitted to {} samples by {} error: R² {}, mean relative error {}; rank {} of {} terms kept, condition {:.1e}.",
+        model.samples,
+        model.mode,
+        r2_text(model.r2),
+        percent(model.mre_fit),
+        model.rank,
+        model.terms.iter().filter(|t| t.coefficient != 0.0).count(),
+        model.condition
+    )];
+    match (model.mre_verify, &model.verify_quantiles) {
+        (Some(mre), Some(q)) => lines.push(format!(
+            "Held out, {} samples: mean relative error {}; half of them within {}, nine in ten within {}, 19 in 20 within {}, all within {}.",
+            model.verify_samples,
+            percent(mre),
+            percent(q.p50),
+            percent(q.p90),
+            percent(q.p95),
+            percent(q.max)
+        )),
+        (Some(mre), None) => {
+            lines.push(format!("Held out, {} samples: mean relative error {}.", model.verify_samples, percent(mre)));
+        }
+        (None, _) if model.verify_samples == 0 => lines.push("No samples were held out, so nothing verifies it.".into()),
+        (None, _) => lines.push(format!("The {} samples held out have no relative error.", model.verify_samples)),
+    }
+    if let Some(coverage) = model.coverage {
+        lines.push(format!(
+            "{} of the held-out samples lie in the interval predicted for them.",
+            percent(coverage)
+        ));
+    }
+    page.add(format_args!("<p>{}</p>\n", Escaped(&lines.join(" "))));
+}
+
+fn coefficients(page: &mut Page, model: &Model) {
+    if model.terms.is_empty() {
+        return;
+    }
+    let share = confidence(model.t_quantile, model.samples.saturating_sub(model.rank));
+    // The level is what the options asked for; the way back from the quantile leaves some rounding.
+    let level = share.map_or("Interval".into(), |c| format!("{} interval", percent((c * 1e4).round() / 1e4)));
+    page.begin_table(
+        &format!("Coefficients of {}, in seconds per unit of the term", model.name),
+        &["Term", "#Coefficient", &format!("#{level}")],
+    );
+    for t in &model.terms {
+        let term = Escaped(&t.term);
+        if t.coefficient == 0.0 {
+            page.add(format_args!(
+                "<tr class=\"dropped\"><th scope=\"row\"><code>{term}</code></th><td class=\"n\">dropped</td><td class=\"n\">–</td></tr>\n"
+            ));
+            continue;
+        }
+        let interval = if t.half_width > 0.0 {
+            format!("{:.3e} to {:.3e}", t.coefficient - t.half_width, t.coefficient + t.half_width)
+        } else {
+            "–".into()
+        };
+        page.add(format_args!(
+            "<tr><th scope=\"row\"><code>{term}</code></th><td class=\"n\">{:.4e}</td><td class=\"n interval\">{interval}</td></tr>\n",
+            t.coefficient
+        ));
+    }
+    page.end_table();
+}
+
+/// Where the model answers at all.
+fn domain(page: &mut Page, model: &Model) {
+    if !model.inputs.is_empty() {
+        page.begin_table(
+            &format!("Validity domain of {}: there is no prediction outside", model.name),
+            &["Input", "#From", "#To", "Values"],
+        );
+        for input in &model.inputs {
+            let values = match (input.min == input.max, input.integer) {
+                (true, _) => "one only",
+                (false, true) => "whole numbers",
+                (false, false) => "any",
+            };
+            page.add(format_args!(
+                "<tr><th scope=\"row\"><code>{}</code></th><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{values}</td></tr>\n",
+                Escaped(&input.name),
+                number_text(input.min),
+                number_text(input.max)
+            ));
+        }
+        page.end_table();
+    }
+    let mut limits = Vec::new();
+    if model.nodes > 0 {
+        limits.push(format!("Nodes: {}.", model.nodes));
+    }
+    if !model.requires.is_empty() {
+        limits.push(format!("Requires {}.", model.requires.join(" and ")));
+    }
+    if model.leverage_limit > 0.0 {
+        limits.push(format!(
+            "Leverage limit {:.3}: the greatest of a sample; a prediction above one and a half times of it extrapolates inside the ranges, and is said to.",
+            model.leverage_limit
+        ));
+    }
+    if !limits.is_empty() {
+        page.add(format_args!("<p>{}</p>\n", Escaped(&limits.join(" "))));
+    }
+}
+
+fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
+    if residuals.is_empty() {
+        return;
+    }
+    let name = &model.name;
+    let points = |x: &dyn Fn(&Residual) -> f64, y: &dyn Fn(&Residual) -> f64| -> Vec<Point> {
+        let point = |r: &Residual| Point { verify: r.verify, x: x(r), y: y(r), error: r.relative_error() };
+        residuals.iter().map(point).collect()
+    };
+    let error = |r: &Residual| 100.0 * r.relative_error();
+    let worst =
+        residuals.iter().map(|r| r.relative_error().abs()).filter(|e| e.is_finite()).fold(0.0, f64::max);
+    let worst = format!("The greatest relative error is {}.", percent(worst));
+    page.add(format_args!(
+        "<p class=\"legend\">In the plots circles are samples that were fitted, triangles samples held out; relative error is \
+         (observed - predicted) / observed.</p>\n<div class=\"figures\">\n"
+    ));
+    let mut show = |plot: Option<Plot>, title: &str, what: &str| {
+        if let Some(plot) = plot {
+            let caption = format!("{title}. {what}{}", omitted(&plot));
+            let description = format!("{} of {} samples are drawn. {worst}", plot.drawn, plot.all);
+            let title = format!("{name}: {title}");
+            page.figure(&Figure {
+                svg: &plot.svg,
+                title: &title,
+                description: &description,
+                caption: &caption,
+            });
+        }
+    };
+    show(
+        plot::observed_against_predicted(&points(&|r| r.predicted, &|r| r.observed), most),
+        "Observed against predicted time",
+        "On the line they agree.",
+    );
+    show(
+        plot::errors_against_prediction(&points(&|r| r.predicted, &error), most),
+        "Relative error against predicted time",
+        "A pattern means that a term is missing.",
+    );
+    for (i, input) in model.inputs.iter().enumerate() {
+        let at = |r: &Residual| r.inputs.get(i).copied().unwrap_or(f64::NAN);
+        let title = format!("Relative error against {}", input.name);
+        show(plot::errors_against_input(&points(&at, &error), most, &input.name), &title, "");
+    }
+    let held_out: Vec<f64> = residuals.iter().filter(|r| r.verify).map(error).collect();
+    let histogram = Histogram::new(&held_out);
+    if let Some((histogram, svg)) = histogram.and_then(|h| h.svg().map(|svg| (h, svg))) {
+        let left_out = held_out.iter().filter(|e| !e.is_finite()).count();
+        let left_out = if left_out == 0 {
+            String::new()
+        } else {
+            format!(" {left_out} without a relative error are left out.")
+        };
+        page.figure(&Figure {
+            svg: &svg,
+            title: &format!("{name}: errors of the samples held out"),
+            description: &format!("Samples by relative error: {}.", histogram.description()),
+            caption: &format!(
+                "Errors of the {} samples held out. A model without bias has zero in the middle.{left_out}",
+                held_out.len()
+            ),
+        });
+    }
+    page.add(format_args!("</div>\n"));
+}
+
+/// What a plot leaves out, in words that continue a caption; empty if it shows all.
+fn omitted(plot: &Plot) -> String {
+    let mut text = String::new();
+    if plot.drawn < plot.visible {
+        text.push_str(&format!(
+            " {} of {} samples are drawn, those with the greatest errors among them.",
+            plot.drawn, plot.visible
+        ));
+    }
+    if plot.visible < plot.all {
+        text.push_str(&format!(" {} samples cannot be drawn on these axes.", plot.all - plot.visible));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::set::Term;
+
+    #[test]
+    fn equations_read_as_sums() {
+        let term = |term: &str, coefficient: f64| Term {
+            term: term.into(),
+            coefficient,
+            std_error: 0.0,
+            half_width: 0.0,
+            relevant: coefficient != 0.0,
+        };
+        let of = |terms: Vec<Term>| equation(&Model { terms, ..Model::default() }).join(" ");
+        assert_eq!(
+            of(vec![
+                term("1", -1e-6),
+                term("n", 0.0),
+                term("n*log2(n)", 2.5e-9),
+                term("n-1", -3e-9),
+                term("max(0,n-1)", 1e-9),
+                term("n>8", 1e-9)
+            ]),
+            "-1.000e-6 + 2.500e-9·n*log2(n) - 3.000e-9·(n-1) + 1.000e-9·max(0,n-1) + 1.000e-9·(n>8)"
+        );
+        assert_eq!(of(Vec::new()), "0");
+    }
+}

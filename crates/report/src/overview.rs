@@ -1,0 +1,102 @@
+//! The summary: how many models may be trusted, and what is to be said of each.
+
+use strata_model::set::{Kind, Model, Verdict};
+
+use crate::Report;
+use crate::html::{Escaped, Page};
+use strata_model::percent;
+
+/// The section of the summary.
+pub(crate) fn summary(page: &mut Page, report: &Report<'_>) {
+    let set = report.set;
+    page.add(format_args!(
+        "<section class=\"overview\" aria-labelledby=\"summary\">\n<h2 id=\"summary\">Summary</h2>\n<ul class=\"counts\">\n"
+    ));
+    let mut count = |number: usize, class: &str, name: &str| {
+        if number > 0 {
+            page.add(format_args!("<li class=\"{class}\"><strong>{number}</strong> {name}</li>\n"));
+        }
+    };
+    let fitted = || set.models.iter().filter(|m| m.kind == Kind::Fitted);
+    let verdicts =
+        [Verdict::Verified, Verdict::WithinNoise, Verdict::Doubtful, Verdict::Unverified, Verdict::Failed];
+    for verdict in verdicts {
+        let name = verdict.to_string();
+        count(fitted().filter(|m| m.verdict == verdict).count(), &name, &name);
+    }
+    count(set.models.len() - fitted().count(), "factored", "factored, never fitted");
+    count(report.failures.len(), "failed", "without a fit");
+    page.add(format_args!("</ul>\n"));
+    if !report.failures.is_empty() {
+        page.add(format_args!("<p>Without a fit:</p>\n"));
+        list(page, report.failures.iter().map(String::as_str));
+    }
+    if set.models.is_empty() {
+        page.add(format_args!("<p>There are no models.</p>\n</section>\n"));
+        return;
+    }
+    page.begin_table(
+        "Every model with its verdict. MRE is the mean relative error.",
+        &["Model", "Verdict", "#MRE of verification", "#MRE of fit", "#R²", "#Samples", "Terms kept"],
+    );
+    for model in &set.models {
+        row(page, model);
+    }
+    page.end_table();
+    page.add(format_args!("</section>\n"));
+}
+
+fn row(page: &mut Page, model: &Model) {
+    page.add(format_args!("<tr><th scope=\"row\"><a href=\"#model-{0}\">{0}</a></th>", Escaped(&model.name)));
+    if let Kind::Factored { expression } = &model.kind {
+        page.add(format_args!(
+            "<td>factored</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td>\
+             <td><code>= {}</code></td></tr>\n",
+            Escaped(expression)
+        ));
+        return;
+    }
+    let why = match model.verdict {
+        Verdict::Verified => String::new(),
+        Verdict::Doubtful if !model.doubts.is_empty() => model.doubts.join("; "),
+        _ => model.reason.clone(),
+    };
+    let why = if why.is_empty() { why } else { format!(": {why}") };
+    let kept: Vec<&str> =
+        model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| t.term.as_str()).collect();
+    page.add(format_args!(
+        "<td class=\"why\">{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+         <td class=\"n\">{} + {}</td><td><code>{}</code></td></tr>\n",
+        Badge(model.verdict),
+        Escaped(&why),
+        Escaped(&model.mre_verify.map_or("–".into(), percent)),
+        Escaped(&percent(model.mre_fit)),
+        r2_text(model.r2),
+        model.samples,
+        model.verify_samples,
+        Escaped(&kept.join(", "))
+    ));
+}
+
+/// R² in four digits, without the sign that rounding may leave on a zero.
+pub(crate) fn r2_text(r2: f64) -> String {
+    format!("{:.4}", (r2 * 1e4).round() / 1e4 + 0.0)
+}
+
+/// A verdict as a word in its colour.
+pub(crate) struct Badge(pub(crate) Verdict);
+
+impl std::fmt::Display for Badge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<span class=\"verdict {0}\">{0}</span>", self.0)
+    }
+}
+
+/// Texts as a list.
+pub(crate) fn list<'a>(page: &mut Page, items: impl Iterator<Item = &'a str>) {
+    page.add(format_args!("<ul>\n"));
+    for item in items {
+        page.add(format_args!("<li>{}</li>\n", Escaped(item)));
+    }
+    page.add(format_args!("</ul>\n"));
+}

@@ -1,0 +1,75 @@
+//! The frame of the page: head, contents, sections in order.
+
+use strata_model::set::Kind;
+
+use crate::html::{Escaped, Page};
+use crate::{Report, models, overview, provenance, selection};
+
+const STYLE: &str = include_str!("style.css");
+
+/// About so many points are drawn on a page, however many models it has.
+const POINTS: usize = 40_000;
+/// Fewer a plot are no picture; more cannot be told apart.
+const POINTS_OF_PLOT: (usize, usize) = (40, 500);
+
+/// See [`Report::html`].
+pub(crate) fn page(report: &Report<'_>) -> String {
+    let set = report.set;
+    let title = set
+        .spec
+        .as_ref()
+        .map_or("Performance models".to_owned(), |s| format!("Performance models of {}", s.path));
+    let mut page = Page::default();
+    page.add(format_args!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n<h1>{0}</h1>\n",
+        Escaped(&title)
+    ));
+    if let Some(platform) = set.platform.as_ref().or(report.samples.platform.as_ref()) {
+        page.add(format_args!("<p>{}</p>\n", Escaped(&provenance::machine(platform))));
+    }
+    page.add(format_args!("</header>\n<nav aria-label=\"Contents\">\n<ul>\n"));
+    let sections = [
+        ("summary", "Summary", true),
+        ("maps", "Who wins where", !report.maps.is_empty()),
+        ("models", "Models", !set.models.is_empty()),
+        ("provenance", "Where this comes from", true),
+    ];
+    for (id, name, _) in sections.iter().filter(|(_, _, there)| *there) {
+        page.add(format_args!("<li><a href=\"#{id}\">{name}</a></li>\n"));
+    }
+    page.add(format_args!("</ul>\n</nav>\n<main id=\"main\" tabindex=\"-1\">\n"));
+    overview::summary(&mut page, report);
+    if !report.maps.is_empty() {
+        page.add(format_args!("<section aria-labelledby=\"maps\">\n<h2 id=\"maps\">Who wins where</h2>\n"));
+        for (index, map) in report.maps.iter().enumerate() {
+            selection::map(&mut page, index, map);
+        }
+        page.add(format_args!("</section>\n"));
+    }
+    if !set.models.is_empty() {
+        page.add(format_args!("<section aria-labelledby=\"models\">\n<h2 id=\"models\">Models</h2>\n"));
+        // Three plots of points a model and one an input.
+        let plots =
+            set.models.iter().filter(|m| m.kind == Kind::Fitted).map(|m| 2 + m.inputs.len()).sum::<usize>();
+        let (least, most) = POINTS_OF_PLOT;
+        let points = (POINTS / plots.max(1)).clamp(least, most);
+        for model in &set.models {
+            models::section(
+                &mut page,
+                model,
+                report.fitted.iter().find(|f| f.model.name == model.name),
+                points,
+            );
+        }
+        page.add(format_args!("</section>\n"));
+    }
+    page.add(format_args!("</main>\n<footer>\n"));
+    provenance::section(&mut page, report);
+    page.add(format_args!("</footer>\n</body>\n</html>\n"));
+    page.text
+}

@@ -1,0 +1,132 @@
+//! The section of one selection map: drawing, legend, the same as a table.
+
+use strata_model::Seconds;
+
+use crate::html::{Escaped, Figure, Page};
+use crate::map::{self, Axis, Cell, Map, SURE};
+use strata_model::percent;
+
+/// The section of a map.
+pub(crate) fn map(page: &mut Page, index: usize, map: &Map) {
+    page.add(format_args!(
+        "<section class=\"map\" aria-labelledby=\"map-{index}\">\n<h3 id=\"map-{index}\">{}</h3>\n",
+        Escaped(&map.library)
+    ));
+    if !map.fixed.is_empty() {
+        page.add(format_args!("<p>At {}.</p>\n", Escaped(&map.fixed)));
+    }
+    match map::svg(map) {
+        Some(svg) => drawing(page, index, map, &svg),
+        None => page.add(format_args!("<p>The map has no cells.</p>\n")),
+    }
+    page.add(format_args!("</section>\n"));
+}
+
+fn drawing(page: &mut Page, index: usize, map: &Map, svg: &str) {
+    let cells = map.x.values.len() * map.y.values.len();
+    let axes =
+        if map.y.name.is_empty() { map.x.name.clone() } else { format!("{} and {}", map.x.name, map.y.name) };
+    let with_parameters = if map.parameters.iter().any(|p| !p.is_empty()) {
+        ", with its best parameters where there is room"
+    } else {
+        ""
+    };
+    page.figure(&Figure {
+        svg,
+        title: &format!("Who wins in {}", map.library),
+        description: &format!("A field for each of {cells} values of {axes}; the table below says the same."),
+        caption: &format!(
+            "The candidate predicted to be the fastest for each {axes}{with_parameters}. {}",
+            certainty(map)
+        ),
+    });
+    legend(page, map, cells);
+    page.add(format_args!("<details>\n<summary>The map as a table</summary>\n"));
+    table(page, index, map);
+    page.add(format_args!("</details>\n"));
+}
+
+/// How sure the choices are, and what being wrong would cost.
+fn certainty(map: &Map) -> String {
+    if map.won().all(|cell| cell.odds.is_none()) {
+        return "How sure the choices are is not known: the models have no intervals.".into();
+    }
+    let unsure: Vec<&Cell> = map.won().filter(|cell| !cell.is_sure()).collect();
+    if unsure.is_empty() {
+        return format!("Everywhere it is the fastest with a probability of at least {}.", percent(SURE));
+    }
+    let share = |cell: &&Cell| cell.odds.map_or(0.0, |odds| odds.loss / cell.seconds.max(f64::MIN_POSITIVE));
+    let loss = unsure.iter().map(share).filter(|s| s.is_finite()).fold(0.0, f64::max);
+    format!(
+        "In {} of {} fields (hatched) it is the fastest with a probability below {}; choosing it there is expected to cost {} of \
+         the time at most.",
+        unsure.len(),
+        map.won().count(),
+        percent(SURE),
+        percent(loss)
+    )
+}
+
+fn legend(page: &mut Page, map: &Map, cells: usize) {
+    page.add(format_args!("<ul class=\"legend\">\n"));
+    for (i, candidate) in map.candidates.iter().enumerate() {
+        let wins = map.won().filter(|cell| cell.winner == i).count();
+        let parameters = match map.parameters.get(i) {
+            Some(names) if !names.is_empty() => format!(" (parameters: {})", names.join(", ")),
+            _ => String::new(),
+        };
+        page.add(format_args!(
+            "<li>{} {} <code>{}</code>{} wins {wins} of {cells} fields</li>\n",
+            map::swatch(Some(i), false),
+            map::letter(i),
+            Escaped(candidate),
+            Escaped(&parameters)
+        ));
+    }
+    if map.won().any(|cell| !cell.is_sure()) {
+        page.add(format_args!(
+            "<li>{} hatched: the fastest with a probability below {}</li>\n",
+            map::swatch(None, true),
+            Escaped(&percent(SURE))
+        ));
+    }
+    if map.won().count() < cells {
+        page.add(format_args!("<li>empty: outside what was measured</li>\n"));
+    }
+    page.add(format_args!("</ul>\n"));
+}
+
+/// The map in words: the winner, its time and how sure it is, a row a value of y, the greatest first as in the drawing.
+fn table(page: &mut Page, index: usize, map: &Map) {
+    let corner =
+        if map.y.name.is_empty() { map.x.name.clone() } else { format!("{} \\ {}", map.y.name, map.x.name) };
+    let labels: Vec<String> = map.x.values.iter().map(|v| Axis::label(*v)).collect();
+    let columns: Vec<&str> =
+        std::iter::once(corner.as_str()).chain(labels.iter().map(String::as_str)).collect();
+    page.begin_table(
+        &format!("{}: who wins, its predicted time, and its probability of being the fastest", map.library),
+        &columns,
+    );
+    for (y, value) in map.y.values.iter().enumerate().rev() {
+        let label = if map.y.name.is_empty() { map.library.clone() } else { Axis::label(*value) };
+        page.add(format_args!("<tr><th scope=\"row\" id=\"map-{index}-{y}\">{}</th>", Escaped(&label)));
+        for x in 0..map.x.values.len() {
+            match map.cell(x, y) {
+                None => page.add(format_args!("<td>–</td>")),
+                Some(cell) => {
+                    let odds = cell.odds.map_or(String::new(), |odds| percent(odds.fastest));
+                    let parameters: String = cell.parameters.iter().map(|p| format!(":{p}")).collect();
+                    let name = map.candidates.get(cell.winner).map_or("", String::as_str);
+                    let time = Seconds::new(cell.seconds).map_or(String::new(), |s| s.to_string());
+                    let class = if cell.is_sure() { "" } else { " class=\"unsure\"" };
+                    page.add(format_args!(
+                        "<td{class}>{}{parameters}<br>{time}<br>{odds}</td>",
+                        Escaped(name)
+                    ));
+                }
+            }
+        }
+        page.add(format_args!("</tr>\n"));
+    }
+    page.end_table();
+}
