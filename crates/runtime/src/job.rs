@@ -5,7 +5,7 @@ use crate::develop::{Board, Development, Notes, Watchdog, observe, synchronise};
 use crate::error::Error;
 use crate::node::Node;
 use crate::settings::Settings;
-use crate::transport::{Stop, Transport, panic_text};
+use crate::transport::{Endpoint, Stop, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,10 +35,13 @@ impl Job {
     pub(crate) fn run_node<T>(
         &self,
         program: &impl Fn(&mut Node) -> Result<T, Error>,
-        mut transport: Box<dyn Transport>,
+        mut transport: Box<dyn Endpoint>,
         settings: Arc<Settings>,
     ) -> Result<T, Error> {
-        let clock = transport.clock().map_or(Clock::Host(self.clock), Clock::Simulated);
+        let clock = match transport.simulated() {
+            Some(simulated) => Clock::Simulated(simulated.clock()),
+            None => Clock::Host(self.clock),
+        };
         let notes = Notes::new(transport.rank(), transport.size(), clock.clone(), &self.development)?;
         // Before anything is observed: these collectives are not the program's.
         if self.development.trace.is_some() {

@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 /// Where a program runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine(Kind);
+pub struct Machine(Backend);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Kind {
+enum Backend {
     Threads(usize),
     Sim(Simulation),
     #[cfg(feature = "mpi")]
@@ -35,7 +35,7 @@ impl Machine {
         if nodes == 0 || nodes > threads::MOST {
             return Err(Error::Nodes { asked: nodes, most: threads::MOST });
         }
-        Ok(Self(Kind::Threads(nodes)))
+        Ok(Self(Backend::Threads(nodes)))
     }
 
     /// `nodes` nodes of a simulated machine; see [`Simulation`].
@@ -50,7 +50,7 @@ impl Machine {
     #[cfg(feature = "mpi")]
     #[must_use]
     pub fn mpi() -> Self {
-        Self(Kind::Mpi)
+        Self(Backend::Mpi)
     }
 
     /// The machine that the command which started this process asks for: under `mpirun` (with the feature `mpi`)
@@ -98,7 +98,7 @@ impl Machine {
                 let platform = Platform::find(name).map_err(|error| wrong(error.to_string()))?;
                 let simulation =
                     Simulation::new(&platform, nodes).map_err(|error| wrong(error.to_string()))?;
-                Ok(Self(Kind::Sim(simulation.by_environment()?)))
+                Ok(Self(Backend::Sim(simulation.by_environment()?)))
             }
             ("sim", None) => Err(wrong("which machine? as in sim:cm5:64".to_owned())),
             ("mpi", _) => Err(wrong("MPI programs are started by mpirun".to_owned())),
@@ -138,14 +138,14 @@ impl Machine {
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         match &self.0 {
-            Kind::Sim(simulation) => Ok(simulation.run_by(development, program)?.results),
-            &Kind::Threads(nodes) => {
+            Backend::Sim(simulation) => Ok(simulation.run_by(development, program)?.results),
+            &Backend::Threads(nodes) => {
                 let settings = Arc::new(Settings::of_this_process(crate::platform::detect("threads", nodes)));
                 let job = Job::new(0, nodes, HostClock::start(true), development(&settings)?);
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
             #[cfg(feature = "mpi")]
-            Kind::Mpi => {
+            Backend::Mpi => {
                 let result = mpi::run(|mut transport| {
                     let settings = Settings::of_node_0(&mut *transport, "mpi");
                     let job = Job::new(transport.rank(), 1, HostClock::start(false), development(&settings)?);
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn strata_on_is_read_or_explained() {
-        assert_eq!(Machine::parse("threads:4").unwrap(), Machine(Kind::Threads(4)));
+        assert_eq!(Machine::parse("threads:4").unwrap(), Machine(Backend::Threads(4)));
         assert_eq!(Machine::parse("sim:cm5:64").unwrap().run(|node| Ok(node.size())).unwrap(), [64; 64]);
         let refused = |value| Machine::parse(value).unwrap_err().to_string();
         assert!(refused("sim:cm5:many").contains("`many` is not a number of nodes"));

@@ -60,7 +60,7 @@ impl fmt::Display for Op {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the types' names")]
-pub enum Kind {
+pub enum NumberType {
     F32,
     F64,
     I32,
@@ -69,7 +69,7 @@ pub enum Kind {
     U64,
 }
 
-impl Kind {
+impl NumberType {
     /// Every kind, in the order of `as u8`.
     pub(crate) const ALL: [Self; 6] = [Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64];
 
@@ -97,12 +97,12 @@ impl Kind {
 }
 
 mod sealed {
-    use super::{Kind, Op};
+    use super::{NumberType, Op};
 
     /// What a number can do; here, so that no other crate can add a number that no transport knows.
     pub trait Arithmetic: Copy {
         #[doc(hidden)]
-        const KIND: Kind;
+        const KIND: NumberType;
         #[doc(hidden)]
         fn identity(op: Op) -> Self;
         #[doc(hidden)]
@@ -138,7 +138,7 @@ impl<T: Pod + Arithmetic> Number for T {}
 macro_rules! integer {
     ($($t:ty, $kind:ident);*) => {$(
         impl Arithmetic for $t {
-            const KIND: Kind = Kind::$kind;
+            const KIND: NumberType = NumberType::$kind;
             fn identity(op: Op) -> Self {
                 match op {
                     Op::Add | Op::Or | Op::Xor => 0,
@@ -165,7 +165,7 @@ integer!(i32, I32; u32, U32; i64, I64; u64, U64);
 macro_rules! float {
     ($($t:ty, $kind:ident);*) => {$(
         impl Arithmetic for $t {
-            const KIND: Kind = Kind::$kind;
+            const KIND: NumberType = NumberType::$kind;
             fn identity(op: Op) -> Self {
                 match op {
                     Op::Multiply => 1.0,
@@ -182,7 +182,7 @@ macro_rules! float {
             fn greatest(self, other: Self) -> Self {
                 if other > self || other.is_nan() { other } else { self }
             }
-            // `Kind::has` keeps bitwise operations away from floating-point numbers.
+            // `NumberType::has` keeps bitwise operations away from floating-point numbers.
             fn and(self, _: Self) -> Self { self }
             fn or(self, _: Self) -> Self { self }
             fn xor(self, _: Self) -> Self { self }
@@ -233,27 +233,27 @@ macro_rules! with_op {
 macro_rules! with_kind {
     ($kind:expr, $t:ident => $body:expr) => {
         match $kind {
-            Kind::F32 => {
+            NumberType::F32 => {
                 type $t = f32;
                 $body
             }
-            Kind::F64 => {
+            NumberType::F64 => {
                 type $t = f64;
                 $body
             }
-            Kind::I32 => {
+            NumberType::I32 => {
                 type $t = i32;
                 $body
             }
-            Kind::U32 => {
+            NumberType::U32 => {
                 type $t = u32;
                 $body
             }
-            Kind::I64 => {
+            NumberType::I64 => {
                 type $t = i64;
                 $body
             }
-            Kind::U64 => {
+            NumberType::U64 => {
                 type $t = u64;
                 $body
             }
@@ -274,17 +274,17 @@ fn carry_as<T: Number>(op: Op, so_far: &mut [T], mine: &mut [T]) {
 }
 
 /// `into = into ∘ from`, element by element. Both hold whole, aligned numbers of `kind`.
-pub(crate) fn fold(kind: Kind, op: Op, into: &mut [u8], from: &[u8]) {
+pub(crate) fn fold(kind: NumberType, op: Op, into: &mut [u8], from: &[u8]) {
     with_kind!(kind, T => fold_as::<T>(op, cast_slice_mut(into), cast_slice(from)));
 }
 
 /// One node's step of an exclusive scan: `mine` becomes what the nodes before it have, and joins it in `so_far`.
-pub(crate) fn carry(kind: Kind, op: Op, so_far: &mut [u8], mine: &mut [u8]) {
+pub(crate) fn carry(kind: NumberType, op: Op, so_far: &mut [u8], mine: &mut [u8]) {
     with_kind!(kind, T => carry_as::<T>(op, cast_slice_mut(so_far), cast_slice_mut(mine)));
 }
 
 /// Fills `values` with the identity of `op`.
-pub(crate) fn fill_identity(kind: Kind, op: Op, values: &mut [u8]) {
+pub(crate) fn fill_identity(kind: NumberType, op: Op, values: &mut [u8]) {
     with_kind!(kind, T => cast_slice_mut::<u8, T>(values).fill(T::identity(op)));
 }
 

@@ -29,7 +29,7 @@ impl Settings {
 
     /// Node 0's, on every node of a job whose nodes have environments of their own.
     #[cfg(feature = "mpi")]
-    pub(crate) fn of_node_0(transport: &mut dyn crate::transport::Transport, name: &str) -> Self {
+    pub(crate) fn of_node_0(transport: &mut dyn crate::transport::Endpoint, name: &str) -> Self {
         let own = Self::of_this_process(crate::platform::detect(name, transport.size()));
         let mut text = own.to_text().into_bytes();
         let place = std::panic::Location::caller();

@@ -6,7 +6,7 @@ use strata_develop::log::Standing;
 use strata_develop::log::standing;
 
 /// Ends the job from a thread that is no node; nodes that wait unwind.
-pub(crate) type Ender = Box<dyn Fn(Failure) + Send + Sync>;
+pub(crate) type AbortHandle = Box<dyn Fn(Failure) + Send + Sync>;
 
 /// Where one node is.
 #[derive(Clone, Copy, Debug)]
@@ -62,14 +62,14 @@ pub(crate) struct Board {
     first: usize,
     cells: Box<[Cell]>,
     /// How the job is ended, once a node has said it; on MPI only the process can be.
-    pub(crate) ender: OnceLock<Ender>,
+    pub(crate) abort_handle: OnceLock<AbortHandle>,
 }
 
 impl Board {
     /// A board for `nodes` nodes of this process, from rank `first` on.
     pub(crate) fn new(first: usize, nodes: usize) -> Self {
         let cells = (0..nodes).map(|_| Cell(Mutex::new(Position::START))).collect();
-        Self { first, cells, ender: OnceLock::new() }
+        Self { first, cells, abort_handle: OnceLock::new() }
     }
 
     /// Node `rank` is here now. The lock is the node's own but for the watchdog's rare look.

@@ -8,7 +8,7 @@
 use super::ClockOffset;
 use crate::clock::Clock;
 use crate::node::Node;
-use crate::transport::{Action, Call, Transport};
+use crate::transport::{Action, Call, Endpoint};
 use std::panic::Location;
 
 /// Rounds: the shortest of them should be one in which nobody was switched out.
@@ -35,7 +35,7 @@ impl Node {
 
 /// As [`Node::synchronise_clocks`], before there is a node.
 #[track_caller]
-pub(crate) fn synchronise(transport: &mut dyn Transport, clock: &Clock) -> ClockOffset {
+pub(crate) fn synchronise(transport: &mut dyn Endpoint, clock: &Clock) -> ClockOffset {
     let (rank, place) = (transport.rank(), Location::caller());
     compare(clock, rank, |step| match step {
         Step::Meet => transport.barrier(Call::plain(Action::Barrier, place)),

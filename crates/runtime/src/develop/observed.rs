@@ -3,13 +3,10 @@
 use super::board::{Board, Doing, Position};
 use super::reporter::Notes;
 use super::state::State;
-use crate::block::RawBlock;
-use crate::clock::SimulatedClock;
-use crate::number::{Kind, Op};
+use crate::block::{Contents, RawBlock};
 use crate::transport::{
-    Action, Awaited, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport,
+    Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, Simulated,
 };
-use crate::work::{Charge, Computing, Work};
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_develop::log::What;
@@ -17,7 +14,7 @@ use strata_develop::trace;
 
 /// A transport under observation.
 struct Observed {
-    inner: Box<dyn Transport>,
+    inner: Box<dyn Endpoint>,
     notes: Rc<Notes>,
     board: Option<Arc<Board>>,
     position: Position,
@@ -28,13 +25,13 @@ struct Observed {
 
 /// Puts the layer over `inner`.
 pub(crate) fn observe(
-    inner: Box<dyn Transport>,
+    inner: Box<dyn Endpoint>,
     notes: &Rc<Notes>,
     board: Option<Arc<Board>>,
-) -> Box<dyn Transport> {
-    if let (Some(board), Some(ender)) = (&board, inner.ender()) {
+) -> Box<dyn Endpoint> {
+    if let (Some(board), Some(abort_handle)) = (&board, inner.abort_handle()) {
         // Every node's does the same; the first one's is kept.
-        let _ = board.ender.set(ender);
+        let _ = board.abort_handle.set(abort_handle);
     }
     let rank = inner.rank();
     let (notes, position) = (Rc::clone(notes), Position::default());
@@ -91,13 +88,6 @@ impl Observed {
         }
     }
 
-    fn whole<T>(&mut self, call: Call, run: impl FnOnce(&mut dyn Transport) -> T) -> T {
-        self.enter(&call, false);
-        let result = run(&mut *self.inner);
-        self.leave_collective();
-        result
-    }
-
     /// The node is about to pause: the first time for this, that is a wait that begins.
     fn pauses(&mut self, call: &Call, awaited: Awaited) {
         if self.pausing.is_some_and(|(of, before)| before == awaited && of.is_at(call)) {
@@ -149,7 +139,7 @@ impl Drop for Observed {
     }
 }
 
-impl Transport for Observed {
+impl Endpoint for Observed {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -158,28 +148,10 @@ impl Transport for Observed {
         self.inner.size()
     }
 
-    fn barrier(&mut self, call: Call) {
-        self.whole(call, |inner| inner.barrier(call));
-    }
-
-    fn reduce(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]) {
-        self.whole(call, |inner| inner.reduce(call, kind, op, values));
-    }
-
-    fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
-        self.whole(call, |inner| inner.scan(call, scan, values));
-    }
-
-    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]) {
-        self.whole(call, |inner| inner.broadcast(call, root, values));
-    }
-
-    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
-        self.whole(call, |inner| inner.all_gather(call, mine, all));
-    }
-
-    fn exchange(&mut self, call: Call, blocks: &mut [RawBlock]) {
-        self.whole(call, |inner| inner.exchange(call, blocks));
+    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+        self.enter(&call, false);
+        self.inner.collective(call, collective);
+        self.leave_collective();
     }
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
@@ -236,39 +208,29 @@ impl Transport for Observed {
         self.inner.put_limit()
     }
 
-    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
+    fn try_put(
+        &mut self,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) -> bool {
         let at = self.notes.is_traced().then(|| self.notes.clock.ns());
-        let room = self.inner.try_put(call, to, port, offset, bytes);
+        let room = self.inner.try_put(call, to, port, offset, contents);
         if room {
             if let Some(at) = at {
-                self.notes.record_at(at, trace::What::Put { to: to as u32, bytes: bytes.len() as u64 });
+                self.notes.record_at(at, trace::What::Put { to: to as u32, bytes: contents.len() as u64 });
             }
             self.came(|awaited| awaited == Awaited::PutRoom(to));
         }
         room
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
         self.pauses(call, Awaited::PutRoom(to));
-        self.notes.record(trace::What::Put { to: to as u32, bytes: bytes.len() as u64 });
-        self.inner.put(call, to, port, offset, bytes);
-        self.no_longer_pausing();
-    }
-
-    fn try_put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) -> bool {
-        let at = self.notes.clock.ns();
-        let room = self.inner.try_put_phantom(call, to, port, offset, bytes);
-        if room {
-            self.notes.record_at(at, trace::What::Put { to: to as u32, bytes: bytes as u64 });
-            self.came(|awaited| awaited == Awaited::PutRoom(to));
-        }
-        room
-    }
-
-    fn put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) {
-        self.pauses(call, Awaited::PutRoom(to));
-        self.notes.record(trace::What::Put { to: to as u32, bytes: bytes as u64 });
-        self.inner.put_phantom(call, to, port, offset, bytes);
+        self.notes.record(trace::What::Put { to: to as u32, bytes: contents.len() as u64 });
+        self.inner.put(call, to, port, offset, contents);
         self.no_longer_pausing();
     }
 
@@ -313,23 +275,11 @@ impl Transport for Observed {
         self.inner.fail(failure);
     }
 
-    fn ender(&self) -> Option<super::Ender> {
-        self.inner.ender()
+    fn abort_handle(&self) -> Option<super::AbortHandle> {
+        self.inner.abort_handle()
     }
 
-    fn clock(&self) -> Option<SimulatedClock> {
-        self.inner.clock()
-    }
-
-    fn charge(&mut self, work: Work<'_>) -> Result<Charge, String> {
-        self.inner.charge(work)
-    }
-
-    fn charge_host(&mut self, seconds: f64) {
-        self.inner.charge_host(seconds);
-    }
-
-    fn computing(&self) -> Computing {
-        self.inner.computing()
+    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        self.inner.simulated()
     }
 }

@@ -86,7 +86,7 @@ impl Watch {
         let standings = self.board.standings(positions, now);
         let limit = Seconds::new(self.limit.as_secs_f64()).unwrap_or_default();
         let report = Report(&standings).to_string();
-        match self.board.ender.get() {
+        match self.board.abort_handle.get() {
             Some(end) => {
                 let missing = missing(&standings);
                 let stuck = standings.iter().zip(stuck).find(|(_, stuck)| stuck.is_some());

@@ -6,8 +6,8 @@
 
 use super::Node;
 use crate::block::{Block, RawBlock};
-use crate::number::{Arithmetic, Kind, Number, Op, Operand};
-use crate::transport::{Action, Boundary, Call, Operation, Scan};
+use crate::number::{Arithmetic, Number, NumberType, Op, Operand};
+use crate::transport::{Action, Boundary, Call, Collective, Operation, Scan};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
 
@@ -21,15 +21,8 @@ impl Node {
     /// Collective.
     #[track_caller]
     pub fn barrier(&mut self) {
-        if !self.may_go_on() {
-            return;
-        }
         let call = Call::plain(Action::Barrier, Location::caller());
-        if self.receives() {
-            self.combine_started(call, Operation::Barrier, &mut []);
-        } else {
-            self.transport.barrier(call);
-        }
+        self.in_place(call, Operation::Barrier, &mut []);
     }
 
     /// Whether `value` is true on any node.
@@ -39,8 +32,8 @@ impl Node {
     #[track_caller]
     pub fn global_or(&mut self, value: bool) -> bool {
         let mut any = u32::from(value);
-        let call = Call::combine(Action::GlobalOr, Kind::U32, Op::Or, 1, Location::caller());
-        self.combine(call, Operation::Reduce(Kind::U32, Op::Or), bytemuck::bytes_of_mut(&mut any));
+        let call = Call::combine(Action::GlobalOr, NumberType::U32, Op::Or, 1, Location::caller());
+        self.in_place(call, Operation::Reduce(NumberType::U32, Op::Or), bytemuck::bytes_of_mut(&mut any));
         any != 0
     }
 
@@ -180,12 +173,7 @@ impl Node {
         let place = Location::caller();
         let call = Call::moving(Action::Broadcast, size_of::<T>(), root, values.len(), place);
         self.check_root(&call, root);
-        let bytes = cast_slice_mut(values);
-        if self.is_started(&call, bytes.len()) {
-            self.combine_started(call, Operation::Broadcast(root), bytes);
-        } else if self.may_go_on() {
-            self.transport.broadcast(call, root, bytes);
-        }
+        self.in_place(call, Operation::Broadcast(root), cast_slice_mut(values));
     }
 
     /// Node `root`'s `value`, on every node.
@@ -209,7 +197,8 @@ impl Node {
         let mut all = vec![T::zeroed(); values.len() * self.size()];
         if self.may_go_on() {
             self.come_together(&call);
-            self.transport.all_gather(call, cast_slice(values), cast_slice_mut(&mut all));
+            let (mine, all) = (cast_slice(values), cast_slice_mut(&mut all));
+            self.transport.collective(call, Collective::AllGather { mine, all });
         }
         all
     }
@@ -230,7 +219,7 @@ impl Node {
         let mut raw: Vec<RawBlock> = blocks.into_iter().map(Block::into_raw).collect();
         if self.may_go_on() {
             self.come_together(&call);
-            self.transport.exchange(call, &mut raw);
+            self.transport.collective(call, Collective::Exchange(&mut raw));
         }
         raw.into_iter().map(Block::from_raw).collect()
     }
@@ -239,7 +228,7 @@ impl Node {
         let kind = <T as Arithmetic>::KIND;
         let call = Call::combine(Action::Reduce, kind, op, values.len(), place);
         self.check_op(&call, kind, op);
-        self.combine(call, Operation::Reduce(kind, op), cast_slice_mut(values));
+        self.in_place(call, Operation::Reduce(kind, op), cast_slice_mut(values));
     }
 
     fn scan_vector<T: Number>(
@@ -254,22 +243,18 @@ impl Node {
         let scan = Scan { kind, op, backward, boundary };
         let call = Call::combine(scan.action(), kind, op, values.len(), place);
         self.check_op(&call, kind, op);
-        self.combine(call, Operation::Scan(scan), cast_slice_mut(values));
+        self.in_place(call, Operation::Scan(scan), cast_slice_mut(values));
     }
 
     #[inline]
-    fn combine(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+    fn in_place(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         if !self.may_go_on() {
             return;
         }
         if self.is_started(&call, values.len()) {
             self.combine_started(call, operation, values);
-            return;
-        }
-        match operation {
-            Operation::Reduce(kind, op) => self.transport.reduce(call, kind, op, values),
-            Operation::Scan(scan) => self.transport.scan(call, scan, values),
-            Operation::Barrier | Operation::Broadcast(_) => {}
+        } else {
+            self.transport.collective(call, Collective::InPlace(operation, values));
         }
     }
 
@@ -284,7 +269,7 @@ impl Node {
     /// need to, and the whole collective may follow.
     #[inline]
     fn is_started(&mut self, call: &Call, bytes: usize) -> bool {
-        if !self.may_go_on() || !self.receives() {
+        if !self.receives() {
             return false;
         }
         if bytes > SHORT {
@@ -301,7 +286,7 @@ impl Node {
     }
 
     /// Ends the job unless `op` is an operation of numbers of `kind`.
-    pub(super) fn check_op(&mut self, call: &Call, kind: Kind, op: Op) {
+    pub(super) fn check_op(&mut self, call: &Call, kind: NumberType, op: Op) {
         if !kind.has(op) {
             self.misuse(call, "bitwise operations are for integers");
         }

@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::message::{Handlers, Request, packets};
-use crate::number::{Kind, Op};
+use crate::number::{NumberType, Op};
 use crate::transport::{Action, Awaited, Call, Network, Networks, Operation, Packet};
 use bytemuck::{Pod, Zeroable as _};
 use std::panic::Location;
@@ -82,7 +82,7 @@ impl Node {
         loop {
             self.receive_all();
             let mut counts = [self.inbox.sent, self.inbox.taken];
-            let sum = Operation::Reduce(Kind::U64, Op::Add);
+            let sum = Operation::Reduce(NumberType::U64, Op::Add);
             self.combine_started(call, sum, bytemuck::cast_slice_mut(&mut counts));
             if counts[0] == counts[1] && before == Some(counts) {
                 break;
@@ -97,7 +97,7 @@ impl Node {
         let mut both = [value, !value];
         self.combine_started(
             call,
-            Operation::Reduce(Kind::U64, Op::Max),
+            Operation::Reduce(NumberType::U64, Op::Max),
             bytemuck::cast_slice_mut(&mut both),
         );
         both == [value, !value]

@@ -20,7 +20,7 @@ use crate::clock::{self, Clock};
 use crate::develop::Notes;
 use crate::message::Inbox;
 use crate::settings::Settings;
-use crate::transport::{Call, Failure, Transport};
+use crate::transport::{Call, Endpoint, Failure};
 use crate::work::{Charge, Computing, Work};
 use bytemuck::Pod;
 use ports::Ports;
@@ -52,9 +52,10 @@ use transfers::Transfers;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Node {
-    transport: Box<dyn Transport>,
+    transport: Box<dyn Endpoint>,
     settings: Arc<Settings>,
     clock: Clock,
+    skeleton: bool,
     inbox: Inbox,
     split: Split,
     ports: Ports,
@@ -65,12 +66,14 @@ pub struct Node {
 }
 
 impl Node {
-    pub(crate) fn new(transport: Box<dyn Transport>, settings: Arc<Settings>, notes: Rc<Notes>) -> Self {
+    pub(crate) fn new(mut transport: Box<dyn Endpoint>, settings: Arc<Settings>, notes: Rc<Notes>) -> Self {
         let (rank, size) = (transport.rank(), transport.size());
+        let computing = transport.simulated().map(|simulated| simulated.computing());
         Self {
             transport,
             settings,
             clock: notes.clock.clone(),
+            skeleton: computing == Some(Computing::Skeleton),
             inbox: Inbox::new(rank),
             split: Split::default(),
             ports: Ports::default(),
@@ -126,16 +129,19 @@ impl Node {
         }
         let start = clock::thread_seconds();
         let result = f();
-        self.transport.charge_host(clock::thread_seconds() - start);
+        if let Some(simulated) = self.transport.simulated() {
+            simulated.charge_host(clock::thread_seconds() - start);
+        }
         result
     }
 
     #[cold]
     #[track_caller]
     fn charge(&mut self, work: Work<'_>) -> Charge {
-        match self.transport.charge(work) {
-            Ok(charge) => charge,
-            Err(reason) => self.fail(reason),
+        match self.transport.simulated().map(|simulated| simulated.charge(work)) {
+            Some(Ok(charge)) => charge,
+            Some(Err(reason)) => self.fail(reason),
+            None => Charge::Charged,
         }
     }
 
@@ -143,7 +149,7 @@ impl Node {
     #[must_use]
     #[inline]
     pub fn is_skeleton(&self) -> bool {
-        self.is_simulated() && self.transport.computing() == Computing::Skeleton
+        self.skeleton
     }
 
     /// A block of `len` elements, all zero bytes, for data that are computed and sent.

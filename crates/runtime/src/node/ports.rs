@@ -6,7 +6,7 @@
 use super::Node;
 use crate::block::{Block, Contents};
 use crate::message::OWN;
-use crate::transport::{Action, Call, Network, Networks, Packet, Part, Transport, USER_PORTS};
+use crate::transport::{Action, Call, Endpoint, Network, Networks, Packet, Part, USER_PORTS};
 use bytemuck::{Pod, cast_slice};
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -41,7 +41,7 @@ struct Port {
 pub struct Completed<'a> {
     port: usize,
     user: &'a mut [u64; USER_WORDS],
-    transport: &'a mut dyn Transport,
+    transport: &'a mut dyn Endpoint,
     closed: bool,
 }
 

@@ -5,7 +5,7 @@
 
 use super::Node;
 use crate::block::{Block, RawBlock};
-use crate::number::{Kind, Number, Op};
+use crate::number::{Number, NumberType, Op};
 use crate::transport::{Action, Awaited, Boundary, Call, Operation, Scan};
 use bytemuck::bytes_of;
 use std::marker::PhantomData;
@@ -120,9 +120,9 @@ impl Node {
     /// As [`start_barrier`](Self::start_barrier).
     #[track_caller]
     pub fn start_global_or(&mut self, value: bool) -> Pending<bool> {
-        let call = Call::combine(Action::GlobalOr, Kind::U32, Op::Or, 1, Location::caller());
+        let call = Call::combine(Action::GlobalOr, NumberType::U32, Op::Or, 1, Location::caller());
         let block = Spare(&mut self.split.spare).fill(&u32::from(value).to_ne_bytes());
-        self.start(call, Operation::Reduce(Kind::U32, Op::Or), block)
+        self.start(call, Operation::Reduce(NumberType::U32, Op::Or), block)
     }
 
     /// Starts a [`reduce`](Self::reduce) of a number or of a block, element by element.
@@ -250,7 +250,7 @@ impl Node {
     fn start_combining<P: Payload>(
         &mut self,
         call: Call,
-        kind: Kind,
+        kind: NumberType,
         op: Op,
         operation: Operation,
         payload: P,

@@ -281,11 +281,7 @@ impl Node {
         let end = all.len().min(*sent + limit);
         let piece = all.part(*sent, end);
         let offset = offset + *sent;
-        let room = match piece.phantom {
-            0 => !piece.bytes.is_empty() && self.transport.try_put(call, to, port, offset, piece.bytes),
-            bytes => self.transport.try_put_phantom(call, to, port, offset, bytes),
-        };
-        if !room {
+        if piece.len() == 0 || !self.transport.try_put(call, to, port, offset, piece) {
             return false;
         }
         let packet = *sent / limit;
@@ -300,10 +296,7 @@ impl Node {
             return;
         }
         if self.transfers.pacing.is_none() {
-            match all.phantom {
-                0 => self.transport.put(call, to, port, offset, all.bytes),
-                bytes => self.transport.put_phantom(call, to, port, offset, bytes),
-            }
+            self.transport.put(call, to, port, offset, all);
             return;
         }
         let mut sent = 0;

@@ -23,11 +23,10 @@ mod tests;
 mod together;
 mod wires;
 
-use crate::block::RawBlock;
+use crate::block::{Contents, RawBlock};
 use crate::error::Error;
-use crate::number::{Kind, Op};
 use crate::transport::{
-    Action, Awaited, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport, panic_text,
+    Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, panic_text,
 };
 use ffi::World;
 use ffi::flight::Flight;
@@ -44,7 +43,7 @@ use wires::{Patience, Wires};
 const COURTESY: Duration = Duration::from_secs(1);
 
 /// Runs `program` as this process's node of the job.
-pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Transport>) -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>) -> Result<T, Error> {
     let start = |reason| Error::Start { transport: "mpi", reason };
     let world = World::get().map_err(start)?;
     if !world.enter() {
@@ -161,66 +160,6 @@ impl Mpi {
         );
     }
 
-    /// Exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job unless all nodes made the same call.
-    fn meet(&mut self, data: &[u8]) {
-        self.whole.meet(&self.header, data);
-        self.complete();
-    }
-
-    /// Waits until the whole collective under way is complete. A node with open ports serves others' puts meanwhile:
-    /// a node that waits for that cannot come here.
-    fn complete(&mut self) {
-        let done = if self.outside.borrow().wires.ports.are_open() {
-            let mut patience = Patience::default();
-            loop {
-                match self.whole.test() {
-                    Ok(false) => {}
-                    done => break done.map(drop),
-                }
-                if !self.outside.borrow_mut().wires.look() {
-                    patience.wait();
-                }
-            }
-        } else {
-            self.whole.wait()
-        };
-        match done {
-            Ok(()) => self.whole.end(),
-            Err(failure) => self.fail(failure),
-        }
-    }
-}
-
-impl Transport for Mpi {
-    fn rank(&self) -> usize {
-        self.world.rank()
-    }
-
-    fn size(&self) -> usize {
-        self.world.size()
-    }
-
-    fn barrier(&mut self, call: Call) {
-        if self.checks {
-            self.combine(&call, Operation::Barrier, &mut []);
-        } else {
-            self.enter(&call);
-            self.world.barrier(&call);
-        }
-    }
-
-    fn reduce(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]) {
-        self.combine(&call, Operation::Reduce(kind, op), values);
-    }
-
-    fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
-        self.combine(&call, Operation::Scan(scan), values);
-    }
-
-    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]) {
-        self.combine(&call, Operation::Broadcast(root), values);
-    }
-
     fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
         self.enter(&call);
         if mine.is_empty() {
@@ -251,6 +190,57 @@ impl Transport for Mpi {
         self.world.exchange(&call, &send, &mut receive);
         std::mem::swap(&mut received[rank], &mut blocks[rank]);
         blocks.iter_mut().zip(received).for_each(|(block, new)| *block = new);
+    }
+
+    /// Exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job unless all nodes made the same call.
+    fn meet(&mut self, data: &[u8]) {
+        self.whole.meet(&self.header, data);
+        self.complete();
+    }
+
+    /// Waits until the whole collective under way is complete. A node with open ports serves others' puts meanwhile:
+    /// a node that waits for that cannot come here.
+    fn complete(&mut self) {
+        let done = if self.outside.borrow().wires.ports.are_open() {
+            let mut patience = Patience::default();
+            loop {
+                match self.whole.test() {
+                    Ok(false) => {}
+                    done => break done.map(drop),
+                }
+                if !self.outside.borrow_mut().wires.look() {
+                    patience.wait();
+                }
+            }
+        } else {
+            self.whole.wait()
+        };
+        match done {
+            Ok(()) => self.whole.end(),
+            Err(failure) => self.fail(failure),
+        }
+    }
+}
+
+impl Endpoint for Mpi {
+    fn rank(&self) -> usize {
+        self.world.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.world.size()
+    }
+
+    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+        match collective {
+            Collective::InPlace(Operation::Barrier, _) if !self.checks => {
+                self.enter(&call);
+                self.world.barrier(&call);
+            }
+            Collective::InPlace(operation, values) => self.combine(&call, operation, values),
+            Collective::AllGather { mine, all } => self.all_gather(call, mine, all),
+            Collective::Exchange(blocks) => self.exchange(call, blocks),
+        }
     }
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
@@ -299,12 +289,19 @@ impl Transport for Mpi {
         Wires::put_limit()
     }
 
-    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
-        self.outside.borrow_mut().wires.try_put(call, to, port, offset, bytes)
+    fn try_put(
+        &mut self,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) -> bool {
+        self.outside.borrow_mut().wires.try_put(call, to, port, offset, contents.bytes)
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
-        self.outside.borrow_mut().wires.put(call, to, port, offset, bytes);
+    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+        self.outside.borrow_mut().wires.put(call, to, port, offset, contents.bytes);
     }
 
     fn arrivals(&mut self, _networks: Networks, report: &mut dyn FnMut(usize, usize)) {

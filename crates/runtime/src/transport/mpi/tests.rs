@@ -18,17 +18,17 @@ use mpirun::CASE;
 struct Case {
     name: &'static str,
     least: usize,
-    run: fn(&mut dyn Transport),
+    run: fn(&mut dyn Endpoint),
     fails_with: Option<&'static [&'static str]>,
 }
 
 /// A case that has to succeed.
-const fn good(name: &'static str, least: usize, run: fn(&mut dyn Transport)) -> Case {
+const fn good(name: &'static str, least: usize, run: fn(&mut dyn Endpoint)) -> Case {
     Case { name, least, run, fails_with: None }
 }
 
 /// A case that has to fail, and how.
-const fn bad(name: &'static str, run: fn(&mut dyn Transport), says: &'static [&'static str]) -> Case {
+const fn bad(name: &'static str, run: fn(&mut dyn Endpoint), says: &'static [&'static str]) -> Case {
     Case { name, least: 2, run, fails_with: Some(says) }
 }
 
@@ -44,7 +44,7 @@ fn call(action: Action) -> Call {
 }
 
 /// Does what `Node` will do for a program that waits: polls both networks and pauses, until `done`.
-fn until(node: &mut dyn Transport, mut done: impl FnMut(&mut dyn Transport, Option<&Packet>) -> bool) {
+fn until(node: &mut dyn Endpoint, mut done: impl FnMut(&mut dyn Endpoint, Option<&Packet>) -> bool) {
     let waits = call(Action::WaitUntil);
     let mut packet = Packet::new(0, crate::transport::Part::Whole, 0, &[]);
     loop {

@@ -19,7 +19,7 @@
 use super::ffi::World;
 use super::ffi::flight::{Flight, Landed, Memory};
 use super::header::{HEADER, Header};
-use crate::number::{self, Kind, Op};
+use crate::number::{self, NumberType, Op};
 use crate::transport::prefix;
 use crate::transport::{Boundary, Call, Failure, Operation, Scan};
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -448,7 +448,7 @@ fn fill(frames: &mut [u64], header: &Header, boundary: Boundary, data: &[u8]) {
 }
 
 /// Combines parts of `length` bytes, `each` apart, into the first.
-fn reduce(kind: Kind, op: Op, parts: &mut [u8], each: usize, length: usize, many: usize) -> &[u8] {
+fn reduce(kind: NumberType, op: Op, parts: &mut [u8], each: usize, length: usize, many: usize) -> &[u8] {
     let (first, others) = parts.split_at_mut(each.min(parts.len()));
     let first = &mut first[..length];
     if length > 0 {

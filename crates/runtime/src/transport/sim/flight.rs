@@ -2,7 +2,7 @@
 
 use super::Sim;
 use super::steps::{self, Step};
-use super::together::Kind;
+use super::together::CollectiveKind;
 use super::wire::{TOGETHER, Wire};
 use super::world::{State, Wait};
 use crate::block::RawBlock;
@@ -13,7 +13,7 @@ use strata_sim::Time;
 pub(super) struct Flight {
     turn: u64,
     call: Call,
-    kind: Kind,
+    kind: CollectiveKind,
     values: RawBlock,
     steps: Vec<Step>,
     /// The step it is at.
@@ -26,7 +26,7 @@ pub(super) struct Flight {
 
 impl Sim {
     /// Comes to a collective with `values`, and does as much of it as can be done now.
-    pub(super) fn come(&mut self, call: Call, kind: Kind, values: RawBlock) {
+    pub(super) fn come(&mut self, call: Call, kind: CollectiveKind, values: RawBlock) {
         let (rank, size) = (self.rank, self.world.size());
         let steps = steps::of(kind, rank, size, values.size());
         let control = self.control(kind, values.size());
@@ -38,11 +38,18 @@ impl Sim {
         let lengths: Vec<usize> = blocks.iter().map(RawBlock::size).collect();
         let steps = steps::exchange(self.rank, &lengths);
         let blocks = blocks.iter_mut().map(std::mem::take).collect();
-        self.enter(call, Kind::Exchange, RawBlock::default(), steps, None);
+        self.enter(call, CollectiveKind::Exchange, RawBlock::default(), steps, None);
         self.world.state.borrow_mut().meetings.bring_blocks(self.turn, self.rank, blocks);
     }
 
-    fn enter(&mut self, call: Call, kind: Kind, values: RawBlock, steps: Vec<Step>, control: Option<Time>) {
+    fn enter(
+        &mut self,
+        call: Call,
+        kind: CollectiveKind,
+        values: RawBlock,
+        steps: Vec<Step>,
+        control: Option<Time>,
+    ) {
         self.turn += 1;
         let (turn, rank, size) = (self.turn, self.rank, self.world.size());
         let mut state = self.world.sync(rank);
@@ -55,7 +62,7 @@ impl Sim {
             }
         }
         let decides = match kind {
-            Kind::Operation(Operation::Broadcast(root)) => rank == root,
+            CollectiveKind::Operation(Operation::Broadcast(root)) => rank == root,
             _ => true,
         };
         if let Some(cost) = control.filter(|_| decides)
@@ -69,7 +76,7 @@ impl Sim {
     }
 
     /// What the control network, where there is one, takes for a collective that it can do.
-    fn control(&self, kind: Kind, bytes: usize) -> Option<Time> {
+    fn control(&self, kind: CollectiveKind, bytes: usize) -> Option<Time> {
         let control = self.world.platform.control.as_ref()?;
         let words = |first: Time, each: Time| match bytes.div_ceil(8) as u64 {
             0 | 1 => first,
@@ -77,12 +84,12 @@ impl Sim {
             words => first.times(words),
         };
         match kind {
-            Kind::Operation(Operation::Barrier) => Some(control.barrier),
-            Kind::Operation(Operation::Broadcast(_)) => {
+            CollectiveKind::Operation(Operation::Barrier) => Some(control.barrier),
+            CollectiveKind::Operation(Operation::Broadcast(_)) => {
                 Some(words(control.broadcast, control.broadcast_word))
             }
-            Kind::Operation(_) => Some(words(control.combine, control.combine_word)),
-            Kind::Gather | Kind::Exchange => None,
+            CollectiveKind::Operation(_) => Some(words(control.combine, control.combine_word)),
+            CollectiveKind::Gather | CollectiveKind::Exchange => None,
         }
     }
 
@@ -217,9 +224,14 @@ impl Sim {
 }
 
 /// When a collective by the control network is done, where that can be said already.
-fn done_at(meeting: &super::together::Meeting, kind: Kind, size: usize, cost: Time) -> Option<Time> {
+fn done_at(
+    meeting: &super::together::Meeting,
+    kind: CollectiveKind,
+    size: usize,
+    cost: Time,
+) -> Option<Time> {
     match kind {
-        Kind::Operation(Operation::Broadcast(_)) => meeting.root.map(|at| at + cost),
+        CollectiveKind::Operation(Operation::Broadcast(_)) => meeting.root.map(|at| at + cost),
         _ => meeting.is_full(size).then(|| meeting.last + cost),
     }
 }

@@ -26,9 +26,8 @@ pub(crate) use run::{Outcome, Setup, run};
 
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
-use crate::number::{Kind as Element, Op};
 use crate::transport::{
-    Awaited, Call, Failure, Network, Networks, Operation, PACKET, Packet, Scan, Transport,
+    Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, PACKET, Packet, Simulated,
 };
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
@@ -38,7 +37,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use strata_sim::network::{Arrival, Channel};
 use strata_sim::{Time, platform::Topology};
-use together::Kind;
+use together::CollectiveKind;
 use wire::{TOGETHER, Wire, all_data, data, messages};
 use world::{Moving, Place, Wait, World};
 
@@ -225,67 +224,16 @@ impl Sim {
     fn by_dma(&self, bytes: usize) -> bool {
         self.world.platform.dma.as_ref().is_some_and(|dma| bytes >= dma.least)
     }
-
-    /// As [`Transport::try_put`], into a port from a place on.
-    fn try_put_contents(&mut self, call: &Call, to: usize, into: (usize, usize), all: Contents<'_>) -> bool {
-        let (port, offset) = (into.0 as u32, into.1);
-        if self.by_dma(all.len()) {
-            let setup = self.world.platform.dma.as_ref().map_or(Time::ZERO, |dma| dma.setup);
-            self.spend(setup);
-            let mut state = self.world.sync(self.rank);
-            let moving = Moving { to, port, offset, cargo: all.into(), sent: 0 };
-            state.nodes[self.rank].moving.push_back(moving);
-            self.world.pump(&mut state, self.rank);
-            return true;
-        }
-        let each = self.world.platform.interface.packet;
-        let mut sent = 0;
-        while sent < all.len() {
-            let end = all.len().min(sent + each);
-            let wire = Wire::Put { port, offset: offset + sent, cargo: all.part(sent, end).into() };
-            if self.inject_data(to, end - sent, wire).is_ok() {
-                sent = end;
-            } else if sent == 0 {
-                return false;
-            } else {
-                // Only where there is a DMA unit that short blocks do without: data come in without this node.
-                self.wait(call, Awaited::PutRoom(to), 0, 0);
-            }
-        }
-        true
-    }
-
-    /// As [`Transport::put`], into a port from a place on.
-    fn put_contents(&mut self, call: &Call, to: usize, (port, offset): (usize, usize), all: Contents<'_>) {
-        let interface = &self.world.platform.interface;
-        let each = interface.packet;
-        if all.len() > each {
-            self.spend(interface.block_setup);
-        }
-        if self.by_dma(all.len()) {
-            self.try_put_contents(call, to, (port, offset), all);
-            return;
-        }
-        for sent in (0..all.len()).step_by(each) {
-            while !self.try_put_contents(call, to, (port, offset + sent), all.part(sent, sent + each)) {
-                if !self.take_data(Networks::Both) {
-                    self.wait(call, Awaited::PutRoom(to), all_data(), 0);
-                }
-            }
-        }
-    }
-
-    /// A whole collective.
-    fn combine(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
-        let mut block = RawBlock::zeroed(values.len());
-        block.as_bytes_mut().copy_from_slice(values);
-        self.come(call, Kind::Operation(operation), block);
-        self.complete();
-        values.copy_from_slice(self.end().as_bytes());
-    }
 }
 
-impl Transport for Sim {
+/// A block that holds a copy of `values`.
+fn block_of(values: &[u8]) -> RawBlock {
+    let mut block = RawBlock::zeroed(values.len());
+    block.as_bytes_mut().copy_from_slice(values);
+    block
+}
+
+impl Endpoint for Sim {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -294,40 +242,30 @@ impl Transport for Sim {
         self.world.size()
     }
 
-    fn barrier(&mut self, call: Call) {
-        self.combine(call, Operation::Barrier, &mut []);
-    }
-
-    fn reduce(&mut self, call: Call, kind: Element, op: Op, values: &mut [u8]) {
-        self.combine(call, Operation::Reduce(kind, op), values);
-    }
-
-    fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
-        self.combine(call, Operation::Scan(scan), values);
-    }
-
-    fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]) {
-        self.combine(call, Operation::Broadcast(root), values);
-    }
-
-    fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
-        let mut block = RawBlock::zeroed(mine.len());
-        block.as_bytes_mut().copy_from_slice(mine);
-        self.come(call, Kind::Gather, block);
-        self.complete();
-        let (rank, size) = (self.rank, self.world.size());
-        self.end_by(|meeting| meeting.take(rank, size, all));
-    }
-
-    fn exchange(&mut self, call: Call, blocks: &mut [RawBlock]) {
-        self.come_with_blocks(call, blocks);
-        self.complete();
-        let rank = self.rank;
-        self.end_by(|meeting| meeting.take_blocks(rank, blocks));
+    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+        match collective {
+            Collective::InPlace(operation, values) => {
+                self.come(call, CollectiveKind::Operation(operation), block_of(values));
+                self.complete();
+                values.copy_from_slice(self.end().as_bytes());
+            }
+            Collective::AllGather { mine, all } => {
+                self.come(call, CollectiveKind::Gather, block_of(mine));
+                self.complete();
+                let (rank, size) = (self.rank, self.world.size());
+                self.end_by(|meeting| meeting.take(rank, size, all));
+            }
+            Collective::Exchange(blocks) => {
+                self.come_with_blocks(call, blocks);
+                self.complete();
+                let rank = self.rank;
+                self.end_by(|meeting| meeting.take_blocks(rank, blocks));
+            }
+        }
     }
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
-        self.come(call, Kind::Operation(operation), values);
+        self.come(call, CollectiveKind::Operation(operation), values);
         self.advance();
     }
 
@@ -404,20 +342,51 @@ impl Transport for Sim {
         }
     }
 
-    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
-        self.try_put_contents(call, to, (port, offset), bytes.into())
+    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) -> bool {
+        let port = port as u32;
+        if self.by_dma(all.len()) {
+            let setup = self.world.platform.dma.as_ref().map_or(Time::ZERO, |dma| dma.setup);
+            self.spend(setup);
+            let mut state = self.world.sync(self.rank);
+            let moving = Moving { to, port, offset, cargo: all.into(), sent: 0 };
+            state.nodes[self.rank].moving.push_back(moving);
+            self.world.pump(&mut state, self.rank);
+            return true;
+        }
+        let each = self.world.platform.interface.packet;
+        let mut sent = 0;
+        while sent < all.len() {
+            let end = all.len().min(sent + each);
+            let wire = Wire::Put { port, offset: offset + sent, cargo: all.part(sent, end).into() };
+            if self.inject_data(to, end - sent, wire).is_ok() {
+                sent = end;
+            } else if sent == 0 {
+                return false;
+            } else {
+                // Only where there is a DMA unit that short blocks do without: data come in without this node.
+                self.wait(call, Awaited::PutRoom(to), 0, 0);
+            }
+        }
+        true
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
-        self.put_contents(call, to, (port, offset), bytes.into());
-    }
-
-    fn try_put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) -> bool {
-        self.try_put_contents(call, to, (port, offset), Contents { bytes: &[], phantom: bytes })
-    }
-
-    fn put_phantom(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: usize) {
-        self.put_contents(call, to, (port, offset), Contents { bytes: &[], phantom: bytes });
+    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
+        let interface = &self.world.platform.interface;
+        let each = interface.packet;
+        if all.len() > each {
+            self.spend(interface.block_setup);
+        }
+        if self.by_dma(all.len()) {
+            self.try_put(call, to, port, offset, all);
+            return;
+        }
+        for sent in (0..all.len()).step_by(each) {
+            while !self.try_put(call, to, port, offset + sent, all.part(sent, sent + each)) {
+                if !self.take_data(Networks::Both) {
+                    self.wait(call, Awaited::PutRoom(to), all_data(), 0);
+                }
+            }
+        }
     }
 
     fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize)) {
@@ -492,6 +461,12 @@ impl Transport for Sim {
         self.world.fail(failure)
     }
 
+    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        Some(self)
+    }
+}
+
+impl Simulated for Sim {
     fn charge(&mut self, work: Work<'_>) -> Result<Charge, String> {
         let cpu = &self.world.platform.cpu;
         let seconds = match work {
@@ -514,9 +489,9 @@ impl Transport for Sim {
         self.world.computing
     }
 
-    fn clock(&self) -> Option<SimulatedClock> {
+    fn clock(&self) -> SimulatedClock {
         let cycle = Time::from_seconds(1.0 / self.world.platform.cpu.frequency).0.max(1);
-        Some(SimulatedClock { time: Rc::clone(&self.world.clocks[self.rank]), cycle })
+        SimulatedClock { time: Rc::clone(&self.world.clocks[self.rank]), cycle }
     }
 }
 

@@ -5,7 +5,7 @@ use super::kernels::Kernels;
 use super::world::World;
 use super::{Sim, deadlock};
 use crate::error::Error;
-use crate::transport::{Failure, Stop, Transport, panic_text};
+use crate::transport::{Endpoint, Failure, Stop, panic_text};
 use crate::work::Computing;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,7 +47,7 @@ pub(crate) struct Outcome<T> {
 /// Runs `program` on every node of a simulated machine.
 pub(crate) fn run<T: Send>(
     setup: &Setup,
-    program: impl Fn(Box<dyn Transport>) -> Result<T, Error> + Sync,
+    program: impl Fn(Box<dyn Endpoint>) -> Result<T, Error> + Sync,
 ) -> Result<Outcome<T>, Error> {
     // On a thread of its own: a simulation may be started from within another one.
     let result = std::thread::scope(|scope| {
@@ -64,7 +64,7 @@ pub(crate) fn run<T: Send>(
 
 fn simulate<T: Send>(
     setup: &Setup,
-    program: &(impl Fn(Box<dyn Transport>) -> Result<T, Error> + Sync),
+    program: &(impl Fn(Box<dyn Endpoint>) -> Result<T, Error> + Sync),
 ) -> Result<Outcome<T>, Error> {
     let network = Network::new(&setup.platform, setup.nodes, setup.seed)
         .map_err(|error| Error::Start { transport: "sim", reason: error.to_string() })?;
@@ -111,7 +111,7 @@ fn simulate<T: Send>(
 /// A node's life, which does not unwind.
 fn node<T: Send>(
     rank: usize,
-    program: &impl Fn(Box<dyn Transport>) -> Result<T, Error>,
+    program: &impl Fn(Box<dyn Endpoint>) -> Result<T, Error>,
     results: &Mutex<Vec<Option<T>>>,
 ) {
     let Some(world) = WORLD.with_borrow(Clone::clone) else { return };

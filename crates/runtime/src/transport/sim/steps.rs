@@ -4,7 +4,7 @@
 //! machines without a control network (§6.2); vectors are not pipelined. An exchange sends every block straight to its
 //! node, in cyclic shifts.
 
-use super::together::Kind;
+use super::together::CollectiveKind;
 use crate::transport::Operation;
 
 /// One step of a node in a collective. Each node sends at most one message to each other one.
@@ -19,15 +19,15 @@ pub(super) enum Step {
 }
 
 /// The steps of node `rank` of `size` for values of `bytes`.
-pub(super) fn of(kind: Kind, rank: usize, size: usize, bytes: usize) -> Vec<Step> {
+pub(super) fn of(kind: CollectiveKind, rank: usize, size: usize, bytes: usize) -> Vec<Step> {
     match kind {
-        Kind::Operation(Operation::Broadcast(root)) => broadcast(rank, size, root, bytes),
-        Kind::Operation(operation) => {
+        CollectiveKind::Operation(Operation::Broadcast(root)) => broadcast(rank, size, root, bytes),
+        CollectiveKind::Operation(operation) => {
             let scans = matches!(operation, Operation::Scan(_));
             tree(rank, size, (bytes, if scans { bytes } else { 0 }), |_| bytes, bytes)
         }
-        Kind::Gather => tree(rank, size, (0, 0), |nodes| nodes * bytes, size * bytes),
-        Kind::Exchange => Vec::new(),
+        CollectiveKind::Gather => tree(rank, size, (0, 0), |nodes| nodes * bytes, size * bytes),
+        CollectiveKind::Exchange => Vec::new(),
     }
 }
 
@@ -109,7 +109,7 @@ fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::{Kind as Number, Op};
+    use crate::number::{NumberType, Op};
     use crate::transport::Scan;
     use std::collections::BTreeSet;
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn all_hear_of_all_in_a_tree() {
         for size in 1..=33 {
-            for kind in [Kind::Operation(Operation::Barrier), Kind::Gather] {
+            for kind in [CollectiveKind::Operation(Operation::Barrier), CollectiveKind::Gather] {
                 let steps: Vec<_> = (0..size).map(|rank| of(kind, rank, size, 8)).collect();
                 assert!(play(&steps).iter().all(|heard| heard.len() == size));
             }
@@ -164,7 +164,7 @@ mod tests {
     fn all_hear_of_the_root_in_a_broadcast() {
         for size in 1..=17 {
             for root in 0..size {
-                let kind = Kind::Operation(Operation::Broadcast(root));
+                let kind = CollectiveKind::Operation(Operation::Broadcast(root));
                 let steps: Vec<_> = (0..size).map(|rank| of(kind, rank, size, 8)).collect();
                 assert!(play(&steps).iter().all(|heard| heard.contains(&root)));
             }
@@ -185,13 +185,14 @@ mod tests {
 
     #[test]
     fn a_scan_combines_both_ways_and_a_reduction_up() {
-        let scan = Scan { kind: Number::I64, op: Op::Add, backward: false, boundary: None };
-        for (operation, counts) in
-            [(Operation::Reduce(Number::I64, Op::Add), [4, 2, 3, 2]), (Operation::Scan(scan), [6, 2, 4, 2])]
-        {
+        let scan = Scan { kind: NumberType::I64, op: Op::Add, backward: false, boundary: None };
+        for (operation, counts) in [
+            (Operation::Reduce(NumberType::I64, Op::Add), [4, 2, 3, 2]),
+            (Operation::Scan(scan), [6, 2, 4, 2]),
+        ] {
             // Node 0 of 4 has two children, node 2 one; each has its own values to put in and its result to take out.
             let count = |rank| {
-                let steps = of(Kind::Operation(operation), rank, 4, 8);
+                let steps = of(CollectiveKind::Operation(operation), rank, 4, 8);
                 steps.into_iter().filter(|step| matches!(step, Step::Combine { bytes: 8 })).count()
             };
             assert_eq!([count(0), count(1), count(2), count(3)], counts);
@@ -201,8 +202,8 @@ mod tests {
     #[test]
     fn a_gather_sends_what_lies_below() {
         // Node 4 of 7 has 4, 5 and 6 below it.
-        let steps = of(Kind::Gather, 4, 7, 10);
+        let steps = of(CollectiveKind::Gather, 4, 7, 10);
         assert!(steps.contains(&Step::Send { to: 0, bytes: 30 }), "{steps:?}");
-        assert!(of(Kind::Gather, 0, 7, 10).contains(&Step::Send { to: 4, bytes: 70 }));
+        assert!(of(CollectiveKind::Gather, 0, 7, 10).contains(&Step::Send { to: 4, bytes: 70 }));
     }
 }

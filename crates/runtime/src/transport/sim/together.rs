@@ -12,7 +12,7 @@ use strata_sim::Time;
 
 /// What the nodes do together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CollectiveKind {
     /// Combines values, or moves a root's.
     Operation(Operation),
     /// Every node's values to every node.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 pub(super) struct Meeting {
     /// The first node that came, and its call.
     first: (usize, Call),
-    kind: Kind,
+    kind: CollectiveKind,
     /// How many have come, and gone.
     come: usize,
     gone: usize,
@@ -55,7 +55,7 @@ impl Meetings {
         turn: u64,
         (rank, size): (usize, usize),
         call: Call,
-        kind: Kind,
+        kind: CollectiveKind,
         now: Time,
     ) -> Result<&mut Meeting, Failure> {
         let meeting = self.0.entry(turn).or_insert_with(|| Meeting::new((rank, call), kind, size));
@@ -95,8 +95,8 @@ impl Meetings {
 }
 
 impl Meeting {
-    fn new(first: (usize, Call), kind: Kind, size: usize) -> Self {
-        let blocks = if kind == Kind::Exchange { size } else { 0 };
+    fn new(first: (usize, Call), kind: CollectiveKind, size: usize) -> Self {
+        let blocks = if kind == CollectiveKind::Exchange { size } else { 0 };
         Self {
             first,
             kind,
@@ -118,22 +118,28 @@ impl Meeting {
     }
 
     /// Node `rank` of `size` brings its values.
-    pub(super) fn bring(&mut self, kind: Kind, (rank, size): (usize, usize), values: &[u8], now: Time) {
+    pub(super) fn bring(
+        &mut self,
+        kind: CollectiveKind,
+        (rank, size): (usize, usize),
+        values: &[u8],
+        now: Time,
+    ) {
         // This node's own kind: each has a boundary of its own.
         match kind {
-            Kind::Operation(Operation::Barrier) | Kind::Exchange => return,
-            Kind::Operation(Operation::Broadcast(root)) => {
+            CollectiveKind::Operation(Operation::Barrier) | CollectiveKind::Exchange => return,
+            CollectiveKind::Operation(Operation::Broadcast(root)) => {
                 if rank == root {
                     self.values = values.to_vec();
                     self.root = Some(now);
                 }
                 return;
             }
-            Kind::Operation(Operation::Scan(scan)) => {
+            CollectiveKind::Operation(Operation::Scan(scan)) => {
                 self.boundaries.resize(size, Boundary::None);
                 self.boundaries[rank] = scan.boundary.unwrap_or_default();
             }
-            Kind::Operation(Operation::Reduce(..)) | Kind::Gather => {}
+            CollectiveKind::Operation(Operation::Reduce(..)) | CollectiveKind::Gather => {}
         }
         self.length = values.len();
         self.values.resize(self.length * (size + 1), 0);
@@ -145,18 +151,18 @@ impl Meeting {
         let length = self.length;
         // A phantom has nothing to take a result in, nor brings it what others could take.
         let is_phantom = match self.kind {
-            Kind::Operation(Operation::Broadcast(_)) => values.len() != self.values.len(),
-            Kind::Operation(Operation::Reduce(..) | Operation::Scan(_)) => values.len() != length,
+            CollectiveKind::Operation(Operation::Broadcast(_)) => values.len() != self.values.len(),
+            CollectiveKind::Operation(Operation::Reduce(..) | Operation::Scan(_)) => values.len() != length,
             _ => false,
         };
         if is_phantom {
             return;
         }
         match self.kind {
-            Kind::Operation(Operation::Barrier) | Kind::Exchange => {}
-            Kind::Operation(Operation::Broadcast(_)) => values.copy_from_slice(&self.values),
-            Kind::Gather => values.copy_from_slice(&self.values[..size * length]),
-            Kind::Operation(Operation::Reduce(kind, op)) => {
+            CollectiveKind::Operation(Operation::Barrier) | CollectiveKind::Exchange => {}
+            CollectiveKind::Operation(Operation::Broadcast(_)) => values.copy_from_slice(&self.values),
+            CollectiveKind::Gather => values.copy_from_slice(&self.values[..size * length]),
+            CollectiveKind::Operation(Operation::Reduce(kind, op)) => {
                 if !self.combined && length > 0 {
                     self.combined = true;
                     let (all, _) = self.values.split_at_mut(size * length);
@@ -165,7 +171,7 @@ impl Meeting {
                 }
                 values.copy_from_slice(&self.values[..length]);
             }
-            Kind::Operation(Operation::Scan(scan)) => {
+            CollectiveKind::Operation(Operation::Scan(scan)) => {
                 if !self.combined && length > 0 {
                     self.combined = true;
                     let boundary = |node: usize| self.boundaries.get(node).copied().unwrap_or_default();

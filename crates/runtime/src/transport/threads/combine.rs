@@ -4,7 +4,7 @@
 
 use super::Threads;
 use super::meet::Pages;
-use crate::number::{self, Kind, Op};
+use crate::number::{self, NumberType, Op};
 use crate::transport::{Boundary, Scan};
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl Threads {
     }
 
     /// Replaces `values` by what all brought, combined.
-    pub(super) fn reduce_short(&self, kind: Kind, op: Op, values: &mut [u8]) {
+    pub(super) fn reduce_short(&self, kind: NumberType, op: Op, values: &mut [u8]) {
         let mut brought = self.brought(values.len());
         if let Some(first) = brought.next() {
             values.copy_from_slice(first);
@@ -79,7 +79,7 @@ impl Threads {
     }
 
     /// Combines the part `of` this node's share of what all have lent, and gives it to all.
-    pub(super) fn reduce_share(&self, kind: Kind, op: Op, of: Range<usize>) {
+    pub(super) fn reduce_share(&self, kind: NumberType, op: Op, of: Range<usize>) {
         let mut room = [0u64; SLICE / 8];
         for (at, length) in slices(of) {
             let so_far = &mut bytemuck::cast_slice_mut(&mut room)[..length];

@@ -12,7 +12,7 @@ use super::wait::Beds;
 use super::{MOST, Threads};
 use crate::block::RawBlock;
 use crate::error::Error;
-use crate::transport::{Call, Failure, Network, Packet, Stop, Transport, panic_text};
+use crate::transport::{Call, Endpoint, Failure, Network, Packet, Stop, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -369,7 +369,7 @@ impl Job {
     fn node<T>(
         self: &Arc<Self>,
         rank: usize,
-        program: impl FnOnce(Box<dyn Transport>) -> Result<T, Error>,
+        program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>,
     ) -> Option<T> {
         self.beds.enter(rank);
         let transport = Box::new(Threads::new(Arc::clone(self), rank));
@@ -391,7 +391,7 @@ impl Job {
 /// Runs `program` on `nodes` threads; the results by rank.
 pub(crate) fn run<T: Send>(
     nodes: usize,
-    program: impl Fn(Box<dyn Transport>) -> Result<T, Error> + Sync,
+    program: impl Fn(Box<dyn Endpoint>) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     if nodes == 0 || nodes > MOST {
         return Err(Error::Nodes { asked: nodes, most: MOST });

@@ -34,11 +34,11 @@ mod wait;
 
 pub(crate) use job::run;
 
-use crate::block::RawBlock;
-use crate::develop::Ender;
-use crate::number::{Kind, Op};
+use crate::block::{Contents, RawBlock};
+use crate::develop::AbortHandle;
+use crate::number::{NumberType, Op};
 use crate::transport::{
-    Awaited, Boundary, Call, Failure, Network, Networks, Operation, Packet, Scan, Transport,
+    Awaited, Boundary, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, Scan,
 };
 use flight::Flight;
 use job::{Job, RING, Whom};
@@ -134,41 +134,17 @@ impl Threads {
         }
     }
 
-    #[cold]
-    fn refused(&self, call: &Call, to: usize, port: usize, end: String, refusal: &Refusal) -> ! {
-        let (rank, message) = match refusal {
-            Refusal::NotOpen => (self.rank, format!("{call}: node {to} has not opened port {port}")),
-            Refusal::Short(bytes) => (
-                self.rank,
-                format!("{call}: {end} end past port {port} of node {to}, which has {bytes} bytes"),
-            ),
-        };
-        self.job.fail(Failure { rank, message });
-    }
-}
-
-impl Drop for Threads {
-    fn drop(&mut self) {
-        if let Some(flight) = self.flight.take() {
-            flight.abandon(&self.job);
+    #[inline]
+    fn in_place(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        match operation {
+            Operation::Barrier => self.meet(&call, Boundary::None, &[], std::ptr::null_mut()),
+            Operation::Reduce(kind, op) => self.reduce(call, kind, op, values),
+            Operation::Scan(scan) => self.scan(call, scan, values),
+            Operation::Broadcast(root) => self.broadcast(call, root, values),
         }
     }
-}
 
-impl Transport for Threads {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn size(&self) -> usize {
-        self.job.size()
-    }
-
-    fn barrier(&mut self, call: Call) {
-        self.meet(&call, Boundary::None, &[], std::ptr::null_mut());
-    }
-
-    fn reduce(&mut self, call: Call, kind: Kind, op: Op, values: &mut [u8]) {
+    fn reduce(&mut self, call: Call, kind: NumberType, op: Op, values: &mut [u8]) {
         let bytes = values.len();
         if bytes <= SHORT {
             self.meet_alike(&call, Boundary::None, values, std::ptr::null_mut());
@@ -244,6 +220,44 @@ impl Transport for Threads {
         }
     }
 
+    #[cold]
+    fn refused(&self, call: &Call, to: usize, port: usize, end: String, refusal: &Refusal) -> ! {
+        let (rank, message) = match refusal {
+            Refusal::NotOpen => (self.rank, format!("{call}: node {to} has not opened port {port}")),
+            Refusal::Short(bytes) => (
+                self.rank,
+                format!("{call}: {end} end past port {port} of node {to}, which has {bytes} bytes"),
+            ),
+        };
+        self.job.fail(Failure { rank, message });
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            flight.abandon(&self.job);
+        }
+    }
+}
+
+impl Endpoint for Threads {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.job.size()
+    }
+
+    fn collective(&mut self, call: Call, collective: Collective<'_>) {
+        match collective {
+            Collective::InPlace(operation, values) => self.in_place(call, operation, values),
+            Collective::AllGather { mine, all } => self.all_gather(call, mine, all),
+            Collective::Exchange(blocks) => self.exchange(call, blocks),
+        }
+    }
+
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
         self.take_off(call, operation, values);
     }
@@ -296,12 +310,20 @@ impl Transport for Threads {
         PUT
     }
 
-    fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) -> bool {
-        self.put(call, to, port, offset, bytes);
+    fn try_put(
+        &mut self,
+        call: &Call,
+        to: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) -> bool {
+        self.put(call, to, port, offset, contents);
         true
     }
 
-    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
+    fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
+        let bytes = contents.bytes;
         self.job.unwind_if_failed();
         let told = || {
             if to != self.rank {
@@ -390,7 +412,7 @@ impl Transport for Threads {
         self.job.fail(failure);
     }
 
-    fn ender(&self) -> Option<Ender> {
+    fn abort_handle(&self) -> Option<AbortHandle> {
         let job = Arc::clone(&self.job);
         Some(Box::new(move |failure| job.record(failure)))
     }

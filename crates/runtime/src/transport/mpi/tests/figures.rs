@@ -5,8 +5,10 @@
 
 use super::call;
 use crate::block::RawBlock;
-use crate::number::{Kind, Op};
-use crate::transport::{Action, Awaited, Call, Network, Networks, Operation, Packet, Part, Scan, Transport};
+use crate::number::{NumberType, Op};
+use crate::transport::{
+    Action, Awaited, Call, Collective, Endpoint, Network, Networks, Operation, Packet, Part, Scan,
+};
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
@@ -18,9 +20,9 @@ const BATCHES: usize = 41;
 
 /// The median time of one of `many` by each of two ways, which take turns; in nanoseconds.
 fn paired(
-    node: &mut dyn Transport,
+    node: &mut dyn Endpoint,
     many: usize,
-    ours: &mut dyn FnMut(&mut dyn Transport),
+    ours: &mut dyn FnMut(&mut dyn Endpoint),
     raw: &mut dyn FnMut(),
 ) -> (f64, f64) {
     let mut times = [Vec::new(), Vec::new()];
@@ -40,13 +42,13 @@ fn paired(
     (median(ours), median(raw))
 }
 
-fn print(node: &dyn Transport, what: &str, (ours, raw): (f64, f64)) {
+fn print(node: &dyn Endpoint, what: &str, (ours, raw): (f64, f64)) {
     if node.rank() == 0 {
         println!("{what:32} ours {ours:10.1} ns   MPI {raw:10.1} ns   ratio {:.3}", ours / raw);
     }
 }
 
-fn receive(node: &mut dyn Transport, packet: &mut Packet) {
+fn receive(node: &mut dyn Endpoint, packet: &mut Packet) {
     while !(node.try_receive(Network::Request, packet) || node.try_receive(Network::Reply, packet)) {}
 }
 
@@ -59,7 +61,7 @@ pub(super) fn figures() {
     assert!(ended.is_ok());
 }
 
-fn measure(node: &mut dyn Transport) {
+fn measure(node: &mut dyn Endpoint) {
     let world = SimpleCommunicator::world();
     let rank = node.rank();
     let other = world.process_at_rank(1 - rank as i32);
@@ -151,7 +153,7 @@ fn measure(node: &mut dyn Transport) {
             &mut |node| {
                 for turn in 0..2 {
                     if turn == rank {
-                        node.put(&put, 1 - rank, 0, 0, &data);
+                        node.put(&put, 1 - rank, 0, 0, data.as_slice().into());
                     } else {
                         let mut arrived = 0;
                         while arrived < length {
@@ -207,21 +209,27 @@ fn measure(node: &mut dyn Transport) {
         let mut values = vec![1u64; length];
         let (from, mut to) = (values.clone(), values.clone());
         let many = 200_000 / (length + 200);
-        let reduce = Call::combine(Action::Reduce, Kind::U64, Op::Add, length, place);
+        let reduce = Call::combine(Action::Reduce, NumberType::U64, Op::Add, length, place);
+        let sum = Operation::Reduce(NumberType::U64, Op::Add);
         let times = paired(
             node,
             many,
-            &mut |node| node.reduce(reduce, Kind::U64, Op::Add, bytemuck::cast_slice_mut(&mut values)),
+            &mut |node| {
+                node.collective(reduce, Collective::InPlace(sum, bytemuck::cast_slice_mut(&mut values)))
+            },
             &mut || world.all_reduce_into(&from[..], &mut to[..], SystemOperation::sum()),
         );
         print(node, &format!("reduce of {length} u64"), times);
-        let scan = Call::combine(Action::Scan, Kind::I64, Op::Add, length, place);
-        let scanned = Scan { kind: Kind::I64, op: Op::Add, backward: false, boundary: None };
+        let scan = Call::combine(Action::Scan, NumberType::I64, Op::Add, length, place);
+        let scanned =
+            Operation::Scan(Scan { kind: NumberType::I64, op: Op::Add, backward: false, boundary: None });
         let (from, mut to) = (vec![1i64; length], vec![1i64; length]);
         let times = paired(
             node,
             many,
-            &mut |node| node.scan(scan, scanned, bytemuck::cast_slice_mut(&mut values)),
+            &mut |node| {
+                node.collective(scan, Collective::InPlace(scanned, bytemuck::cast_slice_mut(&mut values)))
+            },
             &mut || world.scan_into(&from[..], &mut to[..], SystemOperation::sum()),
         );
         print(node, &format!("scan of {length} i64"), times);

@@ -2,7 +2,7 @@
 
 use super::{Case, bad, call, good, until};
 use crate::block::RawBlock;
-use crate::transport::{Action, Awaited, Network, Networks, Operation, Packet, Part, Transport};
+use crate::transport::{Action, Awaited, Endpoint, Network, Networks, Operation, Packet, Part};
 use std::time::{Duration, Instant};
 
 pub(super) const CASES: &[Case] = &[
@@ -37,7 +37,7 @@ fn length(number: u64) -> usize {
 }
 
 /// Every node (also node 0) sends node 0 so many packets on each network, which it begins to receive late.
-fn many_to_one(node: &mut dyn Transport, many: usize, late: Duration) {
+fn many_to_one(node: &mut dyn Endpoint, many: usize, late: Duration) {
     let (rank, size) = (node.rank(), node.size());
     let mut sent = [0u64; 2];
     let mut had = vec![[0u64; 2]; size];
@@ -70,7 +70,7 @@ fn many_to_one(node: &mut dyn Transport, many: usize, late: Duration) {
 }
 
 /// Every node sends to all, and each answers a request with a reply.
-fn round(node: &mut dyn Transport) {
+fn round(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     let many = 400 / size as u64;
     let mut answers = 0;
@@ -108,7 +108,7 @@ fn round(node: &mut dyn Transport) {
 }
 
 /// Node 0 fills its way to each node, is refused, and gets through when they begin to receive.
-fn room(node: &mut dyn Transport) {
+fn room(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     for to in 0..size {
         let mut through = 0u64;
@@ -149,7 +149,7 @@ fn room(node: &mut dyn Transport) {
 }
 
 /// Each program begins with no packets; each leaves some.
-fn left_behind(node: &mut dyn Transport) {
+fn left_behind(node: &mut dyn Endpoint) {
     let mut found = Packet::new(0, Part::Whole, 0, &[]);
     for _ in 0..100 {
         for network in Network::BOTH {
@@ -166,7 +166,7 @@ fn left_behind(node: &mut dyn Transport) {
     }
 }
 
-fn async_or(node: &mut dyn Transport) {
+fn async_or(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     assert!(node.async_or());
     for round in 0..3 {
@@ -188,13 +188,13 @@ fn async_or(node: &mut dyn Transport) {
 }
 
 /// Waits for all nodes, and answers those that ask meanwhile.
-fn meet(node: &mut dyn Transport) {
+fn meet(node: &mut dyn Endpoint) {
     node.start(call(Action::Barrier), Operation::Barrier, RawBlock::default());
     until(node, |node, _| node.test());
     node.finish();
 }
 
-fn killed(node: &mut dyn Transport) {
+fn killed(node: &mut dyn Endpoint) {
     if node.rank() == 1 {
         // What a `kill -9` from outside does.
         let own = nix::unistd::Pid::this();

@@ -2,7 +2,7 @@
 
 use super::{Case, bad, call, good, until};
 use crate::block::RawBlock;
-use crate::transport::{Action, Awaited, Networks, Operation, Transport};
+use crate::transport::{Action, Awaited, Endpoint, Networks, Operation};
 
 pub(super) const CASES: &[Case] = &[
     good("short puts arrive at their offsets", 1, |node| ring(node, 4096, 64)),
@@ -39,7 +39,7 @@ fn byte(from: usize, at: usize) -> u8 {
 }
 
 /// Waits for all nodes and serves them meanwhile; what arrives is counted in `arrived`.
-fn meet(node: &mut dyn Transport, arrived: &mut usize) {
+fn meet(node: &mut dyn Endpoint, arrived: &mut usize) {
     node.start(call(Action::Barrier), Operation::Barrier, RawBlock::default());
     until(node, |node, _| {
         node.arrivals(Networks::Both, &mut |_, bytes| *arrived += bytes);
@@ -49,7 +49,7 @@ fn meet(node: &mut dyn Transport, arrived: &mut usize) {
 }
 
 /// Each node fills a port of the next one (and of itself, where it is alone) in pieces.
-fn ring(node: &mut dyn Transport, length: usize, piece: usize) {
+fn ring(node: &mut dyn Endpoint, length: usize, piece: usize) {
     let (rank, size) = (node.rank(), node.size());
     let (to, from) = ((rank + 1) % size, (rank + size - 1) % size);
     let mut arrived = 0;
@@ -60,11 +60,11 @@ fn ring(node: &mut dyn Transport, length: usize, piece: usize) {
     let put = call(Action::Put);
     for (index, bytes) in data.chunks(piece).enumerate() {
         if bytes.len() <= node.put_limit() && index % 2 == 0 {
-            while !node.try_put(&put, to, 5, index * piece, bytes) {
+            while !node.try_put(&put, to, 5, index * piece, bytes.into()) {
                 node.pause(&put, Networks::Both, Awaited::PutRoom(to));
             }
         } else {
-            node.put(&put, to, 5, index * piece, bytes);
+            node.put(&put, to, 5, index * piece, bytes.into());
         }
     }
     until(node, |node, _| {
@@ -85,7 +85,7 @@ fn ring(node: &mut dyn Transport, length: usize, piece: usize) {
 }
 
 /// All nodes put a long block into node 0, which waits for a started collective.
-fn into_barrier(node: &mut dyn Transport) {
+fn into_barrier(node: &mut dyn Endpoint) {
     const LENGTH: usize = 3 << 20;
     let (rank, size) = (node.rank(), node.size());
     if rank == 0 {
@@ -93,7 +93,7 @@ fn into_barrier(node: &mut dyn Transport) {
     }
     node.barrier(call(Action::Barrier));
     if rank > 0 {
-        node.put(&call(Action::Put), 0, 0, rank * LENGTH, &vec![rank as u8; LENGTH]);
+        node.put(&call(Action::Put), 0, 0, rank * LENGTH, vec![rank as u8; LENGTH].as_slice().into());
     }
     node.start(call(Action::Barrier), Operation::Barrier, RawBlock::default());
     until(node, |node, _| node.test());
@@ -113,7 +113,7 @@ fn into_barrier(node: &mut dyn Transport) {
 }
 
 /// Node 1 puts long and short by turns; whenever bytes are counted, all bytes before them are in place.
-fn in_order(node: &mut dyn Transport) {
+fn in_order(node: &mut dyn Endpoint) {
     const LENGTHS: [usize; 6] = [5000, 8, 300_000, 16, 4096, 1];
     let rank = node.rank();
     let whole: usize = LENGTHS.iter().sum();
@@ -125,7 +125,7 @@ fn in_order(node: &mut dyn Transport) {
         let mut at = 0;
         for _ in 0..20 {
             for length in LENGTHS {
-                node.put(&call(Action::Put), 0, 1, at, &vec![1; length]);
+                node.put(&call(Action::Put), 0, 1, at, vec![1; length].as_slice().into());
                 at += length;
             }
         }
@@ -151,20 +151,20 @@ fn in_order(node: &mut dyn Transport) {
     node.barrier(call(Action::Barrier));
 }
 
-fn nothing(node: &mut dyn Transport) {
+fn nothing(node: &mut dyn Endpoint) {
     let mut arrived = 0;
     node.open(9, RawBlock::zeroed(0));
     meet(node, &mut arrived);
     let to = (node.rank() + 1) % node.size();
-    assert!(node.try_put(&call(Action::Put), to, 9, 0, &[]));
-    node.put(&call(Action::Put), to, 9, 0, &[]);
+    assert!(node.try_put(&call(Action::Put), to, 9, 0, [].as_slice().into()));
+    node.put(&call(Action::Put), to, 9, 0, [].as_slice().into());
     meet(node, &mut arrived);
     meet(node, &mut arrived);
     assert_eq!(arrived, 0);
     assert_eq!(node.close(9).unwrap().as_bytes(), []);
 }
 
-fn again(node: &mut dyn Transport) {
+fn again(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     for round in 0..10 {
         // Others put as soon as this node has come to the meeting.
@@ -172,7 +172,7 @@ fn again(node: &mut dyn Transport) {
         node.open(4095, RawBlock::zeroed(4 * size));
         meet(node, &mut arrived);
         for to in 0..size {
-            node.put(&call(Action::Put), to, 4095, 4 * rank, &[round + 1; 4]);
+            node.put(&call(Action::Put), to, 4095, 4 * rank, [round + 1; 4].as_slice().into());
         }
         until(node, |node, _| {
             node.arrivals(Networks::Both, &mut |_, bytes| arrived += bytes);
@@ -184,13 +184,13 @@ fn again(node: &mut dyn Transport) {
     }
 }
 
-fn past(node: &mut dyn Transport, port: usize, offset: usize, length: usize) {
+fn past(node: &mut dyn Endpoint, port: usize, offset: usize, length: usize) {
     if node.rank() == 1 {
         node.open(3, RawBlock::zeroed(1096));
     }
     node.barrier(call(Action::Barrier));
     if node.rank() == 0 {
-        node.put(&call(Action::Put), 1, port, offset, &vec![0; length]);
+        node.put(&call(Action::Put), 1, port, offset, vec![0; length].as_slice().into());
     }
     until(node, |node, _| {
         node.arrivals(Networks::Both, &mut |_, _| panic!("it arrived"));

@@ -2,8 +2,8 @@
 
 use super::{Case, bad, call, good, until};
 use crate::block::RawBlock;
-use crate::number::{self, Kind, Op};
-use crate::transport::{Action, Boundary, Call, Operation, Scan, Transport};
+use crate::number::{self, NumberType, Op};
+use crate::transport::{Action, Boundary, Call, Collective, Endpoint, Operation, Scan};
 use bytemuck::cast_slice;
 use std::panic::Location;
 
@@ -19,9 +19,9 @@ pub(super) const CASES: &[Case] = &[
             let (action, operation) = if rank == 1 {
                 (Action::Scan, Operation::Scan(FORWARD))
             } else {
-                (Action::Reduce, Operation::Reduce(Kind::U32, Op::Add))
+                (Action::Reduce, Operation::Reduce(NumberType::U32, Op::Add))
             };
-            let call = Call::combine(action, Kind::U32, Op::Add, 2, place);
+            let call = Call::combine(action, NumberType::U32, Op::Add, 2, place);
             node.start(call, operation, RawBlock::zeroed(8));
             until(node, |node, _| node.test());
         },
@@ -40,13 +40,19 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 /// A scan over all nodes, from the first to the last.
-const FORWARD: Scan = Scan { kind: Kind::U32, op: Op::Add, backward: false, boundary: None };
+const FORWARD: Scan = Scan { kind: NumberType::U32, op: Op::Add, backward: false, boundary: None };
 
-const KINDS: [(Kind, usize); 6] =
-    [(Kind::F32, 4), (Kind::F64, 8), (Kind::I32, 4), (Kind::U32, 4), (Kind::I64, 8), (Kind::U64, 8)];
+const KINDS: [(NumberType, usize); 6] = [
+    (NumberType::F32, 4),
+    (NumberType::F64, 8),
+    (NumberType::I32, 4),
+    (NumberType::U32, 4),
+    (NumberType::I64, 8),
+    (NumberType::U64, 8),
+];
 
 /// Node `node`'s numbers: of moderate size where they are floating-point, so that rounding shows.
-fn input(kind: Kind, node: usize, length: usize, seed: usize) -> RawBlock {
+fn input(kind: NumberType, node: usize, length: usize, seed: usize) -> RawBlock {
     let mut block = RawBlock::zeroed(length * KINDS[kind as usize].1);
     let mixed = |at: usize| {
         let z = (seed as u64 ^ (node as u64) << 32 ^ at as u64)
@@ -59,8 +65,8 @@ fn input(kind: Kind, node: usize, length: usize, seed: usize) -> RawBlock {
         let bits = mixed(at);
         let real = (bits >> 40) as f64 * f64::powi(2.0, (bits % 31) as i32 - 15) - 1e6;
         match kind {
-            Kind::F32 => bytes.copy_from_slice(&(real as f32).to_ne_bytes()),
-            Kind::F64 => bytes.copy_from_slice(&real.to_ne_bytes()),
+            NumberType::F32 => bytes.copy_from_slice(&(real as f32).to_ne_bytes()),
+            NumberType::F64 => bytes.copy_from_slice(&real.to_ne_bytes()),
             _ => bytes.copy_from_slice(&bits.to_ne_bytes()[..size]),
         }
     }
@@ -95,7 +101,7 @@ fn scanned(scan: Scan, boundaries: &[Boundary], values: &[RawBlock]) -> Vec<RawB
 
 /// Does one collective, whole or started.
 fn perform(
-    node: &mut dyn Transport,
+    node: &mut dyn Endpoint,
     split: bool,
     call: Call,
     operation: Operation,
@@ -110,17 +116,12 @@ fn perform(
         assert_eq!(block.words.as_ptr(), address, "the memory given is not the memory got back");
         return block;
     }
-    match operation {
-        Operation::Barrier => node.barrier(call),
-        Operation::Reduce(kind, op) => node.reduce(call, kind, op, block.as_bytes_mut()),
-        Operation::Scan(scan) => node.scan(call, scan, block.as_bytes_mut()),
-        Operation::Broadcast(root) => node.broadcast(call, root, block.as_bytes_mut()),
-    }
+    node.collective(call, Collective::InPlace(operation, block.as_bytes_mut()));
     block
 }
 
 /// Every operation on `length` numbers of a kind.
-fn agree(node: &mut dyn Transport, split: bool, kind: Kind, length: usize, seed: usize) {
+fn agree(node: &mut dyn Endpoint, split: bool, kind: NumberType, length: usize, seed: usize) {
     let (rank, size) = (node.rank(), node.size());
     let place = Location::caller();
     let values: Vec<RawBlock> = (0..size).map(|node| input(kind, node, length, seed)).collect();
@@ -158,7 +159,7 @@ fn agree(node: &mut dyn Transport, split: bool, kind: Kind, length: usize, seed:
     perform(node, split, Call::plain(Action::Barrier, place), Operation::Barrier, RawBlock::default());
 }
 
-fn everything(node: &mut dyn Transport, split: bool) {
+fn everything(node: &mut dyn Endpoint, split: bool) {
     for (seed, length) in [0, 1, 2, 7, 23, 24, 46, 47, 100].into_iter().enumerate() {
         for (kind, _) in KINDS {
             agree(node, split, kind, length, seed);
@@ -167,15 +168,15 @@ fn everything(node: &mut dyn Transport, split: bool) {
     manual(node, split);
 }
 
-fn long(node: &mut dyn Transport) {
-    agree(node, true, Kind::F32, 5001, 1);
-    agree(node, true, Kind::I64, 4096, 2);
-    agree(node, false, Kind::F64, 20_001, 3);
-    agree(node, true, Kind::U32, 131_071, 4);
+fn long(node: &mut dyn Endpoint) {
+    agree(node, true, NumberType::F32, 5001, 1);
+    agree(node, true, NumberType::I64, 4096, 2);
+    agree(node, false, NumberType::F64, 20_001, 3);
+    agree(node, true, NumberType::U32, 131_071, 4);
 }
 
 /// The manual's two worked cases, on as many of its 16 nodes as there are.
-fn manual(node: &mut dyn Transport, split: bool) {
+fn manual(node: &mut dyn Endpoint, split: bool) {
     let rank = node.rank();
     let place = Location::caller();
     for (kind, wanted) in [
@@ -186,23 +187,24 @@ fn manual(node: &mut dyn Transport, split: bool) {
         let scan = Scan { boundary: Some(boundary), ..FORWARD };
         let mut block = RawBlock::zeroed(4);
         block.as_bytes_mut().copy_from_slice(&(rank as u32 / 4 + 1).to_ne_bytes());
-        let call = Call::combine(Action::SegmentedScan, Kind::U32, Op::Add, 1, place);
+        let call = Call::combine(Action::SegmentedScan, NumberType::U32, Op::Add, 1, place);
         let found = perform(node, split, call, Operation::Scan(scan), block);
         assert_eq!(cast_slice::<u64, u32>(&found.words)[0], wanted[rank]);
     }
 }
 
 /// A collective is started, others run whole, then it is finished.
-fn overlap(node: &mut dyn Transport) {
+fn overlap(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size() as u64);
     let place = Location::caller();
     for length in [1, 2, 5000] {
         let mut block = RawBlock::zeroed(8 * length);
         block.words.fill(rank as u64 + 1);
-        let reduce = Call::combine(Action::Reduce, Kind::U64, Op::Add, length, place);
-        node.start(reduce, Operation::Reduce(Kind::U64, Op::Add), block);
+        let reduce = Call::combine(Action::Reduce, NumberType::U64, Op::Add, length, place);
+        node.start(reduce, Operation::Reduce(NumberType::U64, Op::Add), block);
         let mut ones = vec![1u64; length];
-        node.reduce(reduce, Kind::U64, Op::Add, bytemuck::cast_slice_mut(&mut ones));
+        let sum = Operation::Reduce(NumberType::U64, Op::Add);
+        node.collective(reduce, Collective::InPlace(sum, bytemuck::cast_slice_mut(&mut ones)));
         assert_eq!(ones, vec![size; length]);
         node.barrier(call(Action::Barrier));
         until(node, |node, _| node.test());

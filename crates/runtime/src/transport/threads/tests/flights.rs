@@ -3,25 +3,25 @@
 use super::super::meet::SHORT;
 use super::{Seeded, pause, run, seed};
 use crate::block::RawBlock;
-use crate::number::{self, Kind, Op};
-use crate::transport::{Action, Awaited, Boundary, Call, Operation, Scan, Transport};
+use crate::number::{self, NumberType, Op};
+use crate::transport::{Action, Awaited, Boundary, Call, Collective, Endpoint, Operation, Scan};
 use std::panic::Location;
 use std::time::Duration;
 
 const NODES: [usize; 6] = [1, 2, 3, 5, 8, 13];
 
 /// A node's numbers. Floating-point numbers are of many magnitudes, so that the order of combining shows.
-fn input(kind: Kind, length: usize, random: &mut Seeded) -> RawBlock {
+fn input(kind: NumberType, length: usize, random: &mut Seeded) -> RawBlock {
     let float =
         |bits: u64| ((bits >> 12) as f64 - (1u64 << 51) as f64) * f64::powi(2.0, (bits % 41) as i32 - 20);
-    let wide = matches!(kind, Kind::F64 | Kind::I64 | Kind::U64);
+    let wide = matches!(kind, NumberType::F64 | NumberType::I64 | NumberType::U64);
     let mut block = RawBlock::zeroed(length * if wide { 8 } else { 4 });
     let each = block.bytes / length.max(1);
     for to in block.as_bytes_mut().chunks_exact_mut(each.max(1)) {
         let bits = random.next();
         match kind {
-            Kind::F64 => to.copy_from_slice(&float(bits).to_ne_bytes()),
-            Kind::F32 => to.copy_from_slice(&(float(bits) as f32).to_ne_bytes()),
+            NumberType::F64 => to.copy_from_slice(&float(bits).to_ne_bytes()),
+            NumberType::F32 => to.copy_from_slice(&(float(bits) as f32).to_ne_bytes()),
             _ => to.copy_from_slice(&bits.to_ne_bytes()[..each]),
         }
     }
@@ -81,7 +81,7 @@ fn call_of(operation: Operation, bytes: usize) -> Call {
 
 /// One operation, waited for in one of several ways.
 fn perform(
-    node: &mut dyn Transport,
+    node: &mut dyn Endpoint,
     random: &mut Seeded,
     operation: Operation,
     mut values: RawBlock,
@@ -108,19 +108,14 @@ fn perform(
 }
 
 /// The same as a blocking call.
-fn block(node: &mut dyn Transport, operation: Operation, mut values: RawBlock) -> RawBlock {
+fn block(node: &mut dyn Endpoint, operation: Operation, mut values: RawBlock) -> RawBlock {
     let call = call_of(operation, values.bytes);
-    match operation {
-        Operation::Barrier => node.barrier(call),
-        Operation::Reduce(kind, op) => node.reduce(call, kind, op, values.as_bytes_mut()),
-        Operation::Scan(scan) => node.scan(call, scan, values.as_bytes_mut()),
-        Operation::Broadcast(root) => node.broadcast(call, root, values.as_bytes_mut()),
-    }
+    node.collective(call, Collective::InPlace(operation, values.as_bytes_mut()));
     values
 }
 
 /// One step of a program: an operation chosen by `salt`, equal on all nodes, split-phase or blocking.
-fn step(node: &mut dyn Transport, salt: usize, operation: impl Fn(Boundary) -> Operation, length: usize) {
+fn step(node: &mut dyn Endpoint, salt: usize, operation: impl Fn(Boundary) -> Operation, length: usize) {
     let (rank, size) = (node.rank(), node.size());
     let boundaries: Vec<Boundary> = (0..size)
         .map(|rank| match seed(&[salt, rank, 1]).below(5) {
@@ -131,7 +126,7 @@ fn step(node: &mut dyn Transport, salt: usize, operation: impl Fn(Boundary) -> O
         .collect();
     let kind = match operation(Boundary::None) {
         Operation::Reduce(kind, _) | Operation::Scan(Scan { kind, .. }) => kind,
-        _ => Kind::U32,
+        _ => NumberType::U32,
     };
     let length = if operation(Boundary::None) == Operation::Barrier { 0 } else { length };
     let inputs: Vec<RawBlock> =
@@ -155,11 +150,11 @@ fn step(node: &mut dyn Transport, salt: usize, operation: impl Fn(Boundary) -> O
 
 /// All operations of all kinds.
 fn operations() -> Vec<impl Fn(Boundary) -> Operation + Sync> {
-    let pairs = Kind::ALL.into_iter().flat_map(|kind| Op::ALL.into_iter().map(move |op| (kind, op)));
+    let pairs = NumberType::ALL.into_iter().flat_map(|kind| Op::ALL.into_iter().map(move |op| (kind, op)));
     let pairs = pairs.filter(|(kind, op)| kind.has(*op));
     // Barrier and broadcast do not care.
     let cases = pairs.flat_map(|pair| (0..7).map(move |what| (pair, what)));
-    let operation = |((kind, op), what): ((Kind, Op), usize)| {
+    let operation = |((kind, op), what): ((NumberType, Op), usize)| {
         move |boundary| match what {
             0 => Operation::Barrier,
             1 => Operation::Reduce(kind, op),
@@ -199,10 +194,10 @@ fn long_vectors_take_many_looks() {
             let mut salt = 1000 * nodes;
             for length in [8 << 10, 50_001] {
                 for backward in [false, true] {
-                    let scan = |boundary| Scan { kind: Kind::F64, op: Op::Add, backward, boundary };
+                    let scan = |boundary| Scan { kind: NumberType::F64, op: Op::Add, backward, boundary };
                     step(node, salt, |_| Operation::Scan(scan(None)), length);
                     step(node, salt + 1, |boundary| Operation::Scan(scan(Some(boundary))), length);
-                    step(node, salt + 2, |_| Operation::Reduce(Kind::F32, Op::Multiply), length);
+                    step(node, salt + 2, |_| Operation::Reduce(NumberType::F32, Op::Multiply), length);
                     step(node, salt + 3, |_| Operation::Broadcast(salt % nodes), length);
                     salt += 4;
                 }
@@ -221,7 +216,7 @@ fn more_nodes_than_anybody_has_cores_meet_too() {
                 let size = node.size() as u64;
                 let values =
                     RawBlock { words: vec![node.rank() as u64; length], bytes: 8 * length, phantom: 0 };
-                let operation = Operation::Reduce(Kind::U64, Op::Add);
+                let operation = Operation::Reduce(NumberType::U64, Op::Add);
                 let random = &mut seed(&[i, node.rank()]);
                 let sum = perform(node, random, operation, values);
                 assert_eq!(sum.words, vec![size * (size - 1) / 2; length]);
@@ -243,7 +238,7 @@ fn segments_are_those_of_the_manual() {
             let found = run(16, |node| {
                 let rank = node.rank();
                 let boundary = Some(if rank % 4 == 0 { boundary } else { Boundary::None });
-                let scan = Scan { kind: Kind::I32, op: Op::Add, backward: false, boundary };
+                let scan = Scan { kind: NumberType::I32, op: Op::Add, backward: false, boundary };
                 let mut mine = RawBlock::zeroed(4 * length);
                 bytemuck::cast_slice_mut(mine.as_bytes_mut()).fill(values[rank]);
                 let result = if split {
@@ -260,9 +255,9 @@ fn segments_are_those_of_the_manual() {
 }
 
 /// Goes on with split-phase reduces for ever.
-fn go_on(node: &mut dyn Transport, random: &mut Seeded, bytes: usize) {
+fn go_on(node: &mut dyn Endpoint, random: &mut Seeded, bytes: usize) {
     loop {
-        perform(node, random, Operation::Reduce(Kind::F32, Op::Add), RawBlock::zeroed(bytes));
+        perform(node, random, Operation::Reduce(NumberType::F32, Op::Add), RawBlock::zeroed(bytes));
     }
 }
 
@@ -275,7 +270,7 @@ fn a_panic_while_an_operation_is_in_flight_ends_the_job() {
                 let found = run(nodes, |node| {
                     let rank = node.rank();
                     let mut random = seed(&[rank, looks]);
-                    let operation = Operation::Reduce(Kind::F32, Op::Add);
+                    let operation = Operation::Reduce(NumberType::F32, Op::Add);
                     perform(node, &mut random, operation, RawBlock::zeroed(bytes));
                     if rank == culprit {
                         node.start(call_of(operation, bytes), operation, RawBlock::zeroed(bytes));
@@ -298,7 +293,7 @@ fn a_node_that_leaves_with_an_operation_in_flight_is_missed() {
         for (bytes, delay) in [(8, 0), (8, 20), (5000, 0), (5000, 20)] {
             let (rank, message) = run(nodes, |node| {
                 let random = &mut seed(&[node.rank()]);
-                let operation = Operation::Reduce(Kind::F32, Op::Add);
+                let operation = Operation::Reduce(NumberType::F32, Op::Add);
                 if node.rank() == 1 {
                     std::thread::sleep(Duration::from_millis(delay));
                     node.start(call_of(operation, bytes), operation, RawBlock::zeroed(bytes));
@@ -316,11 +311,16 @@ fn a_node_that_leaves_with_an_operation_in_flight_is_missed() {
 
 #[test]
 fn calls_that_differ_end_the_job() {
-    let reduce = Operation::Reduce(Kind::I32, Op::Add);
-    type Case = (&'static str, fn(&mut dyn Transport, Operation));
+    let reduce = Operation::Reduce(NumberType::I32, Op::Add);
+    type Case = (&'static str, fn(&mut dyn Endpoint, Operation));
     let cases: [Case; 4] = [
         ("reduce max of 4 i32 at ", |node, _| {
-            drop(perform(node, &mut seed(&[1]), Operation::Reduce(Kind::I32, Op::Max), RawBlock::zeroed(4)));
+            drop(perform(
+                node,
+                &mut seed(&[1]),
+                Operation::Reduce(NumberType::I32, Op::Max),
+                RawBlock::zeroed(4),
+            ));
         }),
         ("reduce add of 400 i32 at ", |node, reduce| {
             drop(perform(node, &mut seed(&[1]), reduce, RawBlock::zeroed(400)));
@@ -351,7 +351,7 @@ fn calls_that_differ_end_the_job() {
 
 #[test]
 fn long_blocking_and_split_phase_calls_do_not_meet() {
-    let reduce = Operation::Reduce(Kind::I32, Op::Add);
+    let reduce = Operation::Reduce(NumberType::I32, Op::Add);
     let (rank, message) = run(4, |node| {
         let random = &mut seed(&[node.rank()]);
         if node.rank() == 3 {

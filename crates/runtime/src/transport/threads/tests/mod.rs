@@ -5,13 +5,13 @@ mod packets;
 mod ports;
 
 use crate::error::Error;
-use crate::transport::{Action, Awaited, Call, Networks, Transport};
+use crate::transport::{Action, Awaited, Call, Endpoint, Networks};
 use std::panic::Location;
 
 /// Runs a program on every node; the results, or the failure with its node.
 fn run<T: Send>(
     nodes: usize,
-    program: impl Fn(&mut dyn Transport) -> T + Sync,
+    program: impl Fn(&mut dyn Endpoint) -> T + Sync,
 ) -> Result<Vec<T>, (usize, String)> {
     super::run(nodes, |mut transport| Ok(program(&mut *transport))).map_err(|error| match error {
         Error::Node { rank, message } => (rank, message),
@@ -26,7 +26,7 @@ fn call(action: Action) -> Call {
 }
 
 /// Pauses for `awaited` and anything else.
-fn pause(node: &mut dyn Transport, awaited: Awaited) {
+fn pause(node: &mut dyn Endpoint, awaited: Awaited) {
     node.pause(&call(Action::WaitUntil), Networks::Both, awaited);
 }
 

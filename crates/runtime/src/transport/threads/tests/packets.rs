@@ -2,7 +2,7 @@
 
 use super::super::job::RING;
 use super::{call, pause, run, seed};
-use crate::transport::{Action, Awaited, Network, PACKET, Packet, Part, Transport};
+use crate::transport::{Action, Awaited, Endpoint, Network, PACKET, Packet, Part};
 use bytemuck::Zeroable;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ struct Received {
 
 impl Received {
     /// Takes what there is on `network`, and checks it.
-    fn take(&mut self, node: &mut dyn Transport, network: Network) -> bool {
+    fn take(&mut self, node: &mut dyn Endpoint, network: Network) -> bool {
         // What the last packet left in the buffer must not show.
         let mut found = packet(usize::MAX, network, 1);
         if !node.try_receive(network, &mut found) {
@@ -183,7 +183,7 @@ fn a_receiver_that_sleeps_is_woken_by_packets_of_its_networks() {
 
 #[test]
 fn who_waits_for_nodes_that_are_gone_names_them() {
-    let failure = |program: fn(&mut dyn Transport)| run(3, program).unwrap_err();
+    let failure = |program: fn(&mut dyn Endpoint)| run(3, program).unwrap_err();
     let (rank, message) = failure(|node| {
         if node.rank() == 2 {
             loop {
@@ -207,7 +207,7 @@ fn who_waits_for_nodes_that_are_gone_names_them() {
 
 #[test]
 fn a_failure_reaches_nodes_whatever_they_wait_for() {
-    let waits: [fn(&mut dyn Transport); 5] = [
+    let waits: [fn(&mut dyn Endpoint); 5] = [
         |node| pause(node, Awaited::Packet),
         |node| pause(node, Awaited::AllLeft),
         |node| {

@@ -2,7 +2,7 @@
 
 use super::{call, pause, run, seed};
 use crate::block::RawBlock;
-use crate::transport::{Action, Awaited, Call, Networks, PORTS, Transport};
+use crate::transport::{Action, Awaited, Call, Endpoint, Networks, PORTS};
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ fn byte(from: usize, to: usize, port: usize, i: usize) -> u8 {
 }
 
 /// Waits until `wanted` bytes have arrived in each port; answers how often there was a report.
-fn receive(node: &mut dyn Transport, wanted: &BTreeMap<usize, usize>) -> usize {
+fn receive(node: &mut dyn Endpoint, wanted: &BTreeMap<usize, usize>) -> usize {
     let mut missing = wanted.clone();
     let mut reports = 0;
     missing.retain(|_, bytes| *bytes > 0);
@@ -58,13 +58,19 @@ fn bytes_of_several_senders_arrive_in_place_and_are_reported_once() {
                                 let end = each.min(at + 1 + random.below(each));
                                 let offset = rank * each + at;
                                 if end - at <= node.put_limit() && random.below(2) == 0 {
-                                    assert!(node.try_put(&put_call(to), to, port, offset, &bytes[at..end]));
+                                    assert!(node.try_put(
+                                        &put_call(to),
+                                        to,
+                                        port,
+                                        offset,
+                                        (&bytes[at..end]).into()
+                                    ));
                                 } else {
-                                    node.put(&put_call(to), to, port, offset, &bytes[at..end]);
+                                    node.put(&put_call(to), to, port, offset, (&bytes[at..end]).into());
                                 }
                                 at = end;
                             }
-                            node.put(&put_call(to), to, port, nodes * each, &[]);
+                            node.put(&put_call(to), to, port, nodes * each, [].as_slice().into());
                         }
                     }
                     let wanted = NUMBERS.into_iter().map(|port| (port, nodes * each)).collect();
@@ -90,11 +96,11 @@ fn bytes_of_several_senders_arrive_in_place_and_are_reported_once() {
 fn what_is_left_of_a_closed_port_is_not_reported_for_the_next() {
     run(1, |node| {
         node.open(5, RawBlock::zeroed(10));
-        node.put(&put_call(0), 0, 5, 2, &[1; 8]);
+        node.put(&put_call(0), 0, 5, 2, [1; 8].as_slice().into());
         assert_eq!(node.close(5).unwrap().as_bytes(), [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
         node.arrivals(Networks::Both, &mut |_, _| panic!("the port is closed"));
         node.open(5, RawBlock::zeroed(10));
-        node.put(&put_call(0), 0, 5, 0, &[1; 3]);
+        node.put(&put_call(0), 0, 5, 0, [1; 3].as_slice().into());
         let mut found = Vec::new();
         node.arrivals(Networks::Both, &mut |port, bytes| found.push((port, bytes)));
         assert_eq!(found, [(5, 3)]);
@@ -119,7 +125,7 @@ fn puts_that_do_not_fit_name_both_nodes_and_the_port() {
             }
             node.barrier(call(Action::Barrier));
             if node.rank() == 2 {
-                node.put(&put_call(0), 0, port, offset, &vec![1; bytes]);
+                node.put(&put_call(0), 0, port, offset, vec![1; bytes].as_slice().into());
             }
             loop {
                 pause(node, Awaited::AllLeft);
@@ -152,7 +158,7 @@ fn closing_waits_for_the_piece_that_is_being_written() {
             if node.rank() == 1 {
                 let bytes = vec![0xff; BYTES];
                 loop {
-                    node.put(&put_call(0), 0, 1, 0, &bytes);
+                    node.put(&put_call(0), 0, 1, 0, bytes.as_slice().into());
                 }
             }
             let mut arrived = 0;
@@ -186,7 +192,7 @@ fn puts_into_the_port_of_a_node_that_is_gone_harm_nobody() {
         node.barrier(call(Action::Barrier));
         if node.rank() == 1 {
             for _ in 0..1000 {
-                node.put(&put_call(0), 0, 0, 500, &[1; 500]);
+                node.put(&put_call(0), 0, 0, 500, [1; 500].as_slice().into());
             }
         }
     })
