@@ -74,7 +74,7 @@ fn sort_file(node: &mut Node, cli: &Cli) -> Result<(), Error> {
 
     let mut options = Options::default();
     if let Some(pin) = &cli.pin {
-        let pin: Pin = pin.parse().map_err(|error| fault(INPUT)(format!("--pin: {error}")))?;
+        let pin = Pin::parse(pin).map_err(|error| fault(INPUT)(format!("--pin: {error}")))?;
         options = options.pin(pin);
     }
     if let Some(path) = &cli.models {

@@ -10,7 +10,7 @@ use strata_sort::{Options, Pin, sort_with};
 const KEYS: usize = 1 << 18;
 
 fn main() -> Result<(), Error> {
-    let pin: Pin = "sort=radix:11".parse().map_err(Error::program)?;
+    let pin = Pin::parse("sort=radix:11").map_err(Error::program)?;
     let options = Options::default().pin(pin);
     launch(|node| {
         let mut random = 1 + node.rank() as u64;

@@ -1,6 +1,6 @@
 //! Blocks that all nodes send at once, and the bandwidth that comes of it.
 
-use strata_model::quantity::Seconds;
+use strata_model::Seconds;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::Platform;
 use strata_runtime::{Network, Pacing, Transfer};

@@ -7,8 +7,11 @@ use std::path::Path;
 use std::process::Command;
 
 use strata_fit::emit;
-use strata_model::set::{Input, Kind, Library, LibraryCandidate, Mode, Model, ParameterRange, Term, Verdict};
+use strata_model::set::{
+    Input, Kind, Library, LibraryCandidate, Mode, Model, ParameterRange, Step, Term, Verdict,
+};
 use strata_model::{ModelSet, Platform, Prediction, SpecId};
+use strata_select::Source as _;
 
 fn term(term: &str, coefficient: f64) -> Term {
     let relevant = coefficient != 0.0;
@@ -102,7 +105,7 @@ fn set() -> ModelSet {
         vec![free("x")],
         "CombineVector(min(4096,max(1,1e8*absolute(x))))+2*HybridSum(x/2)-absolute(x)/3",
     );
-    let parameter = |name: &str, min, max| ParameterRange { name: name.into(), min, max };
+    let parameter = |name: &str, min, max| ParameterRange { name: name.into(), min, max, step: Step::ONE };
     let candidate = |name: &str, model: &str, arguments: &[&str]| LibraryCandidate {
         name: name.into(),
         model: model.into(),
@@ -190,7 +193,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let resolved = set.resolve().unwrap();
     let mut main = String::from(
         "//! Prints predictions.\n#![deny(warnings, missing_docs, clippy::all)]\npub mod models;\n\
-         fn show(s: Option<f64>, p: Option<strata_model::Prediction>) {\n\
+         fn show(s: Option<f64>, p: Option<strata_select::Prediction>) {\n\
              assert_eq!(s, p.map(|p| p.seconds.get()));\n\
              match p { Some(p) => println!(\"{:e} {:e}\", p.seconds.get(), p.half_width.get()), None => println!(\"none\") }\n}\n\
          fn main() {\n",
@@ -212,7 +215,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let library = resolved.library("sort").unwrap();
     writeln!(
         main,
-        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.nodes), (2, 4));"
+        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (2, (4, 4)));"
     )
     .unwrap();
     for point in points(2) {
@@ -252,8 +255,8 @@ fn it_compiles_and_agrees_with_the_interpreter() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let manifest = format!(
         "[package]\nname = \"emitted\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-         strata-model = {{ path = {:?} }}\n\n[workspace]\n",
-        root.join("crates/model")
+         strata-select = {{ path = {:?} }}\n\n[workspace]\n",
+        root.join("crates/select")
     );
     let (main, answers) = program_and_answers();
     std::fs::create_dir(folder.path().join("src")).unwrap();

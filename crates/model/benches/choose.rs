@@ -4,10 +4,11 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use strata_model::set::{Input, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Term};
-use strata_model::{Candidate, LibraryModels, Parameter, choose};
+use strata_model::LibraryModels;
+use strata_model::set::{Input, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Step, Term};
+use strata_select::{Candidate, Parameter, Source as _, choose};
 
-const BITS: &[Parameter] = &[Parameter { name: "bits", min: 1, max: 16 }];
+const BITS: &[Parameter] = &[Parameter::new("bits", 1, 16)];
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// What emitted Rust looks like: ranges, then the sum.
@@ -80,7 +81,7 @@ fn set() -> ModelSet {
         name: (*name).into(),
         model: (*name).into(),
         arguments: vec!["keys".into(), "bits".into(), "width".into()],
-        parameters: vec![ParameterRange { name: "bits".into(), min: 1, max: 16 }],
+        parameters: vec![ParameterRange { name: "bits".into(), min: 1, max: 16, step: Step::ONE }],
         requires: vec![],
     });
     let inputs = vec!["keys".into(), "width".into()];

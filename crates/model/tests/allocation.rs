@@ -8,8 +8,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use strata_model::set::{Input, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Term};
-use strata_model::{Candidate, LibraryModels, Parameter, Pin, Prediction, Program, choose, expr};
+use strata_model::set::{Input, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Step, Term};
+use strata_model::{LibraryModels, Prediction, Program, expr};
+use strata_select::{Candidate, Parameter, Pin, Source as _, choose};
 
 struct Counting;
 
@@ -97,7 +98,11 @@ fn set() -> ModelSet {
         name: name.into(),
         model: model.into(),
         arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),
-        parameters: if max > 0 { vec![ParameterRange { name: "bits".into(), min: 1, max }] } else { vec![] },
+        parameters: if max > 0 {
+            vec![ParameterRange { name: "bits".into(), min: 1, max, step: Step::ONE }]
+        } else {
+            vec![]
+        },
         requires: vec![],
     };
     let library = Library {
@@ -116,13 +121,13 @@ fn set() -> ModelSet {
 fn choosing_and_predicting_allocate_nothing() {
     let resolved = set().resolve().unwrap();
     let library = resolved.library("sort").unwrap();
-    const SHORT: &[Parameter] = &[Parameter { name: "bits", min: 1, max: 16 }];
-    const LONG: &[Parameter] = &[Parameter { name: "bits", min: 1, max: 1000 }];
+    const SHORT: &[Parameter] = &[Parameter::new("bits", 1, 16)];
+    const LONG: &[Parameter] = &[Parameter::new("bits", 1, 1000)];
     let (radix, sample, twice) =
         (FromSet(library, 0, SHORT), FromSet(library, 1, &[]), FromSet(library, 2, LONG));
     let candidates: [&dyn Candidate<[f64; 2], ()>; 3] = [&radix, &sample, &twice];
-    let pin: Pin = "sort=twice".parse().unwrap();
-    for pin in [None, Some(&pin)] {
+    let pin = Pin::parse("sort=twice").unwrap();
+    for pin in [None, Some(pin)] {
         let (choice, count) = allocations(|| choose("sort", &candidates, &[5000.0, 32.0], pin));
         assert!(choice.unwrap().predicted.is_some());
         assert_eq!(count, 0);

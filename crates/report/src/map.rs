@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use strata_model::select::Odds;
+use strata_select::Odds;
 
 use crate::plot::{Named, chart, draw, font_size, value_text};
 use crate::scale::{Scale, text_width};

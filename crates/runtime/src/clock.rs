@@ -4,7 +4,7 @@ use nix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use strata_model::quantity::Seconds;
+use strata_model::Seconds;
 
 /// When the program began, by this machine's clock.
 #[derive(Clone, Copy)]

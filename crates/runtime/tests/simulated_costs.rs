@@ -4,7 +4,7 @@ mod simulated;
 
 use simulated::{PLATFORMS, changed, failure, sim};
 use strata_model::ModelSet;
-use strata_model::quantity::Seconds;
+use strata_model::Seconds;
 use strata_model::set::{Input, Model, Term};
 use strata_runtime::{Computing, Network, Pacing, kernels, prelude::*};
 

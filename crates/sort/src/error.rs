@@ -1,7 +1,6 @@
 //! Why a sort was refused. Every node of the team gets an error, none is left waiting.
 
 use std::path::PathBuf;
-use strata_model::select::{ChooseError, PinError};
 use thiserror::Error;
 
 /// Why nothing was sorted: the settings, the options or the models are at fault, never the data.
@@ -12,10 +11,10 @@ use thiserror::Error;
 pub enum SortError {
     /// The text of a pin is not understood.
     #[error("STRATA_PIN: {0}")]
-    Pin(#[from] PinError),
+    Pin(String),
     /// The pin does not suit this library or this problem.
-    #[error(transparent)]
-    Choose(#[from] ChooseError),
+    #[error("{0}")]
+    Choose(String),
     /// A file of models could not be read.
     #[error("cannot read the models in {}: {reason}; `specc calibrate specs/sort -o FOLDER` makes such a file", path.display())]
     Models {

@@ -46,7 +46,10 @@ mod work;
 pub use error::SortError;
 pub use item::{Item, Key, Pair};
 pub use library::Models;
-pub use strata_model::select::{Choice, Pin};
+pub use strata_select::Pin;
+
+/// What was chosen, and why.
+pub type Choice = strata_select::Choice<[strata_select::Row; 4]>;
 
 use problem::Problem;
 use select::Work;
@@ -59,15 +62,15 @@ use strata_runtime::Node;
 /// Every node must give the same.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    pin: Option<Pin>,
+    pin: Option<String>,
     models: Option<Models>,
 }
 
 impl Options {
     /// Takes the pinned algorithm; goes before `STRATA_PIN`.
     #[must_use]
-    pub fn pin(self, pin: Pin) -> Self {
-        Self { pin: Some(pin), ..self }
+    pub fn pin(self, pin: Pin<'_>) -> Self {
+        Self { pin: Some(pin.to_string()), ..self }
     }
 
     /// Chooses by these models; goes before `STRATA_MODELS` and the models compiled in.

@@ -5,10 +5,9 @@ use crate::models::SORT;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use strata_model::set::Verdict;
-use strata_model::table::Table;
-use strata_model::{LibraryModels, ModelSet, Platform, Prediction};
+use strata_model::{LibraryModels, ModelSet, Platform};
 use strata_runtime::Node;
+use strata_select::{Domain, Prediction, Source as _, Table, Verdict};
 
 /// The name of this library in specs, pins and model sets.
 pub(crate) const LIBRARY: &str = "sort";
@@ -59,10 +58,10 @@ impl Models {
             Self(Arc::new(Inner {
                 platform: table.platform.parse().ok(),
                 path: None,
-                nodes: table.nodes,
+                nodes: if table.domain.nodes == Domain::ANY_NODES { 0 } else { table.domain.nodes.0 },
                 hash: hash_of(table.digest),
                 order,
-                ranges: order.map(|i| table.ranges[i]),
+                ranges: order.map(|i| table.domain.inputs[i]),
                 source: Source::Table(table),
             }))
         })
@@ -161,7 +160,11 @@ impl Models {
     pub(crate) fn seconds(&self, candidate: &str, point: &Point, parameters: &[i64]) -> Option<f64> {
         let inputs = self.inputs(point);
         match &self.0.source {
-            Source::Table(table) => (table.entry(candidate)?.seconds)(point.nodes, &inputs, parameters),
+            Source::Table(table) => (table.entries.iter().find(|e| e.name == candidate)?.seconds)(
+                point.nodes,
+                &inputs,
+                parameters,
+            ),
             Source::File(models) => {
                 models.seconds(models.candidate(candidate)?, point.nodes, &inputs, parameters)
             }
@@ -171,7 +174,9 @@ impl Models {
     /// Whether the model of a candidate may be trusted.
     pub(crate) fn verdict(&self, candidate: &str) -> Verdict {
         let found = match &self.0.source {
-            Source::Table(table) => table.entry(candidate).map(|entry| entry.verdict),
+            Source::Table(table) => {
+                table.entries.iter().find(|e| e.name == candidate).map(|entry| entry.verdict)
+            }
             Source::File(models) => models.candidate(candidate).map(|index| models.verdict(index)),
         };
         found.unwrap_or_default()
@@ -181,7 +186,11 @@ impl Models {
     pub(crate) fn predict(&self, candidate: &str, point: &Point, parameters: &[i64]) -> Option<Prediction> {
         let inputs = self.inputs(point);
         match &self.0.source {
-            Source::Table(table) => (table.entry(candidate)?.predict)(point.nodes, &inputs, parameters),
+            Source::Table(table) => (table.entries.iter().find(|e| e.name == candidate)?.predict)(
+                point.nodes,
+                &inputs,
+                parameters,
+            ),
             Source::File(models) => {
                 models.predict(models.candidate(candidate)?, point.nodes, &inputs, parameters)
             }

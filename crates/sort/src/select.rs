@@ -9,6 +9,8 @@
 //! eq. 43; a digit of one bit never wins), and powers of two as oversampling. A node remembers its last choice, since
 //! programs tend to sort as much again.
 
+use crate::Choice;
+use crate::error::SortError;
 use crate::item::Item;
 use crate::library::{Fit, LIBRARY, Models, Point};
 use crate::problem::Problem;
@@ -17,10 +19,8 @@ use crate::work;
 use crate::{gather, local, radix, sample};
 use std::cell::RefCell;
 use std::rc::Rc;
-use strata_model::select::{Candidate, ChooseError, Parameter, Pin, choose};
-use strata_model::set::Verdict;
-use strata_model::{Choice, Prediction};
 use strata_runtime::Node;
+use strata_select::{Candidate, Note, Parameter, Pin, Prediction, Verdict, choose};
 
 /// Elements, the node they are on, and what the team knows of them: what a candidate works on.
 pub(crate) struct Work<'a, T> {
@@ -71,7 +71,7 @@ pub(crate) fn select<T: Item>(
     node: &Node,
     problem: &Problem,
     settings: &Settings<'_>,
-) -> Result<Rc<Choice>, ChooseError> {
+) -> Result<Rc<Choice>, SortError> {
     let memory = Memory {
         word: settings.word(),
         nodes: problem.nodes(),
@@ -87,7 +87,12 @@ pub(crate) fn select<T: Item>(
     if let Some(choice) = remembered {
         return Ok(choice);
     }
-    let choice = Rc::new(select_anew::<T>(node, problem, settings.models, settings.pin.as_deref())?);
+    let choice = Rc::new(select_anew::<T>(
+        node,
+        problem,
+        settings.models,
+        settings.pin.as_deref().and_then(|pin| Pin::parse(pin).ok()),
+    )?);
     if usual {
         LAST.set(Some((memory, Rc::clone(&choice))));
     }
@@ -98,8 +103,8 @@ fn select_anew<T: Item>(
     node: &Node,
     problem: &Problem,
     models: Option<&Models>,
-    pin: Option<&Pin>,
-) -> Result<Choice, ChooseError> {
+    pin: Option<Pin<'_>>,
+) -> Result<Choice, SortError> {
     let (keys, width) = (problem.keys(), problem.range.width);
     // On one node there is nothing to predict.
     let guide = models.filter(|_| problem.nodes() > 1).map_or(Guide::Rule, |models| {
@@ -108,16 +113,18 @@ fn select_anew<T: Item>(
     });
     let mut question = Question { nodes: problem.nodes(), keys, largest: problem.largest(), width, guide };
     let candidates = candidates::<T>();
-    let mut choice = choose(LIBRARY, &candidates, &question, pin)?;
+    let mut choice =
+        choose(LIBRARY, &candidates, &question, pin).map_err(|error| SortError::Choose(error.to_string()))?;
     if candidates[choice.index].seconds(&question, &choice.parameters).is_none() && !choice.pinned {
         // Not even at the nearest point does a model predict anything.
         question.guide = Guide::Rule;
-        choice = choose(LIBRARY, &candidates, &question, pin)?;
+        choice = choose(LIBRARY, &candidates, &question, pin)
+            .map_err(|error| SortError::Choose(error.to_string()))?;
     }
     if !matches!(question.guide, Guide::Models(_, Fit::Measured, _)) {
         // What ranked the candidates does not hold here as a time.
         choice.predicted = None;
-        choice.note = Some(question.note());
+        choice.note = Some(Note::Other(question.note()));
     }
     Ok(choice)
 }
@@ -245,7 +252,7 @@ impl<'q, 'w, T: Item> Candidate<Question<'q>, Work<'w, T>> for Radix {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        &[Parameter { name: "bits", min: 1, max: 16 }]
+        const { &[Parameter::new("bits", 1, 16)] }
     }
 
     fn seconds(&self, question: &Question<'q>, parameters: &[i64]) -> Option<f64> {
@@ -279,7 +286,7 @@ impl<'q, 'w, T: Item> Candidate<Question<'q>, Work<'w, T>> for Sample {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        &[Parameter { name: "oversample", min: 8, max: 64 }]
+        const { &[Parameter::new("oversample", 8, 64)] }
     }
 
     fn seconds(&self, question: &Question<'q>, parameters: &[i64]) -> Option<f64> {

@@ -3,11 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
 use std::fmt::Write;
-use strata_model::select::{Outcome, Parameter};
-use strata_model::set::Verdict;
-use strata_model::table::{Entry, Table};
-use strata_model::{Platform, Prediction};
+use strata_model::Platform;
 use strata_runtime::prelude::*;
+use strata_select::{Domain, Entry, Outcome, Parameter, Pin, Prediction, Table, Verdict};
 use strata_sort::{Choice, Models, Options, SortError, profile, sort_with};
 
 /// Times of a machine on which radix sort with 8 bits wins from 1,000 keys a node, gathering below.
@@ -43,16 +41,16 @@ fn entry(name: &'static str, parameters: &'static [Parameter]) -> Entry {
 
 /// The table above, measured on 3 nodes of `platform`.
 fn table(platform: String) -> &'static Table {
-    const BITS: &[Parameter] = &[Parameter { name: "bits", min: 1, max: 16 }];
-    const OVERSAMPLE: &[Parameter] = &[Parameter { name: "oversample", min: 8, max: 64 }];
+    const BITS: &[Parameter] = &[Parameter::new("bits", 1, 16)];
+    const OVERSAMPLE: &[Parameter] = &[Parameter::new("oversample", 8, 64)];
     let entries = vec![entry("radix", BITS), entry("sample", OVERSAMPLE), entry("gather", &[])];
     Box::leak(Box::new(Table {
         library: "sort",
         platform: platform.leak(),
         digest: "0123456789abcdef",
         inputs: &["width", "keys"],
-        ranges: &[(1.0, 64.0), (16.0, 1e6)],
-        nodes: 3,
+        spec: "specs/sort",
+        domain: Domain { nodes: (3, 3), inputs: &[(1.0, 64.0), (16.0, 1e6)] },
         entries: entries.leak(),
     }))
 }
@@ -94,8 +92,8 @@ fn where_no_model_predicts_a_rule_decides_and_says_so() {
         platform: "",
         digest: "",
         inputs: &["keys", "width"],
-        ranges: &[(0.0, 1e9), (0.0, 64.0)],
-        nodes: 0,
+        spec: "",
+        domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(0.0, 1e9), (0.0, 64.0)] },
         entries: &[NOTHING],
     };
     let nothing = Options::default().models(Models::from_table(&TABLE).unwrap());
@@ -140,7 +138,7 @@ fn models_that_do_not_cover_the_problem_only_rank() {
 
 #[test]
 fn pins_decide_or_are_refused() {
-    let pin = |text: &str| Options::default().pin(text.parse().unwrap());
+    let pin = |text: &str| Options::default().pin(Pin::parse(text).unwrap());
     let choice = choose(3, 50, &pin("sort=radix:11"));
     assert_eq!((choice.name, choice.parameters.as_slice(), choice.pinned), ("radix", &[11][..], true));
     assert_eq!(choose(2, 50, &pin("sort=sample")).name, "sample");
@@ -169,7 +167,7 @@ fn nodes_that_differ_are_told_so() {
         .unwrap()
         .run(|node| {
             let pin = if node.rank() == 1 { "sort=gather" } else { "sort=sample" };
-            let options = Options::default().pin(pin.parse().unwrap());
+            let options = Options::default().pin(Pin::parse(pin).unwrap());
             let mut items = vec![3u32, 1, 2];
             let error = sort_with(node, &mut items, &options).unwrap_err();
             assert_eq!(items, [3, 1, 2]);

@@ -3,47 +3,20 @@
 //! Programs compile their candidates in; here they come from a file, so names and parameters become static by being
 //! leaked, once for each library of a run.
 
-use strata_model::select::{self, Candidate, Choice, ChooseError, Odds, Outcome, Parameter, Pin};
-use strata_model::set::{LibraryModels, Sensitivity, SetError, Verdict};
-use strata_model::{ModelSet, Prediction};
+use strata_model::ModelSet;
+use strata_model::set::{LibraryModels, Sensitivity, SetError};
+use strata_select::{ChooseError, Odds, Outcome, Parameter, Pin, Question, Row, Source as _, choose_among};
+
+/// What was chosen from a file.
+pub type Choice = strata_select::Choice<Vec<Row>>;
 
 /// A library's candidates over one model set.
 pub struct Competition {
     models: LibraryModels,
     name: &'static str,
-    names: Vec<&'static str>,
-    parameters: Vec<&'static [Parameter]>,
+    spec: &'static str,
+    rows: Vec<Row>,
     nodes: usize,
-}
-
-/// A candidate: the index of its models.
-struct Entry<'a> {
-    of: &'a Competition,
-    index: usize,
-}
-
-impl Candidate<[f64], ()> for Entry<'_> {
-    fn name(&self) -> &'static str {
-        self.of.names[self.index]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        self.of.parameters[self.index]
-    }
-
-    fn seconds(&self, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-        self.of.models.seconds(self.index, self.of.nodes, inputs, parameters)
-    }
-
-    fn predict(&self, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-        self.of.models.predict(self.index, self.of.nodes, inputs, parameters)
-    }
-
-    fn verdict(&self, _: &[f64]) -> Verdict {
-        self.of.models.verdict(self.index)
-    }
-
-    fn run(&self, (): (), _: &[i64]) {}
 }
 
 impl Competition {
@@ -57,19 +30,17 @@ impl Competition {
             place: format!("library `{name}`"),
             message: "the set has no such library".into(),
         })?;
-        let names = models.candidates().iter().map(|c| leak(&c.name)).collect();
-        let parameters = (0..models.candidates().len())
-            .map(|c| {
-                let all = models.parameters(c).iter();
-                &*all
-                    .map(|p| Parameter { name: leak(&p.name), min: p.min, max: p.max })
-                    .collect::<Vec<_>>()
-                    .leak()
-            })
-            .collect();
+        let declared = |candidate| {
+            let all = models.parameters(candidate).iter();
+            let all = all.map(|p| Parameter { name: leak(&p.name), min: p.min, max: p.max, step: p.step });
+            &*all.collect::<Vec<_>>().leak()
+        };
+        let candidates = models.candidates().iter().enumerate();
+        let rows = candidates.map(|(place, c)| Row::new(leak(&c.name), declared(place))).collect();
+        let spec = set.spec.as_ref().map_or("", |spec| leak(&spec.path));
         let measured = set.models.iter().map(|m| m.nodes).max().unwrap_or(0);
         let nodes = set.platform.as_ref().map_or(measured, |p| p.nodes).max(1);
-        Ok(Self { name: leak(name), names, parameters, nodes, models })
+        Ok(Self { name: leak(name), spec, rows, nodes, models })
     }
 
     /// The library's name.
@@ -82,14 +53,9 @@ impl Competition {
         self.models.inputs()
     }
 
-    /// The names of its candidates.
-    pub fn names(&self) -> &[&'static str] {
-        &self.names
-    }
-
-    /// The parameters of a candidate.
-    pub fn parameters(&self, candidate: usize) -> &'static [Parameter] {
-        self.parameters[candidate]
+    /// Its candidates: names and parameters.
+    pub fn candidates(&self) -> &[Row] {
+        &self.rows
     }
 
     /// The nodes that the predictions are for.
@@ -99,8 +65,7 @@ impl Competition {
 
     /// The range of an input in which at least one candidate predicts; infinite where nothing limits it.
     pub fn range(&self, input: usize) -> (f64, f64) {
-        let ranges = (0..self.names.len()).filter_map(|c| self.models.ranges(c)?.get(input).copied());
-        ranges.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (l, h)| (low.min(l), high.max(h)))
+        self.models.domain().inputs.get(input).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
     }
 
     /// How sure a choice is: the odds of the taken candidate against all others that predict anything here, each with the
@@ -124,7 +89,7 @@ impl Competition {
                 predicted.push(prediction);
             }
         }
-        select::odds(&predicted, chosen?)
+        strata_select::odds(&predicted, chosen?)
     }
 
     /// How a candidate's prediction follows the coefficients of the models; `None` where it predicts nothing.
@@ -132,14 +97,17 @@ impl Competition {
         self.models.sensitivity(candidate, self.nodes, inputs, parameters)
     }
 
-    /// Chooses among the candidates.
+    /// Chooses among the candidates; outside what was measured at the nearest point that was.
     ///
     /// # Errors
-    /// As [`select::choose`].
-    pub fn choose(&self, inputs: &[f64], pin: Option<&Pin>) -> Result<Choice, ChooseError> {
-        let entries: Vec<Entry<'_>> = (0..self.names.len()).map(|index| Entry { of: self, index }).collect();
-        let candidates: Vec<&dyn Candidate<[f64], ()>> = entries.iter().map(|e| e as _).collect();
-        select::choose(self.name, &candidates, inputs, pin)
+    /// See [`Fault`](strata_select::Fault).
+    pub fn choose<'p>(
+        &self,
+        inputs: &[f64],
+        pin: Option<Pin<'p>>,
+    ) -> Result<Choice, ChooseError<'p, Vec<Row>>> {
+        let question = Question { pin, ..Question::new(self.nodes, inputs) };
+        choose_among((self.name, self.spec), self.rows.clone(), &self.models, question, &|_| true)
     }
 }
 

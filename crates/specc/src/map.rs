@@ -65,15 +65,15 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
     }
     let held: Vec<String> = fixed.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let nodes = format!("{} nodes", competition.nodes());
-    let parameters = (0..competition.names().len())
-        .map(|c| competition.parameters(c).iter().map(|p| p.name.to_owned()).collect())
-        .collect();
+    let candidates = competition.candidates();
+    let parameters =
+        candidates.iter().map(|row| row.declared.iter().map(|p| p.name.to_owned()).collect()).collect();
     Ok(Map {
         library: competition.name().to_owned(),
         fixed: std::iter::once(nodes).chain(held).collect::<Vec<_>>().join(", "),
         x: x_axis,
         y: y_axis,
-        candidates: competition.names().iter().map(|n| (*n).to_owned()).collect(),
+        candidates: candidates.iter().map(|row| row.name.to_owned()).collect(),
         parameters,
         cells,
     })

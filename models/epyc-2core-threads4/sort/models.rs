@@ -22,11 +22,11 @@
     reason = "coefficients and terms stand as they were fitted"
 )]
 
-use strata_model::Parameter;
-use strata_model::Prediction;
-use strata_model::expr::holds;
-use strata_model::set::Verdict;
-use strata_model::table::{Entry, Table};
+use strata_select::Parameter;
+use strata_select::Prediction;
+use strata_select::Verdict;
+use strata_select::holds;
+use strata_select::{Domain, Entry, Table};
 
 /// `Gather`: doubtful, rank 5 of 5, condition 5.5e1; held-out error 4.8 % (20 of 96 samples).
 ///
@@ -264,11 +264,11 @@ fn sort_sample_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> O
 /// The candidates of library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
+    spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
     digest: "b854374079ce847ddd5684fd6a3309d5e89d16a5004de384e3b29ca408b4269f",
     inputs: &["keys", "width"],
-    ranges: &[(16.0, 1048576.0), (1.0, 64.0)],
-    nodes: 4,
+    domain: Domain { nodes: (4, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
         Entry {
             name: "gather",
@@ -279,14 +279,14 @@ pub static SORT: Table = Table {
         },
         Entry {
             name: "radix",
-            parameters: &[Parameter { name: "bits", min: 1, max: 16 }],
+            parameters: &[Parameter::new("bits", 1, 16)],
             verdict: Verdict::Verified,
             seconds: sort_radix_seconds_at,
             predict: sort_radix_at,
         },
         Entry {
             name: "sample",
-            parameters: &[Parameter { name: "oversample", min: 8, max: 64 }],
+            parameters: &[Parameter::new("oversample", 8, 64)],
             verdict: Verdict::Verified,
             seconds: sort_sample_seconds_at,
             predict: sort_sample_at,

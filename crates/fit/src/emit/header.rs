@@ -31,20 +31,20 @@ pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
     text += "#![allow(\n    clippy::approx_constant,\n    clippy::eq_op,\n    clippy::neg_multiply,\n    clippy::too_many_arguments,\n    reason = \"coefficients and terms stand as they were fitted\"\n)]\n\n";
     let mut uses = Vec::new();
     if body.contains("Option<Prediction>") {
-        uses.push("use strata_model::Prediction;");
+        uses.push("use strata_select::Prediction;");
     }
-    if body.contains("Parameter {") {
-        uses.push("use strata_model::Parameter;");
+    if body.contains("Parameter::new(") {
+        uses.push("use strata_select::Parameter;");
     }
     if body.contains("Verdict::") {
-        uses.push("use strata_model::set::Verdict;");
+        uses.push("use strata_select::Verdict;");
     }
     if body.contains("holds(") {
-        uses.push("use strata_model::expr::holds;");
+        uses.push("use strata_select::holds;");
     }
     match (body.contains(": Table ="), body.contains("Entry {")) {
-        (true, true) => uses.push("use strata_model::table::{Entry, Table};"),
-        (true, false) => uses.push("use strata_model::table::Table;"),
+        (true, true) => uses.push("use strata_select::{Domain, Entry, Table};"),
+        (true, false) => uses.push("use strata_select::{Domain, Table};"),
         _ => {}
     }
     uses.sort_unstable();

@@ -6,6 +6,7 @@ use strata_model::expr::{self, Expr, ExprKind, rust_number};
 use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, SetError};
 
 use super::function::{Functions, Subject};
+use strata_select::{Domain, Source as _, Step};
 
 /// The functions of a library's candidates and the `pub static` table over them.
 pub(super) fn table(
@@ -38,7 +39,14 @@ pub(super) fn table(
         let parameters: String = candidate
             .parameters
             .iter()
-            .map(|p| format!("Parameter {{ name: {:?}, min: {}, max: {} }}, ", p.name, p.min, p.max))
+            .map(|p| {
+                let step = match p.step {
+                    Step::ONE => String::new(),
+                    Step::Add(by) => format!(".plus({by})"),
+                    Step::Multiply(by) => format!(".times({by})"),
+                };
+                format!("Parameter::new({:?}, {}, {}){step}, ", p.name, p.min, p.max)
+            })
             .collect();
         entries += &format!(
             "        Entry {{\n            name: {:?},\n            parameters: &[{}],\n            verdict: Verdict::{:?},\n            seconds: {name}_seconds_at,\n            predict: {name}_at,\n        }},\n",
@@ -48,11 +56,16 @@ pub(super) fn table(
         );
     }
     let strings: Vec<String> = library.inputs.iter().map(|i| format!("{i:?}")).collect();
-    let ranges: Vec<String> = (0..library.inputs.len()).map(|i| range(&models, library, i)).collect();
-    let nodes = (0..library.candidates.len()).filter_map(|c| models.nodes(c)).max().unwrap_or(0);
+    let domain = models.domain();
+    let ranges =
+        domain.inputs.iter().map(|(min, max)| format!("({}, {})", rust_number(*min), rust_number(*max)));
+    let nodes = match domain.nodes {
+        Domain::ANY_NODES => "Domain::ANY_NODES".into(),
+        (min, max) => format!("({min}, {max})"),
+    };
     let platform = set.platform.as_ref().map_or(String::new(), ToString::to_string);
     code += &format!(
-        "/// The candidates of library `{}` over {}.\npub static {}: Table = Table {{\n    library: {:?},\n    platform: {platform:?},\n    digest: {digest:?},\n    inputs: &[{}],\n    ranges: &[{}],\n    nodes: {nodes},\n    entries: &[\n{entries}    ],\n}};\n\n",
+        "/// The candidates of library `{}` over {}.\npub static {}: Table = Table {{\n    library: {:?},\n    spec: {:?},\n    platform: {platform:?},\n    digest: {digest:?},\n    inputs: &[{}],\n    domain: Domain {{ nodes: {nodes}, inputs: &[{}] }},\n    entries: &[\n{entries}    ],\n}};\n\n",
         library.name,
         if library.inputs.is_empty() {
             "no inputs".into()
@@ -61,8 +74,9 @@ pub(super) fn table(
         },
         prefix.to_ascii_uppercase(),
         library.name,
+        set.spec.as_ref().map_or("", |spec| &spec.path),
         strings.join(", "),
-        ranges.join(", "),
+        ranges.collect::<Vec<_>>().join(", "),
     );
     Ok(if entries.is_empty() { code.replace("    entries: &[\n    ],", "    entries: &[],") } else { code })
 }
@@ -117,17 +131,4 @@ fn wrapper(
         inputs.join(", "),
         parameters.join(", ")
     )
-}
-
-/// The range of an input in which at least one candidate predicts.
-///
-/// Candidates that leave the input free do not count, unless all do.
-fn range(models: &LibraryModels, library: &Library, input: usize) -> String {
-    let of = |c: usize| models.ranges(c).and_then(|r| r.get(input).copied());
-    let bounded = (0..library.candidates.len())
-        .filter_map(of)
-        .filter(|(min, max)| min.is_finite() || max.is_finite())
-        .reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
-    let (min, max) = bounded.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-    format!("({}, {})", rust_number(min), rust_number(max))
 }

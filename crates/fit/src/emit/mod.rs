@@ -1,7 +1,7 @@
 //! A model set as Rust that a library compiles in: plain functions with intervals, and tables to choose from.
 //!
 //! For each model there is `name(nodes, inputs…) -> Option<Prediction>` and the quick
-//! `name_seconds(nodes, inputs…) -> Option<f64>`, for each library a [`Table`](strata_model::table::Table). They answer
+//! `name_seconds(nodes, inputs…) -> Option<f64>`, for each library a [`Table`](strata_select::Table). They answer
 //! as [`Resolved`](strata_model::Resolved) does: `None` outside the measured ranges, on another number of nodes, where
 //! a requirement fails, and where the result is negative or not finite.
 //!

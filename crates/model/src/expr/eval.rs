@@ -2,6 +2,7 @@
 
 use super::ast::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
 use super::compile::CompileError;
+use strata_select::holds;
 
 /// One step of arithmetic on at most two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,12 +37,6 @@ pub(super) enum Op {
     Exp,
     Ceil,
     Floor,
-}
-
-/// Whether a value counts as true: neither zero nor NaN. A `require` that cannot be computed does not hold.
-#[must_use]
-pub fn holds(value: f64) -> bool {
-    value.abs() > 0.0
 }
 
 impl Op {

@@ -29,7 +29,7 @@ pub use ast::{
     BinaryOp, Expr, ExprKind, Function, MAX_HEIGHT, RESERVED, Span, UnaryOp, is_name, node_values,
 };
 pub use compile::CompileError;
-pub use eval::holds;
 pub use parse::{ExprError, MAX_NESTING, parse, parse_at};
 pub use program::Program;
 pub use rust::rust_number;
+pub use strata_select::holds;

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use super::compiled::{Compiled, FitSpread, MAX_INPUTS, Source};
+use super::compiled::{self, Compiled, FitSpread, MAX_INPUTS};
 use super::inline::{Check, Inlined, Inliner};
 use super::resolve::{Resolved, check_name, check_names, content, parse};
 use super::{Library, LibraryCandidate, ParameterRange, SetError, Verdict};
 use crate::Prediction;
 use crate::expr::{Expr, ExprKind};
-use crate::select::{MAX_CANDIDATES, MAX_PARAMETERS};
+use strata_select::{Domain, MAX_PARAMETERS, Source, Step};
 
 /// The candidates of one library, ready to predict.
 #[derive(Clone, Debug)]
@@ -20,6 +20,19 @@ pub struct LibraryModels {
     library: Library,
     pub(super) models: Arc<[Compiled]>,
     pub(super) candidates: Vec<Compiled>,
+    /// The box around what the candidates cover, a side for each input.
+    ranges: Vec<(f64, f64)>,
+}
+
+/// The range of an input in which at least one candidate predicts.
+///
+/// Candidates that leave the input free do not count, unless all do.
+fn box_side(candidates: &[Compiled], input: usize) -> (f64, f64) {
+    let ranges = candidates.iter().filter_map(|candidate| candidate.inlined.ranges.get(input).copied());
+    ranges
+        .filter(|(min, max)| min.is_finite() || max.is_finite())
+        .reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
+        .unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
 }
 
 impl LibraryModels {
@@ -32,19 +45,10 @@ impl LibraryModels {
         check_name(&place, &library.name)?;
         check_names(&place, library.inputs.iter())?;
         check_names(&place, library.candidates.iter().map(|candidate| &candidate.name))?;
-        if library.candidates.len() > MAX_CANDIDATES {
-            let count = library.candidates.len();
-            return content(
-                &place,
-                format!("{count} candidates are too many, {MAX_CANDIDATES} are possible"),
-            );
-        }
         let candidates = library.candidates.iter().map(|candidate| compile(resolved, library, candidate));
-        Ok(Self {
-            library: library.clone(),
-            models: Arc::clone(&resolved.models),
-            candidates: candidates.collect::<Result<_, _>>()?,
-        })
+        let candidates: Vec<Compiled> = candidates.collect::<Result<_, _>>()?;
+        let ranges = (0..library.inputs.len()).map(|input| box_side(&candidates, input)).collect();
+        Ok(Self { library: library.clone(), models: Arc::clone(&resolved.models), candidates, ranges })
     }
 
     /// The library's name.
@@ -100,25 +104,30 @@ impl LibraryModels {
     pub fn nodes(&self, candidate: usize) -> Option<usize> {
         Some(self.candidates.get(candidate)?.inlined.nodes)
     }
+}
 
-    /// Whether a candidate's model may be trusted: the worst verdict of the models that its time comes from.
-    #[must_use]
-    pub fn verdict(&self, candidate: usize) -> Verdict {
+/// The worst verdict of the models that a candidate's time comes from is its own. Nothing here allocates.
+impl Source for LibraryModels {
+    fn domain(&self) -> Domain<'_> {
+        // As for inputs: candidates that leave it free do not count, unless all do.
+        let limited =
+            self.candidates.iter().map(|candidate| candidate.inlined.nodes).filter(|nodes| *nodes != 0);
+        let nodes = limited.map(|nodes| (nodes, nodes)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        Domain { nodes: nodes.unwrap_or(Domain::ANY_NODES), inputs: &self.ranges }
+    }
+
+    fn verdict(&self, candidate: usize) -> Verdict {
         self.candidates.get(candidate).map_or_else(Verdict::default, |candidate| candidate.inlined.verdict)
     }
 
-    /// The predicted time of a candidate in seconds; `None` as [`Resolved::predict`]. Allocates nothing.
-    #[must_use]
-    pub fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         if inputs.len() != self.library.inputs.len() {
             return None;
         }
         self.candidates.get(candidate)?.seconds(nodes, inputs, parameters)
     }
 
-    /// The same with the interval of a new measurement. Allocates nothing.
-    #[must_use]
-    pub fn predict(
+    fn predict(
         &self,
         candidate: usize,
         nodes: usize,
@@ -150,9 +159,15 @@ fn compile(
         let count = candidate.parameters.len();
         return content(&place, format!("{count} parameters are too many, {MAX_PARAMETERS} are possible"));
     }
-    for ParameterRange { name, min, max } in &candidate.parameters {
+    for ParameterRange { name, min, max, step } in &candidate.parameters {
         if min > max {
             return content(&place, format!("the range of `{name}`, {min}..={max}, is empty"));
+        }
+        if let (Step::Multiply(_), true) = (step, *min < 1) {
+            return content(
+                &place,
+                format!("the range of `{name}` must begin at 1 or above to be multiplied"),
+            );
         }
     }
     let arguments = candidate.arguments.iter().map(|text| parse(&place, "the argument", text));
@@ -179,6 +194,7 @@ fn compile(
         checks: inliner.checks,
     };
     let index = |name: &str| resolved.index.get(name).copied();
-    let source = Source { place: &place, expr: &call, terms: &[], fit: FitSpread::default(), index: &index };
+    let source =
+        compiled::Source { place: &place, expr: &call, terms: &[], fit: FitSpread::default(), index: &index };
     Compiled::new(inlined, source)
 }

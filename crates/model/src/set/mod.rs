@@ -22,6 +22,7 @@ pub use inline::{Check, MAX_CHAIN, MAX_NODES};
 pub use library::LibraryModels;
 pub use resolve::Resolved;
 pub use sensitivity::Sensitivity;
+pub use strata_select::{Step, Verdict};
 
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;
@@ -183,32 +184,6 @@ pub enum Mode {
     Absolute,
 }
 
-/// Whether a model may be trusted, best first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The verification error is at or below the limit, and nothing speaks against the model.
-    Verified,
-    /// The model is as good as these samples can tell: what its error exceeds the limit by may be the noise of the samples.
-    #[serde(rename = "verified within noise")]
-    WithinNoise,
-    /// Residuals or samples give reasons for doubt, or it cannot be told whether the error is within the limit.
-    Doubtful,
-    /// There was nothing to verify it with.
-    #[default]
-    Unverified,
-    /// The model misses by more than the limit and the noise of the samples, or predicts what is no time.
-    Failed,
-}
-
-impl Verdict {
-    /// Whether a selector may rely on it: everything but a failed model.
-    #[must_use]
-    pub fn trusted(self) -> bool {
-        self != Self::Failed
-    }
-}
-
 /// Quantiles of the relative error |measured − predicted|/measured, as fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -228,18 +203,6 @@ impl std::fmt::Display for Mode {
         f.write_str(match self {
             Self::Relative => "relative",
             Self::Absolute => "absolute",
-        })
-    }
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Verified => "verified",
-            Self::WithinNoise => "verified within noise",
-            Self::Doubtful => "doubtful",
-            Self::Failed => "failed",
-            Self::Unverified => "unverified",
         })
     }
 }
@@ -319,6 +282,13 @@ pub struct ParameterRange {
     pub min: i64,
     /// The greatest value.
     pub max: i64,
+    /// From one value to the next.
+    #[serde(default = "every")]
+    pub step: Step,
+}
+
+fn every() -> Step {
+    Step::ONE
 }
 
 /// What is wrong with a model set.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::{Input, Kind, Library, Model, ModelSet, ParameterRange, Term, VERSION};
+use super::{Input, Kind, Library, Model, ModelSet, ParameterRange, Step, Term, VERSION};
 
 impl ModelSet {
     /// The set as TOML. Reads back equal, floats to the bit.
@@ -156,7 +156,9 @@ fn term(term: &Term) -> String {
 }
 
 fn parameter(parameter: &ParameterRange) -> String {
-    format!("{{ name = {}, min = {}, max = {} }}", string(&parameter.name), parameter.min, parameter.max)
+    let ParameterRange { name, min, max, step } = parameter;
+    let step = if *step == Step::ONE { String::new() } else { format!(", step = \"{step}\"") };
+    format!("{{ name = {}, min = {min}, max = {max}{step} }}", string(name))
 }
 
 /// The shortest text that reads back to the same bits.

@@ -5,4 +5,3 @@
 mod expressions;
 mod model_sets;
 mod sample_files;
-mod selection;

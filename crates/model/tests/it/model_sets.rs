@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 use strata_model::set::{
     Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet, ParameterRange, Quantiles,
-    Term, Verdict,
+    Step, Term, Verdict,
 };
 use strata_model::{Platform, SpecId};
+use strata_select::Source as _;
 
 fn term(term: &str, coefficient: f64) -> Term {
     Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant: coefficient != 0.0 }
@@ -55,7 +56,7 @@ fn sorts() -> ModelSet {
                 name: "radix".into(),
                 model: "Radix".into(),
                 arguments: vec!["keys".into(), "bits".into(), "width".into()],
-                parameters: vec![ParameterRange { name: "bits".into(), min: 1, max: 16 }],
+                parameters: vec![ParameterRange { name: "bits".into(), min: 1, max: 16, step: Step::ONE }],
                 requires: vec![],
             },
             LibraryCandidate {

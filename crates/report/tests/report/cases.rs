@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use strata_fit::{Fitted, Options, fit_samples};
-use strata_model::select::Odds;
 use strata_model::set::{Kind, Library, Model};
 use strata_model::{ModelSet, Samples};
 use strata_report::{Axis, Cell, Map, Report};
+use strata_select::Odds;
 
 /// Few samples, some of them for verification, of a machine and a spec with hostile names.
 pub(crate) const SAMPLES: &str = "strata-samples 1\n\

@@ -139,7 +139,7 @@ fn unsure_choices_are_hatched_and_counted() {
     assert!(page.contains("sample:11<br>1.00 µs<br>70 %"));
     let with = hatched(&case);
     for cell in case.maps[0].cells.iter_mut().flatten().flatten() {
-        cell.odds = cell.odds.map(|odds| strata_model::select::Odds { fastest: 1.0, ..odds });
+        cell.odds = cell.odds.map(|odds| strata_select::Odds { fastest: 1.0, ..odds });
     }
     assert_eq!(hatched(&case), with - 1);
     assert!(case.text().contains("Everywhere it is the fastest with a probability of at least 95 %"));

@@ -29,8 +29,8 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_develop::log::What;
+use strata_model::Seconds;
 use strata_model::platform::Platform;
-use strata_model::quantity::Seconds;
 use transfers::Transfers;
 
 /// One of the nodes that run a program together.

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::time::Duration;
-use strata_model::quantity::Seconds;
+use strata_model::Seconds;
 use strata_model::set::Resolved;
 
 /// Packets of each transfer in a round (Brewer, manual, §8).

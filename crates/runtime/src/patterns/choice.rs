@@ -2,9 +2,9 @@
 
 use super::Schedule;
 use crate::node::Node;
-use strata_model::select::{Candidate, Choice, ChooseError, Pins, choose};
 use strata_model::set::{SetError, Verdict};
 use strata_model::{LibraryModels, ModelSet, Prediction};
+use strata_select::{Candidate, Choice, ChooseError, Pins, Row, Source as _, choose};
 
 /// The name of the library in `specs/strata`, in pins and in explanations.
 const LIBRARY: &str = "all_to_all";
@@ -41,7 +41,11 @@ impl Schedules {
     ///
     /// # Errors
     /// [`ChooseError`] where the pin names no schedule.
-    pub fn choose(&self, node: &Node, bytes: usize) -> Result<(Schedule, Choice), ChooseError> {
+    pub fn choose<'n>(
+        &self,
+        node: &'n Node,
+        bytes: usize,
+    ) -> Result<(Schedule, Choice<[Row; 4]>), ChooseError<'n, [Row; 4]>> {
         let pins = node.setting("STRATA_PIN").and_then(|text| Pins::parse(text).ok()).unwrap_or_default();
         let question = Question { models: &self.0, nodes: node.size(), bytes: bytes as f64 };
         let candidates: [&dyn Candidate<Question<'_>, ()>; 4] =

@@ -18,7 +18,7 @@ pub(super) fn expected(gap: f64, variance: f64) -> f64 {
 mod tests {
     use super::*;
     use strata_model::Prediction;
-    use strata_model::select::odds;
+    use strata_select::odds;
 
     #[test]
     fn two_candidates_lose_what_the_odds_say() {

@@ -1,8 +1,8 @@
 //! Where a library is asked and what its choice hangs on there; where a model is asked.
 
 use strata_model::ModelSet;
-use strata_model::select::Outcome;
 use strata_model::set::{Model, Resolved, Sensitivity};
+use strata_select::Outcome;
 
 use super::belief::Belief;
 use super::space::evenly;
@@ -181,7 +181,7 @@ fn choice(number: usize, competition: &Competition, chooser: &Competition, input
     let (candidate, parameters, chosen) = field.swap_remove(first);
     let mut groups: Vec<Vec<Uncertain>> =
         field.iter().map(|(_, _, rival)| vec![difference(&chosen, rival)]).collect();
-    for (at, declared) in competition.parameters(candidate).iter().enumerate() {
+    for (at, declared) in competition.candidates()[candidate].declared.iter().enumerate() {
         let count = declared.max.abs_diff(declared.min).min(VARIANTS as u64 - 1) as i64;
         let values = (0..=count).map(|k| declared.min + (declared.max - declared.min) / count.max(1) * k);
         let variants = values.filter(|value| parameters.get(at) != Some(value)).filter_map(|value| {
@@ -195,7 +195,7 @@ fn choice(number: usize, competition: &Competition, chooser: &Competition, input
     let weight = 1.0 / chosen.seconds;
     let taken =
         chooser.choose(inputs, None).ok().filter(|taken| taken.predicted.is_some()).and_then(|taken| {
-            let candidate = competition.names().iter().position(|name| *name == taken.name)?;
+            let candidate = competition.candidates().iter().position(|row| row.name == taken.name)?;
             competition.sensitivity(candidate, inputs, &taken.parameters)
         });
     let excess = taken.map_or(0.0, |taken| (taken.seconds - chosen.seconds).max(0.0));

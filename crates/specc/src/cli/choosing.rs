@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use strata_model::select::{Choice, Outcome, Pin};
 use strata_model::set::{Kind, Verdict};
 use strata_model::{ModelSet, Prediction, Seconds};
+use strata_select::{Outcome, Pin};
 
 use super::args::Binding;
 use super::failure::{Failure, print};
 use super::tables::map_table;
-use crate::competition::Competition;
+use crate::competition::{Choice, Competition};
 use crate::map;
 
 pub(super) fn read(path: &Path) -> Result<ModelSet, Failure> {
@@ -126,14 +126,14 @@ pub(super) fn choose(
     let set = read(path)?;
     let competition = competition(&set, path, Some(library))?;
     let inputs = values(&format!("library `{library}`"), competition.inputs(), given)?;
-    let pin = pin.map(str::parse::<Pin>).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
-    if let Some(pin) = pin.as_ref().filter(|p| p.library != library) {
+    let pin = pin.map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
+    if let Some(pin) = pin.filter(|p| p.library != library) {
         return Err(Failure::Usage(format!(
             "the pin `{pin}` is of library `{}`, not of `{library}`",
             pin.library
         )));
     }
-    let choice = competition.choose(&inputs, pin.as_ref()).map_err(|e| Failure::Fault(e.to_string()))?;
+    let choice = competition.choose(&inputs, pin).map_err(|e| Failure::Fault(e.to_string()))?;
     let odds = competition.odds(&inputs, &choice);
     if as_json {
         let mut value = choice_json(&choice);
@@ -141,7 +141,7 @@ pub(super) fn choose(
         value["expected_loss_seconds"] = json!(odds.map(|odds| odds.loss));
         print(value)?;
     } else if explain {
-        print(choice)?;
+        print(&choice)?;
         if let (Some(odds), Some(predicted)) = (odds, choice.predicted) {
             let share = 100.0 * odds.loss / predicted.seconds.get().max(f64::MIN_POSITIVE);
             print(format_args!(
@@ -179,6 +179,7 @@ fn choice_json(choice: &Choice) -> Value {
         "predicted": choice.predicted.as_ref().map(json_of),
         "verdict": choice.verdict,
         "pinned": choice.pinned,
+        "note": choice.note.map(|note| note.to_string()),
         "outcomes": outcomes,
     })
 }

@@ -140,8 +140,8 @@ pub(super) fn new() -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_model::select::Odds;
     use strata_report::Cell;
+    use strata_select::Odds;
 
     #[test]
     fn choices_that_are_not_sure_are_marked_and_explained() {

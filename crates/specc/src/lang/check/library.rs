@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use strata_model::expr::{Expr, RESERVED};
+use strata_select::MAX_PARAMETERS;
 
 use super::calls::Models;
 use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, unknown, value_name};
@@ -11,9 +12,6 @@ use crate::lang::ast;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 use crate::lang::plan::{Candidate, Library, Parameter};
 
-/// What the selector has room for.
-const MAX_CANDIDATES: usize = 16;
-const MAX_PARAMETERS: usize = 4;
 /// A parameter's values are searched at run time.
 const MAX_VALUES: i64 = 1_000_000;
 
@@ -26,10 +24,6 @@ pub(super) fn check(library: &ast::Library, file: usize, models: &Models<'_>) ->
         let message = format!("the library `{}` has no candidate", library.name.text);
         let error = CheckError::new(ErrorCode::Missing, message, library.name.span, "nothing competes");
         errors.push(error.help("add `candidate name = Model(…)`"));
-    }
-    if let Some(extra) = library.candidates.get(MAX_CANDIDATES) {
-        let message = format!("a library has at most {MAX_CANDIDATES} candidates");
-        errors.push(CheckError::new(ErrorCode::Range, message, extra.name.span, "one too many"));
     }
     let names: Vec<ast::Name> = library.candidates.iter().map(|candidate| candidate.name.clone()).collect();
     errors.extend(duplicates("candidate", &names));

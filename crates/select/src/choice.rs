@@ -1,10 +1,8 @@
-//! The answer of a selection, and its explanation for people.
+//! The result of a selection, and its explanation for people.
 
-use std::fmt;
+use core::fmt;
 
-use super::{MAX_CANDIDATES, Parameter, Parameters};
-use crate::set::Verdict;
-use crate::{Prediction, Seconds};
+use crate::{Parameter, Parameters, Prediction, Seconds, Verdict};
 
 /// Why a candidate was taken or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,16 +35,74 @@ pub struct RunnerUp {
     pub seconds: Seconds,
 }
 
-/// What was chosen, and why. Printed it explains itself.
+/// One candidate of a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Choice {
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// What may be chosen about it.
+    pub declared: &'static [Parameter],
+    /// Why it was taken or not.
+    pub outcome: Outcome,
+}
+
+impl Row {
+    /// No candidate.
+    pub const EMPTY: Self = Self::new("", &[]);
+
+    /// A candidate before anything is chosen.
+    #[must_use]
+    pub const fn new(name: &'static str, declared: &'static [Parameter]) -> Self {
+        Self { name, declared, outcome: Outcome::NotApplicable }
+    }
+}
+
+/// What ranked the candidates of a choice that has no prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// The nearest inputs that were measured.
+    Nearest,
+    /// Models of another number of nodes; their spec.
+    OtherNodes {
+        /// Its path.
+        spec: &'static str,
+    },
+    /// Models of another machine; their spec.
+    OtherMachine {
+        /// Its path.
+        spec: &'static str,
+    },
+    /// Something that only the library knows.
+    Other(&'static str),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (by, spec) = match self {
+            Self::Nearest => {
+                return f.write_str("outside what was measured: ranked at the nearest point that was");
+            }
+            Self::Other(text) => return f.write_str(text),
+            Self::OtherNodes { spec } => ("another number of nodes", spec),
+            Self::OtherMachine { spec } => ("another machine", spec),
+        };
+        write!(f, "outside what was measured: ranked by models of {by}")?;
+        if spec.is_empty() { Ok(()) } else { write!(f, "; calibrate with `specc calibrate {spec}`") }
+    }
+}
+
+/// What was chosen, and why. Printed it explains itself.
+///
+/// `R` keeps what is known of each candidate, `[Row; N]` for N candidates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice<R> {
     /// The library.
     pub library: &'static str,
     /// The place of the chosen candidate among the candidates.
     pub index: usize,
     /// Its name.
     pub name: &'static str,
-    /// Its parameters, to be handed to [`run`](super::Candidate::run).
+    /// Its parameters, to be handed to [`run`](crate::Candidate::run).
     pub parameters: Parameters,
     /// Its predicted time; `None` if no model covers this problem (or not the pinned candidate).
     pub predicted: Option<Prediction>,
@@ -56,18 +112,21 @@ pub struct Choice {
     pub runner_up: Option<RunnerUp>,
     /// Whether a pin decided.
     pub pinned: bool,
-    /// What decided where there is no prediction and no pin, if a library knows better than "the first that applies".
-    pub note: Option<&'static str>,
-    pub(super) count: usize,
-    pub(super) names: [&'static str; MAX_CANDIDATES],
-    pub(super) declared: [&'static [Parameter]; MAX_CANDIDATES],
-    pub(super) all: [Outcome; MAX_CANDIDATES],
+    /// What decided where there is no prediction and no pin; `None`: the order of the candidates did.
+    pub note: Option<Note>,
+    pub(crate) rows: R,
 }
 
-impl Choice {
+impl<R: AsRef<[Row]>> Choice<R> {
     /// For every candidate, in order, its name and why it was taken or not.
     pub fn outcomes(&self) -> impl Iterator<Item = (&'static str, Outcome)> {
-        self.names.iter().copied().zip(self.all.iter().copied()).take(self.count)
+        self.rows.as_ref().iter().map(|row| (row.name, row.outcome))
+    }
+
+    /// The parameters of a candidate as they are declared.
+    #[must_use]
+    pub fn declared(&self, candidate: usize) -> &'static [Parameter] {
+        self.rows.as_ref().get(candidate).map_or(&[], |row| row.declared)
     }
 }
 
@@ -84,10 +143,10 @@ impl fmt::Display for Named {
     }
 }
 
-impl fmt::Display for Choice {
+impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
     /// Several lines, without a line end after the last.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let declared = self.declared.get(self.index).copied().unwrap_or_default();
+        let declared = self.declared(self.index);
         write!(f, "{}: {}", self.library, Named(self.name, declared, self.parameters))?;
         match self.predicted {
             Some(predicted) => {
@@ -100,11 +159,8 @@ impl fmt::Display for Choice {
             }
             None if self.pinned => f.write_str(", outside what its model was measured for")?,
             None => {
-                write!(
-                    f,
-                    ", {}",
-                    self.note.unwrap_or("the first that applies: no model covers this problem")
-                )?;
+                const FIRST: Note = Note::Other("the first that applies: no model covers this problem");
+                write!(f, ", {}", self.note.unwrap_or(FIRST))?;
             }
         }
         if self.pinned {
@@ -132,7 +188,7 @@ impl fmt::Display for Choice {
     }
 }
 
-impl Choice {
+impl<R: AsRef<[Row]>> Choice<R> {
     fn time(
         &self,
         index: usize,
@@ -141,7 +197,7 @@ impl Choice {
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
         write!(f, "not taken: {seconds}")?;
-        for (parameter, value) in self.declared[index].iter().zip(parameters.iter()) {
+        for (parameter, value) in self.declared(index).iter().zip(parameters.iter()) {
             write!(f, " with {} = {value}", parameter.name)?;
         }
         Ok(())

@@ -1,13 +1,13 @@
 //! Times as types: what a model predicts and what a clock measures.
 
-use std::fmt;
+use core::fmt;
+#[cfg(feature = "std")]
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 /// A duration in seconds; finite and not negative, by construction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "f64", into = "f64"))]
 pub struct Seconds(f64);
 
 impl Seconds {
@@ -34,14 +34,26 @@ impl From<Seconds> for f64 {
 }
 
 impl TryFrom<f64> for Seconds {
-    type Error = String;
+    type Error = NotATime;
 
-    fn try_from(seconds: f64) -> Result<Self, String> {
-        Self::new(seconds)
-            .ok_or_else(|| format!("a time must be finite and not negative, but this is {seconds}"))
+    fn try_from(seconds: f64) -> Result<Self, NotATime> {
+        Self::new(seconds).ok_or(NotATime(seconds))
     }
 }
 
+/// A number that is no time: negative, infinite or NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NotATime(pub f64);
+
+impl fmt::Display for NotATime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a time must be finite and not negative, but this is {}", self.0)
+    }
+}
+
+impl core::error::Error for NotATime {}
+
+#[cfg(feature = "std")]
 impl FromStr for Seconds {
     type Err = String;
 
@@ -65,7 +77,13 @@ impl fmt::Display for Seconds {
     /// Three significant digits and a unit: `57.8 µs`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = scale(self.0);
-        write!(f, "{} {unit}", three_digits(value))
+        let digits = match value {
+            v if v == 0.0 || v >= 99.95 => 0,
+            v if v >= 9.995 => 1,
+            v if v >= 0.0995 => 2,
+            _ => return write!(f, "{value:.2e} {unit}"),
+        };
+        write!(f, "{value:.digits$} {unit}")
     }
 }
 
@@ -80,18 +98,9 @@ fn scale(seconds: f64) -> (f64, &'static str) {
     if seconds == 0.0 { (0.0, "s") } else { (seconds / 1e-9, "ns") }
 }
 
-fn three_digits(value: f64) -> String {
-    let digits = match value {
-        v if v == 0.0 || v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        v if v >= 0.0995 => 2,
-        _ => return format!("{value:.2e}"),
-    };
-    format!("{value:.digits$}")
-}
-
 /// The predicted time of an operation, with the 95 % interval of a new measurement around it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prediction {
     /// The most likely time.
     pub seconds: Seconds,

@@ -1,11 +1,12 @@
 //! Selection: who wins, why, what a pin does, and the explanations as people read them.
 
 use proptest::prelude::*;
-use strata_model::select::{ChooseError, MAX_CANDIDATES, Outcome};
-use strata_model::set::Verdict;
-use strata_model::{Candidate, Choice, Parameter, Pin, Prediction, choose};
+use strata_select::{
+    Candidate, Choice, ChooseError, Outcome, Parameter, Pin, Prediction, Row, Verdict, choose_with_rows,
+};
 
 /// A candidate made of plain functions of one number.
+#[derive(Clone)]
 struct Plain {
     name: &'static str,
     applies: fn(&i64) -> bool,
@@ -41,7 +42,7 @@ const fn fixed(name: &'static str, seconds: fn(&i64, &[i64]) -> Option<f64>) -> 
     Plain { name, applies: |_| true, parameters: &[], seconds, verdict: Verdict::Verified }
 }
 
-const BITS: &[Parameter] = &[Parameter { name: "bits", min: 1, max: 16 }];
+const BITS: &[Parameter] = &[Parameter::new("bits", 1, 16)];
 
 /// Fig 5-4 for 28-bit keys: over the digit width there are several minima.
 const RADIX: Plain = Plain {
@@ -54,6 +55,11 @@ const RADIX: Plain = Plain {
     },
     verdict: Verdict::Verified,
 };
+/// Powers of two only.
+const STEPPED: Plain = Plain {
+    parameters: const { &[Parameter::new("oversample", 8, 64).times(2)] },
+    ..fixed("stepped", |_, p| Some(1.0 + (p[0] as f64 - 39.0).abs()))
+};
 const SAMPLE: Plain =
     fixed("sample", |keys, _| (*keys < 100_000).then_some((26344.0 + 14.21 * *keys as f64) * 1e-6));
 const GATHER: Plain =
@@ -63,10 +69,17 @@ fn sorts() -> [Plain; 3] {
     [RADIX, SAMPLE, GATHER]
 }
 
-fn pick(candidates: &[Plain], keys: i64, pin: Option<&str>) -> Result<Choice, ChooseError> {
+type Rows = Vec<Row>;
+
+fn pick<'p>(
+    candidates: &[Plain],
+    keys: i64,
+    pin: Option<&'p str>,
+) -> Result<Choice<Rows>, ChooseError<'p, Rows>> {
     let candidates: Vec<&dyn Candidate<i64, ()>> =
         candidates.iter().map(|c| c as &dyn Candidate<i64, ()>).collect();
-    choose("sort", &candidates, &keys, pin.map(|pin| pin.parse::<Pin>().unwrap()).as_ref())
+    let rows = vec![Row::EMPTY; candidates.len()];
+    choose_with_rows("sort", &candidates, &keys, pin.map(|pin| Pin::parse(pin).unwrap()), rows)
 }
 
 #[test]
@@ -108,7 +121,10 @@ fn errors_read_well() {
         pick(&sorts(), 1, Some("sort=radix:1:2")),
         pick(&sorts(), 1, Some("sort=sample:1")),
         pick(&sorts(), 1000, Some("sort=gather")),
-        pick(&[const { fixed("a", |_, _| None) }; MAX_CANDIDATES + 1], 1, None),
+        pick(&[Plain { parameters: const { &[Parameter::new("a", 1, 2); 5] }, ..SAMPLE }], 1, None),
+        pick(&sorts(), 1, Some("sort=gahter")),
+        pick(&sorts(), 1, Some("srot=radix")),
+        pick(&[STEPPED], 1, Some("sort=stepped:39")),
     ];
     insta::assert_snapshot!(all.map(|result| result.unwrap_err().to_string()).join("\n"));
 }
@@ -173,23 +189,40 @@ fn where_no_model_helps_the_first_that_applies_is_taken() {
 }
 
 #[test]
+fn any_number_competes() {
+    let mut many = vec![const { fixed("slow", |_, _| Some(2.0)) }; 100];
+    many[70] = fixed("quick", |_, _| Some(1.0));
+    let choice = pick(&many, 1, None).unwrap();
+    assert_eq!((choice.name, choice.index, choice.outcomes().count()), ("quick", 70, 100));
+}
+
+#[test]
+fn only_the_values_of_a_step_are_tried() {
+    assert_eq!(*pick(&[STEPPED], 1, None).unwrap().parameters, [32]);
+    let long = Plain {
+        parameters: const { &[Parameter::new("a", 1, 1_000_000).plus(7)] },
+        ..fixed("long", |_, p| Some((p[0] as f64 - 5003.0).abs()))
+    };
+    assert_eq!(*pick(&[long], 1, None).unwrap().parameters, [5006]);
+}
+
+#[test]
 fn pins_of_other_libraries_do_not_matter() {
     assert!(!pick(&sorts(), 50, Some("stencil=strips")).unwrap().pinned);
 }
 
 #[test]
 fn several_and_long_parameters_are_optimised() {
-    const TWO: &[Parameter] =
-        &[Parameter { name: "a", min: 0, max: 1000 }, Parameter { name: "b", min: -500, max: 500 }];
+    const TWO: &[Parameter] = &[Parameter::new("a", 0, 1000), Parameter::new("b", -500, 500)];
     let bowl = Plain {
         parameters: TWO,
         ..fixed("bowl", |_, p| Some(1.0 + (p[0] as f64 - 77.0).powi(2) + (p[1] as f64 + 123.0).powi(2)))
     };
     assert_eq!(&*pick(&[bowl], 1, None).unwrap().parameters, [77, -123]);
-    const HUGE: &[Parameter] = &[Parameter { name: "a", min: i64::MIN, max: i64::MAX }];
+    const HUGE: &[Parameter] = &[Parameter::new("a", i64::MIN, i64::MAX)];
     let far = Plain { parameters: HUGE, ..fixed("far", |_, p| Some((p[0] as f64 - 1e6).abs())) };
     assert_eq!(&*pick(&[far], 1, None).unwrap().parameters, [1_000_000]);
-    const EMPTY: &[Parameter] = &[Parameter { name: "a", min: 3, max: 2 }];
+    const EMPTY: &[Parameter] = &[Parameter::new("a", 3, 2)];
     let none = Plain { parameters: EMPTY, ..fixed("none", |_, _| Some(1.0)) };
     assert_eq!(pick(&[none, SAMPLE], 1, None).unwrap().name, "sample");
 }

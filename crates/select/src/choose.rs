@@ -1,0 +1,367 @@
+//! The selection itself: best parameters of each candidate, then the best candidate.
+
+use crate::{
+    Choice, ChooseError, Fault, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction, Row,
+    RunnerUp, Seconds, Verdict, optimise,
+};
+
+/// Up to so many combinations of parameters are all tried.
+const EXHAUSTIVE: u64 = 64;
+
+/// How often coordinate descent goes round the parameters before it gives up improving.
+const ROUNDS: usize = 8;
+
+/// One implementation of an operation. `P` describes the problem, `C` is what the implementation works on.
+pub trait Candidate<P: ?Sized, C> {
+    /// Stable name, by which logs and pins know the candidate.
+    fn name(&self) -> &'static str;
+
+    /// Whether the candidate is correct for this problem; speed plays no part.
+    fn applies(&self, _problem: &P) -> bool {
+        true
+    }
+
+    /// What may be chosen about the candidate; at most [`MAX_PARAMETERS`].
+    fn parameters(&self) -> &'static [Parameter] {
+        &[]
+    }
+
+    /// The predicted time in seconds with these parameters; `None` outside what was measured or required. Must be quick
+    /// and must not allocate: it is called for every value of the parameters.
+    fn seconds(&self, problem: &P, parameters: &[i64]) -> Option<f64>;
+
+    /// The prediction with its interval, asked for once, for the explanation. By default the time alone.
+    fn predict(&self, problem: &P, parameters: &[i64]) -> Option<Prediction> {
+        Prediction::new(self.seconds(problem, parameters)?, 0.0)
+    }
+
+    /// Whether its predictions may be trusted: one whose model failed wins only where no other has a prediction.
+    fn verdict(&self, _problem: &P) -> Verdict {
+        Verdict::Unverified
+    }
+
+    /// Runs the implementation.
+    fn run(&self, context: C, parameters: &[i64]);
+}
+
+/// Chooses the fastest candidate for `problem`, with its best parameters.
+///
+/// Candidates that do not apply are left out; so are those without a prediction (a time that is NaN, infinite or
+/// negative is none). A candidate whose model failed comes after all others, however fast it claims to be. The first
+/// named wins a tie. If no candidate has a prediction the first that applies is taken, with each parameter in the
+/// middle of its range, and the choice says so. A pin of this library decides instead of the models, its missing
+/// parameters are optimised; a pin of another library is ignored, but for one whose name resembles this one's.
+/// Nothing is allocated.
+///
+/// # Errors
+/// See [`Fault`]: there is nothing to choose from, or the pin is at fault.
+pub fn choose<'p, P: ?Sized, C, const N: usize>(
+    library: &'static str,
+    candidates: &[&dyn Candidate<P, C>; N],
+    problem: &P,
+    pin: Option<Pin<'p>>,
+) -> Result<Choice<[Row; N]>, ChooseError<'p, [Row; N]>> {
+    choose_with_rows(library, candidates, problem, pin, [Row::EMPTY; N])
+}
+
+/// As [`choose`], for any number of candidates: `rows` is where the choice keeps what it knows of them, a row for each.
+///
+/// # Errors
+/// As [`choose`].
+pub fn choose_with_rows<'p, P: ?Sized, C, R: AsRef<[Row]> + AsMut<[Row]>>(
+    library: &'static str,
+    candidates: &[&dyn Candidate<P, C>],
+    problem: &P,
+    pin: Option<Pin<'p>>,
+    mut rows: R,
+) -> Result<Choice<R>, ChooseError<'p, R>> {
+    for (row, candidate) in rows.as_mut().iter_mut().zip(candidates) {
+        *row = Row::new(candidate.name(), candidate.parameters());
+    }
+    decide(library, rows, &Dynamic { candidates, problem }, pin)
+}
+
+/// What competes, by the candidates' places.
+pub(crate) trait Field {
+    fn applies(&self, index: usize) -> bool;
+    fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64>;
+    fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction>;
+    fn verdict(&self, index: usize) -> Verdict;
+}
+
+struct Dynamic<'a, P: ?Sized, C> {
+    candidates: &'a [&'a dyn Candidate<P, C>],
+    problem: &'a P,
+}
+
+impl<P: ?Sized, C> Field for Dynamic<'_, P, C> {
+    fn applies(&self, index: usize) -> bool {
+        self.candidates.get(index).is_some_and(|candidate| candidate.applies(self.problem))
+    }
+
+    #[inline]
+    fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64> {
+        self.candidates[index].seconds(self.problem, parameters)
+    }
+
+    fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction> {
+        self.candidates[index].predict(self.problem, parameters)
+    }
+
+    fn verdict(&self, index: usize) -> Verdict {
+        self.candidates[index].verdict(self.problem)
+    }
+}
+
+/// Chooses among the candidates that `rows` names.
+pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>>(
+    library: &'static str,
+    mut rows: R,
+    field: &impl Field,
+    pin: Option<Pin<'p>>,
+) -> Result<Choice<R>, ChooseError<'p, R>> {
+    match rank(rows.as_mut(), library, field, pin) {
+        Err(fault) => Err(ChooseError { library, pin, fault, rows }),
+        Ok(Ranked { index, parameters, runner_up, pinned }) => {
+            let all = rows.as_mut();
+            all[index].outcome = Outcome::Taken;
+            let name = all[index].name;
+            let time = |index, parameters: &[i64]| Prediction::new(field.seconds(index, parameters)?, 0.0);
+            Ok(Choice {
+                library,
+                index,
+                name,
+                parameters,
+                // A time whose interval cannot be computed is still a time.
+                predicted: field.predict(index, &parameters).or_else(|| time(index, &parameters)),
+                verdict: field.verdict(index),
+                runner_up: runner_up.map(|(index, best)| RunnerUp {
+                    index,
+                    name: all[index].name,
+                    parameters: best.parameters,
+                    seconds: best.seconds,
+                }),
+                pinned,
+                note: None,
+                rows,
+            })
+        }
+    }
+}
+
+/// Who won.
+struct Ranked {
+    index: usize,
+    parameters: Parameters,
+    runner_up: Option<(usize, Best)>,
+    pinned: bool,
+}
+
+fn rank<'p>(
+    rows: &mut [Row],
+    library: &str,
+    field: &impl Field,
+    pin: Option<Pin<'p>>,
+) -> Result<Ranked, Fault<'p>> {
+    if rows.is_empty() {
+        return Err(Fault::NoCandidates);
+    }
+    if let Some(row) = rows.iter().find(|row| row.declared.len() > MAX_PARAMETERS) {
+        return Err(Fault::TooManyParameters(row.name));
+    }
+    let pinned = match pin {
+        Some(pin) if pin.library == library => Some((pinned_index(rows, field, pin)?, pin.parameters)),
+        Some(pin) if crate::closest(pin.library, [library]).is_some() => return Err(Fault::OtherLibrary),
+        _ => None,
+    };
+    let mut best: Option<(usize, Best)> = None;
+    let mut second: Option<(usize, Best)> = None;
+    let mut first_that_applies = None;
+    for index in 0..rows.len() {
+        if !field.applies(index) {
+            continue;
+        }
+        first_that_applies.get_or_insert(index);
+        let declared = rows[index].declared;
+        let found = match pinned {
+            Some((at, fixed)) if at == index && !fixed.is_empty() => cost(field, index, fixed),
+            _ => optimise(field, index, declared),
+        };
+        let Some(found) = found else {
+            rows[index].outcome = Outcome::OutOfRange;
+            continue;
+        };
+        rows[index].outcome = if field.verdict(index).trusted() {
+            Outcome::Slower(found.seconds, found.parameters)
+        } else {
+            Outcome::Failed(found.seconds, found.parameters)
+        };
+        let failed = |index: usize| matches!(rows[index].outcome, Outcome::Failed(..));
+        let before = |other: &Option<(usize, Best)>| {
+            other.as_ref().is_none_or(|(other, there)| match (failed(index), failed(*other)) {
+                (false, true) => true,
+                (true, false) => false,
+                _ => found.seconds < there.seconds,
+            })
+        };
+        if before(&best) {
+            second = best.replace((index, found));
+        } else if before(&second) {
+            second = Some((index, found));
+        }
+    }
+    if let Some((index, fixed)) = pinned {
+        let parameters = match rows[index].outcome {
+            _ if !fixed.is_empty() => fixed,
+            Outcome::Slower(_, parameters) | Outcome::Failed(_, parameters) => parameters,
+            _ => middle(rows[index].declared),
+        };
+        for row in rows.iter_mut().filter(|row| row.outcome != Outcome::NotApplicable) {
+            row.outcome = Outcome::PinnedAway;
+        }
+        let runner_up = if best.as_ref().is_some_and(|(best, _)| *best == index) { second } else { best };
+        return Ok(Ranked { index, parameters, runner_up, pinned: true });
+    }
+    let Some((index, found)) = best else {
+        let index = first_that_applies.ok_or(Fault::NoneApplies)?;
+        let parameters = middle(rows[index].declared);
+        return Ok(Ranked { index, parameters, runner_up: None, pinned: false });
+    };
+    // Where nothing is trusted the least time is still the best guess there is.
+    if matches!(rows[index].outcome, Outcome::Failed(..)) {
+        for row in rows {
+            if let Outcome::Failed(seconds, parameters) = row.outcome {
+                row.outcome = Outcome::Slower(seconds, parameters);
+            }
+        }
+    }
+    Ok(Ranked { index, parameters: found.parameters, runner_up: second, pinned: false })
+}
+
+/// The place of the pinned candidate, if the pin is in order.
+fn pinned_index<'p>(rows: &[Row], field: &impl Field, pin: Pin<'p>) -> Result<usize, Fault<'p>> {
+    let index = rows.iter().position(|row| row.name == pin.candidate).ok_or(Fault::UnknownCandidate)?;
+    let declared = rows[index].declared;
+    if !pin.parameters.is_empty() && pin.parameters.len() != declared.len() {
+        return Err(Fault::ParameterCount(declared.len()));
+    }
+    for (parameter, value) in declared.iter().zip(pin.parameters.iter()) {
+        if !parameter.contains(*value) {
+            return Err(Fault::ParameterValue(*parameter, *value));
+        }
+    }
+    if field.applies(index) { Ok(index) } else { Err(Fault::DoesNotApply) }
+}
+
+/// The least time found, and where.
+#[derive(Clone, Copy)]
+struct Best {
+    seconds: Seconds,
+    parameters: Parameters,
+}
+
+fn cost(field: &impl Field, index: usize, parameters: Parameters) -> Option<Best> {
+    let seconds = field.seconds(index, &parameters).and_then(Seconds::new)?;
+    Some(Best { seconds, parameters })
+}
+
+fn middle(declared: &[Parameter]) -> Parameters {
+    Parameters::of(declared, |parameter| {
+        let (first, last) = parameter.places();
+        parameter.at(i64::midpoint(first, last.max(first)))
+    })
+}
+
+/// The best parameters of one candidate: all are tried if they are few; else each in turn, from several starts.
+fn optimise(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<Best> {
+    let combinations = declared.iter().map(Parameter::count).fold(1, u64::saturating_mul);
+    if combinations == 0 {
+        return None;
+    }
+    if combinations <= EXHAUSTIVE {
+        return try_all(field, index, declared);
+    }
+    let starts: [fn(&Parameter) -> i64; 3] =
+        [|p| p.at(i64::midpoint(p.places().0, p.places().1)), |p| p.min, |p| p.at(p.places().1)];
+    let mut best: Option<Best> = None;
+    for start in starts {
+        if let Some(found) = descend(field, index, declared, Parameters::of(declared, start))
+            && best.is_none_or(|best| found.seconds < best.seconds)
+        {
+            best = Some(found);
+        }
+        if declared.len() == 1 {
+            break; // One parameter is searched over its whole range: the start plays no part.
+        }
+    }
+    best
+}
+
+/// Tries every combination of parameters: the last one changes fastest, in a loop of its own for speed.
+fn try_all(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<Best> {
+    let mut at = Parameters::of(declared, |parameter| parameter.min);
+    let Some((last, slower)) = declared.split_last() else { return cost(field, index, at) };
+    let (mut least, mut best) = (f64::INFINITY, at);
+    loop {
+        let mut place = None;
+        let mut value = last.min;
+        loop {
+            at.as_mut_slice()[slower.len()] = value;
+            // Also false for NaN.
+            if let Some(seconds) = field.seconds(index, at.as_slice())
+                && seconds < least
+                && seconds >= 0.0
+            {
+                (least, place) = (seconds, Some(value));
+            }
+            match last.after(value) {
+                Some(next) => value = next,
+                None => break,
+            }
+        }
+        if let Some(value) = place {
+            best = at;
+            best.as_mut_slice()[slower.len()] = value;
+        }
+        let mut turned = true;
+        for (value, parameter) in at.as_mut_slice().iter_mut().zip(slower).rev() {
+            if let Some(next) = parameter.after(*value) {
+                *value = next;
+                turned = false;
+                break;
+            }
+            *value = parameter.min;
+        }
+        if turned {
+            return Some(Best { seconds: Seconds::new(least)?, parameters: best });
+        }
+    }
+}
+
+/// Optimises one parameter after the other until none improves.
+fn descend(field: &impl Field, index: usize, declared: &[Parameter], mut at: Parameters) -> Option<Best> {
+    let mut best = cost(field, index, at);
+    for _ in 0..ROUNDS {
+        let before = best.map(|best| best.seconds);
+        for (which, parameter) in declared.iter().enumerate() {
+            let with = |place: i64| {
+                let mut trial = at;
+                trial.as_mut_slice()[which] = parameter.at(place);
+                cost(field, index, trial)
+            };
+            let (first, last) = parameter.places();
+            let place = optimise::global_minimum(first, last, |place| {
+                with(place).map_or(f64::INFINITY, |found| found.seconds.get())
+            });
+            if let Some(found) = with(place)
+                && best.is_none_or(|best| found.seconds < best.seconds)
+            {
+                (best, at) = (Some(found), found.parameters);
+            }
+        }
+        if best.map(|best| best.seconds) == before {
+            break;
+        }
+    }
+    best
+}

@@ -1,0 +1,60 @@
+//! What somebody probably meant who wrote a name that does not exist.
+
+/// More names than this are not considered.
+const CONSIDERED: usize = 2000;
+
+/// Longer names are not compared.
+const LONGEST: usize = 64;
+
+/// The name among `known` that `name` was probably meant to be: the one with the least edit distance, case apart, if
+/// that is not more than a third of the length, and one. Allocates nothing.
+#[must_use]
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = name.chars().count() / 3 + 1;
+    let close = known.into_iter().take(CONSIDERED).filter_map(|other| Some((distance(name, other)?, other)));
+    close
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, other)| other)
+}
+
+/// How many characters must be inserted, dropped or replaced (Wagner and Fischer 1974).
+fn distance(a: &str, b: &str) -> Option<usize> {
+    fn lower(text: &str) -> impl Iterator<Item = char> {
+        text.chars().flat_map(char::to_lowercase)
+    }
+    let mut row: [usize; LONGEST + 1] = core::array::from_fn(|place| place);
+    let row = row.get_mut(..=lower(b).count())?;
+    for (i, x) in lower(a).take(LONGEST + 1).enumerate() {
+        let mut diagonal = core::mem::replace(&mut row[0], i + 1);
+        for (j, y) in lower(b).enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closest;
+    use proptest::prelude::*;
+
+    #[test]
+    fn slips_are_understood_and_other_words_are_not() {
+        let known = ["fat-tree", "mesh", "torus"];
+        assert_eq!(closest("fattree", known), Some("fat-tree"));
+        assert_eq!(closest("Mseh", known), Some("mesh"));
+        assert_eq!(closest("dragonfly", known), None);
+        assert_eq!(closest("", []), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_compared(a in ".{0,80}", b in ".{0,80}") {
+            let found = closest(&a, [b.as_str()]);
+            prop_assert!(a != b || found.is_some() || b.to_lowercase().chars().count() > 64);
+        }
+    }
+}

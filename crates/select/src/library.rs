@@ -1,0 +1,179 @@
+//! Typed libraries: what `specc` emits for a library of a spec, and choosing among its candidates.
+
+use core::fmt;
+
+use crate::choose::{Field, decide};
+use crate::{Choice, ChooseError, Fault, Note, Parameters, Pin, Prediction, Row, Source, Table, Verdict};
+
+/// As many inputs as a library can have.
+pub const MAX_INPUTS: usize = 24;
+
+/// The candidates of a library as an enum; `specc emit` writes the implementation.
+pub trait Library: Copy + 'static {
+    /// `[Row; N]` for N candidates.
+    type Rows: AsRef<[Row]> + AsMut<[Row]> + Clone + fmt::Debug + PartialEq + Send + Sync + 'static;
+
+    /// The models that are compiled in.
+    const TABLE: &'static Table;
+
+    /// The candidates, nothing known of them yet.
+    fn rows() -> Self::Rows;
+
+    /// The candidate of this index with these parameters; `None` if there is no such candidate or it has others.
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self>;
+}
+
+/// A problem, as models see it, and what decides besides them. All of it must be equal on every node of a team.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a, 'p> {
+    /// The number of nodes, at least 1.
+    pub nodes: usize,
+    /// The library's inputs, in order.
+    pub inputs: &'a [f64],
+    /// A pin that goes before the models.
+    pub pin: Option<Pin<'p>>,
+    /// Why the models only rank the candidates, where that is known: they are of another machine.
+    pub note: Option<Note>,
+}
+
+impl<'a> Question<'a, '_> {
+    /// A problem without a pin, to models of this machine.
+    #[must_use]
+    pub fn new(nodes: usize, inputs: &'a [f64]) -> Self {
+        Self { nodes, inputs, pin: None, note: None }
+    }
+}
+
+/// Chooses among the candidates in `rows` by models from anywhere; `applies` tells which are correct for the problem.
+///
+/// Outside what was measured the candidates are ranked at the nearest point that was; the choice then has no
+/// prediction, and its note says why. Where no model predicts anything even there, the first candidate that applies
+/// is taken. `spec` is the path of the spec that notes name.
+///
+/// # Errors
+/// See [`Fault`].
+pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
+    (library, spec): (&'static str, &'static str),
+    rows: R,
+    source: &S,
+    question: Question<'_, 'p>,
+    applies: &dyn Fn(usize) -> bool,
+) -> Result<Choice<R>, ChooseError<'p, R>> {
+    let Question { pin, nodes, .. } = question;
+    let domain = source.domain();
+    let (takes, given) = (domain.inputs.len(), question.inputs.len());
+    let mut inputs = [0.0; MAX_INPUTS];
+    let Some(inputs) = inputs.get_mut(..given).filter(|_| takes == given) else {
+        return Err(ChooseError { library, pin, fault: Fault::Inputs(takes, given), rows });
+    };
+    inputs.copy_from_slice(question.inputs);
+    let moved = domain.clamp(inputs);
+    let nearest = domain.nearest_nodes(nodes);
+    let note = match question.note {
+        _ if nearest != nodes => Some(Note::OtherNodes { spec }),
+        None if moved => Some(Note::Nearest),
+        note => note,
+    };
+    let mut choice = decide(library, rows, &Modelled { source, nodes: nearest, inputs, applies }, pin)?;
+    if note.is_some() && choice.predicted.take().is_some() {
+        choice.note = note;
+    }
+    Ok(choice)
+}
+
+/// As [`choose_among`], with typed candidates.
+///
+/// # Errors
+/// As there.
+pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
+    source: &S,
+    question: Question<'_, 'p>,
+    applies: &dyn Fn(L) -> bool,
+) -> Result<(L, Choice<L::Rows>), ChooseError<'p, L::Rows>> {
+    let Table { library, spec, entries, .. } = *L::TABLE;
+    let applies = |index: usize| {
+        let parameters = entries.get(index).map_or(&[][..], |entry: &crate::Entry| entry.parameters);
+        let some = Parameters::of(parameters, |parameter| parameter.min);
+        L::candidate(index, &some).is_some_and(applies)
+    };
+    let choice = choose_among((library, spec), L::rows(), source, question, &applies)?;
+    match L::candidate(choice.index, &choice.parameters) {
+        Some(candidate) => Ok((candidate, choice)),
+        // Emitted libraries are right; one written by hand may forget a candidate.
+        None => Err(ChooseError { library, pin: question.pin, fault: Fault::NoCandidates, rows: L::rows() }),
+    }
+}
+
+/// Chooses by the models that are compiled in.
+///
+/// With the feature `std` the library's pin in `STRATA_PIN` goes before the models, and `STRATA_EXPLAIN=1` prints each
+/// choice to stderr. Local: programs with several nodes choose through the run-time system, which sees to it
+/// that all nodes choose alike.
+///
+/// # Errors
+/// As [`choose_among`]; besides, `STRATA_PIN` is not understood.
+pub fn choose_compiled<L: Library>(
+    nodes: usize,
+    inputs: &[f64],
+) -> Result<(L, Choice<L::Rows>), ChooseError<'static, L::Rows>> {
+    #[cfg(not(feature = "std"))]
+    let question = Question::new(nodes, inputs);
+    #[cfg(feature = "std")]
+    let question = {
+        let library = L::TABLE.library;
+        let fail = |error| ChooseError { library, pin: None, fault: Fault::Pins(error), rows: L::rows() };
+        let pins = crate::Pins::parse(environment::pins()).map_err(fail)?;
+        Question { pin: pins.meant_for(library), ..Question::new(nodes, inputs) }
+    };
+    let chosen = choose_from(L::TABLE, question, &|_: L| true)?;
+    #[cfg(feature = "std")]
+    if environment::explain() {
+        std::eprintln!("{}", chosen.1);
+    }
+    Ok(chosen)
+}
+
+/// The settings of a program.
+#[cfg(feature = "std")]
+mod environment {
+    use std::string::String;
+    use std::sync::OnceLock;
+
+    /// `STRATA_PIN` when it was first asked for.
+    pub(super) fn pins() -> &'static str {
+        static PINS: OnceLock<String> = OnceLock::new();
+        PINS.get_or_init(|| std::env::var("STRATA_PIN").unwrap_or_default())
+    }
+
+    /// Whether `STRATA_EXPLAIN` was set, and not to 0, when it was first asked for.
+    pub(super) fn explain() -> bool {
+        static EXPLAIN: OnceLock<bool> = OnceLock::new();
+        *EXPLAIN.get_or_init(|| std::env::var_os("STRATA_EXPLAIN").is_some_and(|value| value != "0"))
+    }
+}
+
+/// Candidates whose times a source tells at one point.
+struct Modelled<'a, S: ?Sized> {
+    source: &'a S,
+    nodes: usize,
+    inputs: &'a [f64],
+    applies: &'a dyn Fn(usize) -> bool,
+}
+
+impl<S: Source + ?Sized> Field for Modelled<'_, S> {
+    fn applies(&self, index: usize) -> bool {
+        (self.applies)(index)
+    }
+
+    fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64> {
+        self.source.seconds(index, self.nodes, self.inputs, parameters)
+    }
+
+    fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction> {
+        self.source.predict(index, self.nodes, self.inputs, parameters)
+    }
+
+    fn verdict(&self, index: usize) -> Verdict {
+        self.source.verdict(index)
+    }
+}

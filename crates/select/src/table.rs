@@ -1,0 +1,126 @@
+//! Models of a library's candidates: compiled in as a [`Table`], or from elsewhere through [`Source`].
+
+use crate::{Parameter, Prediction, Row, Verdict};
+
+/// The models of one library, compiled in: plain functions and constants, no text to read at start.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// The library's name.
+    pub library: &'static str,
+    /// The path of the spec that the models come from; empty if it is not known.
+    pub spec: &'static str,
+    /// The platform that was measured, as samples and model sets print it; empty if it is not known.
+    pub platform: &'static str,
+    /// The digest of the model set that this was emitted from.
+    pub digest: &'static str,
+    /// The names of the inputs.
+    pub inputs: &'static [&'static str],
+    /// Where at least one candidate predicts.
+    pub domain: Domain<'static>,
+    /// The candidates, in order.
+    pub entries: &'static [Entry],
+}
+
+/// One candidate of a [`Table`].
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The candidate's name.
+    pub name: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Whether its model may be trusted.
+    pub verdict: Verdict,
+    /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was measured or required.
+    pub seconds: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>,
+    /// The same with the interval of a new measurement.
+    pub predict: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction>,
+}
+
+/// Where a library's models were measured: the least box around what its candidates cover.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Domain<'a> {
+    /// The least and the greatest number of nodes.
+    pub nodes: (usize, usize),
+    /// The least and the greatest value of each input, infinite where nothing limits it.
+    pub inputs: &'a [(f64, f64)],
+}
+
+impl Domain<'_> {
+    /// Any number of nodes.
+    pub const ANY_NODES: (usize, usize) = (1, usize::MAX);
+
+    /// The nearest number of nodes that was measured.
+    #[must_use]
+    pub fn nearest_nodes(&self, nodes: usize) -> usize {
+        nodes.min(self.nodes.1).max(self.nodes.0)
+    }
+
+    /// Moves each of `inputs` to the nearest value that was measured, NaN to the least; whether any moved.
+    pub fn clamp(&self, inputs: &mut [f64]) -> bool {
+        let mut moved = false;
+        for (value, (least, greatest)) in inputs.iter_mut().zip(self.inputs) {
+            let nearest = value.max(*least).min(*greatest);
+            moved |= nearest != *value;
+            *value = nearest;
+        }
+        moved
+    }
+}
+
+/// Models of the candidates of one library, which are numbered as the library names them.
+///
+/// Implemented by [`Table`], and by `strata_model::LibraryModels` for models from a file.
+pub trait Source {
+    /// Where they were measured.
+    fn domain(&self) -> Domain<'_>;
+
+    /// The time of a candidate in seconds; `None` outside what was measured or required. Must be quick and must not
+    /// allocate: it is called for every value of the parameters.
+    fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>;
+
+    /// The same with the interval of a new measurement.
+    fn predict(
+        &self,
+        candidate: usize,
+        nodes: usize,
+        inputs: &[f64],
+        parameters: &[i64],
+    ) -> Option<Prediction>;
+
+    /// Whether the model of a candidate may be trusted.
+    fn verdict(&self, candidate: usize) -> Verdict;
+}
+
+impl Table {
+    /// The candidates as a choice lists them, for a table of `N` entries.
+    #[must_use]
+    pub fn rows<const N: usize>(&self) -> [Row; N] {
+        core::array::from_fn(|index| {
+            self.entries.get(index).map_or(Row::EMPTY, |entry| Row::new(entry.name, entry.parameters))
+        })
+    }
+}
+
+impl Source for Table {
+    fn domain(&self) -> Domain<'_> {
+        self.domain
+    }
+
+    fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        (self.entries.get(candidate)?.seconds)(nodes, inputs, parameters)
+    }
+
+    fn predict(
+        &self,
+        candidate: usize,
+        nodes: usize,
+        inputs: &[f64],
+        parameters: &[i64],
+    ) -> Option<Prediction> {
+        (self.entries.get(candidate)?.predict)(nodes, inputs, parameters)
+    }
+
+    fn verdict(&self, candidate: usize) -> Verdict {
+        self.entries.get(candidate).map_or(Verdict::Unverified, |entry| entry.verdict)
+    }
+}

@@ -1,0 +1,41 @@
+//! How far a model is to be trusted.
+
+use core::fmt;
+
+/// Whether a model may be trusted, best first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Verdict {
+    /// The verification error is at or below the limit, and nothing speaks against the model.
+    Verified,
+    /// The model is as good as these samples can tell: what its error exceeds the limit by may be their noise.
+    #[cfg_attr(feature = "serde", serde(rename = "verified within noise"))]
+    WithinNoise,
+    /// Residuals or samples give reasons for doubt, or it cannot be told whether the error is within the limit.
+    Doubtful,
+    /// There was nothing to verify it with.
+    #[default]
+    Unverified,
+    /// The model misses by more than the limit and the noise of the samples, or predicts what is no time.
+    Failed,
+}
+
+impl Verdict {
+    /// Whether a selector may rely on it: everything but a failed model.
+    #[must_use]
+    pub fn trusted(self) -> bool {
+        self != Self::Failed
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Verified => "verified",
+            Self::WithinNoise => "verified within noise",
+            Self::Doubtful => "doubtful",
+            Self::Failed => "failed",
+            Self::Unverified => "unverified",
+        })
+    }
+}
