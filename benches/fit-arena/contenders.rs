@@ -1,7 +1,7 @@
 //! Who fits: Strata with and without terms, and two plain least squares with Strata's terms.
 
 use nalgebra::{DMatrix, DVector};
-use strata_fit::{Options, Structure, fit_model};
+use strata_fit::{Options, Robust, Structure, fit_model};
 use strata_model::expr::Expr;
 use strata_model::samples::{Column, ModelSamples, Sample};
 use strata_model::{ModelSet, Program};
@@ -38,6 +38,15 @@ impl Question<'_> {
 
     /// Strata's fit, with the named terms or with none; every repetition is a sample.
     pub(crate) fn strata(&self, named: bool) -> Answer {
+        self.strata_with(named, &Options::default())
+    }
+
+    /// The named terms by Huber's weights.
+    pub(crate) fn strata_huber(&self) -> Answer {
+        self.strata_with(true, &Options { robust: Some(Robust::Huber), ..Options::default() })
+    }
+
+    fn strata_with(&self, named: bool, options: &Options) -> Answer {
         let samples = ModelSamples {
             name: "m".into(),
             columns: self.inputs.iter().map(|name| Column::input(*name)).collect(),
@@ -57,7 +66,7 @@ impl Question<'_> {
             ..Structure::default()
         };
         let failed = |text: String| Answer { text, ..Answer::default() };
-        let fitted = match fit_model(&samples, &structure, &Options::default(), &|_| None) {
+        let fitted = match fit_model(&samples, &structure, options, &|_| None) {
             Ok(fitted) => fitted,
             Err(error) => return failed(error.to_string()),
         };
@@ -87,6 +96,16 @@ impl Question<'_> {
     /// Least squares over the constant and all named terms by singular values, as `numpy.linalg.lstsq` does it; with
     /// `relative`, every sample is weighted by the inverse of its time.
     pub(crate) fn least_squares(&self, relative: bool) -> Answer {
+        self.weighted(relative, 1)
+    }
+
+    /// The relative fit with Huber's weights and the median absolute deviation as scale, found by turns: what
+    /// `statsmodels.RLM(y, X).fit()` does with its defaults, to rows divided by their times.
+    pub(crate) fn rlm(&self) -> Answer {
+        self.weighted(true, 50)
+    }
+
+    fn weighted(&self, relative: bool, turns: usize) -> Answer {
         let programs: Option<Vec<Program>> =
             self.terms.iter().map(|term| Program::compile(term, &self.inputs).ok()).collect();
         let Some(programs) = programs else { return Answer::default() };
@@ -101,10 +120,21 @@ impl Question<'_> {
         let matrix = DMatrix::from_row_iterator(samples.len(), programs.len() + 1, rows);
         let times = DVector::from_iterator(samples.len(), samples.iter().map(|(_, t)| t * weight(*t)));
         let limit = matrix.nrows() as f64 * f64::EPSILON;
-        let svd = matrix.svd(true, true);
-        let Ok(coefficients) = svd.solve(&times, limit * svd.singular_values.max()) else {
-            return Answer::default();
-        };
+        let mut roots = DVector::from_element(samples.len(), 1.0);
+        let mut coefficients = DVector::zeros(matrix.ncols());
+        for _ in 0..turns {
+            let rows = DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)] * roots[i]);
+            let svd = rows.svd(true, true);
+            let Ok(found) = svd.solve(&times.component_mul(&roots), limit * svd.singular_values.max()) else {
+                return Answer::default();
+            };
+            coefficients = found;
+            let residuals = (&times - &matrix * &coefficients).abs();
+            let mut sorted: Vec<f64> = residuals.iter().copied().collect();
+            sorted.sort_by(f64::total_cmp);
+            let scale = (sorted[sorted.len() / 2] / 0.6745).max(f64::MIN_POSITIVE);
+            roots = residuals.map(|r| (1.345 * scale / r).min(1.0).sqrt());
+        }
         let predict = |test: &Vec<f64>| row(test).iter().zip(coefficients.iter()).map(|(x, c)| x * c).sum();
         Answer { predictions: self.tests.iter().map(predict).collect(), ..Answer::default() }
     }

@@ -1,17 +1,19 @@
 //! Accuracy of fitted models: Strata against Extra-P and plain least squares, over known costs with noise and real kernels.
 //!
-//!     cargo bench -p strata-benches --bench fit_arena [-- --seeds 5] [--only TEXT] [--no-kernels] [--cells FILE]
+//!     cargo bench -p strata-benches --bench fit_arena [-- --seeds 5] [--only TEXT] [--no-kernels] [--noise] [--cells FILE]
 //!
 //! A cell is a cost shape, a size of the noise, and a seed. Everyone gets the same repeated times at powers of two and
 //! predicts 200 random points; what counts is the mean relative error against the true cost there. Only the terms that the
 //! table says were told are told. Errors below 1e-9 count as 1e-9, for below that one would compare rounding.
 //!
-//! `--cells` writes every cell as a line of CSV, to see where one is ahead or behind.
+//! `--noise` runs the second half alone: noise that is not Gaussian, see [`noise`]. `--cells` writes every cell as a line of CSV, to see where one is ahead or behind.
 //!
 //! Extra-P runs in the Python that `STRATA_EXTRAP_PYTHON` names, else `python3`; its columns are empty where there is none.
 
 mod contenders;
 mod kernels;
+mod noise;
+mod peer;
 mod rival;
 mod shapes;
 mod tables;
@@ -48,18 +50,20 @@ struct Settings {
     seeds: u64,
     only: String,
     kernels: bool,
+    noise: bool,
     cells: Option<PathBuf>,
 }
 
 fn settings() -> Result<Settings, lexopt::Error> {
     use lexopt::prelude::*;
-    let mut settings = Settings { seeds: 5, only: String::new(), kernels: true, cells: None };
+    let mut settings = Settings { seeds: 5, only: String::new(), kernels: true, noise: false, cells: None };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("seeds") => settings.seeds = parser.value()?.parse()?,
             Long("only") => settings.only = parser.value()?.string()?,
             Long("no-kernels") => settings.kernels = false,
+            Long("noise") => settings.noise = true,
             Long("cells") => settings.cells = Some(parser.value()?.into()),
             // What cargo adds.
             Long("bench") => {}
@@ -73,11 +77,17 @@ fn main() -> ExitCode {
     let settings = match settings() {
         Ok(settings) => settings,
         Err(error) => {
-            eprintln!("fit_arena: {error}; options are --seeds N, --only TEXT, --no-kernels, --cells FILE");
+            eprintln!(
+                "fit_arena: {error}; options are --seeds N, --only TEXT, --no-kernels, --noise, --cells FILE"
+            );
             return ExitCode::from(2);
         }
     };
     println!("{}\n", strata_benches::machine());
+    if settings.noise {
+        noise::run(settings.seeds.min(2), &settings.only);
+        return ExitCode::SUCCESS;
+    }
     let mut extrap = match ExtraP::start() {
         Ok(extrap) => {
             println!("Extra-P {}\n", extrap.version);

@@ -16,7 +16,7 @@ pub(crate) struct Shape {
     /// Name, least exponent, greatest exponent, step.
     pub(crate) inputs: &'static [(&'static str, u32, u32, u32)],
     /// What the cost is made of, in seconds.
-    truth: &'static [(f64, &'static str)],
+    pub(crate) truth: &'static [(f64, &'static str)],
     /// Terms that are named to whoever is told terms, and have no part in the cost.
     nulls: &'static [&'static str],
 }
@@ -246,12 +246,12 @@ fn expr(text: &str) -> Expr {
 }
 
 /// A whole number whose logarithm is uniform.
-fn whole(rng: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
+pub(crate) fn whole(rng: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
     (low * (high / low).powf(rng.random_range(0.0..1.0))).round().clamp(low, high)
 }
 
 /// A number of the standard normal distribution: Box and Muller (1958).
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
+pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (1.0 - rng.random_range(0.0..1.0), rng.random_range(0.0..1.0));
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }

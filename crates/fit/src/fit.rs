@@ -314,6 +314,14 @@ fn residuals(samples: &ModelSamples, design: &Design, part: &Part, coefficients:
 /// What the user should know about a fit that went through.
 fn warnings(model: &str, design: &Design, regression: &Regression) -> Vec<String> {
     let mut warnings = Vec::new();
+    if !regression.rejected.is_empty() {
+        warnings.push(format!(
+            "model `{model}`: {} of {} samples were left out: they lie further from the fit of the others than chance explains, as if \
+             something else ran; intervals cover them",
+            regression.rejected.len(),
+            design.fit.rows.len()
+        ));
+    }
     for group in &regression.dependent {
         let names: Vec<String> = group.iter().map(|&j| format!("`{}`", design.terms[j])).collect();
         let constant = |j: usize| {

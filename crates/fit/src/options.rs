@@ -29,7 +29,7 @@ pub struct Options {
     pub accept: f64,
     /// By what a term is judged irrelevant.
     pub elimination: Elimination,
-    /// How outliers lose their weight; `None`: they do not.
+    /// How outliers lose their weight; `None`: they do not. With [`Weights::Measured`] none is left out: that is the thesis's fit.
     pub robust: Option<Robust>,
     /// Whether coefficients must not be negative, since a cost cannot be.
     pub nonnegative: bool,
@@ -67,9 +67,12 @@ pub enum Elimination {
     LeaveOneOut,
 }
 
-/// How outliers lose their weight: M-estimation by iterated weights, scaled by the median absolute residual.
+/// How outliers lose their weight; of the last two M-estimation by iterated weights, scaled by the median absolute residual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Robust {
+    /// Samples that the fit of the others excludes are left out, and the rest is fitted as without: where nothing is excluded
+    /// it is the same fit. Intervals still cover those left out. Yohai (1987); Hadi and Simonoff (1993).
+    Reject,
     /// Beyond 1.345 standard deviations the weight falls as one over the residual: Huber (1964).
     Huber,
     /// The weight falls smoothly to zero at 4.685 standard deviations: Beaton and Tukey (1974).
@@ -98,7 +101,7 @@ impl Default for Options {
             confidence: 0.95,
             accept: 0.1,
             elimination: Elimination::default(),
-            robust: None,
+            robust: Some(Robust::Reject),
             nonnegative: false,
             search: Search::default(),
             pieces: MAX_PIECES,
@@ -134,7 +137,12 @@ pub struct PartError {
     pub expected: Vec<&'static str>,
 }
 
-const ROBUST: [(&str, Robust); 2] = [("huber", Robust::Huber), ("bisquare", Robust::Bisquare)];
+const ROBUST: [(&str, Option<Robust>); 4] = [
+    ("reject", Some(Robust::Reject)),
+    ("huber", Some(Robust::Huber)),
+    ("bisquare", Some(Robust::Bisquare)),
+    ("none", None),
+];
 const WEIGHTS: [(&str, Weights); 2] = [("measured", Weights::Measured), ("predicted", Weights::Predicted)];
 const ELIMINATION: [(&str, Elimination); 4] = [
     ("best-subset", Elimination::BestSubset),
@@ -149,7 +157,7 @@ const SEARCH: [(&str, Search); 3] =
 const PARTS: [&str; 7] = ["relative", "absolute", "robust", "nonnegative", "weights", "eliminate", "search"];
 
 impl Options {
-    /// Takes in one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust huber|bisquare`,
+    /// Takes in one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust reject|huber|bisquare|none`,
     /// `weights measured|predicted`, `eliminate interval|aicc|leave-one-out`, `search [never|when-needed|always]` (the word
     /// alone means always). Gives what the part is about, so that a caller sees when something is said twice.
     ///
@@ -186,7 +194,7 @@ impl Options {
                 "the sign of coefficients"
             }
             "robust" => {
-                self.robust = Some(argument(first, second, &ROBUST)?);
+                self.robust = argument(first, second, &ROBUST)?;
                 "outliers"
             }
             "weights" => {
@@ -227,8 +235,8 @@ impl Options {
         if self.mode != usual.mode {
             parts.push(self.mode.to_string());
         }
-        if let Some(robust) = self.robust {
-            parts.push(format!("robust {}", name_of(robust, &ROBUST)));
+        if self.robust != usual.robust {
+            parts.push(format!("robust {}", name_of(self.robust, &ROBUST)));
         }
         if self.nonnegative {
             parts.push("nonnegative".into());
@@ -329,7 +337,7 @@ impl FromStr for Robust {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        named(text, "robust weight", &ROBUST)
+        named(text, "robust weight", &ROBUST)?.ok_or_else(|| "`none` is no weight".into())
     }
 }
 
@@ -350,7 +358,7 @@ mod tests {
         #[test]
         fn what_is_written_reads_back(
             absolute in any::<bool>(),
-            robust in prop::option::of(prop::sample::select(ROBUST.map(|(_, value)| value).to_vec())),
+            robust in prop::sample::select(ROBUST.map(|(_, value)| value).to_vec()),
             nonnegative in any::<bool>(),
             weights in prop::sample::select(WEIGHTS.map(|(_, value)| value).to_vec()),
             elimination in prop::sample::select(ELIMINATION.map(|(_, value)| value).to_vec()),
@@ -377,7 +385,7 @@ mod tests {
         assert_eq!(Options::default().to_text(), "");
         assert_eq!(Options::read("search").map(|o| o.search), Ok(Search::Always));
         for (text, say) in [
-            ("robust", "needs a word after it: huber, bisquare"),
+            ("robust", "needs a word after it: reject, huber, bisquare, none"),
             ("robust tukey", "not followed by `tukey`"),
             ("relative huber", "one word too many"),
             ("eliminate aicc now", "one word too many"),

@@ -261,8 +261,10 @@ fn doubts_have_reasons() {
         judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &Options { mode: Mode::Absolute, ..options });
     assert!(doubts.contains("scatter changes"), "{doubts}");
     let alone = |x: f64, e: f64, i: usize| if i == 0 { 400.0 } else { 100.0 + x + 10.0 * e };
-    let (_, doubts, _) =
-        judge(&noisy(60, alone).replacen(" 1\n", " 900\n", 1), &Options { mode: Mode::Absolute, ..options });
+    let (_, doubts, _) = judge(
+        &noisy(60, alone).replacen(" 1\n", " 900\n", 1),
+        &Options { mode: Mode::Absolute, robust: None, ..options },
+    );
     assert!(doubts.contains("line 2 decides"), "{doubts}");
     // Verification samples that scatter far more than those that were fitted.
     let (_, doubts, _) =

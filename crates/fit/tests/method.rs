@@ -10,7 +10,13 @@ use strata_model::Samples;
 use strata_model::set::{Mode, Model};
 
 fn absolute() -> Options {
-    Options { mode: Mode::Absolute, keep_all: true, search: Search::Never, ..Options::default() }
+    Options {
+        mode: Mode::Absolute,
+        keep_all: true,
+        robust: None,
+        search: Search::Never,
+        ..Options::default()
+    }
 }
 
 fn fit(text: &str, options: &Options) -> Fitted {
@@ -97,6 +103,47 @@ fn nonnegative_coefficients_agree_with_scipy() {
     let b2 = |i: usize| 1.0 + 0.3 * ((i * 5) % 7) as f64 - 0.2 * i as f64;
     let m = fit(&text(15, 6, a2, b2), &options).model;
     close(&coefficients(&m), &[0.0, 0.0, 0.0, 0.0, 0.0, 0.275_202_054_052_969_8], 1e-9);
+}
+
+/// A fifth of the samples taken while the machine was slow, one while it stood still.
+fn slow_at_times(i: usize) -> f64 {
+    let x = (1 + i) as f64;
+    let slow = [3, 4, 11, 12, 20, 21].contains(&i);
+    (5.0 + 0.5 * x)
+        * (1.0 + 0.01 * (9.0 * x).sin())
+        * if i == 16 {
+            8.0
+        } else if slow {
+            1.4
+        } else {
+            1.0
+        }
+}
+
+#[test]
+fn samples_of_a_slow_machine_are_left_out_and_intervals_still_cover_them() {
+    let rows = text(30, 1, |i, _| (1 + i) as f64, slow_at_times);
+    let options = Options { search: Search::Never, ..Options::default() };
+    let rejected = fit(&rows, &options);
+    close(&coefficients(&rejected.model), &[5.0, 0.5], 0.02);
+    let all = fit(&rows, &Options { robust: None, ..options }).model;
+    assert!((all.terms[0].coefficient / 5.0 - 1.0).abs() > 0.05, "they do matter");
+    let warning = rejected.warnings.join("; ");
+    assert!(warning.contains("7 of 30 samples"), "{warning}");
+    // In units of the prediction: wide enough for a time at the other speed.
+    let m = &rejected.model;
+    assert!(m.t_quantile * m.noise_variance.sqrt() / m.mean_time > 0.35, "{m:?}");
+}
+
+#[test]
+fn samples_that_miss_together_are_no_outliers() {
+    // The cost jumps beyond 20: a term is missing, and leaving a third of the samples out would hide it.
+    let y =
+        |i: usize| (1.0 + i as f64) * if i > 20 { 1.5 } else { 1.0 } * (1.0 + 0.01 * (9.0 * i as f64).sin());
+    let rows = text(30, 1, |i, _| (1 + i) as f64, y);
+    let options = Options { search: Search::Never, ..Options::default() };
+    let without = fit(&rows, &Options { robust: None, ..options });
+    assert_eq!(fit(&rows, &options), without);
 }
 
 proptest! {

@@ -14,6 +14,7 @@
 
 mod eliminate;
 mod nonnegative;
+mod outliers;
 mod robust;
 mod step;
 mod subset;
@@ -22,7 +23,7 @@ use nalgebra::{DMatrix, DVector};
 use strata_model::set::Mode;
 
 use crate::solve::{SolveError, sum};
-use crate::{Elimination, Options};
+use crate::{Elimination, Options, Robust, Weights};
 pub(crate) use step::LEAST_SHARE;
 use step::Step;
 
@@ -62,8 +63,11 @@ pub(crate) struct Regression {
     pub(crate) leverages: Vec<f64>,
     /// The root mean square of the weighted error with which samples are predicted from all others.
     pub(crate) left_out: f64,
-    /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact but for rounding.
+    /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact but for rounding, and of
+    /// samples that were left out.
     pub(crate) standardised: Vec<f64>,
+    /// The samples that were left out as outliers, rising.
+    pub(crate) rejected: Vec<usize>,
 }
 
 /// Why there is no regression.
@@ -82,6 +86,54 @@ pub(crate) enum Failure {
 /// is minimised. R² is 1 − χ²/Σ((y − c)/w)² with the constant c that is best under the same weights; without weights
 /// and with a constant term that is the usual R², and without a constant term it is still comparable.
 pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
+    if options.robust == Some(Robust::Reject) && options.weights == Weights::Predicted {
+        let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
+        if let Some(kept) = outliers::inliers(data, &start_weights(data, options, mean)) {
+            return fit_part(data, &kept, mean, options);
+        }
+    }
+    fit_all(data, options)
+}
+
+/// Fits some of the samples. The interval of a new sample covers those left out as well: such may come again.
+fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Result<Regression, Failure> {
+    let n = data.times.len();
+    let (terms, times) = (data.terms.select_rows(kept), data.times.select_rows(kept));
+    let variances = data.variances.map(|v| v.select_rows(kept));
+    let part = Data { terms: &terms, times: &times, variances: variances.as_ref() };
+    let mut found = fit_all(part, options)?;
+    // Variances are in units of the mean time that the weights have, see `Step`.
+    if options.mode == Mode::Relative {
+        let own = sum(times.iter().copied()) / times.len() as f64;
+        found.noise_variance *= (mean / own).powi(2);
+        found.left_out *= mean / own;
+    }
+    let mut sizes: Vec<f64> = (0..n)
+        .map(|i| {
+            let predicted = (0..data.terms.ncols()).filter(|j| found.coefficients[*j] != 0.0);
+            let predicted = sum(predicted.map(|j| found.coefficients[j] * data.terms[(i, j)]));
+            let unit = if options.mode == Mode::Relative { predicted.abs() / mean } else { 1.0 };
+            (data.times[i] - predicted).abs() / unit
+        })
+        .collect();
+    sizes.sort_by(f64::total_cmp);
+    let covering = sizes[((options.confidence * n as f64).ceil() as usize).clamp(1, n) - 1];
+    if covering.is_finite() {
+        found.noise_variance = found.noise_variance.max((covering / found.t_quantile).powi(2));
+    }
+    let spread = |values: &[f64]| {
+        let mut all = vec![0.0; n];
+        kept.iter().zip(values).for_each(|(i, value)| all[*i] = *value);
+        all
+    };
+    found.leverages = spread(&found.leverages);
+    found.standardised = spread(&found.standardised);
+    found.rejected = (0..n).filter(|i| kept.binary_search(i).is_err()).collect();
+    Ok(found)
+}
+
+/// Fits all samples.
+fn fit_all(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
     let terms = data.terms.ncols();
     let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
     let start = start_weights(data, options, mean);

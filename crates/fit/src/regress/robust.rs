@@ -80,6 +80,8 @@ impl Robust {
     /// The weight of a standardised residual.
     fn weight(self, z: f64) -> f64 {
         match self {
+            // Samples that are fitted count in full.
+            Self::Reject => 1.0,
             Self::Huber => 1.345 / z.abs().max(1.345),
             Self::Bisquare => (1.0 - (z / 4.685).powi(2)).max(0.0).powi(2),
         }
@@ -88,6 +90,8 @@ impl Robust {
     /// The derivative of z times its weight.
     fn slope(self, z: f64) -> f64 {
         match self {
+            // Samples that are fitted count in full.
+            Self::Reject => 1.0,
             Self::Huber => f64::from(z.abs() <= 1.345),
             Self::Bisquare => {
                 let u = (z / 4.685).powi(2);

@@ -6,7 +6,7 @@ use strata_model::set::Mode;
 use super::{Data, Failure, Regression, nonnegative, robust};
 use crate::solve::{Solution, SolveError, solve, sum};
 use crate::stats::t_quantile;
-use crate::{Options, Weights};
+use crate::{Options, Robust, Weights};
 
 /// How often weights are taken from new predictions; they settle in a few turns.
 const MAX_TURNS: usize = 30;
@@ -105,7 +105,8 @@ impl Step {
         let rounding = squares(&(size * (4.0 * f64::EPSILON))) / n as f64;
         let (mut noise, mut shares) = (None, None);
         let mut variance = None;
-        if let (Some(kind), Some(plain)) = (options.robust, &solution) {
+        let kind = options.robust.filter(|kind| *kind != Robust::Reject);
+        if let (Some(kind), Some(plain)) = (kind, &solution) {
             let found = robust::fit(&rows, &b, plain, kind, rounding.sqrt()).map_err(Failure::Solve)?;
             noise = Some(found.scale * found.scale);
             variance = Some(found.variance);
@@ -196,6 +197,7 @@ impl Step {
                 / data.times.len() as f64)
                 .sqrt(),
             leverages,
+            rejected: Vec::new(),
             standardised: self.residuals.iter().map(|r| if exact { 0.0 } else { r / scale }).collect(),
         };
         let Some(s) = &self.solution else { return out };

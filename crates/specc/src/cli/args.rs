@@ -366,7 +366,8 @@ pub(super) struct Fit {
     /// thesis); `predicted` where neither this nor the spec says.
     #[arg(long, value_name = "TIMES", conflicts_with = "absolute")]
     pub(super) weights: Option<Weights>,
-    /// Give outliers less weight, by `huber` or `bisquare`; `none` gives them all of it though the spec says otherwise.
+    /// Leave outliers out (`reject`, as where neither this nor the spec says), give them less weight (`huber`, `bisquare`), or
+    /// all of it (`none`).
     #[arg(long, value_name = "HOW")]
     pub(super) robust: Option<Outliers>,
     /// Allow no negative coefficients: a cost cannot be negative.

@@ -1,0 +1,237 @@
+//! Noise that is not Gaussian: who comes how near to the true cost, and whose intervals hold.
+//!
+//! Every shape with five kinds of noise and four designs. A sample is one row; the true cost is judged at random points. The
+//! noise is that of shared machines: a sample of which something else ran, a coarse clock, delays that only ever add, short
+//! times that scatter more, and a machine of two speeds that changes in stretches of the order in which points are taken.
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use strata_benches::{head, row};
+use strata_model::Program;
+
+use super::contenders::{Answer, Question};
+use super::error;
+use super::shapes::{SHAPES, Shape, normal, whole};
+
+const KINDS: [&str; 6] =
+    ["Gaussian 3 %", "outliers", "quantised clock", "skewed 5 %", "short noisier", "two speeds"];
+const DESIGNS: [&str; 4] = ["grid", "random", "sparse", "clustered"];
+const CONTENDERS: [&str; 6] =
+    ["strata, terms named", "strata huber", "strata, own search", "relative WLS", "RLM", "Gaussian process"];
+const TESTS: usize = 100;
+/// A shared machine's slow speed, and the mean length of its stretches in samples.
+const SLOW: f64 = 1.4;
+const STRETCH: f64 = 8.0;
+
+/// The machine while it measures.
+struct Noise {
+    kind: usize,
+    rng: ChaCha8Rng,
+    /// The least cost of the design, s.
+    least: f64,
+    slow: bool,
+}
+
+impl Noise {
+    /// One sample of a cost.
+    fn sample(&mut self, cost: f64) -> f64 {
+        let e = normal(&mut self.rng);
+        let chance: f64 = self.rng.random_range(0.0..1.0);
+        let factor = match self.kind {
+            0 => 1.0 + 0.03 * e,
+            1 if chance < 0.02 => self.rng.random_range(3.0..10.0),
+            1 => 1.0 + 0.02 * e,
+            2 => {
+                let tick = 0.05 * self.least;
+                return (cost * (1.0 + 0.01 * e) / tick).round().max(1.0) * tick;
+            }
+            3 => 1.0 - 0.05 * (1.0 - chance).ln(),
+            4 => 1.0 + (0.01 + 0.1 * (self.least / cost).sqrt()) * e,
+            _ => {
+                if chance < 1.0 / STRETCH {
+                    self.slow = self.rng.random_range(0.0..1.0) < 0.35;
+                }
+                (1.0 + 0.02 * e) * if self.slow { SLOW } else { 1.0 }
+            }
+        };
+        cost * factor.max(0.05)
+    }
+}
+
+/// What came of one cell: errors, held intervals of the three that have them, kept nulls.
+struct Outcome {
+    kind: usize,
+    design: usize,
+    errors: [f64; 6],
+    covered: [[usize; 2]; 3],
+    nulls: [usize; 2],
+    label: String,
+    text: String,
+}
+
+pub(crate) fn run(seeds: u64, only: &str) {
+    let mut all = Vec::new();
+    for (place, shape) in SHAPES.iter().enumerate().filter(|(_, s)| s.name.contains(only)) {
+        for kind in 0..KINDS.len() {
+            for design in 0..DESIGNS.len() {
+                for seed in 1..=seeds {
+                    all.push(cell(shape, kind, design, seed * 1000 + place as u64));
+                }
+            }
+        }
+        eprintln!("{} done", shape.name);
+    }
+    print(&all);
+}
+
+fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream((kind * DESIGNS.len() + design) as u64);
+    let truth: Vec<(f64, Program)> = (shape.truth.iter())
+        .map(|(c, term)| (c * f64::exp2(rng.random_range(-1.0..1.0)), shape.program(term)))
+        .collect();
+    let cost = |point: &[f64]| truth.iter().map(|(c, term)| c * term.eval(point)).sum::<f64>();
+    let grids: Vec<Vec<f64>> = (shape.inputs.iter())
+        .map(|&(_, low, high, step)| {
+            (low..=high).step_by(step as usize).map(|e| f64::exp2(f64::from(e))).collect()
+        })
+        .collect();
+    let mut random = |count: usize| -> Vec<Vec<f64>> {
+        let value = |grid: &Vec<f64>, rng: &mut ChaCha8Rng| whole(rng, grid[0], grid[grid.len() - 1]);
+        (0..count).map(|_| grids.iter().map(|g| value(g, &mut rng)).collect()).collect()
+    };
+    let terms = shape.terms().len();
+    let (points, repeats) = match design {
+        0 => {
+            let all = grids.iter().fold(vec![Vec::new()], |points: Vec<Vec<f64>>, grid| {
+                points.iter().flat_map(|p| grid.iter().map(move |v| [p.as_slice(), &[*v]].concat())).collect()
+            });
+            let repeats = (40 / all.len()).clamp(1, 5);
+            (all, repeats)
+        }
+        1 => (random(64), 1),
+        2 => (random(2 * terms + 12), 1),
+        _ => (random(16), 4),
+    };
+    let tests = random(TESTS);
+    let least = points.iter().map(|p| cost(p)).fold(f64::INFINITY, f64::min);
+    let mut noise = Noise { kind, rng: ChaCha8Rng::seed_from_u64(seed ^ 0x5eed), least, slow: false };
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.shuffle(&mut rng);
+    let mut values = vec![Vec::new(); points.len()];
+    for place in order {
+        // What holds for a point as a whole: where its memory lies, what ran beside it.
+        let shift = if design == 3 { 1.0 + 0.02 * normal(&mut rng) } else { 1.0 };
+        values[place] = (0..repeats).map(|_| noise.sample(cost(&points[place]) * shift)).collect();
+    }
+    let question = Question {
+        inputs: shape.names(),
+        points: &points,
+        values: &values,
+        tests: &tests,
+        terms: shape.terms(),
+    };
+    let answers = [
+        question.strata(true),
+        question.strata_huber(),
+        question.strata(false),
+        question.least_squares(true),
+        question.rlm(),
+        question.gaussian_process(),
+    ];
+    let costs: Vec<f64> = tests.iter().map(|p| cost(p)).collect();
+    let mut errors = [0.0; 6];
+    for (e, answer) in errors.iter_mut().zip(&answers) {
+        *e = error(&costs, &answer.predictions);
+    }
+    // A new sample as those of the fit, a period of the machine apart.
+    let measured: Vec<f64> = costs
+        .iter()
+        .map(|c| {
+            let _ = (0..20).map(|_| noise.sample(*c)).last();
+            let shift = if design == 3 { 1.0 + 0.02 * normal(&mut rng) } else { 1.0 };
+            noise.sample(*c * shift)
+        })
+        .collect();
+    let covered = |answer: &Answer| {
+        let given =
+            answer.intervals.iter().flatten().zip(&measured).filter_map(|(i, m)| Some((i.as_ref()?, m)));
+        given.fold([0, 0], |[a, b], ((low, high), m)| [a + usize::from(low <= m && m <= high), b + 1])
+    };
+    let truths = shape.truth.iter().filter(|(_, term)| *term != "1").count();
+    let kept = answers[0].kept.clone().unwrap_or_default();
+    let nulls = kept.iter().skip(truths);
+    Outcome {
+        kind,
+        design,
+        errors,
+        covered: [covered(&answers[0]), covered(&answers[1]), covered(&answers[2])],
+        nulls: [nulls.clone().filter(|k| **k).count(), nulls.len()],
+        label: format!("{}, {}, {}, seed {seed}", shape.name, KINDS[kind], DESIGNS[design]),
+        text: answers[2].text.clone(),
+    }
+}
+
+fn print(all: &[Outcome]) {
+    let geometric = |errors: Vec<f64>| -> String {
+        if errors.is_empty() {
+            return "-".into();
+        }
+        let mean = errors.iter().map(|e| e.ln()).sum::<f64>() / errors.len() as f64;
+        format!("{:.2}", 100.0 * mean.exp())
+    };
+    println!(
+        "Noise of other kinds: mean relative error in % against the true cost, geometric mean over {} cells.\n",
+        all.len()
+    );
+    head(&[&["noise"], &CONTENDERS[..]].concat());
+    let line = |name: &str, of: &dyn Fn(&Outcome) -> bool| {
+        let mut cells = vec![name.to_owned()];
+        cells.extend((0..6).map(|c| geometric(all.iter().filter(|o| of(o)).map(|o| o.errors[c]).collect())));
+        row(&cells);
+    };
+    for (kind, name) in KINDS.iter().enumerate() {
+        line(name, &|o| o.kind == kind);
+    }
+    line("all", &|_| true);
+    for (design, name) in DESIGNS.iter().enumerate() {
+        line(name, &|o| o.design == design);
+    }
+    println!("\nNew samples inside the 95 % interval, and null terms kept, %.\n");
+    head(&["noise", "terms named", "huber", "own search", "null terms kept"]);
+    let line = |name: &str, of: &dyn Fn(&Outcome) -> bool| {
+        let share = |pairs: Vec<[usize; 2]>| {
+            let [a, b] = pairs.iter().fold([0, 0], |s, p| [s[0] + p[0], s[1] + p[1]]);
+            if b == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * a as f64 / b as f64) }
+        };
+        let some = || all.iter().filter(|o| of(o));
+        let mut cells = vec![name.to_owned()];
+        cells.extend((0..3).map(|c| share(some().map(|o| o.covered[c]).collect())));
+        cells.push(share(some().map(|o| o.nulls).collect()));
+        row(&cells);
+    };
+    for (kind, name) in KINDS.iter().enumerate() {
+        line(name, &|o| o.kind == kind);
+    }
+    line("all", &|_| true);
+    for (design, name) in DESIGNS.iter().enumerate() {
+        line(name, &|o| o.design == design);
+    }
+    let near = all.iter().filter(|o| o.errors[2] <= 1.1 * o.errors[5]).count();
+    println!(
+        "\nOwn search within 1.1x of the Gaussian process in {:.1} % of cells. Worst against it:",
+        100.0 * near as f64 / all.len() as f64
+    );
+    let mut order: Vec<&Outcome> = all.iter().collect();
+    order.sort_by(|a, b| (b.errors[2] / b.errors[5]).total_cmp(&(a.errors[2] / a.errors[5])));
+    for o in order.iter().take(12) {
+        println!(
+            "- {}: {:.2} % against {:.2} %: {}",
+            o.label,
+            100.0 * o.errors[2],
+            100.0 * o.errors[5],
+            o.text
+        );
+    }
+}

@@ -1,0 +1,248 @@
+//! Samples that belong to another machine: taken while something else ran, or at another speed.
+//!
+//! Least squares lets a tenth of such samples decide the model, and their residuals then hide them. So the model that fits the
+//! *majority* is found first: the fit of least robust scale, from many small subsets of samples, improved by iterated
+//! weights. Samples that lie further from the fit of the others than chance explains are then left out, and what is
+//! left is fitted as usual; where no sample is, nothing changes at all.
+//!
+//! What one model misses in a whole region is no outlier: samples that lie together along a term, where chance would have mixed
+//! them with others, are kept, and the misfit shows.
+//!
+//! Source: Salibián-Barrera and Yohai, *A fast algorithm for S-regression estimates* (2006); Yohai (1987) for the second stage;
+//! Hadi and Simonoff (1993) for testing each sample against the fit of the others.
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+
+use super::Data;
+use crate::stats::t_quantile;
+
+/// Subsets that are tried, and how many of the best are followed to the end.
+const SUBSETS: usize = 60;
+const FOLLOWED: usize = 4;
+/// More samples add nothing to where the majority lies.
+const ENOUGH: usize = 800;
+/// Tuning constants of the bisquare: half of the samples may be outliers; 95 % efficiency.
+const BREAKDOWN: f64 = 1.547_645;
+const EFFICIENT: f64 = 4.685_061;
+const TURNS: usize = 40;
+/// The chance that a set of samples without outliers loses any.
+const CHANCE: f64 = 0.01;
+/// Runs along a term are fewer than this many deviations below what chance would give: a misfit.
+const STRUCTURED: f64 = 2.0;
+
+/// The rows to fit, rising; `None` where all of them are.
+pub(super) fn inliers(data: Data<'_>, weights: &DVector<f64>) -> Option<Vec<usize>> {
+    let n = data.times.len();
+    // A column of nothing, or one that others say already, takes part as nothing.
+    let mut rows = DMatrix::from_fn(n, data.terms.ncols(), |i, j| data.terms[(i, j)] * weights[i]);
+    let times = data.times.component_mul(weights);
+    let unit = times.amax();
+    let times = times / unit;
+    for mut column in rows.column_iter_mut() {
+        let length = column.amax();
+        if length > 0.0 {
+            column /= length;
+        }
+    }
+    let terms = independent(&rows);
+    let rows = rows.select_columns(&terms);
+    let rank = rows.ncols();
+    if rank == 0 || n < 2 * rank + 4 || !times.iter().chain(rows.iter()).all(|v| v.is_finite()) {
+        return None;
+    }
+    let everything: Vec<usize> = (0..n).collect();
+    let plain = least_squares(&rows, &times, &DVector::from_element(n, 1.0))?;
+    let residual = &times - &rows * plain;
+    // Met exactly but for rounding.
+    if residual.amax() <= 1e-9 * times.amax() {
+        return None;
+    }
+    let stride = n.div_ceil(ENOUGH);
+    let part: Vec<usize> = everything.iter().copied().step_by(stride).collect();
+    let majority = majority(&rows.select_rows(&part), &times.select_rows(&part))?;
+    let residual = (&times - &rows * &majority.0).abs();
+    let mut kept: Vec<usize> =
+        everything.iter().copied().filter(|i| residual[*i] <= 3.0 * majority.1).collect();
+    for _ in 0..10 {
+        let next = tested(&rows, &times, &kept)?;
+        if next == kept {
+            break;
+        }
+        kept = next;
+    }
+    let lost = n - kept.len();
+    let enough =
+        kept.len() > rank + 2 && 2 * kept.len() > n && independent(&rows.select_rows(&kept)).len() == rank;
+    (lost > 0 && enough && !structured(&rows, &kept)).then_some(kept)
+}
+
+/// The samples that lie no further from the fit of those kept than chance explains.
+fn tested(rows: &DMatrix<f64>, times: &DVector<f64>, kept: &[usize]) -> Option<Vec<usize>> {
+    let (n, rank) = (times.len(), rows.ncols());
+    let freedom = kept.len().checked_sub(rank).filter(|f| *f > 0)?;
+    let part = rows.select_rows(kept);
+    let (coefficients, inverse) =
+        normal(&part, &times.select_rows(kept), &DVector::from_element(kept.len(), 1.0))?;
+    let residual = times - rows * coefficients;
+    let scale = (kept.iter().map(|i| residual[*i].powi(2)).sum::<f64>() / freedom as f64).sqrt();
+    let limit = t_quantile(1.0 - CHANCE / n as f64, freedom)? * scale.max(1e-12);
+    let half = rows * &inverse;
+    let inside = |i: &usize| {
+        let leverage = half.row(*i).dot(&rows.row(*i)).max(0.0);
+        // A sample that was fitted is nearer to the fit than a new one.
+        let share = if kept.binary_search(i).is_ok() { (1.0 - leverage).max(1e-3) } else { 1.0 + leverage };
+        residual[*i].abs() <= limit * share.sqrt()
+    };
+    Some((0..n).filter(inside).collect())
+}
+
+/// Whether the samples left out lie together along a term.
+fn structured(rows: &DMatrix<f64>, kept: &[usize]) -> bool {
+    let out = |i: usize| kept.binary_search(&i).is_err();
+    rows.column_iter().any(|column| {
+        let mut order: Vec<usize> = (0..column.len()).collect();
+        order.sort_by(|a, b| column[*a].total_cmp(&column[*b]));
+        // Samples of one point are left out for one reason, whatever it is.
+        let groups = order.chunk_by(|a, b| column[*a] == column[*b]);
+        let flags: Vec<bool> = groups.map(|g| 2 * g.iter().filter(|i| out(**i)).count() > g.len()).collect();
+        let n = flags.len() as f64;
+        let above = flags.iter().filter(|f| **f).count() as f64;
+        let below = n - above;
+        if above < 3.0 || below < 3.0 {
+            return false;
+        }
+        let runs = 1.0 + flags.windows(2).filter(|w| w[0] != w[1]).count() as f64;
+        let expected = 1.0 + 2.0 * above * below / n;
+        let variance = (expected - 1.0) * (expected - 2.0) / (n - 1.0);
+        variance > 0.0 && (runs - expected) / variance.sqrt() < -STRUCTURED
+    })
+}
+
+/// Columns that say something new beside those before them.
+fn independent(rows: &DMatrix<f64>) -> Vec<usize> {
+    let mut basis: Vec<DVector<f64>> = Vec::new();
+    let mut found = Vec::new();
+    for (j, column) in rows.column_iter().enumerate() {
+        let mut q = column.into_owned();
+        let length = q.norm();
+        for _ in 0..2 {
+            for other in &basis {
+                q.axpy(-other.dot(&q), other, 1.0);
+            }
+        }
+        let left = q.norm();
+        if length > 0.0 && left > 1e-6 * length {
+            basis.push(q / left);
+            found.push(j);
+        }
+    }
+    found
+}
+
+/// Coefficients and scale of the fit to which most samples are near.
+fn majority(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<(DVector<f64>, f64)> {
+    let (n, rank) = (times.len(), rows.ncols());
+    let mut starts: Vec<DVector<f64>> = Vec::new();
+    starts.extend(least_squares(rows, times, &DVector::from_element(n, 1.0)));
+    // A fixed generator: the same samples always give the same model. Marsaglia (2003).
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut draw = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    for _ in 0..SUBSETS {
+        let mut chosen: Vec<usize> = Vec::new();
+        while chosen.len() < rank + 1 {
+            let next = draw(n);
+            if !chosen.contains(&next) {
+                chosen.push(next);
+            }
+        }
+        let ones = DVector::from_element(chosen.len(), 1.0);
+        starts.extend(least_squares(&rows.select_rows(&chosen), &times.select_rows(&chosen), &ones));
+    }
+    let improve = |start: DVector<f64>, turns: usize| {
+        let mut at = start;
+        for _ in 0..turns {
+            let residual = times - rows * &at;
+            let scale = scale_of(&residual, rank);
+            let weights = residual.map(|r| bisquare(r / (BREAKDOWN * scale)));
+            let Some(next) = least_squares(rows, times, &weights) else { break };
+            let moved = (&next - &at).amax() / next.amax();
+            at = next;
+            if moved < 1e-8 {
+                break;
+            }
+        }
+        let scale = scale_of(&(times - rows * &at), rank);
+        (at, scale)
+    };
+    let mut tried: Vec<(DVector<f64>, f64)> = starts.into_iter().map(|s| improve(s, 2)).collect();
+    tried.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let followed = tried.into_iter().take(FOLLOWED).map(|(at, _)| improve(at, TURNS));
+    let (mut at, scale) = followed.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    for _ in 0..TURNS {
+        let weights = (times - rows * &at).map(|r| bisquare(r / (EFFICIENT * scale)));
+        let Some(next) = least_squares(rows, times, &weights) else { break };
+        let moved = (&next - &at).amax() / next.amax();
+        at = next;
+        if moved < 1e-8 {
+            break;
+        }
+    }
+    Some((at, scale))
+}
+
+/// The bisquare's weight at a residual in units of where it reaches zero.
+fn bisquare(u: f64) -> f64 {
+    if u.abs() < 1.0 { (1.0 - u * u).powi(2) } else { 0.0 }
+}
+
+/// The scale at which the mean of the bisquare's loss is a half, with n/(n − p).
+fn scale_of(residual: &DVector<f64>, rank: usize) -> f64 {
+    let mut sizes: Vec<f64> = residual.iter().map(|r| r.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let n = sizes.len();
+    let mut scale = (sizes[n / 2] / 0.6745).max(1e-12);
+    let freedom = (n - rank).max(1) as f64;
+    for _ in 0..30 {
+        let loss = |r: &f64| {
+            let u = r / (BREAKDOWN * scale);
+            if u < 1.0 { 1.0 - (1.0 - u * u).powi(3) } else { 1.0 }
+        };
+        let mean = sizes.iter().map(loss).sum::<f64>() / freedom;
+        let next = (scale * (mean / 0.5).sqrt()).max(1e-12);
+        let settled = (next / scale - 1.0).abs() < 1e-6;
+        scale = next;
+        if settled {
+            break;
+        }
+    }
+    scale
+}
+
+fn least_squares(rows: &DMatrix<f64>, times: &DVector<f64>, weights: &DVector<f64>) -> Option<DVector<f64>> {
+    Some(normal(rows, times, weights)?.0)
+}
+
+/// By normal equations: digits enough to tell who is far off, and many times faster than the fit itself.
+fn normal(
+    rows: &DMatrix<f64>,
+    times: &DVector<f64>,
+    weights: &DVector<f64>,
+) -> Option<(DVector<f64>, DMatrix<f64>)> {
+    let mut weighted = rows.clone();
+    for (mut row, weight) in weighted.row_iter_mut().zip(weights.iter()) {
+        row *= *weight;
+    }
+    let mut square = weighted.tr_mul(rows);
+    let largest = square.diagonal().max();
+    for j in 0..square.ncols() {
+        square[(j, j)] += 1e-13 * largest;
+    }
+    let inverse = Cholesky::new(square)?.inverse();
+    let coefficients = &inverse * weighted.tr_mul(times);
+    coefficients.iter().all(|c| c.is_finite()).then_some((coefficients, inverse))
+}
