@@ -6,9 +6,7 @@ use strata_fit::{
     Callee, Elimination, Fitted, Lookup, Options, Robust, Search, Structure, Weights, fit_columns, fit_model,
 };
 use strata_model::samples::ModelSamples;
-use strata_model::set::{
-    Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Step, Verdict,
-};
+use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
 use strata_model::{Expr, Platform, Samples, sha256_hex};
 
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
@@ -208,7 +206,7 @@ impl Fitting {
                             name: p.name.clone(),
                             min: p.min,
                             max: p.max,
-                            step: Step::ONE,
+                            step: p.step,
                         })
                         .collect(),
                     requires: candidate.requires.iter().map(Expr::to_string).collect(),

@@ -228,25 +228,12 @@ pub struct Candidate {
     pub model: Name,
     /// The model's inputs, over the library's inputs and the parameters.
     pub arguments: Vec<Expr>,
-    /// What may be tuned.
-    pub parameters: Vec<Parameter>,
+    /// What may be tuned, each with its values.
+    pub parameters: Vec<Loop>,
     /// Outside these it does not apply.
     pub requires: Vec<Expr>,
     /// Where it stands.
     pub span: Span,
-}
-
-/// A parameter of a candidate and its range.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parameter {
-    /// Its name.
-    pub name: Name,
-    /// The least value.
-    pub start: Expr,
-    /// The greatest value, or the one after it.
-    pub stop: Expr,
-    /// `..=` rather than `..`.
-    pub inclusive: bool,
 }
 
 impl Item {

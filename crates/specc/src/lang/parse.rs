@@ -468,11 +468,7 @@ impl Reader<'_> {
             children(&arguments, Rule::expression).filter_map(|pair| self.expr(&pair)).collect();
         let mut parameters = Vec::new();
         for pair in child(pair, Rule::ranges).iter().flat_map(|ranges| children(ranges, Rule::parameter)) {
-            let mut bounds = children(&pair, Rule::expression);
-            let (start, stop) = (self.expr(&bounds.next()?), self.expr(&bounds.next()?));
-            let inclusive = child(&pair, Rule::range)?.as_str() == "..=";
-            let name = self::name(&child(&pair, Rule::identifier)?);
-            parameters.push(Parameter { name, start: start?, stop: stop?, inclusive });
+            parameters.push(self.for_loop(&pair)?);
         }
         let mut requires = Vec::new();
         for pair in children(pair, Rule::candidate_require) {

@@ -239,6 +239,8 @@ pub struct Parameter {
     pub min: i64,
     /// The greatest value.
     pub max: i64,
+    /// From one value to the next.
+    pub step: strata_select::Step,
 }
 
 impl CheckedSpec {

@@ -223,13 +223,7 @@ impl Printer<'_> {
 
     fn statement(&self, statement: &Statement, indent: usize) -> String {
         match &statement.kind {
-            StatementKind::For(plan) => {
-                let step = match plan.step {
-                    Some(Step { operator, by, .. }) => format!(" step {}{by}", sign(operator)),
-                    None => String::new(),
-                };
-                format!("for {}{step}", self.range(&plan.name, &plan.start, &plan.stop, plan.inclusive))
-            }
+            StatementKind::For(plan) => format!("for {}", self.values(plan)),
             StatementKind::Let { name, value } => format!("let {} = {}", name.text, self.expr(value)),
             StatementKind::Require(expr) => format!("require {}", self.expr(expr)),
             StatementKind::Setup(code) => code::block("setup", &code.text, indent, WIDTH),
@@ -248,9 +242,14 @@ impl Printer<'_> {
         }
     }
 
-    fn range(&self, name: &Name, start: &Expr, stop: &Expr, inclusive: bool) -> String {
-        let dots = if inclusive { "..=" } else { ".." };
-        format!("{} in {}{dots}{}", name.text, self.expr(start), self.expr(stop))
+    fn values(&self, plan: &Loop) -> String {
+        let dots = if plan.inclusive { "..=" } else { ".." };
+        let range =
+            format!("{} in {}{dots}{}", plan.name.text, self.expr(&plan.start), self.expr(&plan.stop));
+        match plan.step {
+            Some(Step { operator, by, .. }) => format!("{range} step {}{by}", sign(operator)),
+            None => range,
+        }
     }
 
     fn terms(&self, terms: &[Term]) -> Vec<String> {
@@ -330,11 +329,7 @@ impl Printer<'_> {
                 candidate.arguments.iter().map(|argument| self.expr(argument)).collect();
             let (name, model) = (&candidate.name.text, &candidate.model.text);
             let mut text = format!("candidate {name} = {model}({})", arguments.join(", "));
-            let ranges = candidate
-                .parameters
-                .iter()
-                .map(|one| self.range(&one.name, &one.start, &one.stop, one.inclusive));
-            let ranges: Vec<String> = ranges.collect();
+            let ranges: Vec<String> = candidate.parameters.iter().map(|one| self.values(one)).collect();
             if !ranges.is_empty() {
                 text.push_str(&format!(" for {}", ranges.join(", ")));
             }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use strata_model::expr::{Expr, RESERVED};
-use strata_select::MAX_PARAMETERS;
+use strata_select::{MAX_PARAMETERS, Step};
 
 use super::calls::Models;
+use super::loops::endless;
 use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, unknown, value_name};
 use super::range::{Range, Ranges, range, reserved};
-use crate::lang::ast;
+use crate::lang::ast::{self, StepOperator};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 use crate::lang::plan::{Candidate, Library, Parameter};
 
@@ -73,7 +74,8 @@ fn candidate(
         let values = self::range_of(parameter, errors);
         ranges.insert(parameter.name.text.clone(), values);
         let (min, max) = (values.low as i64, values.high as i64);
-        parameters.push(Parameter { name: parameter.name.text.clone(), min, max });
+        let name = parameter.name.text.clone();
+        parameters.push(Parameter { name, min, max, step: step_of(parameter, values, errors) });
     }
     for expr in one.arguments.iter().chain(&one.requires) {
         errors.extend(forbid_calls(expr, "an argument or requirement of a candidate"));
@@ -93,8 +95,19 @@ fn candidate(
     }
 }
 
+/// From one value of a parameter to the next.
+fn step_of(parameter: &ast::Loop, values: Range, errors: &mut Vec<CheckError>) -> Step {
+    let Some(step) = parameter.step else { return Step::ONE };
+    errors.extend(endless(parameter, step, values));
+    match step.operator {
+        StepOperator::Add => Step::Add(step.by),
+        StepOperator::Multiply => Step::Multiply(step.by),
+        StepOperator::ShiftLeft => Step::Multiply(1_i64.checked_shl(step.by as u32).unwrap_or(i64::MAX)),
+    }
+}
+
 /// The values of a parameter: constant whole bounds, the smaller first.
-fn range_of(parameter: &ast::Parameter, errors: &mut Vec<CheckError>) -> Range {
+fn range_of(parameter: &ast::Loop, errors: &mut Vec<CheckError>) -> Range {
     let mut bound = |expr: &Expr| {
         let value = expr
             .eval(&|_| None)

@@ -105,7 +105,8 @@ fn fold(expr: Expr) -> Expr {
     }
 }
 
-fn endless(plan: &Loop, step: Step, first: Range) -> Option<CheckError> {
+/// Values that do not advance.
+pub(super) fn endless(plan: &Loop, step: Step, first: Range) -> Option<CheckError> {
     let never = |message: String, span: Span, label: &str, help: String| {
         Some(CheckError::new(ErrorCode::Loop, message, span, label).help(help))
     };
