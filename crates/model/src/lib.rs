@@ -5,7 +5,7 @@
 //!
 //! - [`expr`]: the expression language of terms and factored models (parse, print, evaluate, emit as Rust);
 //! - [`samples`]: the text format in which measurements are kept;
-//! - [`points`]: the text format in which points to be measured are kept;
+//! - [`plan`]: the text format of what is to be measured;
 //! - [`set`]: model sets, the TOML format in which fitted models are kept, and their evaluation;
 //! - [`platform`]: which machine something was measured on;
 //! - [`codegen`]: what emitters of program text share.
@@ -19,8 +19,8 @@
 
 pub mod codegen;
 pub mod expr;
+pub mod plan;
 pub mod platform;
-pub mod points;
 pub mod samples;
 pub mod set;
 
@@ -32,8 +32,8 @@ pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use hash::sha256_hex;
 pub use number::{number_text, percent};
+pub use plan::{Plan, Points};
 pub use platform::Platform;
-pub use points::Points;
 pub use samples::{Samples, SamplesWriter, SpecId};
 pub use set::{LibraryModels, ModelSet, Resolved};
 pub use strata_select::{Prediction, Seconds, closest};

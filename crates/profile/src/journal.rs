@@ -11,15 +11,15 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use strata_model::samples::{Column, Notes, Sample, Samples, SamplesWriter, SpecId};
+use strata_model::plan::ModelPlan;
+use strata_model::samples::{Notes, Sample, Samples, SamplesWriter, SpecId};
 use strata_model::{Platform, write_atomically};
 
-use super::plan::{ModelPlan, Point};
 use super::run::{Job, Refusal};
 use super::schedule::{Place, Schedule};
 use super::stats::stand_ins;
 use super::timer::Timing;
-use super::{Failure, Profiled};
+use super::{Failure, Point};
 
 /// The journal of one run.
 pub(crate) struct Journal {
@@ -28,21 +28,13 @@ pub(crate) struct Journal {
     output: PathBuf,
     platform: Platform,
     spec: SpecId,
-    models: Vec<Head>,
+    names: Vec<String>,
 }
 
 /// What the samples file says of a model before its samples.
-struct Head {
-    name: &'static str,
-    columns: Vec<Column>,
-    fit: &'static str,
-}
-
-impl Head {
-    fn write(&self, writer: &mut SamplesWriter<impl io::Write>) -> io::Result<()> {
-        writer.model(self.name, &self.columns)?;
-        writer.fit(self.name, self.fit)
-    }
+fn head(model: &ModelPlan, writer: &mut SamplesWriter<impl io::Write>) -> io::Result<()> {
+    writer.model(&model.name, &model.columns)?;
+    writer.fit(&model.name, &model.fit)
 }
 
 impl Journal {
@@ -54,18 +46,13 @@ impl Journal {
         schedule: &mut Schedule,
     ) -> Result<Self, Refusal> {
         let path = job.settings.partial();
-        let models: Vec<_> = job
-            .models
-            .iter()
-            .map(|model| Head { name: model.name(), columns: columns(*model), fit: model.fit() })
-            .collect();
         let file = if job.settings.resume && path.exists() {
-            resume(job, &path, platform, plans, schedule, &models)?
+            resume(job, &path, platform, plans, schedule)?
         } else {
             if job.settings.resume {
                 eprintln!("there is no {} to go on with; starting afresh", path.display());
             }
-            begin(&path, platform, &job.spec, &models).map_err(|error| machine(&path, &error))?
+            begin(&path, platform, &job.spec, plans).map_err(|error| machine(&path, &error))?
         };
         Ok(Self {
             writer: SamplesWriter::new(file),
@@ -73,7 +60,7 @@ impl Journal {
             output: job.settings.output.clone(),
             platform: platform.clone(),
             spec: job.spec.clone(),
-            models,
+            names: plans.iter().map(|plan| plan.name.clone()).collect(),
         })
     }
 
@@ -92,7 +79,7 @@ impl Journal {
             },
             line: 0,
         };
-        let name = self.models[place.model].name;
+        let name = &self.names[place.model];
         self.writer.sample(name, &sample).map_err(|error| unwritten(&self.path, &error).into())
     }
 
@@ -107,10 +94,9 @@ impl Journal {
         write_atomically(target, |out| {
             let mut writer = SamplesWriter::new(out);
             writer.header(Some(&self.platform), Some(&self.spec))?;
-            for (model, head) in self.models.iter().enumerate() {
-                let name = head.name;
-                head.write(&mut writer)?;
-                for (index, point) in plans[model].points.iter().enumerate() {
+            for (model, plan) in plans.iter().enumerate() {
+                head(plan, &mut writer)?;
+                for (index, point) in plan.points.iter().enumerate() {
                     let Some(summary) = schedule.summary(Place { model, point: index }) else { continue };
                     let notes = Notes {
                         at: point.at.clone(),
@@ -126,7 +112,7 @@ impl Journal {
                         notes,
                         line: 0,
                     };
-                    writer.sample(name, &sample)?;
+                    writer.sample(&plan.name, &sample)?;
                 }
             }
             Ok(())
@@ -140,18 +126,7 @@ impl Journal {
     }
 }
 
-fn columns(model: &dyn Profiled) -> Vec<Column> {
-    model
-        .columns()
-        .iter()
-        .map(|text| match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
-            Some(input) if strata_model::expr::is_name(input) => Column::input(input),
-            _ => Column::term(*text),
-        })
-        .collect()
-}
-
-fn begin(path: &Path, platform: &Platform, spec: &SpecId, models: &[Head]) -> io::Result<File> {
+fn begin(path: &Path, platform: &Platform, spec: &SpecId, plans: &[ModelPlan]) -> io::Result<File> {
     // What another run has left may be all that is left of it.
     if path.exists() {
         let mut old = path.as_os_str().to_owned();
@@ -166,8 +141,8 @@ fn begin(path: &Path, platform: &Platform, spec: &SpecId, models: &[Head]) -> io
     let file = OpenOptions::new().create_new(true).append(true).open(path)?;
     let mut writer = SamplesWriter::new(file);
     writer.header(Some(platform), Some(spec))?;
-    for head in models {
-        head.write(&mut writer)?;
+    for plan in plans {
+        head(plan, &mut writer)?;
     }
     Ok(writer.into_inner())
 }
@@ -178,7 +153,6 @@ fn resume(
     platform: &Platform,
     plans: &[ModelPlan],
     schedule: &mut Schedule,
-    models: &[Head],
 ) -> Result<File, Refusal> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| machine(path, &error))?;
@@ -189,7 +163,7 @@ fn resume(
     if samples.spec.is_none() && samples.models.is_empty() {
         // Torn in its header: nothing had been measured.
         std::fs::remove_file(path).map_err(|error| machine(path, &error))?;
-        return begin(path, platform, &job.spec, models).map_err(|error| machine(path, &error));
+        return begin(path, platform, &job.spec, plans).map_err(|error| machine(path, &error));
     }
     let refuse = |why: String| {
         Err(Refusal::Fault(format!("cannot go on with {shown}: {why}; start afresh without --resume")))
@@ -210,16 +184,16 @@ fn resume(
         }
     }
     let complete =
-        models.iter().all(|head| samples.model(head.name).is_some_and(|m| m.columns == head.columns));
+        plans.iter().all(|plan| samples.model(&plan.name).is_some_and(|m| m.columns == plan.columns));
     if !complete {
         // The header was cut short; the rows that follow it, if any, keep their meaning.
         if samples.models.iter().all(|model| model.rows.is_empty()) {
             std::fs::remove_file(path).map_err(|error| machine(path, &error))?;
-            return begin(path, platform, &job.spec, models).map_err(|error| machine(path, &error));
+            return begin(path, platform, &job.spec, plans).map_err(|error| machine(path, &error));
         }
         return refuse("its models are not those of the spec".to_owned());
     }
-    let (restored, strange) = restore(&samples, job, plans, schedule);
+    let (restored, strange) = restore(&samples, plans, schedule);
     eprintln!("going on with {restored} timings of {shown}");
     if strange > 0 {
         eprintln!(
@@ -240,14 +214,14 @@ struct Sharing {
 
 /// Gives the journal's timings to the points they belong to; where several points are at one place (verification points
 /// are drawn with replacement) they share them evenly. Returns how many samples were taken and how many were not.
-fn restore(samples: &Samples, job: &Job<'_>, plans: &[ModelPlan], schedule: &mut Schedule) -> (usize, usize) {
+fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (usize, usize) {
     let (mut taken, mut strange) = (0, 0);
     for (model, plan) in plans.iter().enumerate() {
         let mut places: BTreeMap<(bool, &[i64]), Sharing> = BTreeMap::new();
         for (index, point) in plan.points.iter().enumerate() {
             places.entry((point.verify, &point.at)).or_default().points.push(index);
         }
-        for row in samples.model(job.models[model].name()).iter().flat_map(|model| &model.rows) {
+        for row in samples.model(&plan.name).iter().flat_map(|model| &model.rows) {
             let Some(sharing) = places.get_mut(&(row.verify, row.notes.at.as_slice())) else {
                 strange += 1;
                 continue;

@@ -1,17 +1,18 @@
 //! The profiling harness: what a program generated from a spec calls to measure its models.
 //!
-//! The generated part knows *what* is measured: for each model its points, its columns and one timing ([`Profiled`]).
-//! This part knows *how*: which points in which order (`plan`), how often and until when (`schedule`), with which
-//! clock (`timer`), and where it is written so that an interrupted run keeps what it has (`journal`). The split is
-//! Brewer's between the generated code (Figs 3-2, 3-4) and the profile template (Fig 3-5); the repeats and their median
-//! are his §3.4. What errors there are in timings is dealt with here, so that the fit may trust its samples.
+//! The plan, a text that `specc` computes, says *what* is measured: the points of each model and the columns of its
+//! samples. The generated code holds one timing of each model ([`Profiled`]). This crate knows *how*: in which order
+//! (`order`), how often and until when (`schedule`), with which clock (`timer`), and where it is written so that an
+//! interrupted run keeps what it has (`journal`). The split is Brewer's between the generated code (Figs 3-2, 3-4) and
+//! the profile template (Fig 3-5); the repeats and their median are his §3.4. What errors there are in timings is dealt
+//! with here, so that the fit may trust its samples.
 //!
 //! Node 0 alone decides what is timed next and broadcasts it: clocks differ between nodes, and nodes that disagreed
 //! would wait for each other for ever.
 
 mod journal;
+mod order;
 mod panics;
-mod plan;
 mod progress;
 mod run;
 mod schedule;
@@ -32,6 +33,8 @@ use run::{Job, Outcome};
 use settings::Request;
 use signals::Interrupt;
 
+pub use strata_model::plan::PlanPoint as Point;
+
 pub use stats::{median, relative_half_width};
 pub use support::{Random, Scratch, clear_memory};
 pub use timer::{Clock, NodeClock, Timer};
@@ -45,43 +48,10 @@ pub mod prelude {
     pub use strata_runtime::prelude::*;
 }
 
-/// One model as generated code describes it.
-///
-/// Everything but [`Profiled::measure`] must give the same answers on every node.
+/// One model as generated code describes it: how it is timed. What is timed stands in the plan.
 pub trait Profiled: Sync {
     /// The model's name.
     fn name(&self) -> &'static str;
-
-    /// The sample file's columns; one in parentheses is an input that is no candidate term.
-    fn columns(&self) -> &'static [&'static str];
-
-    /// How the samples are to be fitted, in the words of the spec; empty for the usual way.
-    fn fit(&self) -> &'static str {
-        ""
-    }
-
-    /// The iteration variables, for messages.
-    fn variables(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// How often to measure.
-    fn options(&self) -> Options {
-        Options::default()
-    }
-
-    /// Walks the loop nest in its order until `visit` returns false.
-    fn points(&self, scope: &Scope, visit: &mut dyn FnMut(&[i64]) -> bool);
-
-    /// A point with every iteration variable uniform over its whole integer range (Brewer §3.2.1: the step does not
-    /// matter); `None` if a range is empty.
-    fn draw(&self, scope: &Scope, random: &mut Random) -> Option<Vec<i64>>;
-
-    /// Whether a point has a value for every iteration variable, each within its loop's range, whatever the step.
-    fn contains(&self, scope: &Scope, at: &[i64]) -> bool;
-
-    /// The values of the columns at a point; `None` if a `require` fails there.
-    fn values(&self, scope: &Scope, at: &[i64]) -> Option<Vec<f64>>;
 
     /// One timing: setup, START, task, STOP, cleanup.
     ///
@@ -90,64 +60,7 @@ pub trait Profiled: Sync {
     ///
     /// # Errors
     /// Whatever the spec's code fails with; it ends the job.
-    fn measure(&self, node: &mut Node, scope: &Scope, at: &[i64], bench: &mut Bench) -> Result<(), Failure>;
-}
-
-/// How often a model is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Verification points.
-    pub verify: u32,
-    /// Least number of timings of a point; their median is its sample.
-    pub repeat: u32,
-    /// The task may be executed only once after each setup, however short it is.
-    pub once: bool,
-}
-
-impl Default for Options {
-    /// Brewer's: 20 verification points (Fig 3-5), the median of three (§3.4.1).
-    fn default() -> Self {
-        Self { verify: 20, repeat: 3, once: false }
-    }
-}
-
-/// What is fixed while one point is looked at.
-#[derive(Clone, Copy, Debug)]
-pub struct Scope {
-    name: &'static str,
-    verify: bool,
-    nodes: usize,
-}
-
-impl Scope {
-    pub(crate) fn new(name: &'static str, verify: bool, nodes: usize) -> Self {
-        Self { name, verify, nodes }
-    }
-
-    /// The model's name.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Whether this sample is for verification.
-    #[must_use]
-    pub fn verify(&self) -> bool {
-        self.verify
-    }
-
-    /// `P`, the number of nodes.
-    #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.nodes
-    }
-
-    /// The reserved names of expressions: `P`, `logP` (to base 2) and `sqrtP`.
-    #[must_use]
-    pub fn constants(&self) -> [f64; 3] {
-        let nodes = self.nodes as f64;
-        [nodes, nodes.log2(), nodes.sqrt()]
-    }
+    fn measure(&self, node: &mut Node, point: &Point, bench: &mut Bench) -> Result<(), Failure>;
 }
 
 /// The instruments of one node.

@@ -2,19 +2,19 @@
 
 use std::time::Instant;
 
-use strata_model::Points;
+use strata_model::plan::{ModelPlan, Plan};
 use strata_model::samples::SpecId;
 use strata_runtime::{Node, Op};
 
 use super::journal::Journal;
+use super::order::order;
 use super::panics::guard;
-use super::plan::{ModelPlan, plan};
 use super::progress::Progress;
 use super::schedule::{Place, Rules, Schedule};
 use super::settings::{DEFAULT_BUDGET, Settings};
 use super::signals::Interrupt;
 use super::timer::{Clock, NodeClock, Timer, Timing};
-use super::{Bench, Failure, Profiled, Random, Scope, Scratch};
+use super::{Bench, Failure, Point, Profiled, Random, Scratch};
 
 /// Relative half width of a median that is good enough, when the budget was not asked for by name.
 const GOAL: f64 = 0.05;
@@ -105,18 +105,17 @@ impl Order {
 pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     let mut clock = (job.clock)();
     let start = clock.now(node);
-    let plans =
-        match given(node, job).map_err(|fault| vec![fault]).and_then(|given| plan_all(node, job, &given)) {
-            Ok(plans) => plans,
-            Err(faults) => {
-                if node.rank() == 0 {
-                    faults.into_iter().for_each(|fault| eprintln!("error: {fault}"));
-                }
-                return Ok(Outcome::Fault);
+    let work = match read_plan(node, job) {
+        Ok(work) => work,
+        Err(fault) => {
+            if node.rank() == 0 {
+                eprintln!("error: {fault}");
             }
-        };
+            return Ok(Outcome::Fault);
+        }
+    };
     let mut director =
-        match if node.rank() == 0 { Director::new(node, job, &plans).map(Some) } else { Ok(None) } {
+        match if node.rank() == 0 { Director::new(node, job, &work).map(Some) } else { Ok(None) } {
             Ok(director) => director,
             Err(Refusal::Fault(message)) => {
                 eprintln!("error: {message}");
@@ -129,7 +128,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     if Order::End(Outcome::Done).agree(node) == Order::End(Outcome::Fault) {
         return Ok(Outcome::Fault);
     }
-    let mut bench = instruments(node, job);
+    let mut bench = instruments(node, job, work.seed);
     let mut timings = 0;
     loop {
         let order = match &mut director {
@@ -146,7 +145,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
             }
         };
         let before = clock.now(node);
-        let (timing, count) = time(node, job, &plans, place, count, &mut bench, &mut timings)?;
+        let (timing, count) = time(node, &work, place, count, &mut bench, &mut timings)?;
         if let Some(director) = &mut director {
             let now = clock.now(node);
             director.record(place, timing, count, now - before, now - start)?;
@@ -154,19 +153,29 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     }
 }
 
-/// What the points file says; no points if there is none. Node 0 reads it: the others may run elsewhere.
+/// What is to be measured here.
+struct Work<'a> {
+    seed: u64,
+    plans: Vec<ModelPlan>,
+    /// How each of them is timed.
+    models: Vec<&'a dyn Profiled>,
+}
+
+/// Reads the plan for this number of nodes. Node 0 does: the others may run elsewhere.
 ///
 /// # Participation
 /// Collective.
-fn given(node: &mut Node, job: &Job<'_>) -> Result<Points, String> {
-    let Some(path) = &job.settings.points else { return Ok(Points::default()) };
-    let shown = path.display();
+///
+/// # Errors
+/// The same on every node.
+fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Work<'a>, String> {
+    let shown = job.settings.plan.display();
     let mut text = Vec::new();
     let mut fault = String::new();
     if node.rank() == 0 {
-        match std::fs::read(path) {
+        match std::fs::read(&job.settings.plan) {
             Ok(bytes) => text = bytes,
-            Err(error) => fault = format!("cannot read {shown}: {error}"),
+            Err(error) => fault = format!("cannot read the plan {shown}: {error}; specc writes one"),
         }
     }
     let length = node.broadcast_value(0, if fault.is_empty() { text.len() as i64 } else { -1 });
@@ -174,31 +183,24 @@ fn given(node: &mut Node, job: &Job<'_>) -> Result<Points, String> {
     text.resize(length, 0);
     node.broadcast(0, &mut text);
     let text = String::from_utf8(text).map_err(|_| format!("{shown}: this is not UTF-8 text"))?;
-    let points = Points::parse(&text, &shown.to_string()).map_err(|error| error.to_string())?;
-    if let Some(spec) = points.spec.as_ref().filter(|spec| spec.sha256 != job.spec.sha256) {
-        return Err(format!("{shown}: it was made for another text of {}; make it again", spec.path));
+    let plan = Plan::parse(&text, &shown.to_string()).map_err(|error| error.to_string())?;
+    if plan.spec.sha256 != job.spec.sha256 {
+        return Err(format!("{shown}: it was made for another text of {}; run specc again", plan.spec.path));
     }
-    let stray = points.models().iter().find(|m| job.models.iter().all(|model| model.name() != m.model));
-    match stray {
-        Some(stray) => Err(format!("{shown}: the spec measures no model `{}`", stray.model)),
-        None => Ok(points),
-    }
-}
-
-/// A plan of each model, or all that stands in their way.
-fn plan_all(node: &Node, job: &Job<'_>, given: &Points) -> Result<Vec<ModelPlan>, Vec<String>> {
-    let plans =
-        job.models.iter().map(|model| plan(*model, node.size(), job.settings.seed, given.of(model.name())));
-    let (plans, faults): (Vec<_>, Vec<_>) = plans.partition(Result::is_ok);
-    if faults.is_empty() {
-        Ok(plans.into_iter().flatten().collect())
-    } else {
-        Err(faults.into_iter().filter_map(Result::err).collect())
-    }
+    let size = node.size();
+    let Some(run) = plan.runs.into_iter().find(|run| run.nodes == size) else {
+        return Err(format!("{shown}: it has no points for {size} nodes; run specc with --nodes {size}"));
+    };
+    let find = |plan: &ModelPlan| {
+        let model = job.models.iter().find(|model| model.name() == plan.name);
+        model.copied().ok_or_else(|| format!("{shown}: this program measures no model `{}`", plan.name))
+    };
+    let models = run.models.iter().map(find).collect::<Result<_, _>>()?;
+    Ok(Work { seed: run.seed, plans: run.models, models })
 }
 
 /// Calibrates the timers, one node after the other so that they do not disturb each other.
-fn instruments(node: &mut Node, job: &Job<'_>) -> Bench {
+fn instruments(node: &mut Node, job: &Job<'_>, seed: u64) -> Bench {
     let mut timer = Timer::new((job.clock)());
     for rank in 0..node.size() {
         if rank == node.rank() {
@@ -208,48 +210,44 @@ fn instruments(node: &mut Node, job: &Job<'_>) -> Bench {
     }
     let tick = node.reduce_max(timer.tick());
     timer.set_tick(tick);
-    Bench { timer, scratch: Scratch::default(), random: Random::new(job.settings.seed, "", 0) }
+    Bench { timer, scratch: Scratch::default(), random: Random::new(seed, "", 0) }
 }
 
 /// One timing of the slowest node, and how often the task was executed in it: short tasks are timed again with a higher
 /// count until the timing is long enough.
 fn time(
     node: &mut Node,
-    job: &Job<'_>,
-    plans: &[ModelPlan],
+    work: &Work<'_>,
     place: Place,
     mut count: u32,
     bench: &mut Bench,
     timings: &mut u64,
 ) -> Result<(Timing, u32), Failure> {
-    let model = job.models[place.model];
-    let point = &plans[place.model].points[place.point];
-    let scope = Scope::new(model.name(), point.verify, node.size());
-    let once = model.options().once;
+    let model = work.models[place.model];
+    let plan = &work.plans[place.model];
+    let point = &plan.points[place.point];
     loop {
         let stream = *timings * node.size() as u64 + node.rank() as u64;
         *timings += 1;
-        bench.random = Random::new(job.settings.seed, model.name(), stream + 1);
+        bench.random = Random::new(work.seed, &plan.name, stream + 1);
         bench.timer.prepare(count);
-        let failure = match guard(|| model.measure(node, &scope, &point.at, bench)) {
+        let failure = match guard(|| model.measure(node, point, bench)) {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
             Err(panic) => Some(panic),
         };
         if let Some(failure) = failure {
-            return Err(format!("model {}: {failure}", describe(model, &point.at)).into());
+            return Err(format!("model {}: {failure}", describe(plan, point)).into());
         }
         let Some(own) = bench.timer.take() else {
-            return Err(format!(
-                "model {}: the task left before the timing ended",
-                describe(model, &point.at)
-            )
-            .into());
+            return Err(
+                format!("model {}: the task left before the timing ended", describe(plan, point)).into()
+            );
         };
         let timing = slowest(node, own);
         match bench.timer.raise(count, timing.interval) {
             // Simulated time has no resolution to speak of, and may stand still while a task is repeated.
-            Some(more) if !once && !node.is_simulated() => count = more,
+            Some(more) if !plan.once && !node.is_simulated() => count = more,
             _ => return Ok((timing, count)),
         }
     }
@@ -265,10 +263,9 @@ fn slowest(node: &mut Node, own: Timing) -> Timing {
     Timing { seconds: if nan > 0.0 { f64::NAN } else { seconds }, interval, preempted: preempted > 0.0 }
 }
 
-fn describe(model: &dyn Profiled, at: &[i64]) -> String {
-    let mut text = model.name().to_owned();
-    for (index, value) in at.iter().enumerate() {
-        let name = model.variables().get(index).copied().unwrap_or("?");
+fn describe(plan: &ModelPlan, point: &Point) -> String {
+    let mut text = plan.name.clone();
+    for (index, (name, value)) in plan.variables.iter().zip(&point.at).enumerate() {
         text += &format!("{} {name}={value}", if index == 0 { " at" } else { "," });
     }
     text
@@ -297,7 +294,8 @@ struct Director<'a> {
 }
 
 impl<'a> Director<'a> {
-    fn new(node: &Node, job: &'a Job<'a>, plans: &'a [ModelPlan]) -> Result<Self, Refusal> {
+    fn new(node: &Node, job: &'a Job<'a>, work: &'a Work<'a>) -> Result<Self, Refusal> {
+        let plans = &work.plans;
         let settings = &job.settings;
         let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
         let platform = node.platform();
@@ -310,19 +308,10 @@ impl<'a> Director<'a> {
         } else {
             Rules { budget, goal: GOAL, least: 0, discard }
         };
-        let repeat = |model: &&dyn Profiled| if node.is_simulated() { 1 } else { model.options().repeat };
-        let repeats: Vec<u32> = job.models.iter().map(repeat).collect();
-        let mut schedule = Schedule::new(plans, &repeats, rules);
-        for (model, plan) in job.models.iter().zip(plans) {
-            if plan.undrawn > 0 {
-                eprintln!(
-                    "model {}: {} of {} verification points could not be drawn: its `require` leaves too little",
-                    model.name(),
-                    plan.undrawn,
-                    model.options().verify
-                );
-            }
-        }
+        let repeat = |plan: &ModelPlan| if node.is_simulated() { 1 } else { plan.repeat };
+        let repeats: Vec<u32> = plans.iter().map(repeat).collect();
+        let orders: Vec<_> = plans.iter().map(|plan| order(&plan.points, work.seed)).collect();
+        let mut schedule = Schedule::new(&orders, &repeats, rules);
         let journal = Journal::open(job, &platform, plans, &mut schedule)?;
         Ok(Self {
             job,
@@ -367,19 +356,19 @@ impl<'a> Director<'a> {
         // Of simulated time as much is left as took so long until now.
         let real = self.began.map_or(elapsed, |began| began.elapsed().as_secs_f64());
         let remaining = self.schedule.remaining() * if elapsed > 0.0 { real / elapsed } else { 1.0 };
-        let model = self.job.models[place.model].name();
+        let model = &self.plans[place.model].name;
         self.progress.tell(&self.schedule, (real, remaining), self.budget, model);
         Ok(())
     }
 
     fn finish(self, outcome: Outcome) -> Result<(), Failure> {
-        let names: Vec<&str> = self.job.models.iter().map(|model| model.name()).collect();
         if self.preempted > 0 {
             eprintln!("{} of {} timings were preempted", self.preempted, self.timed);
         }
         let written = self.journal.finish(self.plans, &self.schedule, outcome == Outcome::Done)?;
         if outcome == Outcome::Done {
-            for (name, (begun, points)) in names.iter().zip(self.schedule.begun_by_model()) {
+            for (plan, (begun, points)) in self.plans.iter().zip(self.schedule.begun_by_model()) {
+                let name = &plan.name;
                 if begun < points {
                     eprintln!(
                         "model {name}: the budget of {} s sufficed for {begun} of {points} points; the rest is left out",

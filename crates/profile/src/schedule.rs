@@ -9,7 +9,6 @@
 //!
 //! Nothing here looks at a clock: the caller says how much time has passed. Node 0 alone decides.
 
-use super::plan::ModelPlan;
 use super::stats::{median, relative_half_width};
 
 /// Timings after which a point is left alone, however uncertain.
@@ -122,15 +121,15 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// `repeats` holds each model's least number of timings a point.
-    pub(crate) fn new(plans: &[ModelPlan], repeats: &[u32], rules: Rules) -> Self {
-        let points: usize = plans.iter().map(|plan| plan.points.len()).sum();
-        let models = plans
+    /// `orders` holds the order of each model's points, `repeats` its least number of timings a point.
+    pub(crate) fn new(orders: &[Vec<usize>], repeats: &[u32], rules: Rules) -> Self {
+        let points: usize = orders.iter().map(Vec::len).sum();
+        let models = orders
             .iter()
             .zip(repeats)
-            .map(|(plan, repeat)| Work {
-                order: plan.order.clone(),
-                points: vec![Timings { width: f64::INFINITY, ..Timings::default() }; plan.points.len()],
+            .map(|(order, repeat)| Work {
+                order: order.clone(),
+                points: vec![Timings { width: f64::INFINITY, ..Timings::default() }; order.len()],
                 repeat: (*repeat).max(1) as usize,
                 rules,
                 cheap: CHEAP_PART * rules.budget / points.max(1) as f64,
@@ -357,19 +356,11 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Point, spread};
+    use crate::order::spread;
     use proptest::prelude::*;
 
-    fn plans(sizes: &[usize]) -> Vec<ModelPlan> {
-        let point = |i| Point { verify: false, at: vec![i as i64], values: vec![] };
-        sizes
-            .iter()
-            .map(|&size| ModelPlan {
-                points: (0..size).map(point).collect(),
-                order: spread(size, 0.3),
-                ..ModelPlan::default()
-            })
-            .collect()
+    fn orders(sizes: &[usize]) -> Vec<Vec<usize>> {
+        sizes.iter().map(|&size| spread(size, 0.3)).collect()
     }
 
     const STEADY: Rules = Rules { budget: 60.0, goal: 0.05, least: 0, discard: true };
@@ -389,7 +380,7 @@ mod tests {
     #[test]
     fn a_median_may_become_less_certain() {
         // Agreeing timings finish the points, then the sweep finds others that do not agree.
-        let mut schedule = Schedule::new(&plans(&[3, 40]), &[3, 3], Rules { least: 7, ..STEADY });
+        let mut schedule = Schedule::new(&orders(&[3, 40]), &[3, 3], Rules { least: 7, ..STEADY });
         play(&mut schedule, &[0.0001, 0.0001], |place, step| {
             (if step > 300 || place.model == 1 { 1.0 + (step * 7 % 5) as f64 } else { 1.0 }, false)
         });
@@ -401,7 +392,7 @@ mod tests {
 
     #[test]
     fn every_point_gets_its_repeats_and_steady_ones_no_more() {
-        let mut schedule = Schedule::new(&plans(&[12, 20]), &[3, 5], STEADY);
+        let mut schedule = Schedule::new(&orders(&[12, 20]), &[3, 5], STEADY);
         let elapsed = play(&mut schedule, &[0.01, 0.02], |_, _| (1.0, false));
         for (model, size, repeat) in [(0, 12, 3), (1, 20, 5)] {
             for point in 0..size {
@@ -414,7 +405,7 @@ mod tests {
 
     #[test]
     fn what_is_left_goes_to_the_least_certain_point() {
-        let mut schedule = Schedule::new(&plans(&[5]), &[3], Rules { budget: 3.0, ..STEADY });
+        let mut schedule = Schedule::new(&orders(&[5]), &[3], Rules { budget: 3.0, ..STEADY });
         play(&mut schedule, &[0.1], |place, step| {
             (if place.point == 2 { 1.0 + (step % 2) as f64 } else { 1.0 }, false)
         });
@@ -426,14 +417,14 @@ mod tests {
 
     #[test]
     fn time_that_was_asked_for_is_used_even_if_timings_agree() {
-        let mut schedule = Schedule::new(&plans(&[4]), &[3], Rules { least: 7, ..STEADY });
+        let mut schedule = Schedule::new(&orders(&[4]), &[3], Rules { least: 7, ..STEADY });
         play(&mut schedule, &[0.1], |_, _| (1.0, false));
         assert!((0..4).all(|point| schedule.summary(Place { model: 0, point }).unwrap().repeats == 7));
     }
 
     #[test]
     fn cheap_points_that_are_uncertain_get_more_than_their_repeats_first() {
-        let mut schedule = Schedule::new(&plans(&[1, 10]), &[3, 3], Rules { budget: 3.0, ..STEADY });
+        let mut schedule = Schedule::new(&orders(&[1, 10]), &[3, 3], Rules { budget: 3.0, ..STEADY });
         play(&mut schedule, &[0.0001, 0.1], |_, step| (1.0 + (step % 2) as f64, false));
         let repeats = |model, point| schedule.summary(Place { model, point }).map(|summary| summary.repeats);
         assert!(repeats(0, 0).unwrap() as usize >= CHEAP_TIMINGS);
@@ -441,14 +432,14 @@ mod tests {
 
     #[test]
     fn no_point_is_timed_without_end() {
-        let mut schedule = Schedule::new(&plans(&[2]), &[3], Rules { budget: f64::MAX, ..STEADY });
+        let mut schedule = Schedule::new(&orders(&[2]), &[3], Rules { budget: f64::MAX, ..STEADY });
         play(&mut schedule, &[0.1], |_, step| (1.0 + (step % 7) as f64, false));
         assert_eq!(schedule.summary(Place { model: 0, point: 0 }).unwrap().repeats as usize, MAX_TIMINGS);
     }
 
     #[test]
     fn preempted_timings_are_set_aside_while_others_can_be_had() {
-        let mut schedule = Schedule::new(&plans(&[1]), &[3], STEADY);
+        let mut schedule = Schedule::new(&orders(&[1]), &[3], STEADY);
         play(&mut schedule, &[0.1], |_, step| if step == 1 { (13.0, true) } else { (1.0, false) });
         let summary = schedule.summary(Place { model: 0, point: 0 }).unwrap();
         assert_eq!(summary, Summary { seconds: 1.0, repeats: 3, spread: 0.0, preempted: 1 });
@@ -456,7 +447,7 @@ mod tests {
 
     #[test]
     fn where_every_timing_is_preempted_they_count() {
-        let mut schedule = Schedule::new(&plans(&[1]), &[3], STEADY);
+        let mut schedule = Schedule::new(&orders(&[1]), &[3], STEADY);
         play(&mut schedule, &[0.1], |_, _| (2.0, true));
         let summary = schedule.summary(Place { model: 0, point: 0 }).unwrap();
         assert_eq!(summary, Summary { seconds: 2.0, repeats: 6, spread: 0.0, preempted: 6 });
@@ -464,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_short_budget_gives_fewer_points_with_their_repeats() {
-        let mut schedule = Schedule::new(&plans(&[100]), &[3], Rules { budget: 6.0, ..STEADY });
+        let mut schedule = Schedule::new(&orders(&[100]), &[3], Rules { budget: 6.0, ..STEADY });
         play(&mut schedule, &[0.1], |_, _| (1.0, false));
         let (begun, _) = schedule.begun();
         let repeats: Vec<_> = (0..100)
@@ -478,7 +469,7 @@ mod tests {
 
     #[test]
     fn a_costly_model_does_not_starve_a_cheap_one() {
-        let mut schedule = Schedule::new(&plans(&[500, 40]), &[3, 3], Rules { budget: 20.0, ..STEADY });
+        let mut schedule = Schedule::new(&orders(&[500, 40]), &[3, 3], Rules { budget: 20.0, ..STEADY });
         play(&mut schedule, &[1.0, 0.01], |_, _| (1.0, false));
         let begun = schedule.begun_by_model();
         assert_eq!(begun[1], (40, 40));
@@ -487,7 +478,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_run_measured_is_not_measured_again() {
-        let mut schedule = Schedule::new(&plans(&[4]), &[3], STEADY);
+        let mut schedule = Schedule::new(&orders(&[4]), &[3], STEADY);
         for point in 0..3 {
             (0..3).for_each(|_| schedule.restore(Place { model: 0, point }, 1.0, false));
         }
@@ -503,14 +494,14 @@ mod tests {
 
     #[test]
     fn timings_that_are_no_numbers_end_too() {
-        let mut schedule = Schedule::new(&plans(&[3]), &[3], STEADY);
+        let mut schedule = Schedule::new(&orders(&[3]), &[3], STEADY);
         play(&mut schedule, &[0.1], |_, _| (f64::NAN, false));
         assert!(schedule.summary(Place { model: 0, point: 0 }).unwrap().seconds.is_nan());
     }
 
     #[test]
     fn the_estimate_is_right_when_costs_are_even() {
-        let mut schedule = Schedule::new(&plans(&[50]), &[3], STEADY);
+        let mut schedule = Schedule::new(&orders(&[50]), &[3], STEADY);
         while !schedule.probed() {
             let place = schedule.next(0.0).unwrap();
             schedule.record(place, 1.0, false, 0.1);
@@ -528,7 +519,7 @@ mod tests {
             budget in 0.0..30.0f64,
         ) {
             let repeats = vec![3; sizes.len()];
-            let mut schedule = Schedule::new(&plans(&sizes), &repeats, Rules { budget, ..STEADY });
+            let mut schedule = Schedule::new(&orders(&sizes), &repeats, Rules { budget, ..STEADY });
             let elapsed = play(&mut schedule, &costs, |place, step| (1.0 + ((place.point * 7 + step) % 5) as f64, step % 3 == 0));
             let most = costs[..sizes.len()].iter().copied().fold(0.0, f64::max);
             prop_assert!(elapsed <= budget + most);

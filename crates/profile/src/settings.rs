@@ -13,9 +13,8 @@ pub(crate) struct Settings {
     pub(crate) output: PathBuf,
     /// Seconds for the whole run, if given.
     pub(crate) budget: Option<f64>,
-    pub(crate) seed: u64,
-    /// Which points to measure, of the models that the file names, in place of those of their loops.
-    pub(crate) points: Option<PathBuf>,
+    /// What to measure.
+    pub(crate) plan: PathBuf,
     /// Go on with the journal of an interrupted run.
     pub(crate) resume: bool,
     /// Progress as lines for a program on stdout, instead of sentences on stderr.
@@ -27,8 +26,7 @@ impl Default for Settings {
         Self {
             output: PathBuf::from("samples.txt"),
             budget: None,
-            seed: 1,
-            points: None,
+            plan: PathBuf::from("plan.txt"),
             resume: false,
             machine: false,
         }
@@ -54,17 +52,16 @@ pub(crate) enum Request {
 pub(crate) const HELP: &str = "\
 Measures the models of one spec and writes their samples.
 
-Usage: [--output samples.txt] [--budget 60s] [--seed 1] [--points FILE] [--resume]
+Usage: [--plan plan.txt] [--output samples.txt] [--budget 60s] [--resume]
 
+  --plan FILE     what to measure, as specc has written it
   --output FILE   the samples; an unfinished run leaves FILE.partial
   --budget TIME   time for all of it, such as 90, 90s, 500ms or 5m
-  --seed N        settles the verification points and the order of visits
-  --points FILE   measure these points of the models that FILE names, instead
-                  of those of their loops
   --resume        go on with FILE.partial
   --progress      progress as lines on stdout, for programs
 
-The environment says where: STRATA_ON=threads:4, or start it under mpirun.
+The environment says where: STRATA_ON=threads:4, or start it under mpirun; the
+plan must have points for that number of nodes.
 Exit status: 0 done; 1 the spec or the journal is at fault; 2 wrong usage;
 3 the machine failed; 130 interrupted, what was measured is kept.";
 
@@ -85,14 +82,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> 
                     format!("--budget {}: not a time; write it like 60s, 500ms or 5m", text.display())
                 })?);
             }
-            Long("seed") => {
-                let text = value(&mut parser)?;
-                settings.seed = text
-                    .to_str()
-                    .and_then(|text| text.parse().ok())
-                    .ok_or_else(|| format!("--seed {}: not a whole number", text.display()))?;
-            }
-            Long("points") => settings.points = Some(value(&mut parser)?.into()),
+            Long("plan") => settings.plan = value(&mut parser)?.into(),
             Long("resume") => settings.resume = true,
             Long("progress") => settings.machine = true,
             Long("help") | Short('h') => return Ok(Request::Help),
@@ -127,14 +117,13 @@ mod tests {
         let settings = Settings {
             output: "out/s.txt".into(),
             budget: Some(90.0),
-            seed: 7,
-            points: Some("p.txt".into()),
+            plan: "p.txt".into(),
             resume: true,
             machine: true,
         };
         assert_eq!(settings.partial(), PathBuf::from("out/s.txt.partial"));
-        let arguments = ["--output", "out/s.txt", "--budget=1.5m", "--seed", "7", "--resume", "--progress"];
-        let arguments = [&arguments[..], &["--points", "p.txt"]].concat();
+        let arguments =
+            ["--output", "out/s.txt", "--budget=1.5m", "--plan", "p.txt", "--resume", "--progress"];
         assert_eq!(read(&arguments), Ok(Request::Run(settings)));
         assert_eq!(read(&[]), Ok(Request::Run(Settings::default())));
         assert_eq!(read(&["--help"]), Ok(Request::Help));
@@ -154,9 +143,8 @@ mod tests {
     #[test]
     fn wrong_usage_is_named() {
         assert!(read(&["--budget", "soon"]).unwrap_err().contains("--budget soon: not a time"));
-        assert!(read(&["--seed", "x"]).unwrap_err().contains("--seed x"));
         assert!(read(&["--output", ""]).unwrap_err().contains("name of a file"));
         assert!(read(&["--speed"]).unwrap_err().contains("--speed"));
-        assert!(read(&["--seed"]).is_err());
+        assert!(read(&["--plan"]).is_err());
     }
 }

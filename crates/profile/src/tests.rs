@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use strata_model::samples::{ModelSamples, Samples};
+use strata_model::plan::{ModelPlan, Plan, Run};
+use strata_model::samples::{Column, ModelSamples, Samples, SpecId};
 use strata_runtime::Machine;
 use tempfile::TempDir;
 
@@ -36,15 +37,15 @@ struct Model {
     stop: i64,
     verify: u32,
     timings: AtomicUsize,
-    task: fn(&Model, &mut Node, &Scope, i64, &mut Bench) -> Result<(), Failure>,
-    value: fn(i64) -> Option<f64>,
+    task: fn(&Model, &mut Node, i64, &mut Bench) -> Result<(), Failure>,
+    value: fn(i64) -> f64,
 }
 
 fn model(name: &'static str, stop: i64) -> Model {
-    Model { name, stop, verify: 4, timings: AtomicUsize::new(0), task: steady, value: |i| Some(i as f64) }
+    Model { name, stop, verify: 4, timings: AtomicUsize::new(0), task: steady, value: |i| i as f64 }
 }
 
-fn steady(_: &Model, node: &mut Node, _: &Scope, i: i64, bench: &mut Bench) -> Result<(), Failure> {
+fn steady(_: &Model, node: &mut Node, i: i64, bench: &mut Bench) -> Result<(), Failure> {
     bench.timer.start(node);
     spend(1e-3 * i as f64 * (node.rank() + 1) as f64);
     bench.timer.stop(node);
@@ -55,38 +56,45 @@ impl Profiled for Model {
     fn name(&self) -> &'static str {
         self.name
     }
-    fn columns(&self) -> &'static [&'static str] {
-        &["(i)", "i*logP"]
-    }
-    fn variables(&self) -> &'static [&'static str] {
-        &["i"]
-    }
-    fn options(&self) -> Options {
-        Options { verify: self.verify, ..Options::default() }
-    }
-    fn points(&self, _: &Scope, visit: &mut dyn FnMut(&[i64]) -> bool) {
-        let mut i = 1;
-        while i <= self.stop && visit(&[i]) {
-            i *= 2;
-        }
-    }
-    fn draw(&self, _: &Scope, random: &mut Random) -> Option<Vec<i64>> {
-        Some(vec![random.between(1, self.stop)?])
-    }
-    fn contains(&self, _: &Scope, at: &[i64]) -> bool {
-        matches!(at, [i] if (1..=self.stop).contains(i))
-    }
-    fn values(&self, scope: &Scope, at: &[i64]) -> Option<Vec<f64>> {
-        let [_, log, _] = scope.constants();
-        let i = (self.value)(at[0])?;
-        Some(vec![i, i * log])
-    }
-    fn measure(&self, node: &mut Node, scope: &Scope, at: &[i64], bench: &mut Bench) -> Result<(), Failure> {
+    fn measure(&self, node: &mut Node, point: &Point, bench: &mut Bench) -> Result<(), Failure> {
         if node.rank() == 0 {
             self.timings.fetch_add(1, Ordering::Relaxed);
         }
-        (self.task)(self, node, scope, at[0], bench)
+        assert_eq!(point.bound, [point.at[0] as f64]);
+        (self.task)(self, node, point.at[0], bench)
     }
+}
+
+impl Model {
+    /// The powers of two up to `stop`, or these points, then `verify` points for verification.
+    fn plan(&self, nodes: usize, points: Option<&[i64]>) -> ModelPlan {
+        let loops: Vec<i64> = (0..63).map(|e| 1 << e).take_while(|i| *i <= self.stop).collect();
+        let point = |verify, i: i64| {
+            let value = (self.value)(i);
+            let values = vec![value, value * (nodes as f64).log2()];
+            Point { verify, at: vec![i], bound: vec![i as f64], values }
+        };
+        let fitted = points.unwrap_or(&loops).iter().map(|i| point(false, *i));
+        let verifying = (0..self.verify).map(|k| point(true, 1 + i64::from(k) * 7 % self.stop));
+        ModelPlan {
+            name: self.name.to_owned(),
+            variables: vec!["i".to_owned()],
+            bound: vec!["x".to_owned()],
+            columns: vec![Column::input("i"), Column::term("i*logP")],
+            repeat: 3,
+            points: fitted.chain(verifying).collect(),
+            ..ModelPlan::default()
+        }
+    }
+}
+
+fn spec(sha256: &str) -> SpecId {
+    SpecId { path: "specs/test.spec".to_owned(), sha256: sha256.to_owned() }
+}
+
+fn write(path: &Path, sha256: &str, nodes: usize, models: Vec<ModelPlan>) {
+    let plan = Plan { spec: spec(sha256), runs: vec![Run { nodes, seed: 1, models }] };
+    std::fs::write(path, plan.to_text()).unwrap();
 }
 
 struct Place {
@@ -103,20 +111,25 @@ impl Place {
     fn partial(&self) -> PathBuf {
         self.output.with_extension("txt.partial")
     }
+    fn plan(&self) -> PathBuf {
+        self.output.with_file_name("plan.txt")
+    }
     fn settings(&self) -> Settings {
-        Settings { output: self.output.clone(), ..Settings::default() }
+        Settings { output: self.output.clone(), plan: self.plan(), ..Settings::default() }
     }
 }
 
-fn profile(
-    nodes: usize,
-    models: &[&dyn Profiled],
-    settings: Settings,
-    sha256: &str,
-) -> Result<Outcome, Error> {
+fn profile(nodes: usize, models: &[&Model], settings: Settings, sha256: &str) -> Result<Outcome, Error> {
+    write(&settings.plan, sha256, nodes, models.iter().map(|model| model.plan(nodes, None)).collect());
+    follow(nodes, models, settings, sha256)
+}
+
+/// As [`profile`], by the plan that is there.
+fn follow(nodes: usize, models: &[&Model], settings: Settings, sha256: &str) -> Result<Outcome, Error> {
+    let models: Vec<&dyn Profiled> = models.iter().map(|model| *model as &dyn Profiled).collect();
     let job = Job {
         clock: || Box::new(Virtual),
-        ..Job::new("specs/test.spec", sha256, models, settings, Interrupt::default())
+        ..Job::new("specs/test.spec", sha256, &models, settings, Interrupt::default())
     };
     let outcomes = Machine::threads(nodes)?.run(|node| run(node, &job).map_err(Error::program))?;
     assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{outcomes:?}");
@@ -159,21 +172,6 @@ fn every_point_is_a_row_in_order() {
 }
 
 #[test]
-fn verification_points_lie_in_the_range_and_follow_the_seed() {
-    let drawn = |seed| {
-        let place = Place::new();
-        let a = Model { verify: 40, ..model("A", 100) };
-        profile(1, &[&a], Settings { seed, ..place.settings() }, "ab").unwrap();
-        let rows = &read(&place.output).models[0].rows;
-        rows.iter().filter(|row| row.verify).map(|row| row.notes.at[0]).collect::<Vec<_>>()
-    };
-    assert!(drawn(1).iter().all(|i| (1..=100).contains(i)));
-    assert!(drawn(1).iter().any(|i| !(*i as u64).is_power_of_two()));
-    assert_eq!(drawn(1), drawn(1));
-    assert_ne!(drawn(1), drawn(2));
-}
-
-#[test]
 fn a_short_budget_leaves_points_out_and_is_kept() {
     let place = Place::new();
     let a = Model { verify: 20, ..model("A", 1 << 12) };
@@ -191,9 +189,9 @@ fn a_panic_names_model_point_and_node_and_keeps_the_samples() {
     let place = Place::new();
     let a = model("A", 64);
     let b = Model {
-        task: |model, node, scope, i, bench| {
+        task: |model, node, i, bench| {
             assert!(!(i == 8 && node.rank() == 1), "eight is too much");
-            steady(model, node, scope, i, bench)
+            steady(model, node, i, bench)
         },
         ..model("B", 8)
     };
@@ -210,10 +208,10 @@ fn a_panic_names_model_point_and_node_and_keeps_the_samples() {
 #[test]
 fn an_error_of_the_code_ends_the_job_too() {
     let place = Place::new();
-    let a = Model { task: |_, _, _, _, _| Ok("x".parse::<i64>().map(drop)?), ..model("A", 8) };
+    let a = Model { task: |_, _, _, _| Ok("x".parse::<i64>().map(drop)?), ..model("A", 8) };
     let error = profile(2, &[&a], place.settings(), "ab").unwrap_err().to_string();
     assert!(error.contains("model A at i=1: invalid digit"), "{error}");
-    let a = Model { task: |_, _, _, _, _| Ok(()), ..model("A", 8) };
+    let a = Model { task: |_, _, _, _| Ok(()), ..model("A", 8) };
     let error = profile(2, &[&a], place.settings(), "ab").unwrap_err().to_string();
     assert!(error.contains("left before the timing ended"), "{error}");
 }
@@ -222,11 +220,11 @@ fn an_error_of_the_code_ends_the_job_too() {
 fn a_torn_journal_is_gone_on_with() {
     let place = Place::new();
     let broken = Model {
-        task: |model, node, scope, i, bench| {
+        task: |model, node, i, bench| {
             if model.timings.load(Ordering::Relaxed) > 12 {
                 return Err("power cut".into());
             }
-            steady(model, node, scope, i, bench)
+            steady(model, node, i, bench)
         },
         ..model("A", 64)
     };
@@ -251,6 +249,7 @@ fn an_interrupted_run_is_ordered_and_gone_on_with() {
     let a = model("A", 64);
     let interrupt = Interrupt::default();
     interrupt.set();
+    write(&place.plan(), "ab", 2, vec![a.plan(2, None)]);
     let models: [&dyn Profiled; 1] = [&a];
     let job = |resume, interrupt| Job {
         clock: || Box::new(Virtual),
@@ -281,23 +280,20 @@ fn medians_of_an_earlier_run_are_not_measured_again() {
 }
 
 #[test]
-fn a_points_file_says_what_is_measured_and_more_points_add_to_it() {
+fn a_plan_with_more_points_adds_to_what_was_measured() {
     for nodes in [1, 3] {
         let place = Place::new();
-        let points = place.output.with_file_name("points.txt");
         let (a, b) = (model("A", 64), model("B", 8));
-        let settings = || Settings { points: Some(points.clone()), ..place.settings() };
-        std::fs::write(&points, "strata-points 1\nspec s sha256=ab\nA 3\nA 50\n").unwrap();
-        profile(nodes, &[&a, &b], settings(), "ab").unwrap();
+        let plan = |points| vec![a.plan(nodes, Some(points)), b.plan(nodes, None)];
+        write(&place.plan(), "ab", nodes, plan(&[3, 50]));
+        follow(nodes, &[&a, &b], place.settings(), "ab").unwrap();
         let first = read(&place.output);
         assert_eq!(fit_points(&first.models[0]), [3, 50]);
-        assert_eq!(fit_points(&first.models[1]), [1, 2, 4, 8], "a model that is not named keeps its loops");
         assert_eq!(first.models[0].rows.len(), 2 + 4);
-        // What was measured is not measured again.
         std::fs::rename(&place.output, place.partial()).unwrap();
-        std::fs::write(&points, "strata-points 1\nA 3\nA 50\nA 7\n").unwrap();
+        write(&place.plan(), "ab", nodes, plan(&[3, 50, 7]));
         let (more, same) = (model("A", 64), model("B", 8));
-        profile(nodes, &[&more, &same], Settings { resume: true, ..settings() }, "ab").unwrap();
+        follow(nodes, &[&more, &same], Settings { resume: true, ..place.settings() }, "ab").unwrap();
         let second = read(&place.output);
         assert_eq!(fit_points(&second.models[0]), [3, 50, 7]);
         assert_eq!(more.timings.load(Ordering::Relaxed), 3);
@@ -309,19 +305,26 @@ fn a_points_file_says_what_is_measured_and_more_points_add_to_it() {
 }
 
 #[test]
-fn a_points_file_that_is_none_of_the_specs_is_refused() {
+fn a_plan_of_something_else_is_refused() {
     let place = Place::new();
-    let points = place.output.with_file_name("points.txt");
-    let settings = || Settings { points: Some(points.clone()), ..place.settings() };
-    assert_eq!(profile(2, &[&model("A", 64)], settings(), "ab").unwrap(), Outcome::Fault, "no such file");
-    for text in
-        ["", "strata-points 1\nspec s sha256=cd\nA 1\n", "strata-points 1\nB 1\n", "strata-points 1\nA 65\n"]
-    {
-        std::fs::write(&points, text).unwrap();
-        assert_eq!(profile(2, &[&model("A", 64)], settings(), "ab").unwrap(), Outcome::Fault, "{text}");
+    let (a, b) = (model("A", 64), model("B", 8));
+    let refused = || {
+        assert_eq!(follow(2, &[&a], place.settings(), "ab").unwrap(), Outcome::Fault);
+    };
+    refused();
+    for (spec, nodes, model) in [("cd", 2, &a), ("ab", 3, &a), ("ab", 2, &b)] {
+        write(&place.plan(), spec, nodes, vec![model.plan(nodes, None)]);
+        refused();
     }
-    std::fs::write(&points, b"strata-points 1\nA \xff\n").unwrap();
-    assert_eq!(profile(3, &[&model("A", 64)], settings(), "ab").unwrap(), Outcome::Fault);
+    write(&place.plan(), "ab", 2, vec![a.plan(2, None)]);
+    let text = std::fs::read_to_string(place.plan()).unwrap();
+    let changed = [text.replace("A 4 4", "A 5 4"), text[..text.len() - 1].to_owned(), String::new()];
+    for changed in changed {
+        std::fs::write(place.plan(), changed).unwrap();
+        refused();
+    }
+    std::fs::write(place.plan(), b"strata-plan 1\nA \xff\n").unwrap();
+    refused();
     assert!(!place.output.exists());
 }
 
@@ -352,9 +355,9 @@ fn a_fresh_run_does_not_destroy_an_old_journal() {
 #[test]
 fn what_is_no_number_is_written_as_it_is() {
     let place = Place::new();
-    let a = Model { value: |i| Some(if i == 4 { f64::NAN } else { 1.0 / (i - 2) as f64 }), ..model("A", 64) };
+    let a = Model { value: |i| if i == 4 { f64::NAN } else { 1.0 / (i - 2) as f64 }, ..model("A", 64) };
     let b = Model {
-        task: |_, node, _, i, bench| {
+        task: |_, node, i, bench| {
             bench.timer.record(if i == 2 && node.rank() == 1 { f64::NAN } else { 0.5 });
             Ok(())
         },
@@ -369,18 +372,6 @@ fn what_is_no_number_is_written_as_it_is() {
 }
 
 #[test]
-fn what_a_require_excludes_is_not_in_the_file() {
-    let place = Place::new();
-    let a = Model { value: |i| (i >= 8).then_some(i as f64), ..model("A", 64) };
-    profile(2, &[&a], place.settings(), "ab").unwrap();
-    let rows = &read(&place.output).models[0].rows;
-    assert_eq!(rows.len(), 4 + 4);
-    assert!(rows.iter().all(|row| row.notes.at[0] >= 8));
-    let nothing = Model { value: |_| None, ..model("A", 64) };
-    assert_eq!(profile(2, &[&nothing], place.settings(), "ab").unwrap(), Outcome::Fault);
-}
-
-#[test]
 fn a_file_that_cannot_be_written_is_named() {
     let place = Place::new();
     let settings = Settings { output: place.output.join("in/no/folder.txt"), ..place.settings() };
@@ -391,32 +382,13 @@ fn a_file_that_cannot_be_written_is_named() {
 #[test]
 fn short_tasks_are_repeated_unless_once() {
     struct Short {
-        once: bool,
         most: AtomicUsize,
     }
     impl Profiled for Short {
         fn name(&self) -> &'static str {
             "Short"
         }
-        fn columns(&self) -> &'static [&'static str] {
-            &[]
-        }
-        fn options(&self) -> Options {
-            Options { verify: 1, repeat: 3, once: self.once }
-        }
-        fn points(&self, _: &Scope, visit: &mut dyn FnMut(&[i64]) -> bool) {
-            visit(&[]);
-        }
-        fn draw(&self, _: &Scope, _: &mut Random) -> Option<Vec<i64>> {
-            Some(vec![])
-        }
-        fn contains(&self, _: &Scope, at: &[i64]) -> bool {
-            at.is_empty()
-        }
-        fn values(&self, _: &Scope, _: &[i64]) -> Option<Vec<f64>> {
-            Some(vec![])
-        }
-        fn measure(&self, node: &mut Node, _: &Scope, _: &[i64], bench: &mut Bench) -> Result<(), Failure> {
+        fn measure(&self, node: &mut Node, _: &Point, bench: &mut Bench) -> Result<(), Failure> {
             self.most.fetch_max(bench.timer.count() as usize, Ordering::Relaxed);
             bench.timer.start(node);
             for _ in 0..bench.timer.count() {
@@ -428,13 +400,21 @@ fn short_tasks_are_repeated_unless_once() {
     }
     for once in [false, true] {
         let place = Place::new();
-        let short = Short { once, most: AtomicUsize::new(0) };
+        let short = Short { most: AtomicUsize::new(0) };
         let models: [&dyn Profiled; 1] = [&short];
+        let at = |verify| Point { verify, ..Point::default() };
+        let points = vec![at(false), at(false), at(true)];
+        let name = "Short".to_owned();
+        write(
+            &place.plan(),
+            "ab",
+            2,
+            vec![ModelPlan { name, repeat: 3, once, points, ..Default::default() }],
+        );
         // The real clock: nothing takes less time than nothing.
         let job = Job::new("specs/test.spec", "ab", &models, place.settings(), Interrupt::default());
         Machine::threads(2).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
         assert_eq!(short.most.load(Ordering::Relaxed) == 1, once);
-        // Ten of its one place, and one to verify them.
-        assert_eq!(read(&place.output).models[0].rows.len(), 11);
+        assert_eq!(read(&place.output).models[0].rows.len(), 3);
     }
 }

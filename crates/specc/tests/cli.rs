@@ -303,7 +303,7 @@ fn input_that_is_not_what_it_seems_is_named_with_its_place() {
     write("latin.toml", b"strata-models = 1\n# gr\xfc\xdfe\n");
     write("latin.csv", b"gr\xf6\xdfe,time\n1,1e-6\n");
     write("latin.txt", b"strata-samples 1\nmodel M n\nM 1e-6 1 ; gr\xfc\xdfe\n");
-    write("latin.points", b"strata-points 1\n# gr\xfc\xdfe\n");
+    write("latin.points", b"strata-plan 1\n# gr\xfc\xdfe\n");
     for (arguments, say) in [
         (&["check", "latin.spec"][..], "not UTF-8"),
         (&["predict", "latin.toml", "A"], "latin.toml: this is not UTF-8 text"),
@@ -493,7 +493,7 @@ fn advice_names_samples_that_narrow_the_choice() {
     assert_eq!(target["after"], samples[5]["after"]);
     let plan = fs::read_to_string(at.join("plan.txt")).expect("written");
     assert!(
-        plan.starts_with("strata-points 1\nspec ")
+        plan.starts_with("strata-plan 1\nspec ")
             && plan.contains("job.spec sha256=")
             && plan.lines().count() == 8,
         "{plan}"
@@ -536,7 +536,7 @@ fn advice_names_samples_that_narrow_the_choice() {
         (2, &["advise", "out/models.toml", "--spec", "job.spec", "--count", "0"], "1..=10000"),
         (2, &["calibrate", "job.spec", "-o", "x", "--goal", "1%"], "--refine"),
         (2, &["calibrate", "job.spec", "-o", "x", "--refine", "--goal", "0.5"], "a percentage"),
-        (1, &["profile", "job.spec", "-o", "x", "--points", "job.spec"], "strata-points 1"),
+        (1, &["profile", "job.spec", "-o", "x", "--points", "job.spec"], "strata-plan 1"),
         (3, &["profile", "job.spec", "-o", "x", "--points", "none.txt"], "none.txt"),
     ] {
         let (_, err) = expect(status, arguments, at);

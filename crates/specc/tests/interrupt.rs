@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use specc::drive::{DriveError, On, Options, build, profile};
 use specc::emit::emit;
 use specc::lang::load;
-use strata_model::samples::Samples;
+use strata_model::{Plan, Points, Samples};
 
 #[test]
 fn what_was_measured_is_kept_and_gone_on_with() {
@@ -27,12 +27,14 @@ fn what_was_measured_is_kept_and_gone_on_with() {
     for file in [&output, &partial] {
         let _absent = std::fs::remove_file(file);
     }
+    let (run, _) = specc::points::plan(&spec, 2, 1, &Points::default()).unwrap();
+    let plan = Plan { spec: emitted.spec.clone(), runs: vec![run] };
+    std::fs::write(out.join("plan.txt"), plan.to_text()).unwrap();
     let options = Options {
         on: On::Threads,
         nodes: 2,
         budget: None,
-        seed: 1,
-        points: None,
+        plan: out.join("plan.txt"),
         resume: false,
         output: output.clone(),
     };

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use specc::lang::plan::{CheckedSpec, ModelKind, Work};
 use specc::lang::{CheckErrors, load};
+use specc::points::Space;
 
 fn load_file(path: &Path) -> Result<CheckedSpec, CheckErrors> {
     let text = std::fs::read_to_string(path).unwrap();
@@ -47,15 +48,16 @@ fn outline(spec: &CheckedSpec) -> String {
                     }
                     Work::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
                 }
-                let points: Vec<usize> =
-                    [1, 4].iter().map(|&nodes| measured.points(nodes).unwrap().len()).collect();
+                let count = |nodes| Space::new(model, nodes).unwrap().nest().unwrap().len();
+                let points = [count(1), count(4)];
                 writeln!(text, "  points on 1 and 4 nodes: {points:?}").unwrap();
             }
         }
         for expr in &model.requires {
             writeln!(text, "  require {expr}").unwrap();
         }
-        writeln!(text, "  columns {:?}", model.columns()).unwrap();
+        let columns: Vec<String> = model.columns().iter().map(ToString::to_string).collect();
+        writeln!(text, "  columns {columns:?}").unwrap();
         let terms: Vec<String> = model.terms.iter().map(|term| term.value.to_string()).collect();
         writeln!(text, "  terms {terms:?}\n  {:?}", model.options).unwrap();
     }

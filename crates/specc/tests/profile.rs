@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use specc::drive::{DriveError, On, Options, build, profile};
 use specc::emit::{Emitted, emit};
 use specc::lang::load;
+use specc::points::plan;
 use strata_model::samples::Samples;
+use strata_model::{Plan, Points};
 
 fn out(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("profile").join(name)
@@ -18,7 +20,15 @@ fn emitted(name: &str) -> Emitted {
     let text = std::fs::read_to_string(&path).unwrap();
     let spec =
         load(&path.to_string_lossy(), &text).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
-    emit(&spec, &out(name)).unwrap()
+    let emitted = emit(&spec, &out(name)).unwrap();
+    let run = |nodes| plan(&spec, nodes, 1, &Points::default()).unwrap().0;
+    let plan = Plan { spec: emitted.spec.clone(), runs: vec![run(2), run(3)] };
+    // Atomically: tests that share a spec run at once.
+    strata_model::write_atomically(&out(name).join("plan.txt"), |file| {
+        file.write_all(plan.to_text().as_bytes())
+    })
+    .unwrap();
+    emitted
 }
 
 fn options(name: &str) -> Options {
@@ -26,7 +36,14 @@ fn options(name: &str) -> Options {
     for suffix in ["txt", "txt.partial", "txt.partial.old"] {
         let _absent = std::fs::remove_file(output.with_extension(suffix));
     }
-    Options { on: On::Threads, nodes: 2, budget: Some(2.0), seed: 1, points: None, resume: false, output }
+    Options {
+        on: On::Threads,
+        nodes: 2,
+        budget: Some(2.0),
+        plan: out(name).join("plan.txt"),
+        resume: false,
+        output,
+    }
 }
 
 fn rendered(error: &DriveError) -> String {
@@ -122,7 +139,8 @@ fn a_program_that_is_not_there_is_named() {
 fn the_same_program_runs_under_mpirun() {
     let emitted = emitted("small");
     let program = build(&emitted, &On::Mpi).unwrap();
-    let options = Options { on: On::Mpi, nodes: 3, ..options("mpi") };
+    let plan = out("small").join("plan.txt");
+    let options = Options { on: On::Mpi, nodes: 3, plan, ..options("mpi") };
     let path = profile(&program, &emitted, &options).unwrap();
     let samples = Samples::parse(&std::fs::read_to_string(path).unwrap(), "samples.txt").unwrap();
     let platform = samples.platform.unwrap();

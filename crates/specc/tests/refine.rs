@@ -5,10 +5,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use specc::advise::{self, Space};
 use specc::competition::Competition;
 use specc::fitting::{self, Overrides};
 use specc::lang::{CheckedSpec, load_paths};
+use specc::points::{Space, evenly, spaces};
 use specc::refine::{Goals, Machine, Round, pilot, refine};
 use strata_model::samples::{Column, ModelSamples, Notes, Sample};
 use strata_model::{ModelSet, Platform, Points, Samples};
@@ -51,7 +51,7 @@ fn normal(seed: u64) -> f64 {
 
 impl<'a> Made<'a> {
     fn new(spec: &'a CheckedSpec, truth: Truth<'a>, noise: f64, seed: u64) -> Self {
-        let spaces = advise::spaces(spec, NODES);
+        let spaces = spaces(spec, NODES);
         Self {
             spec,
             spaces,
@@ -126,7 +126,7 @@ impl<'a> Made<'a> {
         for k in 0..400 {
             let input = |i: usize| {
                 let (low, high) = competition.range(i);
-                let share = advise::evenly(k + 1000, i, competition.inputs().len());
+                let share = evenly(k + 1000, i, competition.inputs().len());
                 (low * (high / low).powf(share)).round()
             };
             let inputs: Vec<f64> = (0..competition.inputs().len()).map(input).collect();

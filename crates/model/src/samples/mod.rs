@@ -32,13 +32,14 @@ use crate::Platform;
 use crate::expr::{RESERVED, is_name};
 
 pub use parse::{MAX_ERRORS, Partial, SampleError, SamplesErrors};
+pub(crate) use parse::{parse_column, parse_spec};
 pub use write::SamplesWriter;
 
 /// The version of the format, in its first line.
 pub const VERSION: u32 = 1;
 
 /// Which spec something was made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpecId {
     /// The path of the spec, relative to where `specc` ran.

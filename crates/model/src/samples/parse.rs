@@ -212,7 +212,8 @@ impl<'f> Parser<'f> {
                 Ok(())
             }
             "spec" => {
-                if self.samples.spec.replace(spec(rest, at)?).is_some() {
+                let spec = parse_spec(rest).ok_or(("expected `spec PATH sha256=HASH`".to_owned(), at))?;
+                if self.samples.spec.replace(spec).is_some() {
                     return Err(("the spec is given twice".into(), 1));
                 }
                 Ok(())
@@ -268,11 +269,10 @@ impl<'f> Parser<'f> {
         }
         let mut columns: Vec<Column> = Vec::with_capacity(words.len());
         for &(word, at) in words {
-            let parsed = expr::parse(word).map_err(|error| {
+            let column = parse_column(word).map_err(|error| {
                 let before = word.get(..error.span.start).map_or(0, |text| text.chars().count());
                 (format!("`{word}` is not a column: {}", error.message), at + before)
             })?;
-            let column = Column { text: parsed.to_string(), candidate: !in_parentheses(word) };
             if columns.iter().any(|other| other.text == column.text) {
                 return Err((format!("the column `{}` stands here twice", column.text), at));
             }
@@ -379,14 +379,20 @@ fn timing((word, at): Word<'_>) -> Result<Timing, Bad> {
     Ok(Timing { seconds: number(seconds)?, moment: number(moment)? })
 }
 
-fn spec(text: &str, at: usize) -> Result<SpecId, Bad> {
-    let form = || ("expected `spec PATH sha256=HASH`".to_owned(), at);
-    let (path, hash) = text.rsplit_once("sha256=").ok_or_else(form)?;
+/// A column as a word of a structure line.
+pub(crate) fn parse_column(word: &str) -> Result<Column, expr::ExprError> {
+    Ok(Column { text: expr::parse(word)?.to_string(), candidate: !in_parentheses(word) })
+}
+
+/// What follows the word `spec`: `PATH sha256=HASH`.
+pub(crate) fn parse_spec(text: &str) -> Option<SpecId> {
+    let (path, hash) = text.rsplit_once("sha256=")?;
     let path = path.trim();
-    if path.is_empty() || hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(form());
-    }
-    Ok(SpecId { path: path.to_owned(), sha256: hash.to_owned() })
+    let good = !path.is_empty()
+        && !path.contains(['\n', '\r'])
+        && !hash.is_empty()
+        && hash.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    good.then(|| SpecId { path: path.to_owned(), sha256: hash.to_owned() })
 }
 
 fn notes(text: &str, before: usize) -> Result<Notes, Bad> {

@@ -8,7 +8,7 @@ use strata_model::{ModelSet, Points, Resolved};
 use super::Target;
 use super::belief::{Belief, dot};
 use super::queries::{Query, queries};
-use super::space::Space;
+use crate::points::Space;
 
 /// Sites of one model that are weighed up: from its loops and from between their steps.
 const FROM_LOOPS: usize = 240;

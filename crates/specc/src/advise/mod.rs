@@ -18,10 +18,8 @@ mod belief;
 mod greedy;
 mod loss;
 mod queries;
-mod space;
 
 pub use greedy::{Advice, Advised, Settings, TargetLoss, advise};
-pub use space::{Space, evenly, spaces};
 
 /// What is to be improved.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,9 +5,9 @@ use strata_model::set::{Model, Resolved, Sensitivity};
 use strata_select::Outcome;
 
 use super::belief::Belief;
-use super::space::evenly;
 use super::{Target, loss};
 use crate::competition::Competition;
+use crate::points::evenly;
 
 /// At so many inputs a target is asked.
 const QUERIES: usize = 200;

@@ -3,31 +3,33 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use strata_model::{Points, Samples, write_atomically};
+use strata_model::{Plan, Points, Samples, write_atomically};
 
 use super::args::Target;
 use super::failure::Failure;
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
+use crate::points;
 
 /// A profiling program that is ready to run.
-pub(super) struct Campaign {
+pub(super) struct Campaign<'a> {
+    spec: &'a CheckedSpec,
+    seed: u64,
     emitted: Emitted,
     program: Program,
     options: drive::Options,
 }
 
-impl Campaign {
+impl<'a> Campaign<'a> {
     /// Writes and builds the profiling program of `spec` in `output`.
-    pub(super) fn new(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
+    pub(super) fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let options = drive::Options {
             on: target.on.parse::<On>().map_err(Failure::Usage)?,
             nodes: target.nodes.map_or(cores, |n| n as usize),
             budget: Some(target.budget.as_secs_f64()),
-            seed: target.seed,
-            points: None,
+            plan: output.join("plan.txt"),
             resume: target.resume,
             output: output.join("samples.txt"),
         };
@@ -35,7 +37,7 @@ impl Campaign {
         fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
         let emitted = emit::emit(spec, output)?;
         let program = drive::build(&emitted, &options.on)?;
-        Ok(Self { emitted, program, options })
+        Ok(Self { spec, seed: target.seed, emitted, program, options })
     }
 
     /// The number of nodes that it runs on.
@@ -50,7 +52,17 @@ impl Campaign {
 
     /// Measures the points of the spec's loops; the path of the samples.
     pub(super) fn loops(&self) -> Result<PathBuf, Failure> {
-        Ok(drive::profile(&self.program, &self.emitted, &self.options)?)
+        self.run(&Points::default(), &self.options)
+    }
+
+    /// Plans and measures.
+    fn run(&self, given: &Points, options: &drive::Options) -> Result<PathBuf, Failure> {
+        let (run, notes) = points::plan(self.spec, options.nodes, self.seed, given)
+            .map_err(|faults| Failure::Fault(faults.join("\n")))?;
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        let plan = Plan { spec: self.emitted.spec.clone(), runs: vec![run] };
+        write(&options.plan, &plan.to_text())?;
+        Ok(drive::profile(&self.program, &self.emitted, options)?)
     }
 
     /// Measures these points of the models that have some, for at most `seconds`. `more`: samples that lie in the folder are
@@ -58,19 +70,17 @@ impl Campaign {
     pub(super) fn points(&self, points: &Points, more: bool, seconds: f64) -> Result<PathBuf, Failure> {
         let points = points.clone().with_spec(Some(self.emitted.spec.clone()));
         let path = self.options.output.with_file_name("points.txt");
-        write_atomically(&path, |out| out.write_all(points.to_text().as_bytes()))
-            .map_err(|e| Failure::Machine(e.to_string()))?;
+        write(&path, &points.to_text())?;
         let partial = self.partial();
         if more && !partial.exists() && self.options.output.exists() {
             fs::rename(&self.options.output, &partial).map_err(|e| Failure::file(&partial, e))?;
         }
         let options = drive::Options {
-            points: Some(path),
             resume: more && partial.exists(),
             budget: Some(seconds),
             ..self.options.clone()
         };
-        Ok(drive::profile(&self.program, &self.emitted, &options)?)
+        self.run(&points, &options)
     }
 
     /// The points of an earlier run with this spec in the same folder: those that were planned and those that were measured.
@@ -102,6 +112,10 @@ impl Campaign {
     }
 }
 
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::Machine(e.to_string()))
+}
+
 /// `specc profile` and the first part of `specc calibrate`: the path of the samples.
 pub(super) fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Result<PathBuf, Failure> {
     let given = given(target)?;
@@ -125,8 +139,8 @@ pub(super) fn given(target: &Target) -> Result<Option<Points>, Failure> {
     Ok(Some(points))
 }
 
-/// Refuses points that are for another text of the spec. That the program's loops allow them it finds itself.
-pub(super) fn check(points: &Points, campaign: &Campaign) -> Result<(), Failure> {
+/// Refuses points that are for another text of the spec.
+pub(super) fn check(points: &Points, campaign: &Campaign<'_>) -> Result<(), Failure> {
     match &points.spec {
         Some(spec) if spec.sha256 != campaign.spec().sha256 => Err(Failure::Fault(format!(
             "the points were made for another text of {}; ask `specc advise` again",

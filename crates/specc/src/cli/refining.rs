@@ -16,6 +16,7 @@ use crate::drive::Interrupt;
 use crate::emit;
 use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
+use crate::points;
 use crate::refine::{self, End, Goals, Machine, Round};
 
 /// `specc advise`.
@@ -37,7 +38,7 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
         Some(path) => measuring::measured(&exchange::samples(path, &Reading::default())?.0.samples),
     };
     let nodes = nodes(&set);
-    let spaces = advise::spaces(&spec, nodes);
+    let spaces = points::spaces(&spec, nodes);
     let targets = targets(&set, &args.targets, &args.models)?;
     let settings = Settings {
         count: args.count as usize,
@@ -122,7 +123,7 @@ pub(super) fn refine(
 ) -> Result<PathBuf, Failure> {
     let given = measuring::given(target)?;
     let campaign = Campaign::new(spec, target, output)?;
-    let spaces = advise::spaces(spec, campaign.nodes());
+    let spaces = points::spaces(spec, campaign.nodes());
     let mut start = match given {
         Some(points) => {
             measuring::check(&points, &campaign)?;
@@ -172,7 +173,7 @@ const PILOT: f64 = 0.25;
 
 /// The machine that is really there.
 struct Real<'a> {
-    campaign: &'a Campaign,
+    campaign: &'a Campaign<'a>,
     spec: &'a CheckedSpec,
     /// Whether samples in the folder are gone on from.
     more: bool,

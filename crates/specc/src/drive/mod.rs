@@ -73,10 +73,8 @@ pub struct Options {
     pub nodes: usize,
     /// Seconds for all the measuring; without it, up to 60 s, but no longer than until the medians are certain.
     pub budget: Option<f64>,
-    /// Settles the verification points and the order of visits.
-    pub seed: u64,
-    /// The points file that says what to measure of the models that it names, in place of their loops.
-    pub points: Option<PathBuf>,
+    /// The plan: what to measure.
+    pub plan: PathBuf,
     /// Go on with the journal of an interrupted run.
     pub resume: bool,
     /// The samples file.
@@ -123,8 +121,7 @@ mod tests {
             on: On::Threads,
             nodes: 4,
             budget: None,
-            seed: 1,
-            points: None,
+            plan: "plan.txt".into(),
             resume: false,
             output: "samples.txt".into(),
         }

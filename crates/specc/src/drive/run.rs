@@ -95,17 +95,9 @@ fn command(program: &Program, options: &Options) -> Command {
             command
         }
     };
-    command
-        .arg("--progress")
-        .arg("--output")
-        .arg(&options.output)
-        .arg("--seed")
-        .arg(options.seed.to_string());
+    command.arg("--progress").arg("--output").arg(&options.output).arg("--plan").arg(&options.plan);
     if let Some(budget) = options.budget {
         command.arg("--budget").arg(format!("{budget}s"));
-    }
-    if let Some(points) = &options.points {
-        command.arg("--points").arg(points);
     }
     if options.resume {
         command.arg("--resume");

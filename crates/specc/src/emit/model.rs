@@ -1,26 +1,19 @@
 //! One model as a module of the profiling program: Brewer's `GenerateModel` (Fig 3-4), in Rust.
 //!
-//! The module implements `Profiled`: the loop nest, a random point, the columns, and one timing. Numbers of expressions
-//! are `f64` as everywhere; the spec's Rust code sees them in the types that the check has found. Names of our own
-//! begin with `strata_`, so that code of the spec cannot hide them by accident.
+//! The module implements `Profiled`: one timing, with the values of the plan in the types that the check has found. Names
+//! of our own begin with `strata_`, so that code of the spec cannot hide them by accident.
 
 use proc_macro2::{TokenStream, TokenTree};
-use strata_model::Expr;
-use strata_model::expr::ExprKind;
 
 use super::source_map::Page;
-use crate::lang::ast::{Code, StepOperator};
-use crate::lang::plan::{LoopPlan, Measured, Model, NumberKind, SpecFile, Work};
+use crate::lang::ast::Code;
+use crate::lang::plan::{Measured, Model, SpecFile, Work};
 
 /// The module of a measured model. `path` is the spec file's path as it may stand in generated text.
 pub(super) fn module(model: &Model, measured: &Measured, file: &SpecFile, path: &str) -> Page {
     let mut printer = Printer { page: Page::default(), model, measured, file, path };
     printer.head();
     printer.describe();
-    printer.points();
-    printer.draw();
-    printer.contains();
-    printer.values();
     printer.measure();
     printer.page.line(0, "}");
     printer.page
@@ -62,147 +55,9 @@ impl Printer<'_> {
     }
 
     fn describe(&mut self) {
-        let list = |names: &mut dyn Iterator<Item = String>| {
-            names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
-        };
-        let columns = list(&mut self.model.columns().into_iter());
-        let variables = list(&mut self.measured.loops.iter().map(|plan| plan.name.clone()));
-        let once = matches!(self.measured.work, Work::Task { once: true, .. });
-        let options = self.model.options;
         self.line(1, "fn name(&self) -> &'static str {");
         self.line(2, &format!("{:?}", self.model.name));
         self.line(1, "}");
-        self.line(0, "");
-        self.line(1, "fn columns(&self) -> &'static [&'static str] {");
-        self.line(2, &format!("&[{columns}]"));
-        self.line(1, "}");
-        self.line(0, "");
-        let fit = options.fit.to_text();
-        if !fit.is_empty() {
-            self.line(1, "fn fit(&self) -> &'static str {");
-            self.line(2, &format!("{fit:?}"));
-            self.line(1, "}");
-            self.line(0, "");
-        }
-        self.line(1, "fn variables(&self) -> &'static [&'static str] {");
-        self.line(2, &format!("&[{variables}]"));
-        self.line(1, "}");
-        self.line(0, "");
-        self.line(1, "fn options(&self) -> ::strata_profile::Options {");
-        self.line(
-            2,
-            &format!(
-                "::strata_profile::Options {{ verify: {}, repeat: {}, once: {once} }}",
-                options.verify, options.repeat
-            ),
-        );
-        self.line(1, "}");
-    }
-
-    fn points(&mut self) {
-        self.line(0, "");
-        self.line(1, "fn points(");
-        self.line(2, "&self,");
-        self.line(2, "strata_scope: &::strata_profile::Scope,");
-        self.line(2, "strata_visit: &mut dyn FnMut(&[i64]) -> bool,");
-        self.line(1, ") {");
-        self.line(2, "let [P, logP, sqrtP] = strata_scope.constants();");
-        let measured = self.measured;
-        for (depth, plan) in measured.loops.iter().enumerate() {
-            let indent = 2 + depth;
-            let name = &plan.name;
-            let first = self.whole(&plan.first);
-            let last = self.whole(&plan.last);
-            let text = format!("let (mut {name}, strata_last_{depth}): (i64, i64) = ({first}, {last});");
-            self.page.mapped(indent, &text, self.model.file, plan.span);
-            self.line(indent, &format!("while {name} <= strata_last_{depth} {{"));
-        }
-        let depth = measured.loops.len();
-        self.line(2 + depth, &format!("if !strata_visit(&[{}]) {{", self.variables()));
-        self.line(3 + depth, "return;");
-        self.line(2 + depth, "}");
-        for (depth, plan) in measured.loops.iter().enumerate().rev() {
-            let indent = 3 + depth;
-            self.line(indent, &format!("let Some(strata_next) = {} else {{", next(plan)));
-            self.line(indent + 1, "break;");
-            self.line(indent, "};");
-            self.line(indent, &format!("{} = strata_next;", plan.name));
-            self.line(indent - 1, "}");
-        }
-        self.line(1, "}");
-    }
-
-    fn draw(&mut self) {
-        self.line(0, "");
-        self.line(1, "fn draw(");
-        self.line(2, "&self,");
-        self.line(2, "strata_scope: &::strata_profile::Scope,");
-        self.line(2, "strata_random: &mut ::strata_profile::Random,");
-        self.line(1, ") -> Option<Vec<i64>> {");
-        self.line(2, "let [P, logP, sqrtP] = strata_scope.constants();");
-        for plan in &self.measured.loops {
-            let (first, last) = (self.whole(&plan.first), self.whole(&plan.last));
-            let text = format!("let {}: i64 = strata_random.between({first}, {last})?;", plan.name);
-            self.page.mapped(2, &text, self.model.file, plan.span);
-        }
-        self.line(2, &format!("Some(vec![{}])", self.variables()));
-        self.line(1, "}");
-    }
-
-    fn contains(&mut self) {
-        self.line(0, "");
-        self.line(1, "fn contains(");
-        self.line(2, "&self,");
-        self.line(2, "strata_scope: &::strata_profile::Scope,");
-        self.line(2, "strata_at: &[i64],");
-        self.line(1, ") -> bool {");
-        self.line(2, "let [P, logP, sqrtP] = strata_scope.constants();");
-        self.line(2, &format!("let &[{}] = strata_at else {{", self.variables()));
-        self.line(3, "return false;");
-        self.line(2, "};");
-        for plan in &self.measured.loops {
-            let (first, last) = (self.whole(&plan.first), self.whole(&plan.last));
-            let text = format!("if !(({first})..=({last})).contains(&{}) {{", plan.name);
-            self.page.mapped(2, &text, self.model.file, plan.span);
-            self.line(3, "return false;");
-            self.line(2, "}");
-        }
-        self.line(2, "true");
-        self.line(1, "}");
-    }
-
-    fn values(&mut self) {
-        self.line(0, "");
-        self.line(1, "fn values(");
-        self.line(2, "&self,");
-        self.line(2, "strata_scope: &::strata_profile::Scope,");
-        self.line(2, "strata_at: &[i64],");
-        self.line(1, ") -> Option<Vec<f64>> {");
-        self.bind(2);
-        for require in &self.model.requires {
-            // As `strata_model::expr::holds`: what cannot be computed does not hold.
-            self.line(2, &format!("let strata_holds: f64 = {};", require.to_rust(&plain)));
-            self.line(2, "if !(strata_holds.abs() > 0.0) {");
-            self.line(3, "return None;");
-            self.line(2, "}");
-        }
-        let inputs = self.model.inputs.iter().map(|input| input.name.clone());
-        let terms = self.model.column_terms().map(|term| term.value.to_rust(&plain));
-        let values: Vec<String> = inputs.chain(terms).collect();
-        self.line(2, &format!("Some(vec![{}])", values.join(", ")));
-        self.line(1, "}");
-    }
-
-    /// Iteration variables and values as `f64`.
-    fn bind(&mut self, indent: usize) {
-        self.line(indent, "let [P, logP, sqrtP] = strata_scope.constants();");
-        for (index, plan) in self.measured.loops.iter().enumerate() {
-            self.line(indent, &format!("let {} = strata_at[{index}] as f64;", plan.name));
-        }
-        for binding in &self.measured.bindings {
-            let text = format!("let {}: f64 = {};", binding.name, binding.value.to_rust(&plain));
-            self.page.mapped(indent, &text, self.model.file, binding.span);
-        }
     }
 
     fn measure(&mut self) {
@@ -220,8 +75,7 @@ impl Printer<'_> {
         self.line(1, "fn measure(");
         self.line(2, "&self,");
         self.line(2, "node: &mut ::strata_runtime::Node,");
-        self.line(2, "strata_scope: &::strata_profile::Scope,");
-        self.line(2, "strata_at: &[i64],");
+        self.line(2, "strata_point: &::strata_profile::Point,");
         self.line(2, "strata_bench: &mut ::strata_profile::Bench,");
         self.line(1, ") -> Result<(), ::strata_profile::Failure> {");
         self.line(2, "let strata_timer = &mut strata_bench.timer;");
@@ -232,8 +86,8 @@ impl Printer<'_> {
             self.line(2, "let strata_random = &mut strata_bench.random;");
             self.line(2, "let mut random_in = |low: i64, high: i64| strata_random.within(low, high);");
         }
-        self.line(2, "let (name, verify) = (strata_scope.name(), strata_scope.verify());");
-        self.types();
+        self.line(2, &format!("let (name, verify) = ({:?}, strata_point.verify);", self.model.name));
+        self.values();
         if let Some(setup) = &measured.setup {
             self.statements("setup", setup);
         }
@@ -255,23 +109,19 @@ impl Printer<'_> {
         self.line(1, "}");
     }
 
-    /// The names as the spec's Rust code sees them.
-    fn types(&mut self) {
-        let mut names = vec!["P".to_owned(), "logP".to_owned(), "sqrtP".to_owned()];
-        let mut typed = vec!["P as usize".to_owned(), "logP".to_owned(), "sqrtP".to_owned()];
-        let loops = self.measured.loops.iter().map(|plan| (&plan.name, plan.number));
-        let bindings = self.measured.bindings.iter().map(|binding| (&binding.name, binding.number));
-        for (name, number) in loops.chain(bindings) {
-            names.push(name.clone());
-            typed.push(match number {
-                NumberKind::F64 => name.clone(),
-                whole => format!("{name} as {}", whole.rust_type()),
-            });
+    /// The names that the spec's Rust code sees, with their values from the plan.
+    fn values(&mut self) {
+        self.line(2, "let P: usize = node.size();");
+        self.line(2, "let (logP, sqrtP) = ((P as f64).log2(), (P as f64).sqrt());");
+        let loops = self.measured.loops.iter().enumerate();
+        let loops = loops.map(|(at, plan)| (&plan.name, plan.number, format!("at[{at}]"), plan.span));
+        let bindings = self.measured.bindings.iter().enumerate();
+        let bindings = bindings.map(|(at, one)| (&one.name, one.number, format!("bound[{at}]"), one.span));
+        for (name, number, source, span) in loops.chain(bindings) {
+            let number = number.rust_type();
+            let text = format!("let {name}: {number} = strata_point.{source} as {number};");
+            self.page.mapped(2, &text, self.model.file, span);
         }
-        self.line(2, &format!("let ({}) = {{", names.join(", ")));
-        self.bind(3);
-        self.line(3, &format!("({})", typed.join(", ")));
-        self.line(2, "};");
     }
 
     fn task(&mut self, once: bool, code: &Code) {
@@ -297,45 +147,6 @@ impl Printer<'_> {
         self.page.verbatim(&code.text, self.model.file, code.span.start);
         // A last expression becomes a statement.
         self.line(2, ";");
-    }
-
-    fn variables(&self) -> String {
-        self.measured.loops.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>().join(", ")
-    }
-
-    /// A loop's bound; iteration variables are integers there.
-    fn whole(&self, bound: &Expr) -> String {
-        let integer = |name: &str| self.measured.loops.iter().any(|plan| plan.name == name);
-        let name = |name: &str| if integer(name) { format!("({name} as f64)") } else { name.to_owned() };
-        if let ExprKind::Number(value) = bound.kind
-            && value.fract() == 0.0
-            && value.abs() < 2f64.powi(53)
-        {
-            return format!("{value}");
-        }
-        format!("{} as i64", in_parentheses(&bound.to_rust(&name)))
-    }
-}
-
-fn plain(name: &str) -> String {
-    name.to_owned()
-}
-
-/// Names need none.
-fn in_parentheses(text: &str) -> String {
-    let simple = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if simple { text.to_owned() } else { format!("({text})") }
-}
-
-fn next(plan: &LoopPlan) -> String {
-    let (name, by) = (&plan.name, plan.step.by);
-    match plan.step.operator {
-        StepOperator::Add => format!("{name}.checked_add({by})"),
-        StepOperator::Multiply => format!("{name}.checked_mul({by})"),
-        StepOperator::ShiftLeft => match u32::try_from(by).ok().and_then(|by| 2_i64.checked_pow(by)) {
-            Some(factor) => format!("{name}.checked_mul({factor})"),
-            None => "None".to_owned(),
-        },
     }
 }
 

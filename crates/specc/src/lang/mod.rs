@@ -7,7 +7,7 @@
 //! ```
 //! let spec = specc::lang::load("clear.spec", "{{ x 1 10000 <<=1 @ @ clear_memory(data, x) @ @ length:x @ }}")?;
 //! assert_eq!(spec.models[0].name, "clear_memory");
-//! assert_eq!(spec.models[0].columns(), ["length"]);
+//! assert_eq!(spec.models[0].columns()[0].text, "length");
 //! # Ok::<(), specc::lang::CheckErrors>(())
 //! ```
 //!

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use strata_model::expr::{Expr, Span};
+use strata_model::samples::Column;
 
 use super::ast::{Code, Step, StepOperator, UseLine};
 
@@ -173,7 +174,7 @@ impl NumberKind {
 pub struct Term {
     /// The basis function over the inputs, `P`, `logP`, `sqrtP` and other models; its text names the column.
     pub value: Expr,
-    /// Whether it calls other models, which generated code cannot evaluate: the fit does.
+    /// Whether it calls other models: then only the fit can evaluate it.
     pub calls_models: bool,
     /// Where it stands; the input's name for an input that is a term by default.
     pub span: Span,
@@ -272,16 +273,12 @@ impl SpecFile {
 }
 
 impl Model {
-    /// The columns of the model's samples: every input, then the other terms that generated code can evaluate.
-    ///
-    /// An input that is not a candidate term stands in parentheses.
+    /// The columns of the model's samples: every input, then the other terms that can be evaluated before the fit.
     #[must_use]
-    pub fn columns(&self) -> Vec<String> {
-        let input =
-            |input: &Input| if input.candidate { input.name.clone() } else { format!("({})", input.name) };
-        let mut columns: Vec<String> = self.inputs.iter().map(input).collect();
-        columns.extend(self.column_terms().map(|term| term.value.to_string()));
-        columns
+    pub fn columns(&self) -> Vec<Column> {
+        let input = |input: &Input| Column { text: input.name.clone(), candidate: input.candidate };
+        let terms = self.column_terms().map(|term| Column::term(term.value.to_string()));
+        self.inputs.iter().map(input).chain(terms).collect()
     }
 
     /// The terms that are columns of their own: neither an input nor calling other models.

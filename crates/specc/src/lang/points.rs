@@ -173,18 +173,4 @@ impl Measured {
     pub fn nest(&self) -> Result<Nest<'_>, CompileError> {
         Nest::new(&self.loops)
     }
-
-    /// The points of the fit samples on this many nodes: the values of the iteration variables, outermost first.
-    ///
-    /// # Errors
-    /// [`TooManyPoints`]: bounds may depend on the number of nodes.
-    pub fn points(&self, nodes: usize) -> Result<Vec<Vec<i64>>, TooManyPoints> {
-        let mut points = Vec::new();
-        let Ok(nest) = self.nest() else { return Ok(points) };
-        nest.visit(nodes, &mut |point| {
-            points.push(point.to_vec());
-            ControlFlow::Continue(())
-        })?;
-        Ok(points)
-    }
 }

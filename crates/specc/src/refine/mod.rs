@@ -15,8 +15,9 @@ use std::collections::BTreeSet;
 
 use strata_model::{ModelSet, Points, Samples};
 
-use crate::advise::{self, Space, Target};
+use crate::advise::{self, Target};
 use crate::lang::plan::{CheckedSpec, ModelKind};
+use crate::points::{Space, spaces};
 
 /// Rounds at most. Each adds a quarter of the samples there are, so these would make a hundred of one.
 const MAX_ROUNDS: usize = 20;
@@ -93,7 +94,7 @@ pub fn refine<M: Machine>(
     goals: Goals,
     machine: &mut M,
 ) -> Result<End, M::Error> {
-    let spaces = advise::spaces(spec, nodes);
+    let spaces = spaces(spec, nodes);
     let plain: usize = spaces.iter().map(|space| space.loops().len()).sum();
     let mut points = start;
     let mut new = points.len();

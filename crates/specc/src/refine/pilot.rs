@@ -5,7 +5,7 @@
 
 use strata_model::Points;
 
-use crate::advise::Space;
+use crate::points::Space;
 
 /// Points of a pilot for each term: as many again are left to tell the noise from.
 const EACH: usize = 2;

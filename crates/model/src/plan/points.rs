@@ -1,24 +1,13 @@
-//! Points to be measured, as text: what an advisor proposes and a profiling program takes.
-//!
-//! ```text
-//! strata-points 1
-//! spec specs/sort sha256=…
-//! Radix 16,2,1
-//! Gather 20,64
-//! ```
-//!
-//! A line is the model's name and the values of its iteration variables, outermost first, in the form in which
-//! [samples](crate::samples) note them. `#` begins a comment. The line `spec` is optional; where it stands the points are for that
-//! text of the spec only.
+//! Points to be measured: what a person or an adviser asks for, before `specc` makes a plan of them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::parse::{at, header, version};
+use super::{PlanError, VERSION, at_text};
 use crate::SpecId;
 use crate::expr::is_name;
-
-/// The version of the format, in its first line.
-pub const VERSION: u32 = 1;
+use crate::samples::parse_spec;
 
 /// Points of some models of a spec, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,18 +25,6 @@ pub struct ModelPoints {
     pub model: String,
     /// The values of the iteration variables, in the order of the file; never empty.
     pub points: Vec<Vec<i64>>,
-}
-
-/// A line that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
-pub struct PointsError {
-    /// The file, as it was named by the caller.
-    pub file: String,
-    /// The line, from one.
-    pub line: usize,
-    /// What is wrong and what to do about it.
-    pub message: String,
 }
 
 impl Points {
@@ -99,89 +76,63 @@ impl Points {
         self.known.is_empty()
     }
 
-    /// The text of a points file, which reads back to the same; a spec whose path does not fit into a line is left out.
+    /// The text of a plan that holds these points and nothing else; it reads back to the same. A spec whose path does not
+    /// fit into a line is left out.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = format!("strata-points {VERSION}\n");
+        let mut text = format!("strata-plan {VERSION}\n");
         // Writing to a string does not fail.
         if let Some(spec) = self
             .spec
             .as_ref()
-            .filter(|s| spec_of(&format!("{} sha256={}", s.path, s.sha256)).as_ref() == Some(s))
+            .filter(|s| parse_spec(&format!("{} sha256={}", s.path, s.sha256)).as_ref() == Some(s))
         {
             let _ = writeln!(text, "spec {} sha256={}", spec.path, spec.sha256);
         }
         for ModelPoints { model, points } in &self.models {
             for at in points {
-                let values: Vec<String> = at.iter().map(i64::to_string).collect();
-                let _ = writeln!(text, "{model} {}", values.join(","));
+                let _ = writeln!(text, "{model} {}", at_text(at));
             }
         }
         text
     }
 
-    /// Reads a points file. A point that stands there twice counts once.
+    /// Reads the points of a plan, of all numbers of nodes; those that verify are passed over. A point that stands there
+    /// twice counts once.
     ///
     /// # Errors
     /// The first line that is wrong; `file` is only for the message.
-    pub fn parse(text: &str, file: &str) -> Result<Self, PointsError> {
+    pub fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
+        let fail = |line, message: String| Err(PlanError { file: file.to_owned(), line, message });
         let mut points = Self::default();
-        let mut versioned = false;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let fail = |line, message: String| Err(PointsError { file: file.to_owned(), line, message });
-        for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            let rest = rest.trim();
-            match word {
-                "strata-points" if !versioned && rest == VERSION.to_string() => versioned = true,
-                "strata-points" => {
-                    return fail(
-                        number,
-                        format!("this program reads version {VERSION} of the format, once, not `{rest}`"),
-                    );
-                }
-                _ if !versioned => {
-                    return fail(number, format!("a points file begins with `strata-points {VERSION}`"));
-                }
-                "spec" => match spec_of(rest).filter(|_| points.spec.is_none()) {
+        let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+        let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let (number, first) = lines.next().unwrap_or((1, ""));
+        if let Err(message) = version(first) {
+            return fail(number, message);
+        }
+        for (number, line) in lines {
+            match header(line) {
+                Some(("spec", rest)) => match parse_spec(rest).filter(|_| points.spec.is_none()) {
                     Some(spec) => points.spec = Some(spec),
                     None => return fail(number, "expected `spec PATH sha256=HASH`, once".into()),
                 },
-                _ => {
-                    let at: Option<Vec<i64>> = rest.split(',').map(|v| v.trim().parse().ok()).collect();
-                    match at.filter(|_| is_name(word)) {
-                        Some(at) => points.add(word, &at),
-                        None => {
-                            return fail(
-                                number,
-                                format!(
-                                    "expected a model and whole numbers, `Radix 16,2,1`, but this is `{line}`"
-                                ),
-                            );
-                        }
+                Some(_) => {}
+                None if line.starts_with('@') => {}
+                None => {
+                    let mut words = line.split_whitespace();
+                    let name = words.next().filter(|name| is_name(name));
+                    let Some((name, at)) = name.zip(words.next().and_then(at)) else {
+                        let form = "a model and whole numbers, `Radix 16,2,1`";
+                        return fail(number, format!("expected {form}, but this is `{line}`"));
                     };
+                    points.add(name, &at);
                 }
             }
         }
-        if versioned {
-            Ok(points)
-        } else {
-            fail(1, format!("a points file begins with `strata-points {VERSION}`"))
-        }
+        Ok(points)
     }
-}
-
-fn spec_of(text: &str) -> Option<SpecId> {
-    let (path, hash) = text.rsplit_once("sha256=")?;
-    let path = path.trim();
-    let good = !path.is_empty()
-        && !path.contains(['\n', '\r'])
-        && !hash.is_empty()
-        && hash.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    good.then(|| SpecId { path: path.to_owned(), sha256: hash.to_owned() })
 }
 
 #[cfg(test)]
@@ -192,17 +143,17 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         for (text, line, say) in [
-            ("", 1, "begins with"),
-            ("# only this\n", 1, "begins with"),
-            ("Radix 1\n", 1, "begins with"),
-            ("strata-points 2\n", 1, "version 1"),
-            ("strata-points 1\nstrata-points 1\n", 2, "once"),
-            ("strata-points 1\n\nRadix\n", 3, "whole numbers"),
-            ("strata-points 1\nRadix 1,x\n", 2, "Radix 1,x"),
-            ("strata-points 1\n1x 1\n", 2, "1x 1"),
-            ("strata-points 1\nRadix 99999999999999999999\n", 2, "whole numbers"),
-            ("strata-points 1\nspec a\n", 2, "sha256"),
-            ("strata-points 1\nspec a sha256=1\nspec a sha256=1\n", 3, "once"),
+            ("", 1, "first line"),
+            ("# only this\n", 1, "first line"),
+            ("Radix 1\n", 1, "first line"),
+            ("strata-plan 2\n", 1, "version 1"),
+            ("strata-plan 1\nstrata-plan 1\n", 2, "whole numbers"),
+            ("strata-plan 1\n\nRadix\n", 3, "whole numbers"),
+            ("strata-plan 1\nRadix 1,x\n", 2, "Radix 1,x"),
+            ("strata-plan 1\n1x 1\n", 2, "1x 1"),
+            ("strata-plan 1\nRadix 99999999999999999999\n", 2, "whole numbers"),
+            ("strata-plan 1\nspec a\n", 2, "sha256"),
+            ("strata-plan 1\nspec a sha256=1\nspec a sha256=1\n", 3, "once"),
         ] {
             let error = Points::parse(text, "p").unwrap_err();
             assert_eq!(error.line, line, "{text}: {error}");
@@ -232,7 +183,7 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,40}(\n\\PC{0,20}){0,4}") {
             let _ = Points::parse(&text, "p");
-            let _ = Points::parse(&format!("strata-points 1\n{text}"), "p");
+            let _ = Points::parse(&format!("strata-plan 1\n{text}"), "p");
         }
     }
 }

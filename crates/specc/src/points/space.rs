@@ -1,9 +1,12 @@
 //! Where a model can be measured: its loops, and the inputs that they give.
 
-use strata_model::expr::{Expr, Program, RESERVED, holds};
+use std::ops::ControlFlow;
 
-use crate::lang::Nest;
+use strata_model::expr::{Expr, Program, RESERVED, holds};
+use strata_model::plan::PlanPoint;
+
 use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind};
+use crate::lang::{Nest, TooManyPoints};
 
 /// Corners are taken of at most so many loops.
 const MAX_CORNERS: usize = 8;
@@ -14,27 +17,29 @@ pub struct Space<'a> {
     measured: &'a Measured,
     nest: Nest<'a>,
     nodes: usize,
-    /// Over `P`, `logP`, `sqrtP` and the iteration variables.
+    /// What the spec computes with `let`, over `P`, `logP`, `sqrtP` and the iteration variables.
+    bound: Vec<Program>,
+    /// Over the same.
     inputs: Vec<Program>,
     /// Over the inputs, then `P`, `logP`, `sqrtP`.
     requires: Vec<Program>,
     terms: Vec<Program>,
+    /// The columns that are no inputs.
+    columns: Vec<Program>,
 }
 
 /// The spaces of all models of a spec that have iteration variables, in the spec's order.
 #[must_use]
 pub fn spaces(spec: &CheckedSpec, nodes: usize) -> Vec<Space<'_>> {
-    spec.models.iter().filter_map(|model| Space::new(model, nodes)).collect()
+    let spaces = spec.models.iter().filter_map(|model| Space::new(model, nodes));
+    spaces.filter(|space| !space.measured.loops.is_empty()).collect()
 }
 
 impl<'a> Space<'a> {
-    /// `None` for a model that is not measured, or at one place only.
+    /// `None` for a model that is not measured.
     #[must_use]
     pub fn new(model: &'a Model, nodes: usize) -> Option<Self> {
         let ModelKind::Measured(measured) = &model.kind else { return None };
-        if measured.loops.is_empty() {
-            return None;
-        }
         let loops: Vec<&str> =
             RESERVED.into_iter().chain(measured.loops.iter().map(|l| l.name.as_str())).collect();
         let named: Vec<&str> = model.inputs.iter().map(|i| i.name.as_str()).chain(RESERVED).collect();
@@ -50,9 +55,13 @@ impl<'a> Space<'a> {
             measured,
             nest: measured.nest().ok()?,
             nodes,
+            bound: (measured.bindings.iter())
+                .map(|binding| Program::compile(&binding.reduced, &loops).ok())
+                .collect::<Option<_>>()?,
             inputs: model.inputs.iter().map(|i| input(&i.name)).collect::<Option<_>>()?,
             requires: model.requires.iter().map(over_inputs).collect::<Option<_>>()?,
             terms: terms.collect::<Option<_>>()?,
+            columns: model.column_terms().map(|term| over_inputs(&term.value)).collect::<Option<_>>()?,
         })
     }
 
@@ -60,6 +69,14 @@ impl<'a> Space<'a> {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.model.name
+    }
+
+    pub(super) fn model(&self) -> &Model {
+        self.model
+    }
+
+    pub(super) fn measured(&self) -> &Measured {
+        self.measured
     }
 
     /// The iteration variables, outermost first.
@@ -80,10 +97,49 @@ impl<'a> Space<'a> {
         self.model.options.verify
     }
 
+    /// Whether a point has a value for every iteration variable, each within its loop's range, whatever the step.
+    #[must_use]
+    pub fn contains(&self, at: &[i64]) -> bool {
+        let within = |depth: usize| {
+            let bounds = self.nest.bounds(self.nodes, &at[..depth]);
+            bounds.is_some_and(|(first, last)| (first..=last).contains(&at[depth]))
+        };
+        at.len() == self.measured.loops.len() && (0..at.len()).all(within)
+    }
+
+    /// All that a plan says of a point; `None` where a requirement of the model fails.
+    #[must_use]
+    pub fn planned(&self, verify: bool, at: &[i64]) -> Option<PlanPoint> {
+        let mut values = self.inputs(at)?;
+        let variables = self.iteration(at);
+        let bound = self.bound.iter().map(|program| program.eval(&variables)).collect();
+        values.extend(self.reserved());
+        let columns: Vec<f64> = self.columns.iter().map(|column| column.eval(&values)).collect();
+        values.truncate(self.inputs.len());
+        values.extend(columns);
+        Some(PlanPoint { verify, at: at.to_vec(), bound, values })
+    }
+
+    /// A point with every iteration variable anywhere in its range, whatever the step (Brewer §3.2.1): `between` draws a
+    /// whole number from a range. `None` if a range is empty.
+    pub fn draw(&self, mut between: impl FnMut(i64, i64) -> i64) -> Option<Vec<i64>> {
+        let mut at = Vec::new();
+        for _ in &self.measured.loops {
+            let (first, last) = self.nest.bounds(self.nodes, &at)?;
+            at.push(between(first, last));
+        }
+        Some(at)
+    }
+
+    /// `P`, `logP`, `sqrtP` and the iteration variables.
+    fn iteration(&self, at: &[i64]) -> Vec<f64> {
+        self.reserved().into_iter().chain(at.iter().map(|value| *value as f64)).collect()
+    }
+
     /// The inputs at a point; `None` where a requirement of the model fails.
     #[must_use]
     pub fn inputs(&self, at: &[i64]) -> Option<Vec<f64>> {
-        let variables: Vec<f64> = self.reserved().into_iter().chain(at.iter().map(|v| *v as f64)).collect();
+        let variables = self.iteration(at);
         let mut inputs: Vec<f64> = self.inputs.iter().map(|program| program.eval(&variables)).collect();
         inputs.extend(self.reserved());
         let good = self.requires.iter().all(|require| holds(require.eval(&inputs)));
@@ -102,9 +158,22 @@ impl<'a> Space<'a> {
     /// The points of the loop nest that the requirements allow, in the order of the loops; none if there are too many to list.
     #[must_use]
     pub fn loops(&self) -> Vec<Vec<i64>> {
-        let mut points = self.measured.points(self.nodes).unwrap_or_default();
+        let mut points = self.nest().unwrap_or_default();
         points.retain(|at| self.inputs(at).is_some());
         points
+    }
+
+    /// All points of the loop nest, in the order of the loops.
+    ///
+    /// # Errors
+    /// [`TooManyPoints`]: bounds may depend on the number of nodes.
+    pub fn nest(&self) -> Result<Vec<Vec<i64>>, TooManyPoints> {
+        let mut points = Vec::new();
+        self.nest.visit(self.nodes, &mut |point| {
+            points.push(point.to_vec());
+            ControlFlow::Continue(())
+        })?;
+        Ok(points)
     }
 
     /// Points with every iteration variable at an end of its range, as far as the requirements allow.

@@ -1,0 +1,152 @@
+//! Plans: what is to be measured, as text. `specc` computes a plan, the profiling program follows it.
+//!
+//! ```text
+//! strata-plan 1 sha256=…
+//! spec specs/sort sha256=…
+//! run nodes=4 seed=1
+//! model Radix at=e,bits let=keys,bits repeat=3 once columns keys bits keys*bits
+//! fit Radix robust huber
+//! Radix 16,2 65536 2 65536 2 131072
+//! @Radix 11,5 2048 5 2048 5 10240
+//! ```
+//!
+//! A row is the model's name, the iteration variables (outermost first; `-` for a model without loops), the values named
+//! by `let`, and the columns of the sample that the point gives; `@` marks points for verification, as in
+//! [samples](crate::samples). A line `run` begins the points of a number of nodes. The hash in the first line is that of
+//! all that follows it, so that nobody measures what was cut short or edited by hand.
+//!
+//! A list of [`Points`] is the same format with less in it: rows end after the iteration variables, and neither hash nor
+//! other lines are needed. `#` begins a comment.
+
+mod parse;
+mod points;
+
+use std::fmt::Write as _;
+
+use crate::samples::Column;
+use crate::{SpecId, number_text, sha256_hex};
+
+pub use points::{ModelPoints, Points};
+
+/// The version of the format, in its first line.
+pub const VERSION: u32 = 1;
+
+/// Everything that a profiling program is to measure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The text of the spec that it was computed from.
+    pub spec: SpecId,
+    /// What each number of nodes measures, each number once.
+    pub runs: Vec<Run>,
+}
+
+/// What is measured on one number of nodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// The number of nodes.
+    pub nodes: usize,
+    /// Settled the verification points; settles the order of measuring.
+    pub seed: u64,
+    /// The models in the order of the spec.
+    pub models: Vec<ModelPlan>,
+}
+
+/// What is measured of one model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelPlan {
+    /// The model's name.
+    pub name: String,
+    /// The iteration variables, outermost first.
+    pub variables: Vec<String>,
+    /// The names of [`PlanPoint::bound`].
+    pub bound: Vec<String>,
+    /// The columns of its samples.
+    pub columns: Vec<Column>,
+    /// How its samples are to be fitted, in the words of the spec; empty for the usual way.
+    pub fit: String,
+    /// The least number of timings of a point.
+    pub repeat: u32,
+    /// The task may be executed only once after each setup.
+    pub once: bool,
+    /// The points that are fitted, in the order of the loops, then those that verify, in the order in which they were drawn.
+    pub points: Vec<PlanPoint>,
+}
+
+/// One point of a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanPoint {
+    /// It verifies the fit and takes no part in it.
+    pub verify: bool,
+    /// The iteration variables.
+    pub at: Vec<i64>,
+    /// The values that the spec computes with `let`.
+    pub bound: Vec<f64>,
+    /// One value for each column.
+    pub values: Vec<f64>,
+}
+
+/// A line that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct PlanError {
+    /// The file, as it was named by the caller.
+    pub file: String,
+    /// The line, from one.
+    pub line: usize,
+    /// What is wrong and what to do about it.
+    pub message: String,
+}
+
+impl Plan {
+    /// What is measured on this number of nodes.
+    #[must_use]
+    pub fn run(&self, nodes: usize) -> Option<&Run> {
+        self.runs.iter().find(|run| run.nodes == nodes)
+    }
+
+    /// The text, which [`Plan::parse`] reads back to the same.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "spec {} sha256={}", self.spec.path, self.spec.sha256);
+        for run in &self.runs {
+            let _ = writeln!(text, "run nodes={} seed={}", run.nodes, run.seed);
+            run.models.iter().for_each(|model| model.write(&mut text));
+        }
+        format!("strata-plan {VERSION} sha256={}\n{text}", sha256_hex(text.as_bytes()))
+    }
+}
+
+impl ModelPlan {
+    fn write(&self, text: &mut String) {
+        let name = &self.name;
+        let _ = write!(text, "model {name}");
+        for (key, names) in [("at", &self.variables), ("let", &self.bound)] {
+            if !names.is_empty() {
+                let _ = write!(text, " {key}={}", names.join(","));
+            }
+        }
+        let once = if self.once { " once" } else { "" };
+        let _ = write!(text, " repeat={}{once} columns", self.repeat);
+        for column in &self.columns {
+            let _ = write!(text, " {column}");
+        }
+        text.push('\n');
+        if !self.fit.is_empty() {
+            let _ = writeln!(text, "fit {name} {}", self.fit);
+        }
+        for point in &self.points {
+            let mark = if point.verify { "@" } else { "" };
+            let _ = write!(text, "{mark}{name} {}", at_text(&point.at));
+            for value in point.bound.iter().chain(&point.values) {
+                let _ = write!(text, " {}", number_text(*value));
+            }
+            text.push('\n');
+        }
+    }
+}
+
+fn at_text(at: &[i64]) -> String {
+    if at.is_empty() { "-".to_owned() } else { at.iter().map(i64::to_string).collect::<Vec<_>>().join(",") }
+}

@@ -1,0 +1,115 @@
+//! Text to plan. A plan is written by a program and hashed, so the first line that is wrong ends it.
+
+use super::{ModelPlan, Plan, PlanError, PlanPoint, Run, VERSION};
+use crate::expr::is_name;
+use crate::samples::{parse_column, parse_spec};
+use crate::sha256_hex;
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// The first line that is wrong: also a text that is not the one that was hashed. `file` is only for the message.
+    pub fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
+        let fail = |line, message| PlanError { file: file.to_owned(), line, message };
+        let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
+        version(head).map_err(|message| fail(1, message))?;
+        if !head.ends_with(&format!(" sha256={}", sha256_hex(rest.as_bytes()))) {
+            let message =
+                "this is not the plan that specc wrote: it was changed or cut short; run specc again";
+            return Err(fail(1, message.into()));
+        }
+        let mut plan = Self::default();
+        for (at, line) in rest.lines().enumerate() {
+            plan.line(line).map_err(|message| fail(at + 2, message))?;
+        }
+        Ok(plan)
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        let bad = || format!("a plan has no line like `{line}`");
+        match header(line) {
+            Some(("spec", rest)) => self.spec = parse_spec(rest).ok_or_else(bad)?,
+            Some(("run", rest)) => self.runs.push(run(rest).ok_or_else(bad)?),
+            Some(("model", rest)) => {
+                let run = self.runs.last_mut().ok_or_else(bad)?;
+                run.models.push(model(rest).ok_or_else(bad)?);
+            }
+            Some((_, rest)) => {
+                let (name, fit) = rest.split_once(' ').ok_or_else(bad)?;
+                let model = self.runs.last_mut().and_then(|run| run.models.last_mut());
+                model.filter(|model| model.name == name).ok_or_else(bad)?.fit = fit.to_owned();
+            }
+            None => {
+                let model = self.runs.last_mut().and_then(|run| run.models.last_mut()).ok_or_else(bad)?;
+                let point = point(line, model).ok_or_else(bad)?;
+                model.points.push(point);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with the first line.
+pub(super) fn version(line: &str) -> Result<(), String> {
+    let mut words = line.split_whitespace();
+    if words.next() != Some("strata-plan") {
+        return Err(format!("the first line of a plan is `strata-plan {VERSION}`"));
+    }
+    match words.next() {
+        Some(version) if version == VERSION.to_string() => Ok(()),
+        other => Err(format!("this program reads version {VERSION} of plans, not `{}`", other.unwrap_or(""))),
+    }
+}
+
+/// The first word and the rest of a line that is no row. Models may be called `spec` or `run`, but rows hold no `=`.
+pub(super) fn header(line: &str) -> Option<(&str, &str)> {
+    let (word, rest) = line.split_once(char::is_whitespace)?;
+    (matches!(word, "model" | "fit") || matches!(word, "spec" | "run") && rest.contains('='))
+        .then(|| (word, rest.trim()))
+}
+
+fn run(text: &str) -> Option<Run> {
+    let (nodes, seed) = text.strip_prefix("nodes=")?.split_once(" seed=")?;
+    Some(Run { nodes: nodes.parse().ok()?, seed: seed.parse().ok()?, models: Vec::new() })
+}
+
+fn model(text: &str) -> Option<ModelPlan> {
+    let (head, columns) = text.split_once(" columns")?;
+    let mut words = head.split_whitespace();
+    let name = words.next().filter(|name| is_name(name))?;
+    let mut model = ModelPlan { name: name.to_owned(), ..ModelPlan::default() };
+    let names = |text: &str| text.split(',').map(str::to_owned).collect();
+    for word in words {
+        match word.split_once('=') {
+            Some(("at", text)) => model.variables = names(text),
+            Some(("let", text)) => model.bound = names(text),
+            Some(("repeat", text)) => model.repeat = text.parse().ok()?,
+            None if word == "once" => model.once = true,
+            _ => return None,
+        }
+    }
+    model.columns = columns.split_whitespace().map(parse_column).collect::<Result<_, _>>().ok()?;
+    Some(model)
+}
+
+fn point(line: &str, model: &ModelPlan) -> Option<PlanPoint> {
+    let mut words = line.split_whitespace();
+    let name = words.next()?;
+    let verify = name.starts_with('@');
+    let at = at(words.next()?)?;
+    let mut numbers: Vec<f64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let fits = name.trim_start_matches('@') == model.name
+        && at.len() == model.variables.len()
+        && numbers.len() == model.bound.len() + model.columns.len();
+    let values = numbers.split_off(model.bound.len().min(numbers.len()));
+    fits.then_some(PlanPoint { verify, at, bound: numbers, values })
+}
+
+/// Values of iteration variables: `16,2`, or `-` for none.
+pub(super) fn at(text: &str) -> Option<Vec<i64>> {
+    if text == "-" {
+        return Some(Vec::new());
+    }
+    text.split(',').map(|value| value.trim().parse().ok()).collect()
+}

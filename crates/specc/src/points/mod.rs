@@ -1,0 +1,222 @@
+//! What is to be measured: the points of a spec on a number of nodes, and the plan of them that a profiling program follows.
+//!
+//! A model's points are those of its loop nest, or those that are given in their place, then `verify` points drawn
+//! uniformly over the whole integer range of every iteration variable (Brewer Fig 3-4). Everything that a spec computes
+//! is computed here, once: the generated program holds the spec's Rust code and nothing else.
+
+mod space;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use strata_model::Points;
+use strata_model::plan::{ModelPlan, Run};
+
+use crate::lang::plan::{CheckedSpec, ModelKind, Work};
+
+pub use space::{Space, evenly, spaces};
+
+/// How often a verification point that fails a `require` is drawn again before it is given up.
+const MAX_DRAWS: usize = 1_000;
+
+/// Fit samples of a model without loops: all are of its one place, so that their scatter tells how certain its time is.
+const SAMPLES_OF_ONE_PLACE: usize = 10;
+
+/// Plans the measurements of a spec on `nodes` nodes: at the points of its loops, or of the models that `given` names at
+/// those points. Returns what is to be said about it too.
+///
+/// # Errors
+/// One message for each model that cannot be measured: its loops are empty or have more than a million points, its
+/// `require`s allow none of them, or a given point is none of its own.
+pub fn plan(
+    spec: &CheckedSpec,
+    nodes: usize,
+    seed: u64,
+    given: &Points,
+) -> Result<(Run, Vec<String>), Vec<String>> {
+    let (mut models, mut notes, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    for space in spec.models.iter().filter_map(|model| Space::new(model, nodes)) {
+        match plan_model(&space, nodes, seed, given.of(space.name())) {
+            Ok((plan, note)) => {
+                models.push(plan);
+                notes.extend(note);
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    let unknown = given.models().iter().filter(|given| models.iter().all(|model| model.name != given.model));
+    faults.extend(
+        unknown
+            .filter(|given| {
+                spec.model(&given.model).is_none_or(|m| !matches!(m.kind, ModelKind::Measured(_)))
+            })
+            .map(|given| format!("the spec measures no model `{}`", given.model)),
+    );
+    if faults.is_empty() { Ok((Run { nodes, seed, models }, notes)) } else { Err(faults) }
+}
+
+fn plan_model(
+    space: &Space<'_>,
+    nodes: usize,
+    seed: u64,
+    given: Option<&[Vec<i64>]>,
+) -> Result<(ModelPlan, Option<String>), String> {
+    let (name, model, measured) = (space.name(), space.model(), space.measured());
+    let nest = match given {
+        Some(points) => checked(space, nodes, points)?,
+        None => space.nest().map_err(|error| format!("model `{name}` on {nodes} nodes: {error}"))?,
+    };
+    if nest.is_empty() {
+        return Err(format!("model `{name}`: its loop nest is empty on {nodes} nodes"));
+    }
+    let copies = if measured.loops.is_empty() { SAMPLES_OF_ONE_PLACE } else { 1 };
+    let planned = nest.iter().filter_map(|at| space.planned(false, at));
+    let mut points: Vec<_> = planned.flat_map(|point| std::iter::repeat_n(point, copies)).collect();
+    if points.is_empty() {
+        return Err(format!(
+            "model `{name}`: its `require` excludes all {} points on {nodes} nodes",
+            nest.len()
+        ));
+    }
+    let fitted = points.len();
+    let mut random = generator(seed, name);
+    let wanted = space.verify() as usize;
+    points.extend((0..wanted).filter_map(|_| {
+        let mut draw = || space.draw(|low, high| random.random_range(low..=high));
+        (0..MAX_DRAWS).find_map(|_| space.planned(true, &draw()?))
+    }));
+    let undrawn = fitted + wanted - points.len();
+    let note = (undrawn > 0).then(|| {
+        format!(
+            "model {name}: {undrawn} of {wanted} verification points could not be drawn: its `require` leaves too little"
+        )
+    });
+    let plan = ModelPlan {
+        name: name.to_owned(),
+        variables: measured.loops.iter().map(|plan| plan.name.clone()).collect(),
+        bound: measured.bindings.iter().map(|binding| binding.name.clone()).collect(),
+        columns: model.columns(),
+        fit: model.options.fit.to_text(),
+        repeat: model.options.repeat,
+        once: matches!(measured.work, Work::Task { once: true, .. }),
+        points,
+    };
+    Ok((plan, note))
+}
+
+/// Given points, if they are the model's: what lies outside its loops was never meant to be run.
+fn checked(space: &Space<'_>, nodes: usize, points: &[Vec<i64>]) -> Result<Vec<Vec<i64>>, String> {
+    let bad = points.iter().find(|at| !space.contains(at) || space.inputs(at).is_none());
+    let Some(at) = bad else { return Ok(points.to_vec()) };
+    let values: Vec<String> = at.iter().map(i64::to_string).collect();
+    Err(format!(
+        "model `{}`: the point {} lies outside its loops ({}) on {nodes} nodes, or its `require` excludes it",
+        space.name(),
+        values.join(","),
+        space.variables().join(","),
+    ))
+}
+
+/// Random numbers of a model, the same for each number of nodes.
+fn generator(seed: u64, model: &str) -> ChaCha8Rng {
+    // FNV-1a, so that models do not share their points.
+    let name = model.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    ChaCha8Rng::seed_from_u64(seed ^ name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use strata_model::plan::PlanPoint;
+    use strata_model::samples::Column;
+
+    fn spec(outer: &str, inner: &str, more: &str) -> CheckedSpec {
+        let text = format!(
+            "model Nest(area) {{ for i in {outer} for j in {inner} let side = j let area = i*side {more}
+                task {{ () }} terms area*logP fit absolute }}"
+        );
+        crate::lang::load("nest.spec", &text).unwrap_or_else(|errors| panic!("{}", errors.render(false)))
+    }
+
+    fn only(spec: &CheckedSpec, nodes: usize, seed: u64) -> Vec<PlanPoint> {
+        plan(spec, nodes, seed, &Points::default()).unwrap().0.models.remove(0).points
+    }
+
+    fn ats(points: &[PlanPoint], verify: bool) -> Vec<Vec<i64>> {
+        points.iter().filter(|point| point.verify == verify).map(|point| point.at.clone()).collect()
+    }
+
+    #[test]
+    fn fit_points_come_in_loop_order_with_their_values_then_verification_points() {
+        let spec = spec("1..=3", "1..=P", "verify 4");
+        let (run, notes) = plan(&spec, 2, 1, &Points::default()).unwrap();
+        assert_eq!((run.nodes, run.seed, notes.len()), (2, 1, 0));
+        let model = &run.models[0];
+        assert_eq!(
+            (&model.variables[..], &model.bound[..]),
+            (&["i", "j"].map(String::from)[..], &["side", "area"].map(String::from)[..])
+        );
+        assert_eq!(model.columns, [Column::input("area"), Column::term("area*logP")]);
+        assert_eq!((model.fit.as_str(), model.repeat, model.once), ("absolute", 3, false));
+        assert_eq!(ats(&model.points, false), [[1, 1], [1, 2], [2, 1], [2, 2], [3, 1], [3, 2]]);
+        assert!(model.points[6..].iter().all(|point| point.verify) && model.points.len() == 10);
+        let last = &model.points[5];
+        assert_eq!((&last.bound[..], &last.values[..]), (&[2.0, 6.0][..], &[6.0, 6.0][..]));
+        assert_eq!(ats(&only(&spec, 1, 1), false).len(), 3, "bounds follow the number of nodes");
+    }
+
+    #[test]
+    fn what_a_require_excludes_is_not_planned() {
+        let points = only(&spec("1..=10", "1..=10", "require area <= 20"), 4, 1);
+        assert!(points.iter().all(|point| point.values[0] <= 20.0));
+        assert_eq!(ats(&points, true).len(), 20);
+    }
+
+    #[test]
+    fn the_seed_settles_the_verification_points_and_every_value_is_drawn() {
+        let wide = spec("1..=1000 step *2", "1..=1000 step *2", "");
+        assert_eq!(only(&wide, 4, 7), only(&wide, 4, 7));
+        assert_ne!(only(&wide, 4, 7), only(&wide, 4, 8));
+        let narrow = only(&spec("1..=4 step *2", "1..=4 step *4", "verify 400"), 4, 3);
+        assert_eq!(ats(&narrow, true).into_iter().collect::<BTreeSet<_>>().len(), 16);
+    }
+
+    #[test]
+    fn given_points_take_the_place_of_the_loops() {
+        let spec = spec("1..=9", "1..=9", "require area <= 60 verify 4");
+        let mut points = Points::default();
+        assert!(points.add("Nest", &[7, 5]) && points.add("Nest", &[2, 2]));
+        let given = plan(&spec, 4, 1, &points).unwrap().0.models.remove(0).points;
+        assert_eq!(ats(&given, false), [[7, 5], [2, 2]]);
+        assert_eq!(ats(&given, true), ats(&only(&spec, 4, 1), true), "what verifies does not depend on it");
+        for bad in [&[7][..], &[0, 1], &[9, 9], &[1, 1, 1]] {
+            let mut points = Points::default();
+            points.add("Nest", bad);
+            let faults = plan(&spec, 4, 1, &points).unwrap_err();
+            assert!(faults[0].contains("lies outside its loops (i,j)"), "{faults:?}");
+        }
+        points.add("Other", &[1]);
+        assert_eq!(plan(&spec, 4, 1, &points).unwrap_err(), ["the spec measures no model `Other`"]);
+    }
+
+    #[test]
+    fn nothing_left_to_measure_is_an_error() {
+        let fault =
+            |spec: &CheckedSpec, nodes| plan(spec, nodes, 1, &Points::default()).unwrap_err().remove(0);
+        let none = spec("1..=10", "1..=10", "require area <= P - 2");
+        assert!(fault(&none, 1).contains("excludes all 100 points"));
+        assert!(fault(&spec("4..=P", "1..=2", ""), 3).contains("is empty"));
+        let many = spec("1..=P", "1..=100_000", "");
+        assert!(fault(&many, 1000).contains("more than 1000000 points"));
+    }
+
+    #[test]
+    fn a_model_of_one_place_is_measured_there_ten_times() {
+        let spec = crate::lang::load("one.spec", "model One() { sample { 1.0 } verify 2 }").unwrap();
+        let points = only(&spec, 3, 1);
+        assert_eq!((ats(&points, false).len(), ats(&points, true).len()), (10, 2));
+        assert!(points.iter().all(|point| point.at.is_empty() && point.values.is_empty()));
+    }
+}
