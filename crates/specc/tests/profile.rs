@@ -24,7 +24,7 @@ fn emitted(name: &str) -> Emitted {
     let run = |nodes| plan(&spec, nodes, 1, &Points::default()).unwrap().0;
     let plan = Plan { spec: emitted.spec.clone(), runs: vec![run(2), run(3)] };
     // Atomically: tests that share a spec run at once.
-    strata_model::write_atomically(&out(name).join("plan.txt"), |file| {
+    strata_model::write_atomically(out(name).join("plan.txt"), |file| {
         file.write_all(plan.to_text().as_bytes())
     })
     .unwrap();
