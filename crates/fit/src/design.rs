@@ -4,9 +4,9 @@
 //! models it calls (hybrid terms) were put in its place. What cannot be a number in a fit is found here, with its place.
 
 use nalgebra::{DMatrix, DVector};
-use strata_model::expr::{Expr, ExprKind, Function, Program, node_values};
+use strata_model::expr::{Expr, ExprKind, Function, Program, RESERVED, node_values};
 use strata_model::samples::{ModelSamples, Sample};
-use strata_model::set::Mode;
+use strata_model::set::{Mode, Nodes};
 
 use crate::{FitError, Lookup, Options, Structure};
 
@@ -23,6 +23,8 @@ pub(crate) struct Design {
     pub(crate) verify: Part,
     /// Column of each input in the samples.
     pub(crate) inputs: Vec<usize>,
+    /// The numbers of nodes of the samples.
+    pub(crate) nodes: Nodes,
 }
 
 /// Samples of one kind.
@@ -61,6 +63,13 @@ pub(crate) fn build(
         })
         .collect::<Result<Vec<usize>, _>>()?;
 
+    check_rows(samples, &inputs, options)?;
+    let row_nodes = nodes_of_rows(samples, structure.nodes)?;
+    let nodes = Nodes {
+        min: row_nodes.iter().copied().min().unwrap_or(structure.nodes),
+        max: row_nodes.iter().copied().max().unwrap_or(structure.nodes),
+    };
+    let unknown = nodes.min == 0;
     let mut terms = Vec::new();
     let mut sources = Vec::new();
     if options.constant {
@@ -74,6 +83,9 @@ pub(crate) fn build(
         }
         sources.push(match samples.columns.iter().position(|c| c.text == text) {
             Some(column) => Source::Column(column),
+            None if term.names().iter().any(|name| RESERVED.contains(&name.as_str())) && unknown => {
+                return Err(FitError::NoNodes { model: model(), term: text });
+            }
             None => Source::Computed(
                 compile(term, &structure.inputs, lookup).map_err(|message| FitError::BadTerm {
                     model: model(),
@@ -85,7 +97,7 @@ pub(crate) fn build(
         terms.push(text);
     }
 
-    check_rows(samples, &inputs, options)?;
+    check_columns(samples, &terms, &sources, &row_nodes)?;
     let variance = match &structure.variance {
         None => None,
         Some(name) => {
@@ -109,7 +121,7 @@ pub(crate) fn build(
             let values = &samples.rows[row].values;
             variables.clear();
             variables.extend(inputs.iter().map(|&c| values[c]));
-            variables.extend(node_values(structure.nodes));
+            variables.extend(node_values(row_nodes[row]));
             for (j, source) in sources.iter().enumerate() {
                 matrix[(i, j)] = match source {
                     Source::One => 1.0,
@@ -139,7 +151,69 @@ pub(crate) fn build(
             });
         }
     }
-    Ok(Design { terms, fit, verify, inputs })
+    let nodes = if unknown { Nodes::ANY } else { nodes };
+    Ok(Design { terms, fit, verify, inputs, nodes })
+}
+
+/// How many nodes each sample was taken on: as its columns `P`, `logP` or `sqrtP` say, else `default`.
+fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Vec<usize>, FitError> {
+    const INVERSES: [fn(f64) -> f64; RESERVED.len()] = [|p| p, f64::exp2, |root| root * root];
+    let mut nodes = vec![default; samples.rows.len()];
+    // From the last to the first: `P` itself has the last word.
+    for (place, name) in RESERVED.iter().enumerate().rev() {
+        let Some(column) = samples.columns.iter().position(|c| c.text == *name) else { continue };
+        for (nodes, row) in nodes.iter_mut().zip(&samples.rows) {
+            let value = row.values.get(column).copied().unwrap_or(f64::NAN);
+            let found = INVERSES[place](value).round();
+            if !(1.0..1e9).contains(&found) || !alike(value, node_values(found as usize)[place], 1.0) {
+                let (model, column) = (samples.name.clone(), (*name).to_owned());
+                return Err(FitError::NotNodes { model, line: row.line, column, value });
+            }
+            *nodes = found as usize;
+        }
+    }
+    Ok(nodes)
+}
+
+/// Whether a column holds what its expression yields, but for the digits of a number written by hand.
+fn alike(held: f64, computed: f64, scale: f64) -> bool {
+    const ROUNDING: f64 = 0.01;
+    held.to_bits() == computed.to_bits()
+        || !held.is_finite() && !computed.is_finite()
+        || (held - computed).abs() <= ROUNDING * held.abs().max(computed.abs()).max(1e-9 * scale)
+}
+
+/// A column named by an expression over other columns must hold its values: predictions compute the
+/// expression, whatever the column held.
+fn check_columns(
+    samples: &ModelSamples,
+    terms: &[String],
+    sources: &[Source],
+    nodes: &[usize],
+) -> Result<(), FitError> {
+    let known: Vec<(usize, String)> = (samples.columns.iter().enumerate())
+        .filter(|(_, column)| column.is_input())
+        .map(|(place, column)| (place, column.text.clone()))
+        .collect();
+    let names: Vec<String> = known.iter().map(|(_, name)| name.clone()).collect();
+    for (term, source) in terms.iter().zip(sources) {
+        let Source::Column(column) = *source else { continue };
+        let program = strata_model::expr::parse(term).ok().filter(|expr| expr.as_name().is_none());
+        let Some(program) = program.and_then(|expr| compile(&expr, &names, &|_| None).ok()) else { continue };
+        let held = |row: &Sample| row.values.get(column).copied().unwrap_or(f64::NAN);
+        let scale =
+            samples.rows.iter().map(|row| held(row).abs()).filter(|v| v.is_finite()).fold(0.0, f64::max);
+        for (row, nodes) in samples.rows.iter().zip(nodes) {
+            let mut variables: Vec<f64> = known.iter().map(|(place, _)| row.values[*place]).collect();
+            variables.extend(node_values(*nodes));
+            let (value, computed) = (held(row), program.eval(&variables));
+            if !alike(value, computed, scale) {
+                let (model, column) = (samples.name.clone(), term.clone());
+                return Err(FitError::ColumnDiffers { model, line: row.line, column, value, computed });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Times must be numbers, above zero if errors are relative; inputs must be numbers.
@@ -166,7 +240,7 @@ fn check_rows(samples: &ModelSamples, inputs: &[usize], options: &Options) -> Re
 pub(crate) fn compile(term: &Expr, inputs: &[String], lookup: &Lookup<'_>) -> Result<Program, String> {
     let term = inline(term, lookup)?;
     let mut variables: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    variables.extend(["P", "logP", "sqrtP"]);
+    variables.extend(RESERVED);
     Program::compile(&term, &variables).map_err(|e| e.to_string())
 }
 

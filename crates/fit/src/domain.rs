@@ -8,8 +8,8 @@
 //! (1960) for the points.
 
 use nalgebra::DVector;
-use strata_model::expr::{Program, holds, node_values};
-use strata_model::set::{Input, Mode};
+use strata_model::expr::{Program, RESERVED, holds};
+use strata_model::set::{Input, Mode, Nodes};
 
 use crate::design::{Design, compile};
 use crate::regress::Regression;
@@ -20,8 +20,8 @@ use crate::{Lookup, Options, Structure};
 const POINTS: u32 = 512;
 /// Corners are tried for up to so many inputs.
 const MAX_CORNERS: usize = 10;
-const PRIMES: [u32; 24] =
-    [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89];
+const PRIMES: [u32; 25] =
+    [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97];
 /// A range whose ends differ by this factor is sampled by its logarithm.
 const WIDE: f64 = 20.0;
 /// A sum whose parts cancel to less than this share of them is zero but for rounding.
@@ -62,9 +62,11 @@ impl Domain<'_> {
         let requires: Vec<Program> =
             self.structure.requires.iter().map(|r| compile(r, names, lookup).ok()).collect::<Option<_>>()?;
         let least = self.design.fit.times.iter().copied().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-        for point in self.points() {
+        let axes = self.axes();
+        for point in self.points(&axes) {
             let mut variables = point.clone();
-            variables.extend(node_values(self.structure.nodes));
+            // The number of nodes comes last; its logarithm and root follow.
+            variables.extend(point.last().into_iter().flat_map(|p| [p.log2(), p.sqrt()]));
             if !requires.iter().all(|r| holds(r.eval(&variables))) {
                 continue;
             }
@@ -72,8 +74,9 @@ impl Domain<'_> {
             if is_time(&c, &x) || !self.reached(&kept, &x, dot(&c, &x), least) {
                 continue;
             }
-            let place: Vec<String> =
-                names.iter().zip(&point).map(|(name, value)| format!("{name} = {value}")).collect();
+            let told =
+                axes.iter().zip(&point).take(if self.ranges_over_nodes() { axes.len() } else { names.len() });
+            let place: Vec<String> = told.map(|(axis, value)| format!("{} = {value}", axis.name)).collect();
             return Some(format!(
                 "the prediction at {}, inside the measured ranges, is {:.3e} s",
                 place.join(", "),
@@ -87,7 +90,11 @@ impl Domain<'_> {
     fn reached(&self, kept: &[usize], x: &[f64], predicted: f64, least: f64) -> bool {
         let noise = self.regression.noise_variance;
         // Along one input every point of the range lies between samples.
-        if self.inputs.len() < 2 || self.leverage_limit <= 0.0 || noise <= 0.0 || !predicted.is_finite() {
+        if self.inputs.len() + usize::from(self.ranges_over_nodes()) < 2
+            || self.leverage_limit <= 0.0
+            || noise <= 0.0
+            || !predicted.is_finite()
+        {
             return true;
         }
         let x = DVector::from_column_slice(x);
@@ -101,30 +108,42 @@ impl Domain<'_> {
         square / noise * weight * weight <= self.leverage_limit
     }
 
-    fn points(&self) -> Vec<Vec<f64>> {
+    fn ranges_over_nodes(&self) -> bool {
+        self.design.nodes != Nodes::ANY && self.design.nodes.fixed().is_none()
+    }
+
+    /// The inputs, then the number of nodes, with their ranges.
+    fn axes(&self) -> Vec<Input> {
+        let Nodes { min, max } =
+            if self.design.nodes == Nodes::ANY { Nodes::known(1) } else { self.design.nodes };
+        let nodes = Input { name: RESERVED[0].to_owned(), min: min as f64, max: max as f64, integer: true };
+        self.inputs.iter().cloned().chain([nodes]).collect()
+    }
+
+    fn points(&self, axes: &[Input]) -> Vec<Vec<f64>> {
         let mut points = Vec::new();
-        if self.inputs.is_empty() || self.inputs.len() > PRIMES.len() {
+        let varying = self.inputs.len() + usize::from(self.ranges_over_nodes());
+        if varying == 0 || axes.len() > PRIMES.len() {
             return points;
         }
-        if self.inputs.len() <= MAX_CORNERS {
-            for corner in 0..1usize << self.inputs.len() {
-                let end =
-                    |(i, input): (usize, &Input)| if corner >> i & 1 == 0 { input.min } else { input.max };
-                points.push(self.inputs.iter().enumerate().map(end).collect());
+        if varying <= MAX_CORNERS {
+            for corner in 0..1usize << varying {
+                let end = |(i, axis): (usize, &Input)| if corner >> i & 1 == 0 { axis.min } else { axis.max };
+                points.push(axes.iter().enumerate().map(end).collect());
             }
         }
         for k in 1..=POINTS {
-            let place = |(input, prime): (&Input, &u32)| {
+            let place = |(axis, prime): (&Input, &u32)| {
                 let share = radical_inverse(k, *prime);
-                let value = if input.min > 0.0 && input.max / input.min > WIDE {
-                    (input.min.ln() + share * (input.max.ln() - input.min.ln())).exp()
+                let value = if axis.min > 0.0 && axis.max / axis.min > WIDE {
+                    (axis.min.ln() + share * (axis.max.ln() - axis.min.ln())).exp()
                 } else {
-                    input.min + share * (input.max - input.min)
+                    axis.min + share * (axis.max - axis.min)
                 };
-                let value = if input.integer { value.round() } else { value };
-                value.clamp(input.min, input.max)
+                let value = if axis.integer { value.round() } else { value };
+                value.clamp(axis.min, axis.max)
             };
-            points.push(self.inputs.iter().zip(&PRIMES).map(place).collect());
+            points.push(axes.iter().zip(&PRIMES).map(place).collect());
         }
         points
     }

@@ -94,6 +94,44 @@ pub enum FitError {
         /// What is wrong with it.
         message: String,
     },
+    /// A column holds other values than the expression that it is named by.
+    #[error(
+        "model `{model}`, line {line}: the column `{column}` holds {value}, but the expression is {computed} there; correct the values or the name of the column"
+    )]
+    ColumnDiffers {
+        /// The model.
+        model: String,
+        /// Line of the sample in its file.
+        line: usize,
+        /// The column.
+        column: String,
+        /// What it holds.
+        value: f64,
+        /// What its expression yields.
+        computed: f64,
+    },
+    /// `P`, `logP` or `sqrtP` is not of a number of nodes.
+    #[error("model `{model}`, line {line}: {column} = {value} is of no whole number of nodes; correct it")]
+    NotNodes {
+        /// The model.
+        model: String,
+        /// Line of the sample in its file.
+        line: usize,
+        /// The column.
+        column: String,
+        /// What it holds.
+        value: f64,
+    },
+    /// A term reads the number of nodes, which is not known.
+    #[error(
+        "model `{model}`: the term `{term}` reads the number of nodes, which neither a column `P` nor a line `platform` tells; add one"
+    )]
+    NoNodes {
+        /// The model.
+        model: String,
+        /// The term.
+        term: String,
+    },
     /// The samples have no column for an input.
     #[error("model `{model}`: the samples have no column for the input `{input}`; profile it again")]
     NoColumn {

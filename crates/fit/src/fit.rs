@@ -193,7 +193,7 @@ fn fit_terms(
         doubts: judgement.doubts,
         rank: regression.rank,
         condition: regression.condition,
-        nodes: structure.nodes,
+        nodes: design.nodes,
     };
     Ok(Candidate { fitted: Fitted { model, residuals, warnings }, held_out: left_out })
 }
@@ -245,7 +245,7 @@ pub fn fit_columns(
     let fit = |model: &ModelSamples| {
         let wrong = |message| FitError::BadFitLine { model: model.name.clone(), message };
         let options = options(model).map_err(wrong)?;
-        let nodes = samples.platform.as_ref().map_or_else(|| nodes_of(model), |p| p.nodes);
+        let nodes = samples.platform.as_ref().map_or(0, |p| p.nodes);
         let mut structure = structure_of(model, nodes)?;
         if let Some(column) = variance {
             structure.inputs.retain(|input| input != column);
@@ -276,18 +276,6 @@ pub fn structure_of(samples: &ModelSamples, nodes: usize) -> Result<Structure, F
         })
         .collect::<Result<_, _>>()?;
     Ok(Structure { inputs, terms, requires: Vec::new(), nodes, variance: None })
-}
-
-/// The number of nodes that the columns `P`, `logP` or `sqrtP` tell; 0 if none is there or it varies.
-fn nodes_of(samples: &ModelSamples) -> usize {
-    let from = |name: &str, inverse: fn(f64) -> f64| {
-        let column = samples.columns.iter().position(|c| c.text == name)?;
-        let value = *samples.rows.first()?.values.get(column)?;
-        let same = samples.rows.iter().all(|row| row.values.get(column) == Some(&value));
-        let nodes = inverse(value).round();
-        (same && (1.0..1e9).contains(&nodes)).then_some(nodes as usize)
-    };
-    from("P", |v| v).or_else(|| from("logP", f64::exp2)).or_else(|| from("sqrtP", |v| v * v)).unwrap_or(0)
 }
 
 fn residuals(samples: &ModelSamples, design: &Design, part: &Part, coefficients: &[f64]) -> Vec<Residual> {

@@ -50,7 +50,7 @@ pub struct Structure {
     pub terms: Vec<Expr>,
     /// What must hold of the inputs; kept with the model.
     pub requires: Vec<Expr>,
-    /// The number of nodes of the run; 0 if unknown.
+    /// The number of nodes of the run, for samples without a column `P`, `logP` or `sqrtP`; 0 if unknown.
     pub nodes: usize,
     /// The column that holds the variance of each sample's time, s², where it is known. Errors then count in standard
     /// deviations of their sample, whatever the mode; the mode still says how a new measurement scatters.

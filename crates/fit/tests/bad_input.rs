@@ -5,8 +5,9 @@
 use strata_fit::{
     Elimination, FitError, Fitted, Options, Search, Structure, Weights, fit_model, fit_samples,
 };
-use strata_model::Samples;
-use strata_model::set::{Mode, Verdict};
+use strata_model::expr::parse;
+use strata_model::set::{Mode, Nodes, Verdict};
+use strata_model::{ModelSet, Samples};
 
 const ABSOLUTE: Options = Options {
     mode: Mode::Absolute,
@@ -28,6 +29,67 @@ fn try_fit(text: &str, options: &Options) -> Result<Fitted, FitError> {
 
 fn error(text: &str, options: &Options) -> String {
     try_fit(text, options).unwrap_err().to_string()
+}
+
+/// Rows of a model `M` with the columns `columns` on 2 to 8 nodes, every third for verification.
+fn on_nodes(columns: &str, row: impl Fn(f64) -> String) -> String {
+    let line = |p: usize| format!("{}M {}\n", if p % 3 == 0 { "@" } else { "" }, row(p as f64));
+    format!("M {columns}\n{}", (2..=8).map(line).collect::<String>())
+}
+
+#[test]
+fn a_column_holds_its_expression() {
+    let square =
+        |n: i32, power: u32| format!("M {} {n} {}\n", 1e-9 * f64::from(n.pow(3)), n.pow(power) as f64);
+    let rows = |power| (1..12).map(|n| square(n, power)).collect::<String>();
+    let text = error(&format!("M (n) n^2\n{}", rows(3)), &Options::default());
+    assert_eq!(
+        text,
+        "model `M`, line 3: the column `n^2` holds 8, but the expression is 4 there; correct the values or the name of the column"
+    );
+    try_fit(&format!("M (n) n^3\n{}", rows(3)), &Options::default()).unwrap();
+    // Digits rounded by hand are no error.
+    try_fit("M (n) sqrt(n)\nM 1 1 1\nM 1.4 2 1.414\nM 1.7 3 1.73\nM 2 4 2\n", &Options::default()).unwrap();
+}
+
+#[test]
+fn a_model_of_several_numbers_of_nodes_holds_between_them() {
+    let ripple = |p: f64| 1.0 + 0.005 * (p * 7.0).sin();
+    let time = |p: f64| 1e-6 * (2.0 + 3.0 * p.log2()) * ripple(p);
+    let log = on_nodes("logP", |p| format!("{} {}", time(p), p.log2()));
+    let number = on_nodes("P log2(P)", |p| format!("{} {p} {}", time(p), p.log2()));
+    let read = on_nodes("(P) logP", |p| format!("{} {p} {}", time(p), p.log2()));
+    for text in [log, number, read] {
+        let model = try_fit(&text, &Options::default()).unwrap().model;
+        assert_eq!((model.verdict, model.nodes), (Verdict::Verified, Nodes { min: 2, max: 8 }), "{text}");
+        let set = ModelSet { models: vec![model], ..ModelSet::default() };
+        let resolved = ModelSet::read(&set.to_text()).unwrap().resolve().unwrap();
+        for nodes in [0, 1, 9] {
+            assert_eq!(resolved.predict("M", nodes, &[]), None, "on {nodes} nodes");
+        }
+        for nodes in [2, 5, 8] {
+            let seconds = resolved.seconds("M", nodes, &[]).unwrap();
+            assert!((seconds / time(nodes as f64) - 1.0).abs() < 0.02, "{seconds} on {nodes} nodes");
+        }
+    }
+}
+
+#[test]
+fn numbers_of_nodes_are_whole_and_known() {
+    let text = error("M logP\nM 1 0\nM 2 1\nM 3 1.3\nM 4 2\n", &Options::default());
+    assert_eq!(text, "model `M`, line 4: logP = 1.3 is of no whole number of nodes; correct it");
+    assert!(error("M P\nM 1 0\nM 2 1\nM 3 2\n", &Options::default()).contains("P = 0"));
+    let structure = |terms: &[&str]| Structure {
+        terms: terms.iter().map(|t| parse(t).unwrap()).collect(),
+        ..Structure::default()
+    };
+    let samples = Samples::parse("M (n)\nM 1 1\nM 2 2\nM 3 3\nM 4 4\n", "test").unwrap();
+    let text =
+        fit_model(&samples.models[0], &structure(&["logP"]), &Options::default(), &|_| None).unwrap_err();
+    assert_eq!(
+        text.to_string(),
+        "model `M`: the term `logP` reads the number of nodes, which neither a column `P` nor a line `platform` tells; add one"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use strata_fit::emit;
 use strata_model::set::{
-    Input, Kind, Library, LibraryCandidate, Mode, Model, ParameterRange, Step, Term, Verdict,
+    Input, Kind, Library, LibraryCandidate, Mode, Model, Nodes, ParameterRange, Step, Term, Verdict,
 };
 use strata_model::{ModelSet, Platform, Prediction, SpecId};
 use strata_select::Source as _;
@@ -45,7 +45,7 @@ fn fitted(name: &str, nodes: usize, inputs: Vec<Input>, terms: Vec<Term>) -> Mod
         verdict: Verdict::Verified,
         rank: 2,
         condition: 12.5,
-        nodes,
+        nodes: Nodes::known(nodes),
         ..Model::default()
     }
 }
@@ -88,6 +88,7 @@ fn set() -> ModelSet {
             term("(N>5)*sqrtP", 2e-6),
         ],
     );
+    let wide = Model { nodes: Nodes { min: 1, max: 4 }, ..wide };
     let absolute = Model {
         mode: Mode::Absolute,
         mre_verify: None,

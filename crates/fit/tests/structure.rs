@@ -5,7 +5,7 @@
 use strata_fit::{Callee, FitError, Fitted, Options, Structure, fit_model};
 use strata_model::Samples;
 use strata_model::expr::parse;
-use strata_model::set::Verdict;
+use strata_model::set::{Nodes, Verdict};
 
 fn structure(inputs: &[&str], terms: &[&str], nodes: usize) -> Structure {
     Structure {
@@ -45,7 +45,7 @@ fn terms_are_computed_from_the_inputs() {
     assert_eq!(m.verdict, Verdict::Verified, "{}", m.reason);
     assert_eq!(m.terms.iter().map(|t| t.term.as_str()).collect::<Vec<_>>(), ["1", "x", "x*log2(x)*logP"]);
     assert!((m.terms[2].coefficient / 3e-9 - 1.0).abs() < 5e-3, "{:?}", m.terms);
-    assert_eq!((m.nodes, m.requires.as_slice()), (8, &["x>=1".to_owned()][..]));
+    assert_eq!((m.nodes, m.requires.as_slice()), (Nodes::known(8), &["x>=1".to_owned()][..]));
     let x = &m.inputs[0];
     assert_eq!((x.name.as_str(), x.min, x.max, x.integer), ("x", 1.0, 11223.0, true));
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use libm as _; // the emitted Rust takes it, offline
 use strata_interchange::emit;
 use strata_model::ModelSet;
-use strata_model::set::{Input, Kind, Model, Term, Verdict};
+use strata_model::set::{Input, Kind, Model, Nodes, Term, Verdict};
 
 fn term(term: &str, coefficient: f64) -> Term {
     Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant: coefficient != 0.0 }
@@ -20,7 +20,14 @@ fn input(name: &str, min: f64, max: f64) -> Input {
 }
 
 fn model(name: &str, nodes: usize, inputs: Vec<Input>, terms: Vec<Term>) -> Model {
-    Model { name: name.into(), nodes, inputs, terms, verdict: Verdict::Verified, ..Model::default() }
+    Model {
+        name: name.into(),
+        nodes: Nodes::known(nodes),
+        inputs,
+        terms,
+        verdict: Verdict::Verified,
+        ..Model::default()
+    }
 }
 
 fn set() -> ModelSet {
@@ -79,6 +86,7 @@ fn set() -> ModelSet {
             term("log2(P)", 0.0),
         ],
     );
+    let nodes = Model { nodes: Nodes { min: 1, max: 6 }, ..nodes };
     let kind = Kind::Factored { expression: "Every(lambda,min(10,max(1,double)))+2*anyNodes(lambda)".into() };
     let called = Model {
         name: "double".into(),

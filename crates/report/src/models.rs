@@ -2,7 +2,7 @@
 
 use strata_model::expr::{BinaryOp, ExprKind, parse};
 use strata_model::number_text;
-use strata_model::set::{Kind, Model};
+use strata_model::set::{Kind, Model, Nodes};
 
 use crate::histogram::Histogram;
 use crate::html::{Escaped, Figure, Page};
@@ -180,8 +180,9 @@ fn domain(page: &mut Page, model: &Model) {
         page.end_table();
     }
     let mut limits = Vec::new();
-    if model.nodes > 0 {
-        limits.push(format!("Nodes: {}.", model.nodes));
+    if model.nodes != Nodes::ANY {
+        let nodes = model.nodes.to_string();
+        limits.push(format!("Nodes: {}.", nodes.trim_end_matches(" nodes")));
     }
     if !model.requires.is_empty() {
         limits.push(format!("Requires {}.", model.requires.join(" and ")));

@@ -38,9 +38,7 @@ impl Competition {
         let candidates = models.candidates().iter().enumerate();
         let rows = candidates.map(|(place, c)| Row::new(leak(&c.name), declared(place))).collect();
         let spec = set.spec.as_ref().map_or("", |spec| leak(&spec.path));
-        let measured = set.models.iter().map(|m| m.nodes).max().unwrap_or(0);
-        let nodes = set.platform.as_ref().map_or(measured, |p| p.nodes).max(1);
-        Ok(Self { name: leak(name), spec, rows, nodes, models })
+        Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), models })
     }
 
     /// The library's name.

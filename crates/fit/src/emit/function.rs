@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strata_model::codegen::{Scope, markdown, one_line, snake};
 use strata_model::expr::rust_number;
-use strata_model::set::{Check, Kind, Mode, Model, ModelSet, SetError};
+use strata_model::set::{Check, Kind, Mode, Model, ModelSet, Nodes, SetError};
 use strata_model::{Expr, Resolved, expr};
 
 use super::calls::{Site, name_calls, result_number};
@@ -43,7 +43,7 @@ pub(super) struct Subject {
     pub(super) expr: Expr,
     pub(super) checks: Vec<Check>,
     pub(super) ranges: Vec<(f64, f64)>,
-    pub(super) nodes: usize,
+    pub(super) nodes: Nodes,
     /// The time before inlining, for what the models it calls add to the interval.
     pub(super) outer: Expr,
     /// What the fit itself adds.
@@ -91,7 +91,7 @@ impl Subject {
             expr: inlined(),
             checks: resolved.checks(&model.name).unwrap_or_default().to_vec(),
             ranges: resolved.ranges(&model.name).unwrap_or_default().to_vec(),
-            nodes: resolved.nodes(&model.name).unwrap_or_default(),
+            nodes: resolved.nodes(&model.name).unwrap_or(model.nodes),
             outer,
             fit,
             doc: format!(
@@ -110,7 +110,7 @@ impl Subject {
         expr: Expr,
         checks: Vec<Check>,
         ranges: Vec<(f64, f64)>,
-        nodes: usize,
+        nodes: Nodes,
         outer: Expr,
     ) -> Self {
         Self { inputs, expr, checks, ranges, nodes, outer, fit: None, doc: String::new(), public: false }
@@ -268,8 +268,11 @@ fn fit_square(fit: &Fit, terms: &[Expr], mutable: &str, locals: &Locals) -> Stri
 
 /// The body of the quick function.
 fn seconds(s: &Subject, locals: &Locals) -> String {
-    let mut conditions =
-        vec![if s.nodes == 0 { "nodes > 0".to_owned() } else { format!("nodes == {}", s.nodes) }];
+    let mut conditions = vec![match (s.nodes.fixed(), s.nodes) {
+        (Some(nodes), _) => format!("nodes == {nodes}"),
+        (None, Nodes::ANY) => "nodes > 0".to_owned(),
+        (None, Nodes { min, max }) => format!("({min}..={max}).contains(&nodes)"),
+    }];
     for (input, (min, max)) in locals.inputs.iter().zip(&s.ranges) {
         conditions.push(if *min == f64::NEG_INFINITY && *max == f64::INFINITY {
             format!("!{input}.is_nan()")
@@ -301,7 +304,7 @@ fn seconds(s: &Subject, locals: &Locals) -> String {
 
 /// Whether a check reads nothing and passes.
 fn always_passes(check: &Check, locals: &Locals) -> bool {
-    let expr = locals.fixed(check.expr());
+    let expr = locals.nodes.fix(check.expr());
     expr.is_constant()
         && expr.eval(&|_| None).is_ok_and(|value| match check {
             Check::Range { min, max, .. } => *min <= value && value <= *max,
@@ -317,7 +320,7 @@ fn sum(start: &str, expr: &Expr, locals: &Locals) -> String {
         return line;
     }
     let mut addends = Vec::new();
-    let mut rest = &locals.fixed(expr);
+    let mut rest = &locals.nodes.fix(expr);
     while let ExprKind::Binary(BinaryOp::Add, left, right) = &rest.kind {
         // An addend that is a sum itself would lose its parentheses.
         let text = locals.rust(right);
@@ -334,7 +337,7 @@ fn sum(start: &str, expr: &Expr, locals: &Locals) -> String {
 struct Locals {
     names: Vec<String>,
     inputs: Vec<String>,
-    nodes: usize,
+    nodes: Nodes,
     results: Scope,
 }
 
@@ -369,18 +372,9 @@ impl Locals {
         self.result(number) + "_prediction"
     }
 
-    /// The expression with `P`, `logP` and `sqrtP` as numbers where the number of nodes is fixed.
-    fn fixed(&self, expr: &Expr) -> Expr {
-        let values = strata_model::expr::node_values(self.nodes);
-        expr.substitute(&|name| {
-            let place = strata_model::expr::RESERVED.iter().position(|r| *r == name)?;
-            (self.nodes != 0).then(|| Expr::number(values[place]))
-        })
-    }
-
     /// Bindings for those of `P`, `logP`, `sqrtP` that expressions read.
     fn nodes_used_by(&self, used: &[&Expr]) -> String {
-        if self.nodes != 0 {
+        if self.nodes.fixed().is_some() {
             return String::new();
         }
         let reads = |name: &str| used.iter().any(|e| e.names().contains(name));
@@ -394,7 +388,7 @@ impl Locals {
     }
 
     fn rust(&self, expr: &Expr) -> String {
-        self.fixed(expr).to_rust(&|name| match (name, result_number(name)) {
+        self.nodes.fix(expr).to_rust(&|name| match (name, result_number(name)) {
             (_, Some(number)) => self.result(number),
             ("P", _) => "p".into(),
             ("logP", _) => "log_p".into(),

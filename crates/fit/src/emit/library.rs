@@ -3,7 +3,7 @@
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, snake};
 use strata_model::expr::{self, Expr, ExprKind, rust_number};
-use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, SetError};
+use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, Nodes, SetError};
 
 use super::function::{Functions, Subject};
 use strata_select::{Domain, Source as _, Step};
@@ -102,7 +102,7 @@ fn subject(
         models.expression(index).cloned().unwrap_or_else(|| Expr::number(f64::NAN)),
         models.checks(index).unwrap_or_default().to_vec(),
         models.ranges(index).unwrap_or_default().to_vec(),
-        models.nodes(index).unwrap_or_default(),
+        models.nodes(index).unwrap_or(Nodes::ANY),
         call,
     ))
 }

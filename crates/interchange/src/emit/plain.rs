@@ -5,8 +5,8 @@
 
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, one_line, snake};
-use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, UnaryOp, node_values};
-use strata_model::set::{Check, Model, ModelSet, SetError};
+use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, UnaryOp};
+use strata_model::set::{Check, Model, ModelSet, Nodes, SetError};
 
 /// How a language spells what expressions are made of.
 pub(super) trait Language {
@@ -40,7 +40,7 @@ pub(super) struct PlainModel {
     expr: Expr,
     checks: Vec<Check>,
     ranges: Vec<(f64, f64)>,
-    nodes: usize,
+    nodes: Nodes,
 }
 
 /// Every model of a set as a function.
@@ -63,7 +63,7 @@ fn one<L: Language>(resolved: &Resolved, model: &Model, scope: &mut Scope) -> Pl
         expr: resolved.expression(&model.name).cloned().unwrap_or_else(|| Expr::number(f64::NAN)),
         checks: resolved.checks(&model.name).unwrap_or_default().to_vec(),
         ranges: resolved.ranges(&model.name).unwrap_or_default().to_vec(),
-        nodes: resolved.nodes(&model.name).unwrap_or_default(),
+        nodes: resolved.nodes(&model.name).unwrap_or(model.nodes),
     }
 }
 
@@ -71,7 +71,7 @@ impl PlainModel {
     /// Whether the formula or the guard reads the number of nodes, its logarithm, its root.
     pub(super) fn reads_nodes(&self) -> [bool; 3] {
         let all: Vec<&Expr> = self.checks.iter().map(Check::expr).chain([&self.expr]).collect();
-        RESERVED.map(|name| self.nodes == 0 && all.iter().any(|e| e.names().contains(name)))
+        RESERVED.map(|name| self.nodes.fixed().is_none() && all.iter().any(|e| e.names().contains(name)))
     }
 
     /// The conditions under which there is a prediction; all must hold.
@@ -79,7 +79,11 @@ impl PlainModel {
         let within = |value: &str, min: f64, max: f64| {
             format!("{} <= {value} {} {value} <= {}", L::number(min), L::AND, L::number(max))
         };
-        let nodes = if self.nodes == 0 { "nodes > 0".into() } else { format!("nodes == {}", self.nodes) };
+        let nodes = match (self.nodes.fixed(), self.nodes) {
+            (Some(nodes), _) => format!("nodes == {nodes}"),
+            (None, Nodes::ANY) => "nodes > 0".into(),
+            (None, Nodes { min, max }) => format!("{min} <= nodes {} nodes <= {max}", L::AND),
+        };
         let ranges = self.arguments.iter().zip(&self.ranges);
         let ranges = ranges.map(|(name, (min, max))| within(name, *min, *max));
         let checks = self.checks.iter().map(|check| match check {
@@ -92,7 +96,7 @@ impl PlainModel {
     /// The addends of the formula.
     pub(super) fn addends<L: Language>(&self) -> Vec<String> {
         let mut addends = Vec::new();
-        let mut rest = &self.fixed(&self.expr);
+        let mut rest = &self.nodes.fix(&self.expr);
         while let ExprKind::Binary(BinaryOp::Add, left, right) = &rest.kind {
             addends.push(self.printer::<L>().operand(right));
             rest = left;
@@ -104,7 +108,7 @@ impl PlainModel {
 
     /// The formula, for a language with a printer of its own.
     pub(super) fn formula(&self) -> Expr {
-        self.fixed(&self.expr)
+        self.nodes.fix(&self.expr)
     }
 
     /// The range of each input, infinite where it is free.
@@ -113,20 +117,11 @@ impl PlainModel {
     }
 
     fn value<L: Language>(&self, expr: &Expr) -> String {
-        self.printer::<L>().value(&self.fixed(expr))
+        self.printer::<L>().value(&self.nodes.fix(expr))
     }
 
     fn printer<L: Language>(&self) -> Printer<'_, L> {
         Printer { model: self, language: std::marker::PhantomData }
-    }
-
-    /// The expression with `P`, `logP` and `sqrtP` as numbers where the number of nodes is fixed.
-    fn fixed(&self, expr: &Expr) -> Expr {
-        let values = node_values(self.nodes);
-        expr.substitute(&|name| {
-            let place = RESERVED.iter().position(|r| *r == name)?;
-            (self.nodes != 0).then(|| Expr::number(values[place]))
-        })
     }
 
     fn variable(&self, name: &str) -> String {

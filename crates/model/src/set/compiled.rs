@@ -99,12 +99,11 @@ impl Compiled {
         let compile = |expr: &Expr, names: &[String]| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             // Where the number of nodes is fixed it is a constant, and so is what depends on nothing else.
-            let fixed = expr.substitute(&|name| node_value(name, inlined.nodes).map(Expr::number));
-            Program::compile(&fixed, &names).map_err(wrong)
+            Program::compile(&inlined.nodes.fix(expr), &names).map_err(wrong)
         };
         let reads_nodes = |expr: &Expr| expr.names().iter().any(|name| RESERVED.contains(&name.as_str()));
         let read = reads_nodes(&inlined.expr) || inlined.checks.iter().any(|check| reads_nodes(check.expr()));
-        let reserved = inlined.nodes == 0 && read;
+        let reserved = inlined.nodes.fixed().is_none() && read;
         let direct = if reserved { &names[..] } else { &names[..inlined.inputs.len()] };
         let program = compile(&inlined.expr, direct)?;
         let mut guards = Vec::new();
@@ -151,7 +150,7 @@ impl Compiled {
     /// The predicted time in seconds. `values`: inputs, then `integers` for the parameters of a candidate.
     pub(super) fn seconds(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<f64> {
         let Inlined { ranges, nodes: valid, .. } = &self.inlined;
-        if nodes == 0 || *valid != 0 && nodes != *valid || values.len() + integers.len() != ranges.len() {
+        if !valid.contains(nodes) || values.len() + integers.len() != ranges.len() {
             return None;
         }
         let inside = |value: f64, (min, max): (f64, f64)| min <= value && value <= max;
@@ -287,12 +286,6 @@ impl Call {
         }
         then(arguments.get(..self.arguments.len())?)
     }
-}
-
-/// The value of a reserved name where the number of nodes is fixed.
-fn node_value(name: &str, nodes: usize) -> Option<f64> {
-    let place = RESERVED.iter().position(|reserved| *reserved == name).filter(|_| nodes != 0)?;
-    Some(node_values(nodes)[place])
 }
 
 /// A range on a plain input is a comparison, not a program.

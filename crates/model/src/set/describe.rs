@@ -38,10 +38,7 @@ impl Resolved {
                 format!("{} in {}..={}", input.name, number_text(*min), number_text(*max))
             })
             .collect();
-        parts.push(match self.nodes(&model.name) {
-            None | Some(0) => "any number of nodes".into(),
-            Some(nodes) => format!("{nodes} nodes"),
-        });
+        parts.push(self.nodes(&model.name).unwrap_or(model.nodes).to_string());
         parts.extend(model.requires.iter().map(|r| format!("requires {r}")));
         parts.join(", ")
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{SetError, Verdict};
+use super::{Nodes, SetError, Verdict};
 use crate::expr::{Expr, ExprKind, Function, MAX_HEIGHT};
 
 /// As many nodes as an inlined model may have.
@@ -56,8 +56,8 @@ pub(super) struct Inlined {
     pub(super) ranges: Vec<(f64, f64)>,
     pub(super) expr: Expr,
     pub(super) checks: Vec<Check>,
-    /// The number of nodes for which all of it is valid; zero: any.
-    pub(super) nodes: usize,
+    /// The numbers of nodes for which all of it holds.
+    pub(super) nodes: Nodes,
     /// The nodes of this model and of all that it calls, as often as it calls them: the work of a prediction.
     pub(super) cost: usize,
     /// How many models call each other, this one included.
@@ -73,7 +73,7 @@ pub(super) struct Inliner<'a> {
     /// The models that may be called.
     pub(super) models: &'a BTreeMap<String, Inlined>,
     pub(super) checks: Vec<Check>,
-    pub(super) nodes: usize,
+    pub(super) nodes: Nodes,
     pub(super) cost: usize,
     pub(super) chain: usize,
     /// The worst of the models that are called; `None` if none is.
@@ -83,8 +83,8 @@ pub(super) struct Inliner<'a> {
 }
 
 impl<'a> Inliner<'a> {
-    /// `nodes`: where the caller itself is valid, zero for anywhere.
-    pub(super) fn new(place: &'a str, models: &'a BTreeMap<String, Inlined>, nodes: usize) -> Self {
+    /// `nodes`: where the caller itself holds.
+    pub(super) fn new(place: &'a str, models: &'a BTreeMap<String, Inlined>, nodes: Nodes) -> Self {
         Self { place, models, checks: Vec::new(), nodes, cost: 0, chain: 1, verdict: None, size: 0 }
     }
 
@@ -149,13 +149,12 @@ impl<'a> Inliner<'a> {
                 model.inputs.len()
             ));
         }
-        if self.nodes != 0 && model.nodes != 0 && self.nodes != model.nodes {
+        let Some(both) = self.nodes.and(model.nodes) else {
             let (ours, theirs) = (self.nodes, model.nodes);
-            return self.fail(format!(
-                "is valid for {ours} nodes, but calls `{name}`, which was measured on {theirs}"
-            ));
-        }
-        self.nodes = self.nodes.max(model.nodes);
+            return self
+                .fail(format!("is valid for {ours}, but calls `{name}`, which was measured on {theirs}"));
+        };
+        self.nodes = both;
         self.chain = self.chain.max(model.chain + 1);
         self.verdict = self.verdict.max(Some(model.verdict));
         self.grow(0, model.cost)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::compiled::{self, Compiled, FitSpread, MAX_INPUTS};
 use super::inline::{Check, Inlined, Inliner};
 use super::resolve::{Resolved, check_name, check_names, content, parse};
-use super::{Library, LibraryCandidate, ParameterRange, SetError, Verdict};
+use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError, Verdict};
 use crate::Prediction;
 use crate::expr::{Expr, ExprKind};
 use strata_select::{Domain, MAX_PARAMETERS, Source, Step};
@@ -99,9 +99,9 @@ impl LibraryModels {
         Some(&self.candidates.get(candidate)?.inlined.ranges)
     }
 
-    /// The number of nodes for which a candidate's model is valid; zero if for any.
+    /// The numbers of nodes for which a candidate's model holds.
     #[must_use]
-    pub fn nodes(&self, candidate: usize) -> Option<usize> {
+    pub fn nodes(&self, candidate: usize) -> Option<Nodes> {
         Some(self.candidates.get(candidate)?.inlined.nodes)
     }
 }
@@ -110,9 +110,9 @@ impl LibraryModels {
 impl Source for LibraryModels {
     fn domain(&self) -> Domain<'_> {
         // As for inputs: candidates that leave it free do not count, unless all do.
-        let limited =
-            self.candidates.iter().map(|candidate| candidate.inlined.nodes).filter(|nodes| *nodes != 0);
-        let nodes = limited.map(|nodes| (nodes, nodes)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let nodes = self.candidates.iter().map(|candidate| candidate.inlined.nodes);
+        let limited = nodes.filter(|nodes| *nodes != Nodes::ANY).map(|nodes| (nodes.min, nodes.max));
+        let nodes = limited.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         Domain { nodes: nodes.unwrap_or(Domain::ANY_NODES), inputs: &self.ranges }
     }
 
@@ -174,7 +174,7 @@ fn compile(
     let kind =
         ExprKind::Call { name: candidate.model.clone(), arguments: arguments.collect::<Result<_, _>>()? };
     let call = Expr::new(kind);
-    let mut inliner = Inliner::new(&place, &resolved.inlined, 0);
+    let mut inliner = Inliner::new(&place, &resolved.inlined, Nodes::ANY);
     let expr = inliner.inline(&call)?;
     for text in &candidate.requires {
         let condition = inliner.inline(&parse(&place, "the requirement", text)?)?;

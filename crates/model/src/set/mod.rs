@@ -8,6 +8,7 @@ mod compiled;
 mod describe;
 mod inline;
 mod library;
+mod nodes;
 mod read;
 mod resolve;
 mod sensitivity;
@@ -20,6 +21,7 @@ use crate::{Platform, SpecId};
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
 pub use inline::{Check, MAX_CHAIN, MAX_NODES};
 pub use library::LibraryModels;
+pub use nodes::Nodes;
 pub use resolve::Resolved;
 pub use sensitivity::Sensitivity;
 pub use strata_select::{Step, Verdict};
@@ -121,9 +123,9 @@ pub struct Model {
     /// The condition of the design matrix: its largest singular value over its least.
     #[serde(default)]
     pub condition: f64,
-    /// The number of nodes of the run; the model is valid there only. Zero: unknown, or samples of several numbers of nodes.
-    #[serde(default)]
-    pub nodes: usize,
+    /// The numbers of nodes of the runs that were measured; the model holds there only.
+    #[serde(default = "Nodes::any")]
+    pub nodes: Nodes,
 }
 
 impl Default for Model {
@@ -155,7 +157,7 @@ impl Default for Model {
             doubts: Vec::new(),
             rank: 0,
             condition: 0.0,
-            nodes: 0,
+            nodes: Nodes::ANY,
         }
     }
 }
@@ -329,6 +331,14 @@ impl ModelSet {
     #[must_use]
     pub fn library(&self, name: &str) -> Option<&Library> {
         self.libraries.iter().find(|library| library.name == name)
+    }
+
+    /// The number of nodes that predictions of this set are for unless told: the platform's, else the
+    /// greatest for which a model holds; at least 1.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        let measured = self.models.iter().map(|model| model.nodes.max).filter(|max| *max != usize::MAX);
+        self.platform.as_ref().map_or(measured.max().unwrap_or(1), |platform| platform.nodes).max(1)
     }
 
     /// The hash of the canonical text: the nodes of a team compare it, and generated code names it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::compiled::{Compiled, FitSpread, Source};
 use super::inline::{Check, Inlined, Inliner, MAX_CHAIN};
 use super::library::LibraryModels;
-use super::{Kind, Mode, Model, ModelSet, SetError};
+use super::{Kind, Mode, Model, ModelSet, Nodes, SetError};
 use crate::Prediction;
 use crate::expr::{self, BinaryOp, Expr, Function, RESERVED, is_name};
 
@@ -101,9 +101,9 @@ impl Resolved {
         Some(&self.find(model)?.inlined.ranges)
     }
 
-    /// The number of nodes for which the model is valid; zero if for any.
+    /// The numbers of nodes for which the model holds.
     #[must_use]
-    pub fn nodes(&self, model: &str) -> Option<usize> {
+    pub fn nodes(&self, model: &str) -> Option<Nodes> {
         Some(self.find(model)?.inlined.nodes)
     }
 

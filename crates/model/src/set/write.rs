@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::{Input, Kind, Library, Model, ModelSet, ParameterRange, Step, Term, VERSION};
+use super::{Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Step, Term, VERSION};
 
 impl ModelSet {
     /// The set as TOML. Reads back equal, floats to the bit.
@@ -116,7 +116,11 @@ impl Text {
         self.list("doubts", &model.doubts, |text| string(text));
         self.count("rank", model.rank);
         self.float("condition", model.condition);
-        self.count("nodes", model.nodes);
+        match (model.nodes, model.nodes.fixed()) {
+            (Nodes::ANY, _) => self.count("nodes", 0),
+            (_, Some(nodes)) => self.count("nodes", nodes),
+            (Nodes { min, max }, None) => self.entry("nodes", &format!("[{min}, {max}]")),
+        }
     }
 
     fn library(&mut self, library: &Library) {

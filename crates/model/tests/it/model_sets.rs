@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_model::set::{
-    Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet, ParameterRange, Quantiles,
-    Step, Term, Verdict,
+    Input, Kind, Library, LibraryCandidate, MAX_CHAIN, Mode, Model, ModelSet, Nodes, ParameterRange,
+    Quantiles, Step, Term, Verdict,
 };
 use strata_model::{Platform, SpecId};
 use strata_select::Source as _;
@@ -17,7 +17,13 @@ fn input(name: &str, min: f64, max: f64) -> Input {
 }
 
 fn fitted(name: &str, inputs: &[Input], terms: &[Term]) -> Model {
-    Model { name: name.into(), inputs: inputs.to_vec(), terms: terms.to_vec(), nodes: 4, ..Model::default() }
+    Model {
+        name: name.into(),
+        inputs: inputs.to_vec(),
+        terms: terms.to_vec(),
+        nodes: Nodes::known(4),
+        ..Model::default()
+    }
 }
 
 fn factored(name: &str, inputs: &[Input], expression: &str) -> Model {
@@ -141,7 +147,7 @@ fn predicts_nothing_where_nothing_was_measured() {
     assert_eq!(outside.ranges("F").unwrap(), [(8.0, 64.0)]);
     assert_eq!(outside.seconds("F", 4, &[9.0]), None);
     assert_eq!(outside.seconds("F", 8, &[32.0]), None);
-    assert_eq!(outside.nodes("F"), Some(4));
+    assert_eq!(outside.nodes("F"), Some(Nodes::known(4)));
     // Negative and endless times, and models that know nothing.
     let odd = set(vec![
         fitted("Negative", &[], &[term("1", -1.0)]),
@@ -218,11 +224,28 @@ fn intervals_of_factored_models_add_in_squares() {
 
 #[test]
 fn models_of_any_number_of_nodes_read_it() {
-    let any =
-        Model { nodes: 0, ..fitted("A", &[], &[term("logP", 1.0), term("P", 0.5), term("sqrtP", 1.0)]) };
+    let any = Model {
+        nodes: Nodes::ANY,
+        ..fitted("A", &[], &[term("logP", 1.0), term("P", 0.5), term("sqrtP", 1.0)])
+    };
     let resolved = set(vec![any]).resolve().unwrap();
     assert_eq!(resolved.seconds("A", 16, &[]), Some(4.0 + 8.0 + 4.0));
     assert_eq!(resolved.seconds("A", 1, &[]), Some(1.5));
+    let some = |min, max| Model { nodes: Nodes { min, max }, ..fitted("A", &[], &[term("logP", 1.0)]) };
+    let resolved = set(vec![some(2, 6), factored("B", &[], "A()*2")]).resolve().unwrap();
+    let at = |nodes| resolved.seconds("B", nodes, &[]);
+    assert_eq!((at(1), at(2), at(6), at(7)), (None, Some(2.0), Some(2.0 * 6f64.log2()), None));
+    let read = ModelSet::read(&set(vec![some(2, 6)]).to_text()).unwrap();
+    assert_eq!(read.models[0].nodes, Nodes { min: 2, max: 6 });
+    let text = set(vec![some(2, 6)]).to_text().replace("[2, 6]", "[6, 2]");
+    assert!(ModelSet::read(&text).unwrap_err().to_string().contains("no numbers of nodes from 6 to 2"));
+    let apart =
+        set(vec![some(2, 6), Model { name: "C".into(), ..some(7, 8) }, factored("B", &[], "A()+C()")]);
+    let error = apart.resolve().unwrap_err().to_string();
+    assert!(
+        error.contains("is valid for 2 to 6 nodes, but calls `C`, which was measured on 7 to 8 nodes"),
+        "{error}"
+    );
     let fixed = set(vec![fitted("A", &[], &[term("logP", 1.0)])]).resolve().unwrap();
     assert_eq!((fixed.seconds("A", 4, &[]), fixed.seconds("A", 16, &[])), (Some(2.0), None));
 }
@@ -272,7 +295,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         with(&|s| s.models[0].requires = vec!["Both(keys)>1".into()]),
         with(&|s| s.models[1].terms[1].term = "Radix(64)".into()),
         with(&|s| s.models[1].terms[1].term = "Quick(64)".into()),
-        with(&|s| s.models[1].nodes = 8),
+        with(&|s| s.models[1].nodes = Nodes::known(8)),
         with(&|s| s.libraries[0].candidates[1].model = "Quick".into()),
         with(&|s| s.libraries[0].candidates[0].arguments[1] = "bit".into()),
         with(&|s| s.libraries[0].candidates[0].parameters[0].min = 99),
@@ -387,7 +410,7 @@ proptest! {
             reason,
             rank: counts[2] as usize,
             condition: numbers[11],
-            nodes: counts[3] as usize,
+            nodes: Nodes::known(counts[3] as usize),
         };
         let set = ModelSet { models: vec![model], ..ModelSet::default() };
         let text = set.to_text();

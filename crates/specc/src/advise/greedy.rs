@@ -224,7 +224,7 @@ fn sites<'a>(
         let Some(model) = set.model(space.name()) else { continue };
         let Some(place) = resolved.place(space.name()) else { continue };
         let Some(belief) = beliefs.get(place).and_then(Option::as_ref) else { continue };
-        let nodes = set.platform.as_ref().map_or(model.nodes, |p| p.nodes).max(1);
+        let nodes = set.nodes();
         let mut taken = Points::default();
         let loops = space.loops();
         let step = loops.len().div_ceil(FROM_LOOPS).max(1);

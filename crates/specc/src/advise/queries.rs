@@ -120,7 +120,7 @@ fn model_queries(
     resolved: &Resolved,
     beliefs: &[Option<Belief>],
 ) -> Vec<Query> {
-    let nodes = set.platform.as_ref().map_or(model.nodes, |p| p.nodes).max(1);
+    let nodes = set.nodes();
     let ranges = resolved.ranges(&model.name).unwrap_or_default();
     let ranges: Vec<_> =
         ranges.iter().zip(&model.inputs).map(|(range, input)| (*range, input.integer)).collect();

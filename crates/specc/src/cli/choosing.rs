@@ -73,7 +73,7 @@ pub(super) fn predict(path: &Path, name: &str, given: &[Binding], as_json: bool)
     let names: Vec<String> = model.inputs.iter().map(|i| i.name.clone()).collect();
     let inputs = values(&format!("model `{name}`"), &names, given)?;
     let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;
-    let nodes = set.platform.as_ref().map_or(model.nodes, |p| p.nodes).max(1);
+    let nodes = set.nodes();
     let Some(prediction) = resolved.predict(name, nodes, &inputs) else {
         let ranges = resolved.ranges(name).unwrap_or_default();
         let ranges = names.iter().zip(ranges).map(|(n, (low, high))| format!("{n} in {low}..={high}"));

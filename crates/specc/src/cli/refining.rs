@@ -37,7 +37,7 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
         None => Points::default(),
         Some(path) => measuring::measured(&exchange::samples(path, &Reading::default())?.0.samples),
     };
-    let nodes = nodes(&set);
+    let nodes = set.nodes();
     let spaces = points::spaces(&spec, nodes);
     let targets = targets(&set, &args.targets, &args.models)?;
     let settings = Settings {
@@ -62,12 +62,6 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
         );
     }
     if args.json { print(advice_json(&advice)) } else { print(tables::advice_table(&advice)) }
-}
-
-/// The number of nodes that a set is for.
-fn nodes(set: &ModelSet) -> usize {
-    let measured = set.models.iter().map(|m| m.nodes).max().unwrap_or(0);
-    set.platform.as_ref().map_or(measured, |p| p.nodes).max(1)
 }
 
 /// What was named; where nothing is, all libraries, or all models where there is none.

@@ -1,0 +1,91 @@
+//! For which numbers of nodes a model holds.
+
+use serde::Deserialize;
+
+use crate::expr::{Expr, RESERVED, node_values};
+
+/// The numbers of nodes for which a model holds, `min` to `max`.
+///
+/// In the text of a model set: `0` for any number, `4` for one, `[2, 6]` for a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Nodes {
+    /// The least, at least 1.
+    pub min: usize,
+    /// The greatest, at least `min`.
+    pub max: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    One(usize),
+    Range(usize, usize),
+}
+
+impl Nodes {
+    /// Any number.
+    pub const ANY: Self = Self { min: 1, max: usize::MAX };
+
+    /// [`ANY`](Self::ANY), as a model set without a number of nodes is read.
+    pub(super) fn any() -> Self {
+        Self::ANY
+    }
+
+    /// One number; any for 0, which stands for an unknown number.
+    #[must_use]
+    pub fn known(nodes: usize) -> Self {
+        if nodes == 0 { Self::ANY } else { Self { min: nodes, max: nodes } }
+    }
+
+    /// Whether the model holds on `nodes` nodes.
+    #[must_use]
+    pub fn contains(self, nodes: usize) -> bool {
+        self.min <= nodes && nodes <= self.max
+    }
+
+    /// The number of nodes, if there is but one.
+    #[must_use]
+    pub fn fixed(self) -> Option<usize> {
+        (self.min == self.max).then_some(self.min)
+    }
+
+    /// The numbers in both ranges; `None` if there is none.
+    #[must_use]
+    pub fn and(self, other: Self) -> Option<Self> {
+        let (min, max) = (self.min.max(other.min), self.max.min(other.max));
+        (min <= max).then_some(Self { min, max })
+    }
+
+    /// `expr` with `P`, `logP` and `sqrtP` as numbers where the number of nodes is fixed.
+    #[must_use]
+    pub fn fix(self, expr: &Expr) -> Expr {
+        let Some(nodes) = self.fixed() else { return expr.clone() };
+        let values = node_values(nodes);
+        expr.substitute(&|name| {
+            RESERVED.iter().position(|reserved| *reserved == name).map(|place| Expr::number(values[place]))
+        })
+    }
+}
+
+impl std::fmt::Display for Nodes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.fixed(), *self) {
+            (_, Self::ANY) => f.write_str("any number of nodes"),
+            (Some(nodes), _) => write!(f, "{nodes} nodes"),
+            (None, Self { min, max }) => write!(f, "{min} to {max} nodes"),
+        }
+    }
+}
+
+impl TryFrom<Written> for Nodes {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::One(nodes) => Ok(Self::known(nodes)),
+            Written::Range(min, max) if 1 <= min && min <= max => Ok(Self { min, max }),
+            Written::Range(min, max) => Err(format!("there are no numbers of nodes from {min} to {max}")),
+        }
+    }
+}
