@@ -216,7 +216,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let library = resolved.library("sort").unwrap();
     writeln!(
         main,
-        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (2, (4, 4)));"
+        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (2, (1, 4)));"
     )
     .unwrap();
     for point in points(2) {

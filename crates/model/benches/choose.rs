@@ -74,7 +74,7 @@ fn set() -> ModelSet {
             term("ceil(width/bits)*keys", 9.92e-9),
             term("logP", 77.36e-6),
         ],
-        nodes: Nodes::known(4),
+        nodes: strata_model::set::Nodes::known(4),
         ..Model::default()
     });
     let candidates = NAMES.iter().map(|name| LibraryCandidate {

@@ -221,7 +221,6 @@ fn sites<'a>(
 ) -> Vec<Site<'a>> {
     let mut sites = Vec::new();
     for space in spaces {
-        let Some(model) = set.model(space.name()) else { continue };
         let Some(place) = resolved.place(space.name()) else { continue };
         let Some(belief) = beliefs.get(place).and_then(Option::as_ref) else { continue };
         let nodes = set.nodes();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-use strata_model::expr::Expr;
-use strata_model::{ModelSet, Program, set::SetError};
+use strata_model::set::{Nodes, SetError};
+use strata_model::{ModelSet, Program};
 
 /// The kernels that are built in: `specs/kernels`, measured on one thread.
 const BUILT_IN: &str = include_str!("../../../../../models/epyc-2core-threads1/kernels/models.toml");
@@ -50,14 +50,9 @@ impl Kernels {
             let inputs: Vec<String> = model.inputs.iter().map(|input| input.name.clone()).collect();
             let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
             // Local work: it is the same on as many nodes as there may be.
-            let nodes = resolved.nodes(&model.name).unwrap_or(1).max(1) as f64;
-            let fixed = |name: &str| match name {
-                "P" => Some(Expr::number(nodes)),
-                "logP" => Some(Expr::number(nodes.log2())),
-                "sqrtP" => Some(Expr::number(nodes.sqrt())),
-                _ => None,
-            };
-            let expression = resolved.expression(&model.name).map(|expression| expression.substitute(&fixed));
+            let nodes = resolved.nodes(&model.name).unwrap_or(model.nodes);
+            let fixed = Nodes::known(nodes.min);
+            let expression = resolved.expression(&model.name).map(|expression| fixed.fix(expression));
             let expression = expression.ok_or_else(|| content("it has no expression".to_owned()))?;
             let program =
                 Program::compile(&expression, &names).map_err(|error| content(error.to_string()))?;
@@ -123,7 +118,7 @@ mod tests {
             name: "Fold".to_owned(),
             inputs: vec![input("x", 8.0, 16.0), input("y", 1.0, 4.0)],
             terms: vec![term("x", 2e-6), term("y*P", -3e-6), term("1", -1e-6)],
-            nodes: 1,
+            nodes: Nodes::known(1),
             ..Model::default()
         };
         ModelSet { models: vec![model], ..ModelSet::default() }
