@@ -78,7 +78,7 @@ fn set_of(name: &str) -> ModelSet {
             half_width: 0.0,
             relevant: true,
         }],
-        nodes: 1,
+        nodes: strata_model::set::Nodes::known(1),
         ..Model::default()
     };
     ModelSet { models: vec![model], ..ModelSet::default() }
