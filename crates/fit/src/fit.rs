@@ -9,11 +9,12 @@ use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
 
 use crate::design::{self, CONSTANT, Design, Part};
 use crate::domain::Domain;
+use crate::noise;
 use crate::regress::{self, Data, Failure, Regression};
 use crate::search::search;
 use crate::solve::{SolveError, dot};
 use crate::stats::mean_relative_error;
-use crate::verify::{self, HeldOut};
+use crate::verify::{self, HeldOut, MEAN_OF_NORMAL};
 use crate::{FitError, Fitted, Lookup, Options, Residual, Search, Structure};
 
 /// Fits one model to its samples.
@@ -105,7 +106,7 @@ fn fit_terms(
         times: &design.fit.times,
         variances: design.fit.variances.as_ref(),
     };
-    let regression = regress::fit(data, options).map_err(|f| {
+    let mut regression = regress::fit(data, options).map_err(|f| {
         let have = design.fit.rows.len();
         match f {
             Failure::TooFew { needed } => FitError::TooFewSamples {
@@ -135,7 +136,7 @@ fn fit_terms(
     let mean_time = crate::solve::sum(design.fit.times.iter().copied()) / fitted as f64;
     let inputs = ranges(samples, structure, &design);
     let most = regression.leverages.iter().copied().fold(0.0, f64::max);
-    let leverage_limit = if regression.noise_variance > 0.0 { most } else { 0.0 };
+    let mut leverage_limit = if regression.noise_variance > 0.0 { most } else { 0.0 };
     let domain = Domain {
         inputs: &inputs,
         structure,
@@ -145,12 +146,18 @@ fn fit_terms(
         leverage_limit,
         options,
     };
-    let held_out = HeldOut {
-        mre: mre(verify_part),
-        quantiles: verify::quantiles(verify_part),
-        covered: covered(&design, &regression, verify_part, mean_time, options),
-    };
     let wrong = domain.wrong(lookup);
+    let noise = noise::of_samples(&samples.rows, &design.inputs);
+    let verify_noise: Vec<f64> = design.verify.rows.iter().map(|row| noise[*row]).collect();
+    let held_out = HeldOut::new(&regression, fit_part, verify_part, &verify_noise, mre(verify_part));
+    // A model that verified badly is less sure than its fit believes: a new measurement scatters about it at least as those
+    // held out do. What lies beyond the samples is told by the ratio of leverage to noise, which stays.
+    let scatter = held_out_variance(verify_part, mean_time, options);
+    if scatter > regression.noise_variance && regression.noise_variance > 0.0 {
+        leverage_limit *= regression.noise_variance / scatter;
+        regression.noise_variance = scatter;
+    }
+    let covered = covered(&design, &regression, verify_part, mean_time, options);
     let judgement =
         verify::judge(&regression, &structure.inputs, fit_part, verify_part, &held_out, wrong, options);
     let warnings = warnings(&samples.name, &design, &regression);
@@ -182,12 +189,12 @@ fn fit_terms(
         mre_fit,
         mre_verify: held_out.mre,
         verify_quantiles: held_out.quantiles,
-        coverage: held_out.covered.map(|(inside, of)| inside as f64 / of as f64),
+        coverage: covered.map(|(inside, of)| inside as f64 / of as f64),
         leverage_limit,
         samples: fitted,
         verify_samples: residuals.len() - fitted,
-        noise: None,
-        own_error: 0.0,
+        noise: (held_out.noise > 0.0).then_some(held_out.noise / MEAN_OF_NORMAL),
+        own_error: held_out.own.map_or(0.0, |own| own.at / MEAN_OF_NORMAL),
         verdict: judgement.verdict,
         reason: judgement.reason,
         doubts: judgement.doubts,
@@ -196,6 +203,17 @@ fn fit_terms(
         nodes: design.nodes,
     };
     Ok(Candidate { fitted: Fitted { model, residuals, warnings }, held_out: left_out })
+}
+
+/// The variance of held-out samples about their predictions, in units of the mode as a model set has it; from the mean of
+/// absolute errors, which few outliers move little. Zero without such samples.
+fn held_out_variance(verify: &[Residual], mean_time: f64, options: &Options) -> f64 {
+    let size = |r: &Residual| {
+        let unit = if options.mode == Mode::Relative { r.predicted.abs() / mean_time } else { 1.0 };
+        (r.observed - r.predicted).abs() / unit
+    };
+    let mean = crate::solve::sum(verify.iter().map(size)) / verify.len().max(1) as f64;
+    if mean.is_finite() { (mean / MEAN_OF_NORMAL).powi(2) } else { 0.0 }
 }
 
 /// How many held-out samples lie in the interval of a new measurement that the model predicts for them.

@@ -27,6 +27,7 @@ mod domain;
 pub mod emit;
 mod error;
 mod fit;
+mod noise;
 mod options;
 mod regress;
 mod search;

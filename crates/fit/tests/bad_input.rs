@@ -328,10 +328,43 @@ fn doubts_have_reasons() {
         &Options { mode: Mode::Absolute, robust: None, ..options },
     );
     assert!(doubts.contains("line 2 decides"), "{doubts}");
-    // Verification samples that scatter far more than those that were fitted.
-    let (_, doubts, _) =
+    // Verification samples that scatter far more than those that were fitted widen the intervals.
+    let (_, _, m) =
         judge(&noisy(120, |x, e, i| (1.0 + x) * (1.0 + if i % 3 == 2 { 0.8 } else { 0.1 } * e)), &options);
-    assert!(doubts.contains("verification samples lie in their 95 % intervals"), "{doubts}");
+    assert!(m.coverage.unwrap() > 0.85, "{:?}", m.coverage);
+}
+
+#[test]
+fn noise_is_told_from_error() {
+    let options = Options { search: Search::Never, ..Options::default() };
+    // Each point is there six times, so its own scatter tells the noise.
+    let judge = |text: &str| try_fit(text, &options).unwrap().model;
+    let line = judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + 1.5 * e)));
+    assert!(line.mre_verify.unwrap() > 0.11, "{line:?}");
+    assert_eq!(line.verdict, Verdict::WithinNoise, "{}", line.reason);
+    assert!(line.reason.contains("a quieter machine or more budget"), "{}", line.reason);
+    assert!(line.own_error < 0.1 && (line.noise.unwrap() - 0.2).abs() < 0.03, "{line:?}");
+    let bent = noisy(240, |x, e, _| (1.0 + x + if x > 34.0 { 40.0 } else { 0.0 }) * (1.0 + 0.3 * e));
+    let bent = judge(&bent);
+    assert_eq!(bent.verdict, Verdict::Failed, "{}", bent.reason);
+    assert!(bent.reason.contains("it misses most for `x`"), "{}", bent.reason);
+}
+
+#[test]
+fn what_is_no_task_is_named() {
+    let options = Options { search: Search::Never, ..Options::default() };
+    let reason = |time: &dyn Fn(i32) -> f64| {
+        let row =
+            |k: i32| format!("{}M {:e} {}\n", if k % 4 == 2 { "@" } else { "" }, time(k), 1 << (k % 12));
+        let text = format!("M x\n{}", (0..24).map(row).collect::<String>());
+        let m = try_fit(&text, &options).unwrap().model;
+        assert_ne!(m.verdict, Verdict::Verified, "{}", m.reason);
+        m.reason
+    };
+    let away = reason(&|k| 1e-9 + 1e-11 * f64::from(k % 3));
+    assert!(away.contains("optimised away"), "{away}");
+    let coarse = reason(&|k| 1e-7 * (1.0 + f64::from(k % 12 / 4)));
+    assert!(coarse.contains("multiples of 100 ns, the timer's resolution"), "{coarse}");
 }
 
 #[test]

@@ -71,7 +71,8 @@ pub struct Model {
     /// The covariance of the coefficients, over all terms; zero rows and columns for terms that were dropped.
     #[serde(default)]
     pub covariance: Vec<Vec<f64>>,
-    /// The residual variance V of the weighted fit, s².
+    /// The variance V of a new measurement about its prediction, s²: of the weighted residuals, or of held-out samples where
+    /// these scatter more.
     #[serde(default)]
     pub noise_variance: f64,
     /// The mean of the measured times ȳ, s. In relative mode a new measurement at ŷ has the standard deviation √V·ŷ/ȳ.
@@ -104,8 +105,8 @@ pub struct Model {
     /// The relative standard deviation of the noise in one held-out sample, as repeats of its point tell it; `None`: no sample
     /// was repeated.
     pub noise: Option<f64>,
-    /// The held-out error that the noise does not explain: √(max(0, mre_verify² − noise²)). Every prediction is at least this
-    /// uncertain, relative to its time. Zero: not known, or none.
+    /// The held-out error that the noise does not explain, as a relative standard deviation: √(max(0, error² − noise²)). Every
+    /// prediction of the expected time is at least this uncertain. Zero: not known, or none.
     #[serde(default)]
     pub own_error: f64,
     /// Whether the model may be trusted.

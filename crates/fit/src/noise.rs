@@ -1,0 +1,109 @@
+//! How much of an error is the machine's: what repeats of a point say of the noise in one sample.
+//!
+//! A sample is the median of timings. Timings of one moment share what the machine did at that moment, so where moments are
+//! known the noise is told by medians of blocks of time, else by the interval that the harness noted. Points that
+//! were sampled more than once tell it best: they hold what changes between samples as well.
+//!
+//! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (pure error); Künsch (1989) for blocks.
+
+use std::collections::BTreeMap;
+
+use strata_model::samples::{Notes, Sample, Timing};
+
+/// Timings are cut into so many blocks of time at most.
+const BLOCKS: usize = 8;
+/// Pairs of repeated points from which their scatter counts.
+const LEAST_REPEATED: usize = 5;
+/// The harness notes the half width of a 95 % interval.
+const HALF_WIDTH: f64 = 1.96;
+/// The standard deviation of a median over that of a mean.
+const OF_MEDIAN: f64 = 1.2533;
+
+/// The relative standard deviation of the noise in each sample, by its place; zero where nothing tells.
+pub(crate) fn of_samples(rows: &[Sample], inputs: &[usize]) -> Vec<f64> {
+    let each: Vec<f64> = rows.iter().map(|row| of_notes(&row.notes)).collect();
+    let repeated = of_repeated(rows, inputs);
+    each.into_iter().map(|noise: f64| noise.max(repeated)).collect()
+}
+
+/// What the notes of one sample tell.
+fn of_notes(notes: &Notes) -> f64 {
+    blocks(&notes.timings).unwrap_or(notes.spread / HALF_WIDTH).clamp(0.0, 1e3)
+}
+
+/// The relative standard deviation of the median of timings, from the scatter of the medians of blocks of time.
+fn blocks(timings: &[Timing]) -> Option<f64> {
+    let mut timings: Vec<&Timing> = timings.iter().filter(|t| t.seconds.is_finite()).collect();
+    if timings.len() < 3 {
+        return None;
+    }
+    timings.sort_by(|a, b| a.moment.total_cmp(&b.moment));
+    let size = timings.len().div_ceil(BLOCKS);
+    let medians: Vec<f64> =
+        timings.chunks(size).map(|block| median(block.iter().map(|t| t.seconds))).collect();
+    let count = medians.len() as f64;
+    let mean = medians.iter().sum::<f64>() / count;
+    let variance = medians.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    // A block of one timing is a timing: the median of those scatters more than their mean.
+    let share = if size == 1 { OF_MEDIAN } else { 1.0 };
+    let noise = share * (variance / count).sqrt() / mean;
+    noise.is_finite().then_some(noise)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The pooled relative standard deviation among samples of the same point; zero if too few were repeated.
+fn of_repeated(rows: &[Sample], inputs: &[usize]) -> f64 {
+    let mut groups: BTreeMap<Vec<u64>, Vec<f64>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.seconds > 0.0) {
+        let point = inputs.iter().filter_map(|c| row.values.get(*c)).map(|v| v.to_bits());
+        groups
+            .entry(point.chain(row.notes.at.iter().map(|v| *v as u64)).collect())
+            .or_default()
+            .push(row.seconds);
+    }
+    let (mut square, mut freedom) = (0.0, 0);
+    for times in groups.values().filter(|times| times.len() > 1) {
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        square += times.iter().map(|t| (t / mean - 1.0).powi(2)).sum::<f64>();
+        freedom += times.len() - 1;
+    }
+    if freedom < LEAST_REPEATED { 0.0 } else { (square / freedom as f64).sqrt() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timings(pairs: &[(f64, f64)]) -> Vec<Timing> {
+        pairs.iter().map(|(seconds, moment)| Timing { seconds: *seconds, moment: *moment }).collect()
+    }
+
+    #[test]
+    fn a_slow_period_is_noise_however_many_timings_it_holds() {
+        // 40 timings at one speed, then 40 at another: the mean of 80 independent ones would claim 2 %.
+        let two: Vec<(f64, f64)> = (0..80).map(|i| (if i < 40 { 1.0 } else { 1.4 }, f64::from(i))).collect();
+        let noise = blocks(&timings(&two)).unwrap();
+        assert!((0.05..0.1).contains(&noise), "{noise}");
+        let still: Vec<(f64, f64)> = (0..80).map(|i| (1.0 + 0.01 * f64::from(i % 3), f64::from(i))).collect();
+        assert!(blocks(&timings(&still)).unwrap() < 0.005);
+        assert_eq!(blocks(&timings(&two[..2])), None);
+    }
+
+    #[test]
+    fn repeated_points_tell_what_single_samples_hide() {
+        let row = |x: f64, seconds: f64| Sample { seconds, values: vec![x], ..Sample::default() };
+        let mut rows: Vec<Sample> =
+            (0..6).flat_map(|i| [row(f64::from(i), 1.0), row(f64::from(i), 1.2)]).collect();
+        let noise = of_samples(&rows, &[0]);
+        assert!(noise.iter().all(|n| (n - 0.1286).abs() < 1e-3), "{noise:?}");
+        rows.truncate(4);
+        assert_eq!(of_samples(&rows, &[0]), [0.0; 4]);
+        rows[0].notes.spread = 0.0196;
+        assert!((of_samples(&rows, &[0])[0] - 0.01).abs() < 1e-12);
+    }
+}
