@@ -57,6 +57,13 @@ impl RawBlock {
         Self { words: vec![0; bytes.div_ceil(8)], bytes, phantom: 0 }
     }
 
+    /// A block that holds a copy of `bytes`.
+    pub(crate) fn copy_of(bytes: &[u8]) -> Self {
+        let mut block = Self::zeroed(bytes.len());
+        block.as_bytes_mut().copy_from_slice(bytes);
+        block
+    }
+
     /// One that stands for so many bytes and has no memory.
     pub(crate) fn phantom(bytes: usize) -> Self {
         Self { phantom: bytes, ..Self::default() }

@@ -79,6 +79,11 @@ impl Simulation {
         Ok(Self { setup })
     }
 
+    #[cfg(test)]
+    pub(crate) fn setup(&self) -> sim::Setup {
+        self.setup.clone()
+    }
+
     /// With another seed for what the network draws at random, such as the way up a fat tree; 1 at first.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {

@@ -17,11 +17,22 @@ use crate::work::{Charge, Computing, Work};
 use std::any::Any;
 
 mod call;
+mod contributions;
+#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "see `over_packets`"))]
+mod header;
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
+#[cfg_attr(
+    not(test),
+    allow(dead_code, reason = "for transports that move packets alone; those here do more")
+)]
+mod over_packets;
 mod packet;
+mod ports;
 mod prefix;
 pub(crate) mod sim;
+#[cfg(test)]
+mod suite;
 pub(crate) mod threads;
 
 pub(crate) use call::{Action, Call};

@@ -14,7 +14,6 @@
 //! reduce of one number, while another is in a collective of another kind.
 
 mod ffi;
-mod header;
 mod leaving;
 mod ports;
 
@@ -25,12 +24,12 @@ mod wires;
 
 use crate::block::{Contents, RawBlock};
 use crate::error::Error;
+use crate::transport::header::Header;
 use crate::transport::{
     Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, panic_text,
 };
 use ffi::World;
 use ffi::flight::Flight;
-use header::Header;
 use leaving::Leaving;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};

@@ -80,7 +80,7 @@ impl Ports {
             Some(found) => {
                 let end = found.region.len();
                 if offset.checked_add(length).is_none_or(|last| last > end) {
-                    world.die(from, format_args!("{} ends at {end}", put()));
+                    world.die(from, format_args!("{} has {end} bytes", put()));
                 }
                 found
             }

@@ -6,64 +6,19 @@
 #[path = "../../../tests/mpirun/mod.rs"]
 mod mpirun;
 
-mod figures;
-mod packets;
-mod puts;
-mod split;
-
 use super::*;
+use crate::number::{NumberType, Op};
+use crate::transport::suite::{self, Case, bad, call, complete, good, until};
 use mpirun::CASE;
 
-/// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where it has to fail.
-struct Case {
-    name: &'static str,
-    least: usize,
-    run: fn(&mut dyn Endpoint),
-    fails_with: Option<&'static [&'static str]>,
-}
+/// What only MPI does.
+const OWN: [Case; 2] = [
+    good("started and whole collectives overlap", 1, overlap),
+    bad("a process that is killed ends the job", killed, &[]),
+];
 
-/// A case that has to succeed.
-const fn good(name: &'static str, least: usize, run: fn(&mut dyn Endpoint)) -> Case {
-    Case { name, least, run, fails_with: None }
-}
-
-/// A case that has to fail, and how.
-const fn bad(name: &'static str, run: fn(&mut dyn Endpoint), says: &'static [&'static str]) -> Case {
-    Case { name, least: 2, run, fails_with: Some(says) }
-}
-
-/// All cases.
 fn cases() -> impl Iterator<Item = &'static Case> {
-    packets::CASES.iter().chain(puts::CASES).chain(split::CASES)
-}
-
-/// A call to name in messages.
-#[track_caller]
-fn call(action: Action) -> Call {
-    Call::plain(action, Location::caller())
-}
-
-/// Does what `Node` will do for a program that waits: polls both networks and pauses, until `done`.
-fn until(node: &mut dyn Endpoint, mut done: impl FnMut(&mut dyn Endpoint, Option<&Packet>) -> bool) {
-    let waits = call(Action::WaitUntil);
-    let mut packet = Packet::new(0, crate::transport::Part::Whole, 0, &[]);
-    loop {
-        let mut any = false;
-        for network in Network::BOTH {
-            if node.try_receive(network, &mut packet) {
-                any = true;
-                if done(node, Some(&packet)) {
-                    return;
-                }
-            }
-        }
-        if !any {
-            if done(node, None) {
-                return;
-            }
-            node.pause(&waits, Networks::Both, Awaited::Packet);
-        }
-    }
+    suite::cases().chain(&OWN)
 }
 
 /// In place of a case: all that have to succeed.
@@ -74,9 +29,6 @@ const ALL: &str = "all";
 #[ignore = "the test `under_mpirun` starts it"]
 fn node() {
     let Ok(name) = std::env::var(CASE) else { return };
-    if name == "figures" {
-        return figures::figures();
-    }
     // Twice: a second program of one process goes on where the first has ended.
     for case in cases().chain(cases()) {
         let runs = if name == ALL { case.fails_with.is_none() } else { case.name == name };
@@ -125,4 +77,32 @@ fn under_mpirun() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn killed(node: &mut dyn Endpoint) {
+    if node.rank() == 1 {
+        // What a `kill -9` from outside does.
+        let own = nix::unistd::Pid::this();
+        nix::sys::signal::kill(own, nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+    until(node, |_, _| false);
+}
+
+/// A collective is started, others run whole, then it is finished.
+fn overlap(node: &mut dyn Endpoint) {
+    let (rank, size) = (node.rank(), node.size() as u64);
+    let place = Location::caller();
+    for length in [1, 2, 5000] {
+        let mut block = RawBlock::zeroed(8 * length);
+        block.words.fill(rank as u64 + 1);
+        let reduce = Call::combine(Action::Reduce, NumberType::U64, Op::Add, length, place);
+        node.start(reduce, Operation::Reduce(NumberType::U64, Op::Add), block);
+        let mut ones = vec![1u64; length];
+        let sum = Operation::Reduce(NumberType::U64, Op::Add);
+        node.collective(reduce, Collective::InPlace(sum, bytemuck::cast_slice_mut(&mut ones)));
+        assert_eq!(ones, vec![size; length]);
+        node.barrier(call(Action::Barrier));
+        complete(node);
+        assert_eq!(node.finish().words, vec![size * (size + 1) / 2; length]);
+    }
 }

@@ -18,8 +18,8 @@
 
 use super::ffi::World;
 use super::ffi::flight::{Flight, Landed, Memory};
-use super::header::{HEADER, Header};
 use crate::number::{self, NumberType, Op};
+use crate::transport::header::{HEADER, Header};
 use crate::transport::prefix;
 use crate::transport::{Boundary, Call, Failure, Operation, Scan};
 use bytemuck::{cast_slice, cast_slice_mut};

@@ -2,10 +2,10 @@
 
 use super::Sim;
 use super::steps::{self, Step};
-use super::together::CollectiveKind;
 use super::wire::{TOGETHER, Wire};
 use super::world::{State, Wait};
 use crate::block::RawBlock;
+use crate::transport::contributions::CollectiveKind;
 use crate::transport::{Awaited, Call, Operation};
 use strata_sim::Time;
 
@@ -196,7 +196,7 @@ impl Sim {
         let mut state = self.world.state.borrow_mut();
         state
             .meetings
-            .go(flight.turn, size, |meeting| meeting.take(rank, size, flight.values.as_bytes_mut()));
+            .go(flight.turn, size, |meeting| meeting.take((rank, size), flight.values.as_bytes_mut()));
         flight.values
     }
 

@@ -14,7 +14,6 @@ mod deadlock;
 mod flight;
 mod kernels;
 mod look;
-mod ports;
 mod run;
 mod steps;
 mod together;
@@ -26,6 +25,7 @@ pub(crate) use run::{Outcome, Setup, run};
 
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
+use crate::transport::contributions::CollectiveKind;
 use crate::transport::{
     Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, PACKET, Packet, Simulated,
 };
@@ -37,7 +37,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use strata_sim::network::{Arrival, Channel};
 use strata_sim::{Time, platform::Topology};
-use together::CollectiveKind;
 use wire::{TOGETHER, Wire, all_data, data, messages};
 use world::{Moving, Place, Wait, World};
 
@@ -226,13 +225,6 @@ impl Sim {
     }
 }
 
-/// A block that holds a copy of `values`.
-fn block_of(values: &[u8]) -> RawBlock {
-    let mut block = RawBlock::zeroed(values.len());
-    block.as_bytes_mut().copy_from_slice(values);
-    block
-}
-
 impl Endpoint for Sim {
     fn rank(&self) -> usize {
         self.rank
@@ -245,15 +237,15 @@ impl Endpoint for Sim {
     fn collective(&mut self, call: Call, collective: Collective<'_>) {
         match collective {
             Collective::InPlace(operation, values) => {
-                self.come(call, CollectiveKind::Operation(operation), block_of(values));
+                self.come(call, CollectiveKind::Operation(operation), RawBlock::copy_of(values));
                 self.complete();
                 values.copy_from_slice(self.end().as_bytes());
             }
             Collective::AllGather { mine, all } => {
-                self.come(call, CollectiveKind::Gather, block_of(mine));
+                self.come(call, CollectiveKind::Gather, RawBlock::copy_of(mine));
                 self.complete();
                 let (rank, size) = (self.rank, self.world.size());
-                self.end_by(|meeting| meeting.take(rank, size, all));
+                self.end_by(|meeting| meeting.take((rank, size), all));
             }
             Collective::Exchange(blocks) => {
                 self.come_with_blocks(call, blocks);

@@ -4,8 +4,8 @@
 //! machines without a control network (§6.2); vectors are not pipelined. An exchange sends every block straight to its
 //! node, in cyclic shifts.
 
-use super::together::CollectiveKind;
 use crate::transport::Operation;
+use crate::transport::contributions::CollectiveKind;
 
 /// One step of a node in a collective. Each node sends at most one message to each other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,21 +5,10 @@
 //! are combined in rank order with the same functions as on threads, so results are equal to the last bit on all transports.
 
 use crate::block::RawBlock;
-use crate::number;
-use crate::transport::{Boundary, Call, Failure, Operation, prefix};
+use crate::transport::contributions::{CollectiveKind, Contributions};
+use crate::transport::{Call, Failure, Operation};
 use std::collections::BTreeMap;
 use strata_sim::Time;
-
-/// What the nodes do together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CollectiveKind {
-    /// Combines values, or moves a root's.
-    Operation(Operation),
-    /// Every node's values to every node.
-    Gather,
-    /// Every node's blocks to the nodes they are for.
-    Exchange,
-}
 
 /// A collective that some node has come to and not all have left.
 pub(super) struct Meeting {
@@ -33,13 +22,7 @@ pub(super) struct Meeting {
     pub(super) last: Time,
     /// Where a root's values are there: since when.
     pub(super) root: Option<Time>,
-    /// Bytes of one node's values.
-    length: usize,
-    /// All nodes' values, in rank order, then room for one more; of a broadcast, the root's.
-    values: Vec<u8>,
-    boundaries: Vec<Boundary>,
-    /// Whether `values` have become results.
-    combined: bool,
+    all: Contributions,
     /// Blocks of an exchange: by the node they come from, then by the node they are for.
     blocks: Vec<Vec<RawBlock>>,
 }
@@ -104,10 +87,7 @@ impl Meeting {
             gone: 0,
             last: Time::ZERO,
             root: None,
-            length: 0,
-            values: Vec::new(),
-            boundaries: Vec::new(),
-            combined: false,
+            all: Contributions::default(),
             blocks: vec![Vec::new(); blocks],
         }
     }
@@ -125,61 +105,15 @@ impl Meeting {
         values: &[u8],
         now: Time,
     ) {
-        // This node's own kind: each has a boundary of its own.
-        match kind {
-            CollectiveKind::Operation(Operation::Barrier) | CollectiveKind::Exchange => return,
-            CollectiveKind::Operation(Operation::Broadcast(root)) => {
-                if rank == root {
-                    self.values = values.to_vec();
-                    self.root = Some(now);
-                }
-                return;
-            }
-            CollectiveKind::Operation(Operation::Scan(scan)) => {
-                self.boundaries.resize(size, Boundary::None);
-                self.boundaries[rank] = scan.boundary.unwrap_or_default();
-            }
-            CollectiveKind::Operation(Operation::Reduce(..)) | CollectiveKind::Gather => {}
+        if kind == CollectiveKind::Operation(Operation::Broadcast(rank)) {
+            self.root = Some(now);
         }
-        self.length = values.len();
-        self.values.resize(self.length * (size + 1), 0);
-        self.values[rank * self.length..][..self.length].copy_from_slice(values);
+        self.all.bring(kind, (rank, size), values);
     }
 
-    /// Node `rank` of `size` takes what the collective answers it, when its messages have come.
-    pub(super) fn take(&mut self, rank: usize, size: usize, values: &mut [u8]) {
-        let length = self.length;
-        // A phantom has nothing to take a result in, nor brings it what others could take.
-        let is_phantom = match self.kind {
-            CollectiveKind::Operation(Operation::Broadcast(_)) => values.len() != self.values.len(),
-            CollectiveKind::Operation(Operation::Reduce(..) | Operation::Scan(_)) => values.len() != length,
-            _ => false,
-        };
-        if is_phantom {
-            return;
-        }
-        match self.kind {
-            CollectiveKind::Operation(Operation::Barrier) | CollectiveKind::Exchange => {}
-            CollectiveKind::Operation(Operation::Broadcast(_)) => values.copy_from_slice(&self.values),
-            CollectiveKind::Gather => values.copy_from_slice(&self.values[..size * length]),
-            CollectiveKind::Operation(Operation::Reduce(kind, op)) => {
-                if !self.combined && length > 0 {
-                    self.combined = true;
-                    let (all, _) = self.values.split_at_mut(size * length);
-                    let (first, others) = all.split_at_mut(length);
-                    others.chunks_exact(length).for_each(|other| number::fold(kind, op, first, other));
-                }
-                values.copy_from_slice(&self.values[..length]);
-            }
-            CollectiveKind::Operation(Operation::Scan(scan)) => {
-                if !self.combined && length > 0 {
-                    self.combined = true;
-                    let boundary = |node: usize| self.boundaries.get(node).copied().unwrap_or_default();
-                    prefix::of_all(scan, size, boundary, &mut self.values, length, length);
-                }
-                values.copy_from_slice(&self.values[rank * length..][..length]);
-            }
-        }
+    /// Node `rank` of `size` takes its result, when its messages have come.
+    pub(super) fn take(&mut self, (rank, size): (usize, usize), values: &mut [u8]) {
+        self.all.take(self.kind, (rank, size), values);
     }
 
     /// Node `rank` takes the blocks that are for it.

@@ -6,11 +6,11 @@
 
 use super::coroutine::suspend;
 use super::kernels::Kernels;
-use super::ports::Ports;
 use super::run::Setup;
 use super::together::Meetings;
 use super::wire::{Cargo, DMA, Wire, is_data};
 use crate::block::Contents;
+use crate::transport::ports::Ports;
 use crate::transport::{Awaited, Call, Failure, Stop};
 use crate::work::Computing;
 use std::cell::{Cell, RefCell, RefMut};
@@ -313,9 +313,7 @@ impl State {
         offset: usize,
         contents: Contents<'_>,
     ) {
-        if let Err(reason) = self.nodes[node].ports.write(port as usize, offset, contents) {
-            let message =
-                format!("put {} bytes at {offset} into port {port} of node {node}, {reason}", contents.len());
+        if let Err(message) = self.nodes[node].ports.write(node, port as usize, offset, contents) {
             self.failure.get_or_insert(Failure { rank: from, message });
         }
     }

@@ -12,8 +12,8 @@
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
-use super::header::{HEADER, Header};
 use crate::transport::Call;
+use crate::transport::header::{HEADER, Header};
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
 use std::fmt::Display;

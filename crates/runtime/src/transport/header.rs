@@ -9,15 +9,15 @@ use std::fmt;
 const FILE: usize = 48;
 
 /// Bytes of a header.
-pub(super) const HEADER: usize = 24 + FILE;
+pub(crate) const HEADER: usize = 24 + FILE;
 
 /// A call without the address of its place.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Header([u64; HEADER / 8]);
+pub(crate) struct Header([u64; HEADER / 8]);
 
 impl Header {
     /// The header of a call.
-    pub(super) fn new(call: &Call) -> Self {
+    pub(crate) fn new(call: &Call) -> Self {
         let mut header = Self([0; HEADER / 8]);
         header.0[2] = u64::from(call.place.line());
         let file = call.place.file().as_bytes();
@@ -28,36 +28,36 @@ impl Header {
     }
 
     /// Makes this the header of another call at the same place.
-    pub(super) fn recall(&mut self, call: &Call) {
+    pub(crate) fn recall(&mut self, call: &Call) {
         self.0[0] = u64::from(call.what) | u64::from(call.root) << 32;
         self.0[1] = call.length;
     }
 
     /// The words to send.
-    pub(super) fn words(&self) -> &[u64; HEADER / 8] {
+    pub(crate) fn words(&self) -> &[u64; HEADER / 8] {
         &self.0
     }
 
     /// The words that change from call to call at one place.
-    pub(super) fn changing(&self) -> &[u64] {
+    pub(crate) fn changing(&self) -> &[u64] {
         &self.0[..2]
     }
 
     /// A header as it was received.
-    pub(super) fn from_words(words: &[u64]) -> Self {
+    pub(crate) fn from_words(words: &[u64]) -> Self {
         let mut header = Self([0; HEADER / 8]);
         header.0.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
         header
     }
 
     /// Writes the words, and with them the node's boundary: it goes with the line, which leaves room.
-    pub(super) fn put(&self, boundary: Boundary, words: &mut [u64]) {
+    pub(crate) fn put(&self, boundary: Boundary, words: &mut [u64]) {
         words.copy_from_slice(&self.0);
         words[2] |= (boundary as u64) << 32;
     }
 
     /// The boundary that [`Header::put`] wrote.
-    pub(super) fn boundary(words: &[u64]) -> Boundary {
+    pub(crate) fn boundary(words: &[u64]) -> Boundary {
         match words[2] >> 32 {
             0 => Boundary::None,
             1 => Boundary::Element,
@@ -65,8 +65,13 @@ impl Header {
         }
     }
 
-    /// Whether two calls can be the same collective.
-    pub(super) fn words_agree(one: &[u64], other: &[u64]) -> bool {
+    /// Whether another node's call can be the same collective.
+    pub(crate) fn agrees(&self, other: &Self) -> bool {
+        Self::words_agree(&self.0, &other.0)
+    }
+
+    /// As [`Header::agrees`], of words that were received.
+    pub(crate) fn words_agree(one: &[u64], other: &[u64]) -> bool {
         one[..2] == other[..2]
     }
 }

@@ -5,29 +5,36 @@ use std::collections::BTreeMap;
 
 /// Ports and what has arrived in them.
 #[derive(Default)]
-pub(super) struct Ports {
+pub(crate) struct Ports {
     open: BTreeMap<usize, RawBlock>,
     /// Port and bytes, not yet reported.
     arrived: Vec<(usize, usize)>,
 }
 
 impl Ports {
-    pub(super) fn open(&mut self, port: usize, memory: RawBlock) {
+    pub(crate) fn open(&mut self, port: usize, memory: RawBlock) {
         self.open.insert(port, memory);
     }
 
-    pub(super) fn close(&mut self, port: usize) -> Option<RawBlock> {
+    pub(crate) fn close(&mut self, port: usize) -> Option<RawBlock> {
         self.open.remove(&port)
     }
 
-    /// Writes bytes that have arrived; else says why not.
+    /// Writes bytes that have arrived at node `rank`, this one; the error says what the sender did wrong.
     ///
     /// Phantoms, and what comes into the memory of one, are counted and not written.
-    pub(super) fn write(&mut self, port: usize, offset: usize, contents: Contents<'_>) -> Result<(), String> {
-        let Some(memory) = self.open.get_mut(&port) else { return Err("which is not open".to_owned()) };
+    pub(crate) fn write(
+        &mut self,
+        rank: usize,
+        port: usize,
+        offset: usize,
+        contents: Contents<'_>,
+    ) -> Result<(), String> {
         let (length, end) = (contents.len(), offset.saturating_add(contents.len()));
+        let put = || format!("put {length} bytes at {offset} into port {port} of node {rank}, which");
+        let Some(memory) = self.open.get_mut(&port) else { return Err(format!("{} is not open", put())) };
         if end > memory.size() {
-            return Err(format!("which has {} bytes", memory.size()));
+            return Err(format!("{} has {} bytes", put(), memory.size()));
         }
         if contents.phantom == 0
             && let Some(place) = memory.as_bytes_mut().get_mut(offset..end)
@@ -41,16 +48,16 @@ impl Ports {
         Ok(())
     }
 
-    pub(super) fn are_open(&self) -> bool {
+    pub(crate) fn are_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    pub(super) fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         !self.arrived.is_empty()
     }
 
     /// What has arrived since the last time.
-    pub(super) fn take_news(&mut self) -> Vec<(usize, usize)> {
+    pub(crate) fn take_news(&mut self) -> Vec<(usize, usize)> {
         std::mem::take(&mut self.arrived)
     }
 }
