@@ -515,6 +515,60 @@ fn a_destructor_that_meets_while_its_node_panics_hangs_nobody() {
     assert_eq!(found, (2, "panicked: in between".to_owned()));
 }
 
+/// A destructor that unwinds again would abort the process.
+#[test]
+fn any_operation_in_a_destructor_of_a_node_that_panics_does_nothing() {
+    use strata_runtime::patterns::{self, Schedule};
+    struct Last<'a>(&'a mut Node, fn(&mut Node));
+    impl Drop for Last<'_> {
+        fn drop(&mut self) {
+            (self.1)(self.0);
+        }
+    }
+    let last_deeds: [fn(&mut Node); 12] = [
+        |node| {
+            let handlers = node.handlers();
+            node.install(handlers);
+        },
+        Node::uninstall,
+        |node| drop(patterns::cyclic_shift(node, 1, &[1u64; 100], Block::default())),
+        |node| patterns::hypercube(node, &mut [1u64; 100], |_, _, _| ()),
+        |node| drop(patterns::all_to_all(node, &[1u64; 60], Block::default(), Schedule::Free)),
+        |node| drop(patterns::all_to_all(node, &[1u64; 60], Block::default(), Schedule::Library)),
+        |node| drop(patterns::unknown_targets(node, &[(0, &[1u64; 10])])),
+        |node| node.wait_until(|| false),
+        |node| {
+            node.poll();
+        },
+        |node| {
+            node.reduce_add(1);
+        },
+        |node| {
+            let pending = node.start_barrier();
+            node.complete(pending);
+        },
+        |node| {
+            node.async_or();
+        },
+    ];
+    for (number, last_deed) in last_deeds.into_iter().enumerate() {
+        for culprit in 0..3 {
+            let found = failure(3, |node| -> Result<(), Error> {
+                let rank = node.rank();
+                let handlers = node.handlers();
+                node.install(handlers);
+                let last = Last(node, last_deed);
+                if rank == culprit {
+                    std::panic::resume_unwind(Box::new("in between"));
+                }
+                // Ended by the other's failure, this node unwinds too.
+                go_on(last.0)
+            });
+            assert_eq!(found, (culprit, "panicked: in between".to_owned()), "{number}");
+        }
+    }
+}
+
 #[test]
 fn a_node_that_catches_the_end_of_the_job_does_not_get_on() {
     for nodes in [2, 5] {

@@ -141,7 +141,7 @@ impl Node {
         place: &'static Location<'static>,
     ) {
         let call = Call::to(Action::Send, to, place);
-        while !self.try_send(Network::Request, to, packet) {
+        while self.may_go_on() && !self.try_send(Network::Request, to, packet) {
             if self.receive_all() == 0 {
                 self.pause(&call, Awaited::Room(Network::Request, to));
             }
@@ -211,7 +211,7 @@ impl Node {
     #[track_caller]
     pub fn wait_until(&mut self, mut done: impl FnMut() -> bool) {
         let call = Call::plain(Action::WaitUntil, Location::caller());
-        while !done() {
+        while self.may_go_on() && !done() {
             self.receive_or_pause(&call);
         }
     }

@@ -228,7 +228,7 @@ impl Node {
     /// False while this node unwinds from a panic and a destructor calls a collective: the others will not come, and
     /// unwinding again would abort the process, so the call does nothing.
     #[inline]
-    fn may_go_on(&self) -> bool {
+    pub(crate) fn may_go_on(&self) -> bool {
         !std::thread::panicking()
     }
 }

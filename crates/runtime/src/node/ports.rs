@@ -154,7 +154,7 @@ impl Node {
     pub fn wait_for_port(&mut self, port: usize) {
         let place = Location::caller();
         let call = Call::to(Action::WaitForPort, port, place);
-        loop {
+        while self.may_go_on() {
             match self.ports.open.get_mut(&port) {
                 None => self.not_open(port, place),
                 Some(state) if state.completions > 0 => {

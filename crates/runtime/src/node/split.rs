@@ -305,6 +305,9 @@ impl Node {
 
     /// A whole collective during which messages are received. `values` are short: they are copied.
     pub(super) fn combine_started(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
+        if !self.may_go_on() {
+            return;
+        }
         self.complete_current();
         let block = Spare(&mut self.split.spare).fill(values);
         self.transport.start(call, operation, block);

@@ -241,6 +241,9 @@ impl Node {
         together: usize,
         pieces: &[Piece<'_>],
     ) {
+        if !self.may_go_on() {
+            return;
+        }
         let mut pieces: Vec<(Piece<'_>, usize)> = pieces.iter().map(|piece| (*piece, 0)).collect();
         pieces.sort_by_key(|(piece, _)| self.transfers.order[piece.to]);
         for group in pieces.chunks_mut(together.max(1)) {
@@ -292,7 +295,7 @@ impl Node {
 
     /// Writes all of `all`, at the pace set.
     pub(crate) fn put_all(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
-        if all.len() == 0 {
+        if all.len() == 0 || !self.may_go_on() {
             return;
         }
         if self.transfers.pacing.is_none() {

@@ -28,6 +28,9 @@ use std::panic::Location;
 #[track_caller]
 pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl FnMut(u32, &mut [T], &[T])) {
     let call = Call::moving(Action::Hypercube, size_of::<T>(), 0, values.len(), Location::caller());
+    if !node.may_go_on() {
+        return;
+    }
     let (rank, size) = (node.rank(), node.size());
     if !size.is_power_of_two() || size > 4096 {
         node.misuse(&call, &format!("{size} nodes: a hypercube has a power of two of at most 4096"));

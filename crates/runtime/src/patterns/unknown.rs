@@ -56,6 +56,9 @@ impl<T: Pod> Received<T> {
 #[track_caller]
 pub fn unknown_targets<T: Pod>(node: &mut Node, slices: &[(usize, &[T])]) -> Received<T> {
     let call = Call::moving(Action::UnknownTargets, size_of::<T>(), 0, 0, Location::caller());
+    if !node.may_go_on() {
+        return Received { values: Block::default(), ends: Vec::new() };
+    }
     node.receiving(|node| exchange(node, &call, slices))
 }
 

@@ -49,6 +49,18 @@ pub(super) enum Whom {
     Anyone,
 }
 
+/// When a node that waits for a meeting may unwind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unwinds {
+    /// As soon as the job has failed.
+    WhenFailed,
+    /// When the meeting can no longer be complete. The node has lent memory of its program, and whoever sees the
+    /// meeting complete follows the address, failed job or not.
+    WhenIncomplete,
+    /// Not at all: all nodes are between two meetings of this module.
+    Never,
+}
+
 /// What the nodes of one job share.
 pub(super) struct Job {
     pages: Box<[Pages]>,
@@ -131,13 +143,12 @@ impl Job {
         }
     }
 
-    /// Node `rank`, which has come to meeting `turn`, waits until all have. If not `patient`, it unwinds where that can
-    /// no longer be.
-    pub(super) fn wait_for_all(&self, rank: usize, turn: u64, call: &Call, patient: bool) {
-        let wait = |ready: &dyn Fn() -> bool| {
-            if !patient {
-                self.patience(rank, call, Whom::Everyone, ready);
-            }
+    /// Node `rank`, which has come to meeting `turn`, waits until all have, unless it unwinds.
+    pub(super) fn wait_for_all(&self, rank: usize, turn: u64, call: &Call, unwinds: Unwinds) {
+        let wait = |ready: &dyn Fn() -> bool| match unwinds {
+            Unwinds::WhenFailed => self.patience(rank, call, Whom::Everyone, ready),
+            Unwinds::WhenIncomplete => self.unwind_if_incomplete(rank, turn, call),
+            Unwinds::Never => {}
         };
         if self.eager {
             for pages in &self.pages {
@@ -319,10 +330,24 @@ impl Job {
         }
     }
 
-    /// Unwinds if the job has failed.
+    /// Unwinds where a node has ended without coming to meeting `turn`, so that it is never complete.
+    fn unwind_if_incomplete(&self, rank: usize, turn: u64, call: &Call) {
+        if self.leavers.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        // A node writes its page before it leaves, so a page that is not written then never is.
+        let missing =
+            |node: &usize| self.left[*node].load(Ordering::Acquire) && !self.pages[*node].is_written(turn);
+        if let Some(missing) = (0..self.size()).find(missing) {
+            let message = format!("left the program while node {rank} waits in {call}");
+            self.fail(Failure { rank: missing, message });
+        }
+    }
+
+    /// Unwinds if the job has failed; not a node that unwinds already, whose destructors are here.
     #[inline]
     pub(super) fn unwind_if_failed(&self) {
-        if self.failed.load(Ordering::Acquire) {
+        if self.failed.load(Ordering::Acquire) && !thread::panicking() {
             self.unwind();
         }
     }
@@ -373,18 +398,21 @@ impl Job {
     ) -> Option<T> {
         self.beds.enter(rank);
         let transport = Box::new(Threads::new(Arc::clone(self), rank));
-        match catch_unwind(AssertUnwindSafe(|| program(transport))) {
-            Ok(Ok(result)) => {
-                self.go(rank);
-                return Some(result);
+        let result = match catch_unwind(AssertUnwindSafe(|| program(transport))) {
+            Ok(Ok(result)) => Some(result),
+            Ok(Err(error)) => {
+                self.record(Failure { rank, message: error.to_string() });
+                None
             }
-            Ok(Err(error)) => self.record(Failure { rank, message: error.to_string() }),
-            Err(payload) if payload.is::<Stop>() => {}
+            Err(payload) if payload.is::<Stop>() => None,
             Err(payload) => {
                 self.record(Failure { rank, message: format!("panicked: {}", panic_text(&*payload)) });
+                None
             }
-        }
-        None
+        };
+        // After the failure is recorded: this node's absence is not to be taken for the cause.
+        self.go(rank);
+        result
     }
 }
 
@@ -415,6 +443,7 @@ pub(crate) fn run<T: Send>(
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
                     job.record(Failure { rank, message: format!("its thread did not start: {error}") });
+                    (rank..nodes).for_each(|missing| job.go(missing));
                     break;
                 }
             }

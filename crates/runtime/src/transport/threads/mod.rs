@@ -8,8 +8,12 @@
 //! copy straight into the receiver's memory.
 //!
 //! # Why lending is sound
-//! A blocking collective follows addresses only between two meetings that all nodes attend, and in between a node runs no code but
-//! this module's: it cannot fail, and where it waits it waits to the end, so no lender unwinds before all have finished.
+//! A blocking collective follows addresses only between two meetings that all nodes attend. A lender that waits for
+//! the first meeting unwinds only when that can no longer be complete: when a node has ended without coming to it. A
+//! failure that comes from elsewhere (the watchdog's) is no such reason, as a late node may still come and follow the
+//! address. Between the meetings a node runs no code but this module's and cannot fail, and it waits for the second
+//! meeting to the end.
+//!
 //! What every node reads on the pages
 //! of the first meeting is the same, so all find a mismatch together, before any address has been followed.
 //! Between the two meetings of a split-phase operation a node runs its program, which may fail: so what is lent is
@@ -41,7 +45,7 @@ use crate::transport::{
     Awaited, Boundary, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, Scan,
 };
 use flight::Flight;
-use job::{Job, RING, Whom};
+use job::{Job, RING, Unwinds, Whom};
 use meet::{Manner, SHORT};
 use ports::Refusal;
 use std::sync::Arc;
@@ -92,7 +96,8 @@ impl Threads {
         self.tell_of_room();
         self.busy = true;
         self.come(call, Manner { started: false, boundary }, bytes, lent);
-        self.job.wait_for_all(self.rank, self.turn, call, false);
+        let unwinds = if lent.is_null() { Unwinds::WhenFailed } else { Unwinds::WhenIncomplete };
+        self.job.wait_for_all(self.rank, self.turn, call, unwinds);
         self.busy = false;
     }
 
@@ -113,7 +118,7 @@ impl Threads {
     /// Ends a loan. All nodes are in this module until then, so whatever happens to the job all come.
     fn part(&mut self, call: &Call) {
         self.come(call, Manner::default(), &[], std::ptr::null_mut());
-        self.job.wait_for_all(self.rank, self.turn, call, true);
+        self.job.wait_for_all(self.rank, self.turn, call, Unwinds::Never);
     }
 
     /// Unwinds from a call while this node cannot meet the others.

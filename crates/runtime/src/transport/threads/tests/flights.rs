@@ -4,8 +4,9 @@ use super::super::meet::SHORT;
 use super::{Seeded, pause, run, seed};
 use crate::block::RawBlock;
 use crate::number::{self, NumberType, Op};
-use crate::transport::{Action, Awaited, Boundary, Call, Collective, Endpoint, Operation, Scan};
+use crate::transport::{Action, Awaited, Boundary, Call, Collective, Endpoint, Failure, Operation, Scan};
 use std::panic::Location;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const NODES: [usize; 6] = [1, 2, 3, 5, 8, 13];
@@ -363,4 +364,41 @@ fn long_blocking_and_split_phase_calls_do_not_meet() {
     .unwrap_err();
     assert_eq!(rank, 3);
     assert!(message.contains(", but node 0 called split-phase reduce add of "), "{message}");
+}
+
+/// The watchdog may end the job while one node is late for a reduction of lent memory. That node follows the
+/// addresses when it comes, so those who have lent must not have unwound.
+#[test]
+fn lent_memory_outlives_a_failure_from_outside() {
+    struct Lent<'a>(&'a AtomicUsize);
+    impl Drop for Lent<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    for nodes in [2, 3, 5, 8] {
+        let (unwound, complete) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let failed = run(nodes, |node| {
+            let mut values = vec![1u64; 5000];
+            let lent = Lent(&unwound);
+            if node.rank() == 1 {
+                std::thread::sleep(Duration::from_millis(20));
+                let message = "waited for too long".to_owned();
+                node.abort_handle().unwrap()(Failure { rank: 0, message });
+                std::thread::sleep(Duration::from_millis(50));
+                if unwound.load(Ordering::SeqCst) > 0 {
+                    return;
+                }
+            }
+            let sum = Operation::Reduce(NumberType::U64, Op::Add);
+            let collective = Collective::InPlace(sum, bytemuck::cast_slice_mut(&mut values));
+            node.collective(call_of(sum, 40_000), collective);
+            assert_eq!(values, vec![nodes as u64; 5000]);
+            complete.fetch_add(1, Ordering::SeqCst);
+            node.barrier(call_of(Operation::Barrier, 0));
+            drop(lent);
+        });
+        assert_eq!(failed.unwrap_err(), (0, "waited for too long".to_owned()));
+        assert_eq!(complete.load(Ordering::SeqCst), nodes, "a lender of {nodes} nodes has unwound");
+    }
 }
