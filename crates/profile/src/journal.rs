@@ -1,10 +1,11 @@
 //! The samples on disk: a journal while the run goes on, the samples file at its end.
 //!
-//! Medians change as repeats are added, so the journal (`<output>.partial`) holds single timings, each flushed as soon
-//! as it is taken: whatever ends the run, at most one is lost. It is a samples file like any other. At the end the
-//! medians are written in order (models as in the spec, fit points before verification points, loop order) and take the
-//! output's name in one step. A run that is interrupted softly orders its journal the same way, one median a point; to
-//! go on from there, such a sample stands for timings with its median and spread.
+//! What a point's timings say together changes with each of them, so the journal (`<output>.partial`) holds single
+//! timings with their moments, each flushed as soon as it is taken: whatever ends the run, at most one is lost. It is a
+//! samples file like any other. At the end the points are written in order (models as in the spec, fit points before
+//! verification points, loop order), each with its timings, and take the output's name in one step. A run that is
+//! interrupted softly orders its journal the same way. Either can be gone on with; a sample whose single timings were not
+//! kept stands for timings with its median and spread.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -12,13 +13,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use strata_model::plan::ModelPlan;
-use strata_model::samples::{Notes, Sample, Samples, SamplesWriter, SpecId};
+use strata_model::samples::{Notes, Sample, Samples, SamplesWriter, SpecId, Timing};
 use strata_model::{Platform, write_atomically};
 
 use super::run::{Job, Refusal};
-use super::schedule::{Place, Schedule};
+use super::schedule::{Place, Schedule, Summary};
 use super::stats::stand_ins;
-use super::timer::Timing;
 use super::{Failure, Point};
 
 /// The journal of one run.
@@ -65,20 +65,20 @@ impl Journal {
     }
 
     /// Writes down one timing.
-    pub(crate) fn timing(&mut self, place: Place, point: &Point, timing: Timing) -> Result<(), Failure> {
-        let sample = Sample {
-            verify: point.verify,
+    pub(crate) fn timing(
+        &mut self,
+        place: Place,
+        point: &Point,
+        timing: Timing,
+        preempted: bool,
+    ) -> Result<(), Failure> {
+        let summary = Summary {
             seconds: timing.seconds,
-            values: point.values.clone(),
-            notes: Notes {
-                at: point.at.clone(),
-                repeats: 1,
-                spread: 0.0,
-                preempted: u32::from(timing.preempted),
-                ..Notes::default()
-            },
-            line: 0,
+            spread: 0.0,
+            preempted: u32::from(preempted),
+            timings: vec![timing],
         };
+        let sample = sample(point, summary);
         let name = &self.names[place.model];
         self.writer.sample(name, &sample).map_err(|error| unwritten(&self.path, &error).into())
     }
@@ -94,25 +94,11 @@ impl Journal {
         write_atomically(target, |out| {
             let mut writer = SamplesWriter::new(out);
             writer.header(Some(&self.platform), Some(&self.spec))?;
-            for (model, plan) in plans.iter().enumerate() {
+            for (plan, summaries) in plans.iter().zip(schedule.summaries()) {
                 head(plan, &mut writer)?;
-                for (index, point) in plan.points.iter().enumerate() {
-                    let Some(summary) = schedule.summary(Place { model, point: index }) else { continue };
-                    let notes = Notes {
-                        at: point.at.clone(),
-                        repeats: summary.repeats,
-                        spread: summary.spread,
-                        preempted: summary.preempted,
-                        ..Notes::default()
-                    };
-                    let sample = Sample {
-                        verify: point.verify,
-                        seconds: summary.seconds,
-                        values: point.values.clone(),
-                        notes,
-                        line: 0,
-                    };
-                    writer.sample(&plan.name, &sample)?;
+                for (point, summary) in plan.points.iter().zip(summaries) {
+                    let Some(summary) = summary else { continue };
+                    writer.sample(&plan.name, &sample(point, summary))?;
                 }
             }
             Ok(())
@@ -124,6 +110,15 @@ impl Journal {
         }
         Ok(target.clone())
     }
+}
+
+/// What the file says of a point. Simulated time is exact, and of one timing nothing more can be said.
+fn sample(point: &Point, summary: Summary) -> Sample {
+    let Summary { seconds, spread, preempted, timings } = summary;
+    let repeats = timings.len() as u32;
+    let timings = if timings.iter().all(|timing| timing.moment == 0.0) { Vec::new() } else { timings };
+    let notes = Notes { at: point.at.clone(), repeats, spread, preempted, timings };
+    Sample { verify: point.verify, seconds, values: point.values.clone(), notes, line: 0 }
 }
 
 fn begin(path: &Path, platform: &Platform, spec: &SpecId, plans: &[ModelPlan]) -> io::Result<File> {
@@ -229,14 +224,24 @@ fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (
             taken += 1;
             let place = Place { model, point: sharing.points[sharing.turn % sharing.points.len()] };
             sharing.turn += 1;
+            let Notes { repeats, spread, preempted, timings, .. } = &row.notes;
             // A note without a number of repeats is from another hand: one timing.
-            if row.notes.repeats <= 1 {
-                schedule.restore(place, row.seconds, row.notes.preempted > 0);
+            let single = *repeats <= 1;
+            if !single {
+                schedule.lose(place, *preempted);
+            }
+            if !timings.is_empty() {
+                timings.iter().for_each(|timing| schedule.restore(place, *timing, single && *preempted > 0));
+                continue;
+            }
+            // No file has that many; what a hand has written must not exhaust the memory.
+            let stand_ins = if single {
+                vec![row.seconds]
             } else {
-                // No file has that many; what a hand has written must not exhaust the memory.
-                for seconds in stand_ins(row.seconds, row.notes.spread, row.notes.repeats.min(1000)) {
-                    schedule.restore(place, seconds, false);
-                }
+                stand_ins(row.seconds, *spread, (*repeats).min(1000))
+            };
+            for seconds in stand_ins {
+                schedule.restore(place, Timing { seconds, moment: 0.0 }, single && *preempted > 0);
             }
         }
     }

@@ -4,8 +4,8 @@
 //! samples. The generated code holds one timing of each model ([`Profiled`]). This crate knows *how*: in which order
 //! (`order`), how often and until when (`schedule`), with which clock (`timer`), and where it is written so that an
 //! interrupted run keeps what it has (`journal`). The split is Brewer's between the generated code (Figs 3-2, 3-4) and
-//! the profile template (Fig 3-5); the repeats and their median are his §3.4. What errors there are in timings is dealt
-//! with here, so that the fit may trust its samples.
+//! the profile template (Fig 3-5), and repeats are his §3.4. All points take turns, so that slow periods of the machine
+//! show in all of them and can be taken out (`speed`).
 //!
 //! Node 0 alone decides what is timed next and broadcasts it: clocks differ between nodes, and nodes that disagreed
 //! would wait for each other for ever.
@@ -18,10 +18,13 @@ mod run;
 mod schedule;
 mod settings;
 mod signals;
+mod speed;
 mod stats;
 mod support;
 mod timer;
 
+#[cfg(test)]
+mod noise;
 #[cfg(test)]
 mod tests;
 

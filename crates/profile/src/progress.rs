@@ -22,8 +22,8 @@ impl Progress {
         Self { machine, last: 0.0, announced: false, interrupt }
     }
 
-    /// Says how far the run is, and once, as soon as it can be told, how long it will take: so many seconds have elapsed, and so many will
-    /// bring every point to its repeats.
+    /// Says how far the run is, and once, as soon as it can be told, how long it will take: so many seconds have elapsed,
+    /// and so many are needed at most, if the budget has them.
     pub(crate) fn tell(
         &mut self,
         schedule: &Schedule,
@@ -38,16 +38,14 @@ impl Progress {
             if self.machine {
                 self.line(&format!("strata-expect seconds={expected:.3} budget={budget:.3}"));
             } else {
-                eprintln!("measuring {points} points takes about {expected:.1} s (budget {budget:.1} s)");
+                eprintln!("measuring {points} points takes at most {expected:.1} s (budget {budget:.1} s)");
             }
         }
         if elapsed - self.last < if self.machine { EVERY } else { EVERY_SENTENCE } {
             return;
         }
         self.last = elapsed;
-        // Once every point has its repeats, the rest of the budget goes to uncertain ones: at most all of it.
-        let left = (budget - elapsed).max(0.0);
-        let remaining = if needed > 0.0 { needed.min(left) } else { left };
+        let remaining = needed.min((budget - elapsed).max(0.0));
         if self.machine {
             self.line(&format!(
                 "strata-progress begun={begun} points={points} elapsed={elapsed:.3} remaining={remaining:.3} model={model}"

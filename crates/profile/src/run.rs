@@ -1,16 +1,17 @@
 //! The run itself: all nodes in step, node 0 deciding and writing.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use strata_model::plan::{ModelPlan, Plan};
-use strata_model::samples::SpecId;
+use strata_model::samples::{SpecId, Timing as Single};
 use strata_runtime::{Node, Op};
 
 use super::journal::Journal;
 use super::order::order;
 use super::panics::guard;
 use super::progress::Progress;
-use super::schedule::{Place, Rules, Schedule};
+use super::schedule::{Outline, Place, Rules, Schedule};
 use super::settings::{DEFAULT_BUDGET, Settings};
 use super::signals::Interrupt;
 use super::timer::{Clock, NodeClock, Timer, Timing};
@@ -24,6 +25,9 @@ const GOAL_WITH_BUDGET: f64 = 0.005;
 /// And then each point gets this many timings while there is time: with fewer than six, no interval of the median
 /// reaches 95 %.
 const LEAST_WITH_BUDGET: usize = 7;
+
+/// Timings after which a point is left alone, however much of the budget is left.
+const MOST: usize = 40;
 
 /// How a run ended, equal on all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +152,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
         let (timing, count) = time(node, &work, place, count, &mut bench, &mut timings)?;
         if let Some(director) = &mut director {
             let now = clock.now(node);
-            director.record(place, timing, count, now - before, now - start)?;
+            director.record(place, timing, count, (before - start, now - start))?;
         }
     }
 }
@@ -244,11 +248,14 @@ fn time(
                 format!("model {}: the task left before the timing ended", describe(plan, point)).into()
             );
         };
-        let timing = slowest(node, own);
+        let mut timing = slowest(node, own);
         match bench.timer.raise(count, timing.interval) {
             // Simulated time has no resolution to speak of, and may stand still while a task is repeated.
             Some(more) if !plan.once && !node.is_simulated() => count = more,
-            _ => return Ok((timing, count)),
+            _ => {
+                timing.resolved = node.is_simulated() || bench.timer.resolves(&timing);
+                return Ok((timing, count));
+            }
         }
     }
 }
@@ -260,7 +267,12 @@ fn slowest(node: &mut Node, own: Timing) -> Timing {
     let mut all = [seconds, f64::from(u8::from(nan)), own.interval, f64::from(u8::from(own.preempted))];
     node.reduce(Op::Max, &mut all);
     let [seconds, nan, interval, preempted] = all;
-    Timing { seconds: if nan > 0.0 { f64::NAN } else { seconds }, interval, preempted: preempted > 0.0 }
+    Timing {
+        seconds: if nan > 0.0 { f64::NAN } else { seconds },
+        interval,
+        preempted: preempted > 0.0,
+        resolved: true,
+    }
 }
 
 fn describe(plan: &ModelPlan, point: &Point) -> String {
@@ -269,6 +281,33 @@ fn describe(plan: &ModelPlan, point: &Point) -> String {
         text += &format!("{} {name}={value}", if index == 0 { " at" } else { "," });
     }
     text
+}
+
+/// What the cost of a point may grow with: the largest of its columns.
+fn size(values: &[f64]) -> f64 {
+    values.iter().copied().filter(|value| value.is_finite()).fold(1.0, f64::max)
+}
+
+/// Seconds to five digits, all that the noise of one timing leaves, so that files are short.
+fn short(seconds: f64) -> f64 {
+    format!("{seconds:.4e}").parse().unwrap_or(seconds)
+}
+
+/// A moment to a tenth of a millisecond.
+fn moment(seconds: f64) -> f64 {
+    (seconds * 1e4).round() / 1e4
+}
+
+/// Says that the clock cannot tell some of a model's points from nothing.
+fn unresolvable(model: &str, once: bool, (count, points): (usize, usize)) -> String {
+    let way_out = if once {
+        "leave out `once`, so that it is repeated, or give it more to do"
+    } else {
+        "was it optimised away? keep its result with `std::hint::black_box`"
+    };
+    format!(
+        "model {model}: at {count} of {points} points the clock cannot tell the task from nothing; {way_out}"
+    )
 }
 
 /// Why node 0 cannot begin.
@@ -289,8 +328,14 @@ struct Director<'a> {
     /// Where time is simulated: when the run began in real time, which the budget is of. What is timed when goes by simulated time, so as not to
     /// hang on this machine's speed.
     began: Option<Instant>,
+    /// How much of the budget was spent when the last timing ended.
+    spent: f64,
+    /// When the last timing of an earlier run was taken, from which this one goes on.
+    offset: f64,
     timed: u64,
     preempted: u64,
+    /// The points of each model that the clock could not tell from nothing.
+    unresolved: Vec<BTreeSet<usize>>,
 }
 
 impl<'a> Director<'a> {
@@ -300,30 +345,33 @@ impl<'a> Director<'a> {
         let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
         let platform = node.platform();
         let discard = node.size() <= platform.cores;
-        let rules = if node.is_simulated() {
-            // Every point is timed once: there is nothing to be gained from more, and simulated time is not what the budget is of.
-            Rules { budget: f64::INFINITY, goal: f64::INFINITY, least: 0, discard }
-        } else if settings.budget.is_some() {
-            Rules { budget, goal: GOAL_WITH_BUDGET, least: LEAST_WITH_BUDGET, discard }
-        } else {
-            Rules { budget, goal: GOAL, least: 0, discard }
+        let simulated = node.is_simulated();
+        let (goal, least) =
+            if settings.budget.is_some() { (GOAL_WITH_BUDGET, LEAST_WITH_BUDGET) } else { (GOAL, 0) };
+        let rules = Rules { goal, least, most: MOST, discard, seed: work.seed };
+        // Of simulated time there is nothing to be gained from more timings than one.
+        let rules = if simulated { Rules { goal: f64::INFINITY, least: 0, most: 1, ..rules } } else { rules };
+        let outline = |plan: &ModelPlan| Outline {
+            order: order(&plan.points, work.seed),
+            sizes: plan.points.iter().map(|point| size(&point.values)).collect(),
+            repeat: plan.repeat,
         };
-        let repeat = |plan: &ModelPlan| if node.is_simulated() { 1 } else { plan.repeat };
-        let repeats: Vec<u32> = plans.iter().map(repeat).collect();
-        let orders: Vec<_> = plans.iter().map(|plan| order(&plan.points, work.seed)).collect();
-        let mut schedule = Schedule::new(&orders, &repeats, rules);
+        let mut schedule = Schedule::new(plans.iter().map(outline).collect(), rules);
         let journal = Journal::open(job, &platform, plans, &mut schedule)?;
         Ok(Self {
             job,
             plans,
+            offset: schedule.latest(),
             schedule,
             counts: plans.iter().map(|plan| vec![1; plan.points.len()]).collect(),
             journal,
             progress: Progress::new(settings.machine, job.interrupt.clone()),
             budget,
-            began: node.is_simulated().then(Instant::now),
+            began: simulated.then(Instant::now),
+            spent: 0.0,
             timed: 0,
             preempted: 0,
+            unresolved: vec![BTreeSet::new(); plans.len()],
         })
     }
 
@@ -331,33 +379,45 @@ impl<'a> Director<'a> {
         if self.job.interrupt.is_set() {
             return Order::End(Outcome::Interrupted);
         }
-        if self.began.is_some_and(|began| began.elapsed().as_secs_f64() > self.budget) {
-            return Order::End(Outcome::Done);
-        }
-        match self.schedule.next(elapsed) {
+        match self.schedule.next(self.budget - self.elapsed(elapsed)) {
             Some(place) => Order::Time { place, count: self.counts[place.model][place.point] },
             None => Order::End(Outcome::Done),
         }
     }
 
+    /// How much of the budget is gone after so many seconds of the nodes' time.
+    fn elapsed(&self, elapsed: f64) -> f64 {
+        self.began.map_or(elapsed, |began| began.elapsed().as_secs_f64())
+    }
+
+    /// Takes in the timing of an order that was followed from `begun` to `ended`, seconds since the run began.
     fn record(
         &mut self,
         place: Place,
         timing: Timing,
         count: u32,
-        cost: f64,
-        elapsed: f64,
+        (begun, ended): (f64, f64),
     ) -> Result<(), Failure> {
         self.counts[place.model][place.point] = count;
         self.timed += 1;
         self.preempted += u64::from(timing.preempted);
-        self.schedule.record(place, timing.seconds, timing.preempted, cost);
-        self.journal.timing(place, &self.plans[place.model].points[place.point], timing)?;
-        // Of simulated time as much is left as took so long until now.
-        let real = self.began.map_or(elapsed, |began| began.elapsed().as_secs_f64());
-        let remaining = self.schedule.remaining() * if elapsed > 0.0 { real / elapsed } else { 1.0 };
+        if timing.resolved {
+            self.unresolved[place.model].remove(&place.point);
+        } else {
+            self.unresolved[place.model].insert(place.point);
+        }
+        let single = if self.began.is_some() {
+            Single { seconds: timing.seconds, moment: 0.0 }
+        } else {
+            Single { seconds: short(timing.seconds), moment: moment(self.offset + begun) }
+        };
+        let elapsed = self.elapsed(ended);
+        let price = elapsed - self.spent;
+        self.spent = elapsed;
+        self.schedule.record(place, single, timing.preempted, ended - begun, price);
+        self.journal.timing(place, &self.plans[place.model].points[place.point], single, timing.preempted)?;
         let model = &self.plans[place.model].name;
-        self.progress.tell(&self.schedule, (real, remaining), self.budget, model);
+        self.progress.tell(&self.schedule, (elapsed, self.schedule.remaining()), self.budget, model);
         Ok(())
     }
 
@@ -366,12 +426,19 @@ impl<'a> Director<'a> {
             eprintln!("{} of {} timings were preempted", self.preempted, self.timed);
         }
         let written = self.journal.finish(self.plans, &self.schedule, outcome == Outcome::Done)?;
+        for (model, unresolved) in self.unresolved.iter().enumerate().filter(|(_, points)| !points.is_empty())
+        {
+            let plan = &self.plans[model];
+            let counts = (unresolved.len(), plan.points.len());
+            eprintln!("warning: {}", unresolvable(&plan.name, plan.once, counts));
+        }
         if outcome == Outcome::Done {
-            for (plan, (begun, points)) in self.plans.iter().zip(self.schedule.begun_by_model()) {
+            for (plan, (begun, points, next)) in self.plans.iter().zip(self.schedule.begun_by_model()) {
                 let name = &plan.name;
                 if begun < points {
                     eprintln!(
-                        "model {name}: the budget of {} s sufficed for {begun} of {points} points; the rest is left out",
+                        "model {name}: the budget of {} s sufficed for {begun} of {points} points; the rest, \
+                         at least {next:.2e} s a timing, is left out",
                         self.budget
                     );
                 }

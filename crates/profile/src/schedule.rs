@@ -1,27 +1,30 @@
 //! What to time next, and when to stop: how the budget is spent.
 //!
-//! First every point is timed once, which also tells what it costs; then each is brought to its `repeat` timings, and
-//! uncertain ones to more as long as they cost next to nothing; what is left goes to the points whose medians are least
-//! certain. Among the models the one that has used the least time is
-//! always next, so a costly model cannot starve a cheap one, and what cheap ones leave over goes to the others. A model
-//! begins a new point only while its share of the remaining time can pay the repeats of all it has begun: a short
-//! budget gives fewer points, not worse ones.
+//! First every point is timed once, which also tells what it costs. Then come *sweeps*: one timing of every point in
+//! random order, again and again until the budget ends, so that a slow period of the machine falls on all points alike
+//! and never on all timings of one. Costly points are left out of most sweeps, evenly over the run: a point of cost c
+//! gets timings in proportion to 1/√c, which makes the sum of the variances least, but at least its `repeat`.
+//! No point is timed several times in a row because it looks uncertain: such timings share one period of the machine,
+//! and agree with each other more than with the truth.
+//!
+//! In the first sweep the model that has used the least time is always next, so a costly model cannot starve a cheap
+//! one. A point is begun only while the budget can pay the repeats of all that have been begun, and only if it is not
+//! expected to cost more than is left: a short budget gives fewer points, not worse ones.
 //!
 //! Nothing here looks at a clock: the caller says how much time has passed. Node 0 alone decides.
 
-use super::stats::{median, relative_half_width};
+use std::collections::BTreeMap;
 
-/// Timings after which a point is left alone, however uncertain.
-pub(crate) const MAX_TIMINGS: usize = 150;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use strata_model::samples::Timing;
 
-/// Timings that an uncertain point gets with its repeats, if it is cheap…
-const CHEAP_TIMINGS: usize = 15;
+use super::speed::{Level, levels};
+use super::stats::relative_half_width;
 
-/// …which it is while it has used less than this part of its even share of the budget.
-const CHEAP_PART: f64 = 0.1;
-
-/// A timing costs next to nothing up to this part of a point's even share of the budget.
-const SWEEP_PART: f64 = 0.01;
+/// Timings of a point that are its due before costly points get fewer than cheap ones, if the budget pays them: the
+/// lower quartile of five withstands one that is disturbed.
+const FAIR_TIMINGS: f64 = 5.0;
 
 /// Points of each model timed before the run's length is estimated.
 const PROBES: usize = 3;
@@ -29,27 +32,43 @@ const PROBES: usize = 3;
 /// The rules of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    /// Seconds for everything.
-    pub(crate) budget: f64,
-    /// Relative half width of a median that is good enough.
+    /// Relative half width of a median that is good enough; the run ends when all points have it.
     pub(crate) goal: f64,
     /// Timings that a point gets while there is time, even if they agree: few may agree by chance.
     pub(crate) least: usize,
+    /// Timings in this run after which a point is left alone.
+    pub(crate) most: usize,
     /// Whether preempted timings are set aside; senseless where nodes outnumber cores and all are.
     pub(crate) discard: bool,
+    /// Settles the order of the sweeps.
+    pub(crate) seed: u64,
+}
+
+/// What is to be known of a model to schedule it.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline {
+    /// The indices of its points in the order in which they are begun.
+    pub(crate) order: Vec<usize>,
+    /// By what the cost of each point may grow, each finite and above zero; only their ratios count.
+    pub(crate) sizes: Vec<f64>,
+    /// Least number of timings a point.
+    pub(crate) repeat: u32,
 }
 
 /// The timings of one point.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Timings {
-    clean: Vec<f64>,
-    preempted: Vec<f64>,
-    /// Mean wall time of one timing with its setup and cleanup, in this run.
-    cost: Option<f64>,
-    costed: u32,
+struct Timings {
+    clean: Vec<Timing>,
+    preempted: Vec<Timing>,
+    /// Timings of an earlier run, and how many it has set aside.
+    restored: usize,
+    lost: u32,
+    /// Mean of the budget that one timing takes with its setup and cleanup, in this run.
+    price: Option<f64>,
+    priced: u32,
     width: f64,
-    /// Whether it had all that is its due when it was last timed.
-    finished: bool,
+    /// Where in its share of the sweep it is to be timed: a random number below one.
+    jitter: f64,
 }
 
 impl Timings {
@@ -57,47 +76,45 @@ impl Timings {
         self.clean.len() + self.preempted.len()
     }
 
-    fn uncertain(&self, rules: &Rules) -> bool {
-        self.width > rules.goal || self.total() < rules.least
+    /// Timings that count towards its due. Where nearly all are preempted, waiting for others is vain.
+    fn counted(&self, discard: bool) -> usize {
+        if discard { self.clean.len().max(self.total() / 2) } else { self.total() }
     }
 
-    /// The timings that count: the undisturbed ones, unless they are too few.
-    fn used(&self, repeat: usize, discard: bool) -> Vec<f64> {
+    /// The timings that are written: the undisturbed ones, unless they are too few.
+    fn used(&self, repeat: usize, discard: bool) -> Vec<Timing> {
         let mut used = self.clean.clone();
         if !discard || used.len() < repeat {
             used.extend(&self.preempted);
+            used.sort_by(|a, b| a.moment.total_cmp(&b.moment));
         }
         used
     }
 }
 
 /// What a point's timings say.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) seconds: f64,
-    pub(crate) repeats: u32,
     pub(crate) spread: f64,
     pub(crate) preempted: u32,
+    /// In the order in which they were taken.
+    pub(crate) timings: Vec<Timing>,
 }
 
 #[derive(Debug)]
 struct Work {
     order: Vec<usize>,
+    sizes: Vec<f64>,
     points: Vec<Timings>,
     repeat: usize,
-    rules: Rules,
-    /// Seconds up to which a point is cheap.
-    cheap: f64,
-    /// Wall time used on this model in this run.
+    /// Time used on this model in this run.
     spent: f64,
     /// Next in `order` that may not have been begun.
     begin: usize,
-    /// Where in `order` the search for an unfinished point goes on.
-    round: usize,
     begun: usize,
-    unfinished: usize,
-    cost_sum: f64,
-    cost_count: usize,
+    /// Least price of one timing by the size of the point (the bits of a positive number).
+    prices: BTreeMap<u64, f64>,
 }
 
 /// Which point of which model.
@@ -112,126 +129,186 @@ pub(crate) struct Place {
 pub(crate) struct Schedule {
     rules: Rules,
     models: Vec<Work>,
-    /// Whether the last point was one of a sweep over the cheap ones.
-    sweeping: bool,
-    /// Where the sweep stands.
-    swept: Place,
-    /// Seconds up to which a timing costs next to nothing.
-    nothing: f64,
+    random: ChaCha8Rng,
+    /// What the repeats of all points begun will still cost.
+    owed: f64,
+    /// Settles how many timings each point is due until the end of the run, see [`Self::due`].
+    pace: f64,
+    /// What was left of the budget when the pace was set.
+    paced: f64,
 }
 
 impl Schedule {
-    /// `orders` holds the order of each model's points, `repeats` its least number of timings a point.
-    pub(crate) fn new(orders: &[Vec<usize>], repeats: &[u32], rules: Rules) -> Self {
-        let points: usize = orders.iter().map(Vec::len).sum();
-        let models = orders
-            .iter()
-            .zip(repeats)
-            .map(|(order, repeat)| Work {
-                order: order.clone(),
-                points: vec![Timings { width: f64::INFINITY, ..Timings::default() }; order.len()],
-                repeat: (*repeat).max(1) as usize,
-                rules,
-                cheap: CHEAP_PART * rules.budget / points.max(1) as f64,
+    pub(crate) fn new(models: Vec<Outline>, rules: Rules) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(rules.seed);
+        let models = models
+            .into_iter()
+            .map(|Outline { order, sizes, repeat }| Work {
+                points: sizes
+                    .iter()
+                    .map(|_| Timings { width: f64::INFINITY, jitter: random.random(), ..Timings::default() })
+                    .collect(),
+                order,
+                sizes,
+                repeat: (repeat.max(1) as usize).min(rules.most),
                 spent: 0.0,
                 begin: 0,
-                round: 0,
                 begun: 0,
-                unfinished: 0,
-                cost_sum: 0.0,
-                cost_count: 0,
+                prices: BTreeMap::new(),
             })
             .collect();
-        let nothing = SWEEP_PART * rules.budget / points.max(1) as f64;
-        Self { rules, models, sweeping: false, swept: Place { model: 0, point: 0 }, nothing }
+        Self { rules, models, random, owed: 0.0, pace: 0.0, paced: f64::INFINITY }
     }
 
-    /// The point to time next when `elapsed` seconds of the budget are gone; `None` ends the run.
-    pub(crate) fn next(&mut self, elapsed: f64) -> Option<Place> {
-        if elapsed >= self.rules.budget {
+    /// The point to time next when `left` seconds of the budget are left; `None` ends the run.
+    pub(crate) fn next(&mut self, left: f64) -> Option<Place> {
+        if left.is_nan() || left <= 0.0 {
             return None;
         }
         // A few points of every model come first: they tell how long it all will take.
         if let Some(place) =
-            self.least_spent(|work, _| (work.begun < PROBES).then(|| work.fresh()).flatten(), elapsed)
+            self.least_spent(|work| (work.begun < PROBES).then(|| work.fresh(left)).flatten())
         {
             return Some(place);
         }
-        let busy = self.models.iter().filter(|work| work.has_duties()).count().max(1);
-        let share = (self.rules.budget - elapsed) / busy as f64;
-        if let Some(place) = self.least_spent(|work, left| work.duty(share, left), elapsed) {
+        let free = left - self.owed;
+        if let Some(place) = self.least_spent(|work| work.fresh(free / work.repeat as f64)) {
             return Some(place);
         }
-        let widest = self.least_spent(|work, left| work.widest(&self.rules, left), elapsed)?;
-        self.sweeping = !self.sweeping;
-        let swept = self.sweeping.then(|| self.sweep()).flatten();
-        swept.or(Some(widest))
+        self.sweep(left)
     }
 
-    /// The next of all points that cost next to nothing and may have more timings.
-    fn sweep(&mut self) -> Option<Place> {
-        let all: usize = self.models.iter().map(|work| work.points.len()).sum();
-        for _ in 0..all {
-            let Place { model, point } = self.swept;
-            self.swept = if point + 1 < self.models[model].points.len() {
-                Place { model, point: point + 1 }
-            } else {
-                Place { model: (model + 1) % self.models.len(), point: 0 }
-            };
-            let work = &self.models[model];
-            let open =
-                work.points.get(point).is_some_and(|timings| (1..MAX_TIMINGS).contains(&timings.total()));
-            if open && work.cost(point) <= self.nothing {
-                return Some(Place { model, point });
+    /// The point that is furthest behind its share of the sweeps.
+    fn sweep(&mut self, left: f64) -> Option<Place> {
+        let begun = || self.models.iter().flat_map(|work| work.begun().map(move |point| (work, point)));
+        let certain = |(work, point): (&Work, &Timings)| {
+            let counted = point.counted(self.rules.discard);
+            counted >= work.repeat.max(self.rules.least) && point.width <= self.rules.goal
+        };
+        if begun().all(certain) {
+            return None;
+        }
+        // Prices change little from one timing to the next.
+        if self.pace == 0.0 || self.paced - left > 0.01 * left {
+            self.pace = self.pace(left);
+            self.paced = left;
+        }
+        let mut best: Option<(f64, Place)> = None;
+        for (model, work) in self.models.iter().enumerate() {
+            for (point, timings) in work.points.iter().enumerate().filter(|(_, t)| t.total() > 0) {
+                let (price, counted) = (work.price(point), timings.counted(self.rules.discard) as f64);
+                let due = self.due(work, point, self.pace);
+                let part = (counted + timings.jitter) / due;
+                if counted < due && price <= left && best.is_none_or(|(least, _)| part < least) {
+                    best = Some((part, Place { model, point }));
+                }
             }
         }
-        None
+        best.map(|(_, place)| place)
     }
 
-    fn least_spent(&self, wanted: impl Fn(&Work, f64) -> Option<usize>, elapsed: f64) -> Option<Place> {
-        let left = self.rules.budget - elapsed;
+    /// How many timings a point is due by the end of the run.
+    fn due(&self, work: &Work, point: usize, pace: f64) -> f64 {
+        let (price, most) = (work.price(point), (self.rules.most + work.points[point].restored) as f64);
+        // At a slow pace nothing is due but the repeats; then all points come to a fair number together.
+        let fair = pace.min(1.0) * FAIR_TIMINGS;
+        let more = if price > 0.0 { (pace - 1.0).max(0.0) / price.sqrt() } else { most };
+        (fair + more).max(work.repeat as f64).min(most)
+    }
+
+    /// The pace at which the dues of all points cost what is left.
+    fn pace(&self, left: f64) -> f64 {
+        let cost = |pace: f64| -> f64 {
+            let of_point = |work: &Work, point: usize| {
+                let (price, counted) =
+                    (work.price(point), work.points[point].counted(self.rules.discard) as f64);
+                price * (self.due(work, point, pace) - counted).max(0.0)
+            };
+            let of_model = |work: &Work| -> f64 {
+                let begun = (0..work.points.len()).filter(|point| work.points[*point].total() > 0);
+                begun.map(|point| of_point(work, point)).sum()
+            };
+            self.models.iter().map(of_model).sum()
+        };
+        // By bisection of its logarithm; beyond the upper end every point is due the most.
+        let (mut low, mut high) = (-20.0_f64, 40.0_f64);
+        for _ in 0..40 {
+            let middle = (low + high) / 2.0;
+            *(if cost(middle.exp()) > left { &mut high } else { &mut low }) = middle;
+        }
+        low.exp()
+    }
+
+    fn least_spent(&self, wanted: impl Fn(&Work) -> Option<usize>) -> Option<Place> {
         let mut best: Option<(f64, Place)> = None;
         for (model, work) in self.models.iter().enumerate() {
             if best.is_some_and(|(spent, _)| spent <= work.spent) {
                 continue;
             }
-            if let Some(point) = wanted(work, left) {
+            if let Some(point) = wanted(work) {
                 best = Some((work.spent, Place { model, point }));
             }
         }
         best.map(|(_, place)| place)
     }
 
-    /// Takes in one timing of `seconds` that cost `cost` seconds of the budget.
-    pub(crate) fn record(&mut self, place: Place, seconds: f64, preempted: bool, cost: f64) {
+    /// Takes in one timing that took `spent` seconds with its setup and cleanup, and `price` seconds of the budget:
+    /// two things where time is simulated.
+    pub(crate) fn record(&mut self, place: Place, timing: Timing, preempted: bool, spent: f64, price: f64) {
+        let jitter = self.random.random();
         let work = &mut self.models[place.model];
-        work.spent += cost;
-        work.cost_sum += cost;
-        work.cost_count += 1;
+        work.spent += spent;
+        let before = work.owed(place.point, self.rules.discard);
         let timings = &mut work.points[place.point];
-        timings.costed += 1;
-        let mean = timings.cost.unwrap_or(0.0);
-        timings.cost = Some(mean + (cost - mean) / f64::from(timings.costed));
-        work.add(place.point, seconds, preempted);
-        work.round = (work.round + 1) % work.order.len().max(1);
+        timings.jitter = jitter;
+        timings.priced += 1;
+        let mean = timings.price.unwrap_or(0.0);
+        let mean = mean + (price - mean) / f64::from(timings.priced);
+        timings.price = Some(mean);
+        let known = work.prices.entry(work.sizes[place.point].to_bits()).or_insert(price);
+        *known = known.min(price);
+        work.add(place.point, timing, preempted, self.rules.discard);
+        let after = work.owed(place.point, self.rules.discard);
+        self.owed = (self.owed + after - before).max(0.0);
     }
 
     /// Takes in a timing of an earlier run, which cost this one nothing.
-    pub(crate) fn restore(&mut self, place: Place, seconds: f64, preempted: bool) {
-        self.models[place.model].add(place.point, seconds, preempted);
+    pub(crate) fn restore(&mut self, place: Place, timing: Timing, preempted: bool) {
+        self.models[place.model].add(place.point, timing, preempted, self.rules.discard);
+        self.models[place.model].points[place.point].restored += 1;
     }
 
-    /// What is known of a point; `None` before its first timing.
-    pub(crate) fn summary(&self, place: Place) -> Option<Summary> {
-        let work = &self.models[place.model];
-        let timings = &work.points[place.point];
-        let used = timings.used(work.repeat, work.rules.discard);
-        (!used.is_empty()).then(|| Summary {
-            seconds: median(&used),
-            repeats: used.len() as u32,
-            spread: relative_half_width(&used),
-            preempted: timings.preempted.len() as u32,
-        })
+    /// So many timings of an earlier run were set aside.
+    pub(crate) fn lose(&mut self, place: Place, count: u32) {
+        self.models[place.model].points[place.point].lost += count;
+    }
+
+    /// When the last timing was taken.
+    pub(crate) fn latest(&self) -> f64 {
+        let timings = |work: &Work| {
+            work.points
+                .iter()
+                .flat_map(|t| t.clean.iter().chain(&t.preempted).map(|t| t.moment))
+                .fold(0.0, f64::max)
+        };
+        self.models.iter().map(timings).fold(0.0, f64::max)
+    }
+
+    /// What is known of every point of every model; `None` before its first timing.
+    pub(crate) fn summaries(&self) -> Vec<Vec<Option<Summary>>> {
+        let used: Vec<Vec<Timing>> = self
+            .models
+            .iter()
+            .flat_map(|work| work.points.iter().map(|point| point.used(work.repeat, self.rules.discard)))
+            .collect();
+        let mut levels = levels(&used).into_iter().zip(used);
+        let mut summary = |point: &Timings| {
+            let (level, timings) = levels.next()?;
+            let Level { seconds, half_width } = level?;
+            let preempted = point.preempted.len() as u32 + point.lost;
+            Some(Summary { seconds, spread: half_width, preempted, timings })
+        };
+        self.models.iter().map(|work| work.points.iter().map(&mut summary).collect()).collect()
     }
 
     /// Points with at least one timing, and all points.
@@ -239,9 +316,14 @@ impl Schedule {
         self.models.iter().fold((0, 0), |(begun, all), work| (begun + work.begun, all + work.points.len()))
     }
 
-    /// Of each model: points begun, points in all.
-    pub(crate) fn begun_by_model(&self) -> Vec<(usize, usize)> {
-        self.models.iter().map(|work| (work.begun, work.points.len())).collect()
+    /// Of each model: points begun, points in all, and what one timing of the cheapest of the others is expected to take
+    /// of the budget.
+    pub(crate) fn begun_by_model(&self) -> Vec<(usize, usize, f64)> {
+        let cheapest = |work: &Work| {
+            let fresh = (0..work.points.len()).filter(|point| work.points[*point].total() == 0);
+            fresh.map(|point| work.expected(point)).fold(f64::INFINITY, f64::min)
+        };
+        self.models.iter().map(|work| (work.begun, work.points.len(), cheapest(work))).collect()
     }
 
     /// Whether enough has been timed for [`Self::remaining`] to mean something.
@@ -249,107 +331,61 @@ impl Schedule {
         self.models.iter().all(|work| work.begun >= PROBES.min(work.points.len()))
     }
 
-    /// Seconds still needed to bring every point to its repeats, as far as costs are known.
+    /// Seconds that are needed at most to time every point as often as it ever is, as far as prices are known.
     pub(crate) fn remaining(&self) -> f64 {
-        self.models
-            .iter()
-            .map(|work| work.committed() + work.new_points() * work.repeat as f64 * work.mean_cost())
-            .sum()
+        let of_point = |work: &Work, point: usize| {
+            let more = self.rules.most.saturating_sub(work.points[point].priced as usize);
+            more as f64 * work.price(point)
+        };
+        let of_model =
+            |work: &Work| -> f64 { (0..work.points.len()).map(|point| of_point(work, point)).sum() };
+        self.models.iter().map(of_model).sum()
     }
 }
 
 impl Work {
-    fn mean_cost(&self) -> f64 {
-        if self.cost_count == 0 { 0.0 } else { self.cost_sum / self.cost_count as f64 }
+    fn begun(&self) -> impl Iterator<Item = &Timings> {
+        self.points.iter().filter(|point| point.total() > 0)
     }
 
-    fn cost(&self, point: usize) -> f64 {
-        self.points[point].cost.unwrap_or_else(|| self.mean_cost())
+    /// Price of one timing of a point, measured or expected.
+    fn price(&self, point: usize) -> f64 {
+        self.points[point].price.unwrap_or_else(|| self.expected(point))
     }
 
-    fn new_points(&self) -> f64 {
-        (self.points.len() - self.begun) as f64
+    /// What one timing of a point that has not been timed is expected to cost at least: in proportion to its size from a
+    /// smaller one, as much as a larger one, whichever is least, for what disturbs timings makes them longer. Zero before
+    /// the first timing.
+    fn expected(&self, point: usize) -> f64 {
+        let size = self.sizes[point];
+        let guess = |(near, price): (&u64, &f64)| price * (size / f64::from_bits(*near)).max(1.0);
+        self.prices.iter().map(guess).reduce(f64::min).unwrap_or(0.0)
     }
 
-    fn add(&mut self, point: usize, seconds: f64, preempted: bool) {
-        let was_begun = self.points[point].total() > 0;
-        let was_finished = self.points[point].finished;
-        let timings = &mut self.points[point];
-        if preempted { &mut timings.preempted } else { &mut timings.clean }.push(seconds);
-        timings.width = relative_half_width(&timings.used(self.repeat, self.rules.discard));
-        let finished = self.finished(point);
-        self.points[point].finished = finished;
-        // A further timing may also make a median less certain than it was.
-        match (was_begun && !was_finished, !finished) {
-            (false, true) => self.unfinished += 1,
-            (true, false) => self.unfinished -= 1,
-            _ => {}
+    /// Seconds that the repeats of a point already begun will need.
+    fn owed(&self, point: usize, discard: bool) -> f64 {
+        let timings = &self.points[point];
+        if timings.total() == 0 {
+            return 0.0;
         }
-        self.begun += usize::from(!was_begun);
+        self.repeat.saturating_sub(timings.counted(discard)) as f64 * self.price(point)
+    }
+
+    fn add(&mut self, point: usize, timing: Timing, preempted: bool, discard: bool) {
+        let timings = &mut self.points[point];
+        self.begun += usize::from(timings.total() == 0);
+        if preempted { &mut timings.preempted } else { &mut timings.clean }.push(timing);
+        let used: Vec<f64> = timings.used(self.repeat, discard).iter().map(|timing| timing.seconds).collect();
+        timings.width = relative_half_width(&used);
         while self.order.get(self.begin).is_some_and(|point| self.points[*point].total() > 0) {
             self.begin += 1;
         }
     }
 
-    /// Enough undisturbed timings, or so many tries that waiting for them is vain; and certain, or no longer cheap.
-    fn finished(&self, point: usize) -> bool {
-        let timings = &self.points[point];
-        let counted = if self.rules.discard { timings.clean.len() } else { timings.total() };
-        let repeated = counted >= self.repeat || timings.total() >= 2 * self.repeat;
-        let spent = f64::from(timings.costed) * self.cost(point);
-        repeated
-            && (!timings.uncertain(&self.rules) || timings.total() >= CHEAP_TIMINGS || spent >= self.cheap)
-    }
-
-    /// The next point that has not been begun.
-    fn fresh(&self) -> Option<usize> {
-        self.order.get(self.begin).copied()
-    }
-
-    fn has_duties(&self) -> bool {
-        self.unfinished > 0 || self.begun < self.points.len()
-    }
-
-    /// Seconds that the repeats of the points already begun will need.
-    fn committed(&self) -> f64 {
-        if self.unfinished == 0 {
-            return 0.0;
-        }
-        self.points
-            .iter()
-            .enumerate()
-            .filter(|(_, timings)| timings.total() > 0)
-            .map(|(point, timings)| self.repeat.saturating_sub(timings.total()) as f64 * self.cost(point))
-            .sum()
-    }
-
-    /// A new point while the share pays for it and its repeats, else a repeat of a point begun.
-    fn duty(&self, share: f64, left: f64) -> Option<usize> {
-        let affordable = || self.committed() + self.repeat as f64 * self.mean_cost() <= share;
-        if let Some(point) = self.fresh()
-            && affordable()
-        {
-            return Some(point);
-        }
-        if self.unfinished == 0 {
-            return None;
-        }
-        let count = self.order.len();
-        (0..count).map(|step| self.order[(self.round + step) % count]).find(|&point| {
-            self.points[point].total() > 0 && !self.points[point].finished && self.cost(point) <= left
-        })
-    }
-
-    /// The point whose median is least certain.
-    fn widest(&self, rules: &Rules, left: f64) -> Option<usize> {
-        (0..self.points.len())
-            .filter(|&point| {
-                let timings = &self.points[point];
-                timings.uncertain(rules)
-                    && (1..MAX_TIMINGS.max(self.repeat)).contains(&timings.total())
-                    && self.cost(point) <= left
-            })
-            .max_by(|a, b| self.points[*a].width.total_cmp(&self.points[*b].width))
+    /// The next point to be begun of those that are not expected to cost more than `left`.
+    fn fresh(&self, left: f64) -> Option<usize> {
+        let mut fresh = self.order[self.begin..].iter().copied();
+        fresh.find(|point| self.points[*point].total() == 0 && self.expected(*point) <= left)
     }
 }
 
@@ -359,134 +395,188 @@ mod tests {
     use crate::order::spread;
     use proptest::prelude::*;
 
-    fn orders(sizes: &[usize]) -> Vec<Vec<usize>> {
-        sizes.iter().map(|&size| spread(size, 0.3)).collect()
+    /// Models of so many points; point i has size i + 1.
+    fn outlines(models: &[(usize, u32)]) -> Vec<Outline> {
+        let outline = |&(count, repeat): &(usize, u32)| Outline {
+            order: spread(count, 0.3),
+            sizes: (1..=count).map(|size| size as f64).collect(),
+            repeat,
+        };
+        models.iter().map(outline).collect()
     }
 
-    const STEADY: Rules = Rules { budget: 60.0, goal: 0.05, least: 0, discard: true };
+    const STEADY: Rules = Rules { goal: 0.05, least: 0, most: 40, discard: true, seed: 1 };
 
-    /// Runs a schedule against costs by model; timings are `noise` apart. Returns the time used.
-    fn play(schedule: &mut Schedule, costs: &[f64], noise: impl Fn(Place, usize) -> (f64, bool)) -> f64 {
-        let mut elapsed = 0.0;
-        for step in 0.. {
-            let Some(place) = schedule.next(elapsed) else { break };
-            let (seconds, preempted) = noise(place, step);
-            elapsed += costs[place.model];
-            schedule.record(place, seconds, preempted, costs[place.model]);
-        }
-        elapsed
+    struct Played {
+        schedule: Schedule,
+        /// Seconds used.
+        elapsed: f64,
+        /// What was timed, in order.
+        places: Vec<Place>,
     }
 
-    #[test]
-    fn a_median_may_become_less_certain() {
-        // Agreeing timings finish the points, then the sweep finds others that do not agree.
-        let mut schedule = Schedule::new(&orders(&[3, 40]), &[3, 3], Rules { least: 7, ..STEADY });
-        play(&mut schedule, &[0.0001, 0.0001], |place, step| {
-            (if step > 300 || place.model == 1 { 1.0 + (step * 7 % 5) as f64 } else { 1.0 }, false)
-        });
-        for work in &schedule.models {
-            let open = work.points.iter().filter(|timings| timings.total() > 0 && !timings.finished).count();
-            assert_eq!(work.unfinished, open);
+    impl Played {
+        fn counts(&self, model: usize) -> Vec<usize> {
+            let count = |summary: &Option<Summary>| summary.as_ref().map_or(0, |s| s.timings.len());
+            self.schedule.summaries()[model].iter().map(count).collect()
         }
+    }
+
+    /// Runs a schedule against a cost and an outcome of each timing.
+    fn play(
+        models: &[(usize, u32)],
+        rules: Rules,
+        budget: f64,
+        cost: impl Fn(Place) -> f64,
+        outcome: impl Fn(Place, usize) -> (f64, bool),
+    ) -> Played {
+        let mut schedule = Schedule::new(outlines(models), rules);
+        let (mut elapsed, mut places) = (0.0, Vec::new());
+        while let Some(place) = schedule.next(budget - elapsed) {
+            let (seconds, preempted) = outcome(place, places.len());
+            let cost = cost(place);
+            schedule.record(place, Timing { seconds, moment: elapsed }, preempted, cost, cost);
+            elapsed += cost;
+            places.push(place);
+        }
+        Played { schedule, elapsed, places }
+    }
+
+    fn noisy(_: Place, step: usize) -> (f64, bool) {
+        (1.0 + (step % 7) as f64, false)
     }
 
     #[test]
     fn every_point_gets_its_repeats_and_steady_ones_no_more() {
-        let mut schedule = Schedule::new(&orders(&[12, 20]), &[3, 5], STEADY);
-        let elapsed = play(&mut schedule, &[0.01, 0.02], |_, _| (1.0, false));
-        for (model, size, repeat) in [(0, 12, 3), (1, 20, 5)] {
-            for point in 0..size {
-                let summary = schedule.summary(Place { model, point }).unwrap();
-                assert_eq!(summary, Summary { seconds: 1.0, repeats: repeat, spread: 0.0, preempted: 0 });
-            }
-        }
-        assert!((elapsed - (36.0 * 0.01 + 100.0 * 0.02)).abs() < 1e-9);
-    }
-
-    #[test]
-    fn what_is_left_goes_to_the_least_certain_point() {
-        let mut schedule = Schedule::new(&orders(&[5]), &[3], Rules { budget: 3.0, ..STEADY });
-        play(&mut schedule, &[0.1], |place, step| {
-            (if place.point == 2 { 1.0 + (step % 2) as f64 } else { 1.0 }, false)
-        });
-        let repeats: Vec<_> =
-            (0..5).map(|point| schedule.summary(Place { model: 0, point }).unwrap().repeats).collect();
-        assert_eq!((repeats[0], repeats[1], repeats[3], repeats[4]), (3, 3, 3, 3));
-        assert!(repeats[2] > 10, "{repeats:?}");
+        let cost = |place: Place| if place.model == 0 { 0.01 } else { 0.02 };
+        let played = play(&[(12, 3), (20, 5)], STEADY, 60.0, cost, |_, _| (1.0, false));
+        // All end together, so the model of three repeats may have more.
+        assert!(played.counts(0).iter().all(|count| (3..=6).contains(count)), "{:?}", played.counts(0));
+        assert!(played.counts(1).iter().all(|count| *count == 5), "{:?}", played.counts(1));
+        assert!(played.schedule.summaries()[1].iter().flatten().all(|s| s.seconds == 1.0 && s.spread == 0.0));
     }
 
     #[test]
     fn time_that_was_asked_for_is_used_even_if_timings_agree() {
-        let mut schedule = Schedule::new(&orders(&[4]), &[3], Rules { least: 7, ..STEADY });
-        play(&mut schedule, &[0.1], |_, _| (1.0, false));
-        assert!((0..4).all(|point| schedule.summary(Place { model: 0, point }).unwrap().repeats == 7));
+        let played = play(&[(4, 3)], Rules { least: 7, ..STEADY }, 60.0, |_| 0.1, |_, _| (1.0, false));
+        assert!(played.counts(0).iter().all(|count| *count == 7), "{:?}", played.counts(0));
     }
 
     #[test]
-    fn cheap_points_that_are_uncertain_get_more_than_their_repeats_first() {
-        let mut schedule = Schedule::new(&orders(&[1, 10]), &[3, 3], Rules { budget: 3.0, ..STEADY });
-        play(&mut schedule, &[0.0001, 0.1], |_, step| (1.0 + (step % 2) as f64, false));
-        let repeats = |model, point| schedule.summary(Place { model, point }).map(|summary| summary.repeats);
-        assert!(repeats(0, 0).unwrap() as usize >= CHEAP_TIMINGS);
+    fn the_timings_of_a_point_are_spread_over_the_run() {
+        // Costs over three decades.
+        let cost = |place: Place| 1e-3 * f64::from(10 + place.point as i32).powi(2) / 100.0;
+        let played = play(&[(30, 3), (30, 3)], STEADY, 20.0, cost, noisy);
+        assert!(
+            played.elapsed > 10.0 || played.counts(0).iter().all(|count| *count == 40),
+            "{}",
+            played.elapsed
+        );
+        let steps = played.places.len();
+        for point in 0..30 {
+            let place = Place { model: 1, point };
+            let at: Vec<usize> = (0..steps).filter(|step| played.places[*step] == place).collect();
+            assert!(*at.last().unwrap() > steps * 3 / 4, "point {point}: {at:?} of {steps}");
+            let gap = at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+            assert!(gap <= 3 * steps / at.len() + 60, "point {point}: {gap} of {steps} in {at:?}");
+            assert!(at.windows(2).all(|pair| pair[1] > pair[0] + 1), "point {point} twice in a row");
+        }
+    }
+
+    #[test]
+    fn cheap_points_get_more_timings_but_costly_ones_their_share() {
+        let cost = |place: Place| if place.point < 10 { 0.001 } else { 0.1 };
+        let played = play(&[(20, 3)], STEADY, 8.0, cost, noisy);
+        let counts = played.counts(0);
+        assert!(counts[..10].iter().all(|count| *count >= 20), "{counts:?}");
+        assert!(counts[10..].iter().all(|count| (5..=9).contains(count)), "{counts:?}");
+        assert!(played.elapsed > 7.0, "{}", played.elapsed);
     }
 
     #[test]
     fn no_point_is_timed_without_end() {
-        let mut schedule = Schedule::new(&orders(&[2]), &[3], Rules { budget: f64::MAX, ..STEADY });
-        play(&mut schedule, &[0.1], |_, step| (1.0 + (step % 7) as f64, false));
-        assert_eq!(schedule.summary(Place { model: 0, point: 0 }).unwrap().repeats as usize, MAX_TIMINGS);
+        let played = play(&[(2, 3)], STEADY, f64::INFINITY, |_| 0.1, noisy);
+        assert_eq!(played.counts(0), [40, 40]);
+        // More repeats than that were asked for: that is all there are.
+        let played = play(&[(2, 90)], STEADY, f64::INFINITY, |_| 0.0, noisy);
+        assert_eq!(played.counts(0), [40, 40]);
+    }
+
+    #[test]
+    fn where_time_is_simulated_every_point_is_timed_once() {
+        let rules = Rules { goal: f64::INFINITY, most: 1, ..STEADY };
+        let played = play(&[(9, 3), (4, 5)], rules, 60.0, |_| 0.1, noisy);
+        assert_eq!((played.counts(0), played.counts(1)), (vec![1; 9], vec![1; 4]));
+        assert_eq!(played.places.len(), 13);
     }
 
     #[test]
     fn preempted_timings_are_set_aside_while_others_can_be_had() {
-        let mut schedule = Schedule::new(&orders(&[1]), &[3], STEADY);
-        play(&mut schedule, &[0.1], |_, step| if step == 1 { (13.0, true) } else { (1.0, false) });
-        let summary = schedule.summary(Place { model: 0, point: 0 }).unwrap();
-        assert_eq!(summary, Summary { seconds: 1.0, repeats: 3, spread: 0.0, preempted: 1 });
+        let disturbed = |_, step| if step == 1 { (13.0, true) } else { (1.0, false) };
+        let played = play(&[(1, 3)], STEADY, 60.0, |_| 0.1, disturbed);
+        let summary = played.schedule.summaries()[0][0].clone().unwrap();
+        assert_eq!((summary.seconds, summary.timings.len(), summary.preempted), (1.0, 3, 1));
     }
 
     #[test]
     fn where_every_timing_is_preempted_they_count() {
-        let mut schedule = Schedule::new(&orders(&[1]), &[3], STEADY);
-        play(&mut schedule, &[0.1], |_, _| (2.0, true));
-        let summary = schedule.summary(Place { model: 0, point: 0 }).unwrap();
-        assert_eq!(summary, Summary { seconds: 2.0, repeats: 6, spread: 0.0, preempted: 6 });
+        let played = play(&[(1, 3)], STEADY, 60.0, |_| 0.1, |_, _| (2.0, true));
+        let summary = played.schedule.summaries()[0][0].clone().unwrap();
+        assert_eq!((summary.seconds, summary.timings.len(), summary.preempted), (2.0, 6, 6));
     }
 
     #[test]
     fn a_short_budget_gives_fewer_points_with_their_repeats() {
-        let mut schedule = Schedule::new(&orders(&[100]), &[3], Rules { budget: 6.0, ..STEADY });
-        play(&mut schedule, &[0.1], |_, _| (1.0, false));
-        let (begun, _) = schedule.begun();
-        let repeats: Vec<_> = (0..100)
-            .filter_map(|point| schedule.summary(Place { model: 0, point }))
-            .map(|s| s.repeats)
-            .collect();
-        assert_eq!(repeats.len(), begun);
-        assert!((18..=20).contains(&begun), "{begun}");
-        assert!(repeats.iter().all(|r| *r >= 3), "{repeats:?}");
+        let played = play(&[(100, 3)], STEADY, 6.0, |_| 0.1, |_, _| (1.0, false));
+        let repeats: Vec<usize> = played.counts(0).into_iter().filter(|count| *count > 0).collect();
+        assert!((18..=20).contains(&repeats.len()), "{repeats:?}");
+        assert!(repeats.iter().all(|count| *count >= 3), "{repeats:?}");
     }
 
     #[test]
     fn a_costly_model_does_not_starve_a_cheap_one() {
-        let mut schedule = Schedule::new(&orders(&[500, 40]), &[3, 3], Rules { budget: 20.0, ..STEADY });
-        play(&mut schedule, &[1.0, 0.01], |_, _| (1.0, false));
-        let begun = schedule.begun_by_model();
-        assert_eq!(begun[1], (40, 40));
+        let cost = |place: Place| if place.model == 0 { 1.0 } else { 0.01 };
+        let played = play(&[(500, 3), (40, 3)], STEADY, 20.0, cost, |_, _| (1.0, false));
+        let begun = played.schedule.begun_by_model();
+        assert_eq!((begun[1].0, begun[1].1), (40, 40));
         assert!(begun[0].0 >= 4, "{begun:?}");
+        assert!((begun[0].2 - 1.0).abs() < 1.0, "what the next would take: {begun:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_paid_is_not_begun() {
+        // Ten times as many seconds each: the fifth would take a thousand.
+        let cost = |place: Place| 10f64.powi(place.point as i32 - 2);
+        let outline = Outline {
+            order: vec![0, 7, 4, 2, 5, 1, 3, 6],
+            sizes: (0..8).map(|point| 10f64.powi(point)).collect(),
+            repeat: 3,
+        };
+        let mut schedule = Schedule::new(vec![outline], STEADY);
+        let mut elapsed = 0.0;
+        while let Some(place) = schedule.next(60.0 - elapsed) {
+            elapsed += cost(place);
+            assert!(elapsed <= 60.0, "{place:?}");
+            schedule.record(place, Timing { seconds: 1.0, moment: elapsed }, false, cost(place), cost(place));
+        }
+        let (begun, points, next) = schedule.begun_by_model()[0];
+        assert_eq!((begun, points), (4, 8));
+        assert!((next / 100.0 - 1.0).abs() < 1e-6, "{next}");
     }
 
     #[test]
     fn what_an_earlier_run_measured_is_not_measured_again() {
-        let mut schedule = Schedule::new(&orders(&[4]), &[3], STEADY);
+        let mut schedule = Schedule::new(outlines(&[(4, 3)]), STEADY);
+        let timing = Timing { seconds: 1.0, moment: 7.0 };
         for point in 0..3 {
-            (0..3).for_each(|_| schedule.restore(Place { model: 0, point }, 1.0, false));
+            (0..3).for_each(|_| schedule.restore(Place { model: 0, point }, timing, false));
         }
-        schedule.restore(Place { model: 0, point: 3 }, 1.0, false);
+        schedule.restore(Place { model: 0, point: 3 }, timing, false);
+        assert_eq!(schedule.latest(), 7.0);
         let mut timed = 0;
-        while let Some(place) = schedule.next(0.0) {
+        while let Some(place) = schedule.next(60.0) {
             assert_eq!(place.point, 3);
-            schedule.record(place, 1.0, false, 0.1);
+            schedule.record(place, timing, false, 0.1, 0.1);
             timed += 1;
         }
         assert_eq!(timed, 2);
@@ -494,19 +584,19 @@ mod tests {
 
     #[test]
     fn timings_that_are_no_numbers_end_too() {
-        let mut schedule = Schedule::new(&orders(&[3]), &[3], STEADY);
-        play(&mut schedule, &[0.1], |_, _| (f64::NAN, false));
-        assert!(schedule.summary(Place { model: 0, point: 0 }).unwrap().seconds.is_nan());
+        let played = play(&[(3, 3)], STEADY, 60.0, |_| 0.1, |_, _| (f64::NAN, false));
+        assert!(played.schedule.summaries()[0][0].as_ref().unwrap().seconds.is_nan());
     }
 
     #[test]
-    fn the_estimate_is_right_when_costs_are_even() {
-        let mut schedule = Schedule::new(&orders(&[50]), &[3], STEADY);
+    fn how_long_it_takes_at_most_is_known_after_a_few() {
+        let mut schedule = Schedule::new(outlines(&[(50, 3)]), STEADY);
         while !schedule.probed() {
-            let place = schedule.next(0.0).unwrap();
-            schedule.record(place, 1.0, false, 0.1);
+            let place = schedule.next(60.0).unwrap();
+            schedule.record(place, Timing { seconds: 1.0, moment: 0.0 }, false, 0.1, 0.1);
         }
-        assert!((schedule.remaining() - 14.7).abs() < 1e-9);
+        // No timing of a larger point is taken to cost less than in proportion to its size.
+        assert!(schedule.remaining() >= 0.1 * (50.0 * 40.0 - 3.0) - 1e-9, "{}", schedule.remaining());
     }
 
     proptest! {
@@ -518,11 +608,11 @@ mod tests {
             costs in prop::collection::vec(0.001..5.0f64, 5),
             budget in 0.0..30.0f64,
         ) {
-            let repeats = vec![3; sizes.len()];
-            let mut schedule = Schedule::new(&orders(&sizes), &repeats, Rules { budget, ..STEADY });
-            let elapsed = play(&mut schedule, &costs, |place, step| (1.0 + ((place.point * 7 + step) % 5) as f64, step % 3 == 0));
+            let models: Vec<_> = sizes.iter().map(|size| (*size, 3)).collect();
+            let outcome = |place: Place, step| (1.0 + ((place.point * 7 + step) % 5) as f64, step % 3 == 0);
+            let played = play(&models, STEADY, budget, |place| costs[place.model], outcome);
             let most = costs[..sizes.len()].iter().copied().fold(0.0, f64::max);
-            prop_assert!(elapsed <= budget + most);
+            prop_assert!(played.elapsed <= budget + most);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What several timings of one point say together: their median and how far to trust it.
+//! What several timings of one point say together: quantiles, and how far to trust the median.
 //!
-//! Most timings are right and a few are far too long (timer interrupts, time slices), so the median stands for the
-//! point (Brewer §3.4.1: of 3,333 triples not one median was wrong). Its uncertainty is read off the order statistics,
-//! which need no assumption about the shape of that long tail.
+//! Most timings are right and a few are far too long (timer interrupts, time slices; Brewer §3.4.1), so what stands for
+//! them is an order statistic. The uncertainty is read off order statistics too, which needs no assumption about the
+//! shape of that long tail.
 
 /// The median; the mean of the middle two when their number is even. NaN when there is no timing.
 ///
@@ -15,6 +15,24 @@ pub fn median(timings: &[f64]) -> f64 {
         n if n % 2 == 1 => sorted[n / 2],
         n => sorted[n / 2 - 1] / 2.0 + sorted[n / 2] / 2.0,
     }
+}
+
+/// The quantile: 0 is the least timing, 1 the longest, 0.5 the median; in between linear. NaN when there is none.
+///
+/// Timings that are not numbers count as the longest.
+///
+/// # Source
+/// Hyndman and Fan, *Sample Quantiles in Statistical Packages* (1996), definition 7.
+pub(crate) fn quantile(timings: &[f64], at: f64) -> f64 {
+    sorted_quantile(&sorted(timings), at)
+}
+
+/// As [`quantile`], of timings in order.
+pub(crate) fn sorted_quantile(sorted: &[f64], at: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let place = at * last as f64;
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    if low == high { low } else { low + (high - low) * place.fract() }
 }
 
 /// Half the width of the 95 % interval of the median, relative to the median.

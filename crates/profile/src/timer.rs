@@ -16,10 +16,19 @@ const MAX_COUNT: u32 = 1 << 20;
 /// A timing this long, in seconds, must expect to be switched out now and then: it is not held against it.
 const TIME_SLICE: f64 = 0.1;
 
+/// Least seconds of one execution that are a task: one or two cycles are the loop that repeats it.
+const LEAST_SECONDS: f64 = 5e-10;
+
 /// Where the timer gets its time from. Tests set their own.
 pub trait Clock: Send {
     /// Seconds since some fixed moment.
     fn now(&mut self, node: &Node) -> f64;
+
+    /// How often the system has switched this node out so far; `None` where nothing says that.
+    fn switches(&mut self, node: &Node) -> Option<i64> {
+        let _ = node;
+        None
+    }
 }
 
 /// The node's own clock.
@@ -30,6 +39,10 @@ impl Clock for NodeClock {
     #[inline]
     fn now(&mut self, node: &Node) -> f64 {
         node.now().get()
+    }
+
+    fn switches(&mut self, node: &Node) -> Option<i64> {
+        if node.is_simulated() { None } else { involuntary_switches() }
     }
 }
 
@@ -52,6 +65,8 @@ pub(crate) struct Timing {
     /// Seconds between START and STOP; what a task reports that measures itself never needs repeating.
     pub(crate) interval: f64,
     pub(crate) preempted: bool,
+    /// Whether the clock could tell the task from nothing.
+    pub(crate) resolved: bool,
 }
 
 impl Timer {
@@ -106,29 +121,36 @@ impl Timer {
     /// Collective: a barrier.
     pub fn start(&mut self, node: &mut Node) {
         node.barrier();
-        self.switches = switches(node);
+        self.switches = self.clock.switches(node);
         self.began = self.clock.now(node);
     }
 
     /// STOP: the clock is read.
     pub fn stop(&mut self, node: &Node) {
         let interval = self.clock.now(node) - self.began;
-        let preempted = match (self.switches, switches(node)) {
+        let preempted = match (self.switches, self.clock.switches(node)) {
             (Some(before), Some(after)) => after > before && interval < TIME_SLICE,
             _ => false,
         };
         let seconds = (interval - self.overhead).max(0.0) / f64::from(self.count);
-        self.outcome = Some(Timing { seconds, interval, preempted });
+        self.outcome = Some(Timing { seconds, interval, preempted, resolved: true });
     }
 
     /// Takes the seconds that a task found by itself (`sample { … }`).
     pub fn record(&mut self, seconds: f64) {
-        self.outcome = Some(Timing { seconds, interval: f64::INFINITY, preempted: false });
+        self.outcome = Some(Timing { seconds, interval: f64::INFINITY, preempted: false, resolved: true });
     }
 
     /// The timing, once; `None` if the task left before STOP.
     pub(crate) fn take(&mut self) -> Option<Timing> {
         self.outcome.take()
+    }
+
+    /// Whether a timing of the slowest node says something of the task: it is long for this clock, and longer than a loop
+    /// around nothing. What a task reports that measures itself always does.
+    pub(crate) fn resolves(&self, timing: &Timing) -> bool {
+        timing.interval == f64::INFINITY
+            || (timing.interval >= LEAST_TICKS * self.tick && timing.seconds >= LEAST_SECONDS)
     }
 
     /// How often to execute the task in one timing, given that `count` times lasted `interval` on the slowest node.
@@ -145,11 +167,6 @@ impl Timer {
         let aim = (1.25 * needed / each).min(100.0 * f64::from(count)).min(f64::from(MAX_COUNT));
         Some((aim.ceil() as u32).clamp(count + 1, MAX_COUNT))
     }
-}
-
-/// How often this node was switched out; nothing says that of a simulated one.
-fn switches(node: &Node) -> Option<i64> {
-    if node.is_simulated() { None } else { involuntary_switches() }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -202,6 +219,17 @@ mod tests {
             assert_eq!(cheap.raise(1, interval), costly.raise(1, interval), "{interval}");
             assert!(cheap.raise(3, interval).is_some());
         }
+    }
+
+    #[test]
+    fn what_the_clock_cannot_tell_from_nothing_is_known() {
+        let timer = timer(1e-8);
+        let timing = |seconds, interval| Timing { seconds, interval, preempted: false, resolved: true };
+        assert!(timer.resolves(&timing(1e-6, 1e-6)));
+        assert!(timer.resolves(&timing(0.0, f64::INFINITY)), "it has measured itself");
+        assert!(!timer.resolves(&timing(9e-7, 9e-7)), "under a hundred ticks");
+        assert!(!timer.resolves(&timing(1e-10, 1e-4)), "an empty loop");
+        assert!(!timer.resolves(&timing(0.0, 1e-7)));
     }
 
     #[test]

@@ -15,8 +15,10 @@
 //! `fit CombineVector robust huber` below it says how the spec wants the model fitted, where that is not the usual way. What
 //! follows `;` are notes on how the sample was taken. `#` begins a comment line.
 //!
-//! The single timings that a sample is the median of may stand in a line of their own below it, each with the moment at which it
-//! was taken, in seconds since the run began. A fit can then tell noise from error, and see periods in which the machine was slow:
+//! The single timings that a sample comes from may stand in a line of their own below it, each with the moment at which
+//! it was taken, in seconds since the run began. A fit can then tell noise from error, and see periods in which the
+//! machine was slow. The sample is the lower quartile of its timings, with the slow periods taken out that show in those
+//! of all points:
 //!
 //! ```text
 //! Radix 1.02e-5 64 8 ; at=64,8 repeats=3 spread=0.021
@@ -101,7 +103,7 @@ pub struct Sample {
 pub struct Notes {
     /// The values of the iteration variables.
     pub at: Vec<i64>,
-    /// How many timings the median was taken of.
+    /// How many timings the sample comes from.
     pub repeats: u32,
     /// Half the width of the median's interval over the median.
     pub spread: f64,

@@ -3,14 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use strata_model::{Plan, Points, Samples, write_atomically};
+use strata_model::set::Model;
+use strata_model::{ModelSet, Plan, Points, Samples, write_atomically};
 
 use super::args::Target;
 use super::failure::Failure;
+use super::machine;
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
 use crate::points;
+
+/// Relative noise of a sample that more time need not lower.
+const NOTABLE: f64 = 0.01;
 
 /// A profiling program that is ready to run.
 pub(super) struct Campaign<'a> {
@@ -52,6 +57,10 @@ impl<'a> Campaign<'a> {
 
     /// Measures the points of the spec's loops; the path of the samples.
     pub(super) fn loops(&self) -> Result<PathBuf, Failure> {
+        if self.options.resume {
+            self.take_up()?;
+        }
+        machine::announce(&self.options.on, self.options.nodes);
         self.run(&Points::default(), &self.options)
     }
 
@@ -65,18 +74,28 @@ impl<'a> Campaign<'a> {
         Ok(drive::profile(&self.program, &self.emitted, options)?)
     }
 
+    /// Makes complete samples of an earlier run the journal to go on with.
+    fn take_up(&self) -> Result<(), Failure> {
+        let partial = self.partial();
+        if !partial.exists() && self.options.output.exists() {
+            fs::rename(&self.options.output, &partial).map_err(|e| Failure::file(&partial, e))?;
+        }
+        Ok(())
+    }
+
     /// Measures these points of the models that have some, for at most `seconds`. `more`: samples that lie in the folder are
     /// kept as far as their points are among these.
     pub(super) fn points(&self, points: &Points, more: bool, seconds: f64) -> Result<PathBuf, Failure> {
         let points = points.clone().with_spec(Some(self.emitted.spec.clone()));
         let path = self.options.output.with_file_name("points.txt");
         write(&path, &points.to_text())?;
-        let partial = self.partial();
-        if more && !partial.exists() && self.options.output.exists() {
-            fs::rename(&self.options.output, &partial).map_err(|e| Failure::file(&partial, e))?;
+        if more {
+            self.take_up()?;
+        } else {
+            machine::announce(&self.options.on, self.options.nodes);
         }
         let options = drive::Options {
-            resume: more && partial.exists(),
+            resume: more && self.partial().exists(),
             budget: Some(seconds),
             ..self.options.clone()
         };
@@ -126,6 +145,30 @@ pub(super) fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Res
         join(&mut points, &campaign.earlier());
     }
     campaign.points(&points, target.resume, target.budget.as_secs_f64())
+}
+
+/// How much more time would help the models of these samples, in a sentence; `None` where noise is not what limits them.
+///
+/// Half widths go with one over the square root of the time, while all points take turns.
+pub(super) fn more_time(samples: &Samples, set: &ModelSet) -> Option<String> {
+    let noisy = |model: &&Model| model.noise.is_some_and(|noise| noise > model.own_error.max(NOTABLE));
+    let most = set
+        .models
+        .iter()
+        .filter(noisy)
+        .max_by(|a, b| a.noise.unwrap_or(0.0).total_cmp(&b.noise.unwrap_or(0.0)))?;
+    let rows = samples.models.iter().flat_map(|model| &model.rows);
+    let measured = rows.flat_map(|row| &row.notes.timings).map(|timing| timing.moment).fold(0.0, f64::max);
+    let more = (3.0 * measured).ceil();
+    (more > 0.0).then(|| {
+        format!(
+            "noise is what limits {} most ({:.1} % of a sample): {} more would halve it, \
+             with the same command and --resume --budget {more}s",
+            most.name,
+            100.0 * most.noise.unwrap_or(0.0),
+            if more < 120.0 { format!("{more} s") } else { format!("{:.0} minutes", more / 60.0) },
+        )
+    })
 }
 
 /// What `--points` says.

@@ -5,6 +5,7 @@ mod choosing;
 mod exchange;
 mod failure;
 mod jobs;
+mod machine;
 mod measuring;
 mod platforms;
 mod refining;

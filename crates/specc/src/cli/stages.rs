@@ -140,6 +140,9 @@ fn finish(
     for warning in &fitting.warnings {
         eprintln!("warning: {warning}");
     }
+    if let Some(advice) = measuring::more_time(&samples, &fitting.set) {
+        eprintln!("{advice}");
+    }
     if let Some(folder) = output {
         eprintln!(
             "fitted in {:.1?}; wrote models.toml, models.rs, residuals.txt and report.html to {}",

@@ -74,7 +74,7 @@ impl Status {
         };
         if line.starts_with("strata-expect ") {
             if let (Some(seconds), Some(budget)) = (field("seconds"), field("budget")) {
-                self.say(&format!("measuring takes about {} (budget {})", human(seconds), human(budget)));
+                self.say(&format!("measuring takes at most {} (budget {})", human(seconds), human(budget)));
             }
             return true;
         }

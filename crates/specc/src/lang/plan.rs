@@ -187,7 +187,7 @@ pub struct Options {
     pub fit: strata_fit::Options,
     /// `verify 20`: how many samples verify the fit.
     pub verify: u32,
-    /// `repeat 3`: how many timings a sample is the median of.
+    /// `repeat 3`: how often a point is timed at least.
     pub repeat: u32,
 }
 

@@ -85,7 +85,7 @@ impl<'a> Space<'a> {
         self.measured.loops.iter().map(|l| l.name.as_str()).collect()
     }
 
-    /// How many timings a sample is the median of.
+    /// How often a point is timed at least.
     #[must_use]
     pub fn repeat(&self) -> u32 {
         self.model.options.repeat

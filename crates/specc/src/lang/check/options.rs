@@ -12,7 +12,7 @@ use crate::lang::plan::Options;
 pub(super) fn set(options: &mut Options, name: &Name, value: &Name) -> Result<(), CheckError> {
     match name.text.as_str() {
         "verify" => options.verify = count(value, 0, 100_000, "how many samples verify the fit")?,
-        "repeat" => options.repeat = count(value, 1, 1000, "how many timings a sample is the median of")?,
+        "repeat" => options.repeat = count(value, 1, 1000, "how often a point is timed at least")?,
         "accept" => {
             options.fit.accept =
                 percentage(value, 0.0, 100.0, "the mean relative error up to which a model passes")?
