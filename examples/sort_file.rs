@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
 use strata_model::write_atomically;
 use strata_runtime::prelude::*;
-use strata_sort::{Models, Options, Pin};
+use strata_sort::{Options, Pin};
 
 /// Sort a file of integers (one a line, -2^63 to 2^63 - 1; blank lines are skipped) on several nodes.
 ///
@@ -78,8 +78,7 @@ fn sort_file(node: &mut Node, cli: &Cli) -> Result<(), Error> {
         options = options.pin(pin);
     }
     if let Some(path) = &cli.models {
-        let models = Models::read(path).map_err(|error| fault(INPUT)(error.to_string()))?;
-        options = options.models(models);
+        options = options.models(path);
     }
     let choice =
         strata_sort::sort_with(node, &mut keys, &options).map_err(|error| fault(INPUT)(error.to_string()))?;

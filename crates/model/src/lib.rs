@@ -26,11 +26,13 @@ pub mod set;
 
 mod atomic;
 mod hash;
+mod install;
 mod number;
 
 pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use hash::sha256_hex;
+pub use install::installed_models;
 pub use number::{number_text, percent};
 pub use plan::{Plan, Points};
 pub use platform::Platform;

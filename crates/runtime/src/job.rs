@@ -53,6 +53,7 @@ impl Job {
         let mut node = Node::new(transport, settings, Rc::clone(&notes));
         let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {
             let result = program(&mut node)?;
+            node.report_pins();
             node.leave();
             Ok(result)
         }));

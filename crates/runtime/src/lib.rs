@@ -32,6 +32,7 @@ mod node;
 mod number;
 pub mod patterns;
 mod platform;
+pub mod select;
 mod settings;
 pub mod simulation;
 mod transport;

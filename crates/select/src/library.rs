@@ -70,6 +70,7 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     let moved = domain.clamp(inputs);
     let nearest = domain.nearest_nodes(nodes);
     let note = match question.note {
+        Some(Note::Other(_)) => question.note,
         _ if nearest != nodes => Some(Note::OtherNodes { spec }),
         None if moved => Some(Note::Nearest),
         note => note,
@@ -93,8 +94,7 @@ pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
     let Table { library, spec, entries, .. } = *L::TABLE;
     let applies = |index: usize| {
         let parameters = entries.get(index).map_or(&[][..], |entry: &crate::Entry| entry.parameters);
-        let some = Parameters::of(parameters, |parameter| parameter.min);
-        L::candidate(index, &some).is_some_and(applies)
+        L::candidate(index, &Parameters::least(parameters)).is_some_and(applies)
     };
     let choice = choose_among((library, spec), L::rows(), source, question, &applies)?;
     match L::candidate(choice.index, &choice.parameters) {

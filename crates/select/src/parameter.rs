@@ -183,6 +183,12 @@ impl Parameters {
         Some(all)
     }
 
+    /// The least value of each of at most [`MAX_PARAMETERS`] parameters.
+    #[must_use]
+    pub fn least(declared: &[Parameter]) -> Self {
+        Self::of(declared, |parameter| parameter.min)
+    }
+
     /// One value for each of at most [`MAX_PARAMETERS`] parameters.
     pub(crate) fn of(declared: &[Parameter], value: impl Fn(&Parameter) -> i64) -> Self {
         let mut all = Self::NONE;

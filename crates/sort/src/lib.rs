@@ -26,11 +26,9 @@
 
 #![forbid(unsafe_code)]
 
-mod error;
 mod gather;
 mod item;
 mod layout;
-mod library;
 mod local;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
@@ -39,46 +37,21 @@ mod problem;
 pub mod profile;
 mod radix;
 mod sample;
-mod select;
-mod settings;
 mod work;
 
-pub use error::SortError;
 pub use item::{Item, Key, Pair};
-pub use library::Models;
+pub use models::Sort;
+pub use strata_runtime::select::{Options, SelectError};
 pub use strata_select::Pin;
 
-/// What was chosen, and why.
-pub type Choice = strata_select::Choice<[strata_select::Row; 4]>;
-
 use problem::Problem;
-use select::Work;
-use settings::Settings;
 use std::rc::Rc;
 use strata_runtime::Node;
+use strata_runtime::select::Chosen;
+use strata_select::{Note, Row};
 
-/// How to sort, where the settings of the program shall not decide.
-///
-/// Every node must give the same.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    pin: Option<String>,
-    models: Option<Models>,
-}
-
-impl Options {
-    /// Takes the pinned algorithm; goes before `STRATA_PIN`.
-    #[must_use]
-    pub fn pin(self, pin: Pin<'_>) -> Self {
-        Self { pin: Some(pin.to_string()), ..self }
-    }
-
-    /// Chooses by these models; goes before `STRATA_MODELS` and the models compiled in.
-    #[must_use]
-    pub fn models(self, models: Models) -> Self {
-        Self { models: Some(models), ..self }
-    }
-}
+/// What was chosen, and why.
+pub type Choice = strata_select::Choice<[Row; 3]>;
 
 /// Sorts the elements of all nodes by the algorithm that models of this machine predict to be fastest.
 ///
@@ -95,12 +68,12 @@ impl Options {
 /// Collective: every node calls it, with elements of the same type; any may have none.
 ///
 /// # Errors
-/// A setting is at fault, see [`SortError`]; then every node gets an error, and the elements stay as they were.
-pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SortError> {
+/// A setting is at fault, see [`SelectError`]; then every node gets an error, and the elements stay as they were.
+pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SelectError> {
     sort_by(node, items, &Options::default()).map(drop)
 }
 
-/// As [`sort`], with options, and answers what was chosen and why.
+/// As [`sort`], with options; returns what was chosen and why.
 ///
 /// # Participation
 /// Collective, with equal options.
@@ -111,24 +84,42 @@ pub fn sort_with<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
     options: &Options,
-) -> Result<Choice, SortError> {
-    sort_by(node, items, options).map(|choice| *choice)
+) -> Result<Choice, SelectError> {
+    sort_by(node, items, options).map(|chosen| chosen.choice)
 }
 
 /// Shares the choice with the node's memory of it: copying its explanation takes as long as a short exchange.
-fn sort_by<T: Item>(node: &mut Node, items: &mut Vec<T>, options: &Options) -> Result<Rc<Choice>, SortError> {
+fn sort_by<T: Item>(
+    node: &mut Node,
+    items: &mut Vec<T>,
+    options: &Options,
+) -> Result<Rc<Chosen<Sort>>, SelectError> {
     // Whatever goes wrong on this node, the first exchange must take place, or the others would wait.
-    let settings = Settings::read(node, options);
-    let word = settings.as_ref().map_or(0, Settings::word);
-    let problem = Problem::agree(node, items, word);
-    let settings = settings?;
+    let selector = node.selector::<Sort>(options);
+    let problem = Problem::agree(node, items, selector.as_ref().map_or(0, |selector| selector.word()));
+    let selector = selector?;
     if !problem.alike {
-        return Err(SortError::Unlike);
+        return Err(SelectError::Unlike);
     }
-    let choice = select::select::<T>(node, &problem, &settings)?;
-    if node.rank() == 0 && node.setting("STRATA_EXPLAIN").is_some_and(|value| value != "0") {
-        eprintln!("{choice}");
+    // Within a node radix sort counts in 32 bits, and sample sort numbers buckets in 16.
+    let countable = problem.largest().max(problem.keys()) < u32::MAX as usize;
+    let applies = |candidate| match candidate {
+        Sort::Gather => true,
+        Sort::Radix { .. } => countable,
+        Sort::Sample { .. } => problem.nodes() <= 1 << 16,
+    };
+    let inputs = [problem.keys() as f64, f64::from(problem.range.width)];
+    let alone = problem.nodes() == 1;
+    let note =
+        alone.then_some(Note::Other("on one node there is nothing to choose: all come to one local sort"));
+    let chosen = node.choose_by::<Sort>(&selector, &inputs, &applies, note)?;
+    match chosen.candidate {
+        _ if alone => work::sort::<T, _>(node, items.len(), problem.range.width, || {
+            local::sort(items, &mut Vec::new(), problem.range);
+        }),
+        Sort::Gather => gather::sort(node, items, &problem),
+        Sort::Radix { bits } => radix::sort(node, items, &problem, bits as u32),
+        Sort::Sample { oversample } => sample::sort(node, items, &problem, oversample as usize),
     }
-    select::run(&choice, Work { node, items, problem: &problem });
-    Ok(choice)
+    Ok(chosen)
 }

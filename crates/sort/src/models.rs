@@ -22,11 +22,9 @@
     reason = "coefficients and terms stand as they were fitted"
 )]
 
-use strata_select::Parameter;
-use strata_select::Prediction;
-use strata_select::Verdict;
-use strata_select::holds;
-use strata_select::{Domain, Entry, Table};
+#[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
+use strata_select::Math as _;
+use strata_select::{ChooseError, Choice, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
 
 /// `Gather`: doubtful, rank 5 of 5, condition 5.5e1; held-out error 4.8 % (20 of 96 samples).
 ///
@@ -294,6 +292,51 @@ pub static SORT: Table = Table {
         },
     ],
 };
+
+/// The candidates of library `sort`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sort {
+    /// `gather`, predicted by `Gather`.
+    Gather,
+    /// `radix`, predicted by `Radix`.
+    Radix {
+        /// `bits`: 2..=16.
+        bits: i64,
+    },
+    /// `sample`, predicted by `SampleSort`.
+    Sample {
+        /// `oversample`: 8..=64 step *2.
+        oversample: i64,
+    },
+}
+
+impl Sort {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, keys: f64, width: f64) -> Result<(Self, Choice<[Row; 3]>), ChooseError<'static, [Row; 3]>> {
+        choose_compiled(nodes, &[keys, width])
+    }
+}
+
+impl Library for Sort {
+    type Rows = [Row; 3];
+    const TABLE: &'static Table = &SORT;
+
+    fn rows() -> [Row; 3] {
+        SORT.rows()
+    }
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Gather,
+            (1, &[k0]) => Self::Radix { bits: k0 },
+            (2, &[k0]) => Self::Sample { oversample: k0 },
+            _ => return None,
+        })
+    }
+}
 
 /// Whether a value lies in the range that was measured; not if it is no number.
 fn within(value: f64, min: f64, max: f64) -> bool {

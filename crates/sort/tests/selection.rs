@@ -1,67 +1,10 @@
-//! What is chosen, and what is refused: models compiled in, from a file, of another machine, and pins.
+//! What is chosen among the sorts, and what is refused.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
 use std::fmt::Write;
-use strata_model::Platform;
 use strata_runtime::prelude::*;
-use strata_select::{Domain, Entry, Outcome, Parameter, Pin, Prediction, Table, Verdict};
-use strata_sort::{Choice, Models, Options, SortError, profile, sort_with};
-
-/// Times of a machine on which radix sort with 8 bits wins from 1,000 keys a node, gathering below.
-fn seconds(name: &str, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let [width, keys] = inputs else { return None };
-    if !(16.0..=1e6).contains(keys) || *width > 64.0 {
-        return None;
-    }
-    match name {
-        "gather" => Some(1e-6 * keys / 1000.0),
-        "radix" => Some(1e-6 + 1e-9 * (parameters[0] - 8).pow(2) as f64),
-        _ => Some(1.0),
-    }
-}
-
-fn entry(name: &'static str, parameters: &'static [Parameter]) -> Entry {
-    macro_rules! times {
-        ($name:literal) => {
-            (
-                |n, i, p| (n == 3).then(|| seconds($name, i, p)).flatten(),
-                |n, i, p| (n == 3).then(|| Prediction::new(seconds($name, i, p)?, 1e-9)).flatten(),
-            )
-        };
-    }
-    type Times = (fn(usize, &[f64], &[i64]) -> Option<f64>, fn(usize, &[f64], &[i64]) -> Option<Prediction>);
-    let (seconds, predict): Times = match name {
-        "gather" => times!("gather"),
-        "radix" => times!("radix"),
-        _ => times!("sample"),
-    };
-    Entry { name, parameters, verdict: Verdict::Verified, seconds, predict }
-}
-
-/// The table above, measured on 3 nodes of `platform`.
-fn table(platform: String) -> &'static Table {
-    const BITS: &[Parameter] = &[Parameter::new("bits", 1, 16)];
-    const OVERSAMPLE: &[Parameter] = &[Parameter::new("oversample", 8, 64)];
-    let entries = vec![entry("radix", BITS), entry("sample", OVERSAMPLE), entry("gather", &[])];
-    Box::leak(Box::new(Table {
-        library: "sort",
-        platform: platform.leak(),
-        digest: "0123456789abcdef",
-        inputs: &["width", "keys"],
-        spec: "specs/sort",
-        domain: Domain { nodes: (3, 3), inputs: &[(1.0, 64.0), (16.0, 1e6)] },
-        entries: entries.leak(),
-    }))
-}
-
-/// The models as if they had been measured on this very machine, with some of it changed.
-fn models(change: fn(&mut Platform)) -> Models {
-    let platform = Machine::threads(3).unwrap().run(|node| Ok(node.platform())).unwrap().remove(0);
-    let mut platform = platform;
-    change(&mut platform);
-    Models::from_table(table(platform.to_string())).unwrap()
-}
+use strata_sort::{Choice, Options, Pin, SelectError, profile, sort_with};
 
 fn choose(nodes: usize, keys: usize, options: &Options) -> Choice {
     let mut choices = Machine::threads(nodes)
@@ -79,60 +22,32 @@ fn choose(nodes: usize, keys: usize, options: &Options) -> Choice {
 }
 
 #[test]
-fn where_no_model_predicts_a_rule_decides_and_says_so() {
-    const NOTHING: Entry = Entry {
-        name: "radix",
-        parameters: &[],
-        verdict: Verdict::Verified,
-        seconds: |_, _, _| None,
-        predict: |_, _, _| None,
-    };
-    static TABLE: Table = Table {
-        library: "sort",
-        platform: "",
-        digest: "",
-        inputs: &["keys", "width"],
-        spec: "",
-        domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(0.0, 1e9), (0.0, 64.0)] },
-        entries: &[NOTHING],
-    };
-    let nothing = Options::default().models(Models::from_table(&TABLE).unwrap());
-    for (keys, name) in [(0, "gather"), (100, "gather"), (3000, "sample")] {
-        let choice = choose(3, keys, &nothing);
-        assert_eq!(choice.name, name);
-        assert!(choice.to_string().contains("by rule of thumb"), "{choice}");
+fn few_keys_are_gathered_and_many_are_not_wherever_the_models_come_from() {
+    for nodes in [2, 3, 5, 8] {
+        for (keys, gathered) in [(0, true), (20, true), (100_000, false)] {
+            assert_eq!(choose(nodes, keys, &Options::default()).name == "gather", gathered, "{nodes} {keys}");
+        }
     }
-    let choice = choose(1, 100, &Options::default());
-    assert_eq!(choice.name, "local");
-    assert!(choice.to_string().contains("nothing to choose"), "{choice}");
 }
 
 #[test]
-fn models_of_this_machine_predict() {
-    let options = Options::default().models(models(|_| ()));
-    let small = choose(3, 100, &options);
-    assert_eq!(small.name, "gather");
-    let large = choose(3, 5000, &options);
-    assert_eq!((large.name, large.parameters.as_slice()), ("radix", &[8][..]));
-    assert!(large.predicted.is_some() && large.note.is_none());
-    assert!(
-        large.outcomes().any(|(name, outcome)| name == "gather" && matches!(outcome, Outcome::Slower(..)))
-    );
+fn on_one_node_there_is_nothing_to_choose() {
+    for keys in [0, 1, 5000] {
+        let choice = choose(1, keys, &Options::default());
+        assert!(choice.to_string().contains("nothing to choose"), "{choice}");
+    }
 }
 
 #[test]
-fn models_that_do_not_cover_the_problem_only_rank() {
-    let elsewhere = Options::default().models(models(|platform| platform.cpu = "another".to_owned()));
-    let here = Options::default().models(models(|_| ()));
-    for (choice, name, why) in [
-        (choose(3, 5000, &elsewhere), "radix", "another machine"),
-        (choose(2, 5000, &here), "radix", "another number of nodes"),
-        (choose(5, 50, &here), "gather", "another number of nodes"),
-        (choose(3, 5, &here), "gather", "the nearest size"),
-        (choose(1, 5, &here), "local", "nothing to choose"),
-    ] {
-        assert_eq!((choice.name, choice.predicted), (name, None));
-        assert!(choice.to_string().contains(why), "{choice}");
+fn only_what_the_spec_allows_is_chosen() {
+    for keys in [1 << 10, 1 << 14, 1 << 17] {
+        let choice = choose(4, keys, &Options::default());
+        match (choice.name, &choice.parameters[..]) {
+            ("gather", []) => {}
+            ("radix", &[bits]) => assert_eq!(bits, 32 / (32 / bits), "{choice}"),
+            ("sample", &[oversample]) => assert_eq!(oversample.count_ones(), 1, "{choice}"),
+            other => panic!("{other:?}"),
+        }
     }
 }
 
@@ -145,7 +60,9 @@ fn pins_decide_or_are_refused() {
     assert_eq!(choose(1, 50, &pin("sort=gather")).name, "gather");
 
     let mut messages = String::new();
-    for text in ["sort=bubble", "sort=radix:17", "sort=gather:1", "sort=local"] {
+    for text in
+        ["sort=bubble", "sort=radx", "sort=radix:17", "sort=gather:1", "sort=sample:39", "sorts=radix"]
+    {
         let error = Machine::threads(2)
             .unwrap()
             .run(|node| Ok(sort_with(node, &mut vec![2u8, 1], &pin(text)).unwrap_err().to_string()))
@@ -154,10 +71,12 @@ fn pins_decide_or_are_refused() {
     }
     assert_eq!(
         messages,
-        "`sort=bubble` pins a candidate that `sort` does not have; it has local, gather, radix, sample\n\
-         `sort=radix:17` does not suit the candidate: `bits` must lie in 1..=16, but it is 17\n\
+        "`sort=bubble` pins a candidate that `sort` does not have; it has gather, radix, sample\n\
+         `sort=radx` pins a candidate that `sort` does not have: did you mean `radix`?; it has gather, radix, sample\n\
+         `sort=radix:17` does not suit the candidate: `bits` must lie in 2..=16, but it is 17\n\
          `sort=gather:1` does not suit the candidate: `gather` has 0 parameters, 1 are given\n\
-         `sort=local` pins a candidate that does not apply to this problem: unpin it, or pin another\n"
+         `sort=sample:39` does not suit the candidate: `oversample` must lie in 8..=64 step *2, but it is 39\n\
+         `sorts=radix` pins a library that is not there: did you mean `sort`?\n"
     );
 }
 
@@ -171,7 +90,7 @@ fn nodes_that_differ_are_told_so() {
             let mut items = vec![3u32, 1, 2];
             let error = sort_with(node, &mut items, &options).unwrap_err();
             assert_eq!(items, [3, 1, 2]);
-            Ok(matches!(error, SortError::Unlike))
+            Ok(matches!(error, SelectError::Unlike))
         })
         .unwrap();
     assert_eq!(errors, [true; 3]);
@@ -179,10 +98,19 @@ fn nodes_that_differ_are_told_so() {
 
 #[test]
 fn a_file_that_is_missing_or_no_model_set_is_named() {
-    let missing = Models::read("/nowhere/models.toml").unwrap_err().to_string();
-    assert!(missing.contains("/nowhere/models.toml") && missing.contains("specc calibrate"), "{missing}");
+    let refused = |path: &std::path::Path| {
+        let options = Options::default().models(path);
+        let program =
+            |node: &mut Node| Ok(sort_with(node, &mut vec![1u8], &options).unwrap_err().to_string());
+        Machine::threads(2).unwrap().run(program).unwrap().remove(1)
+    };
+    let missing = refused("/nowhere/models.toml".as_ref());
+    assert!(
+        missing.contains("/nowhere/models.toml") && missing.contains("specc calibrate specs/sort"),
+        "{missing}"
+    );
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "strata-models = 1\nsamples_sha256 = \"\"\n").unwrap();
-    let empty = Models::read(file.path()).unwrap_err().to_string();
+    let empty = refused(file.path());
     assert!(empty.contains("it has no library `sort`"), "{empty}");
 }

@@ -29,28 +29,26 @@ pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
     }
     text += "//! ```\n\n#![cfg_attr(rustfmt, rustfmt_skip)]\n";
     text += "#![allow(\n    clippy::approx_constant,\n    clippy::eq_op,\n    clippy::neg_multiply,\n    clippy::too_many_arguments,\n    reason = \"coefficients and terms stand as they were fitted\"\n)]\n\n";
-    let mut uses = Vec::new();
-    if body.contains("Option<Prediction>") {
-        uses.push("use strata_select::Prediction;");
-    }
-    if body.contains("Parameter::new(") {
-        uses.push("use strata_select::Parameter;");
-    }
-    if body.contains("Verdict::") {
-        uses.push("use strata_select::Verdict;");
-    }
-    if body.contains("holds(") {
-        uses.push("use strata_select::holds;");
-    }
-    match (body.contains(": Table ="), body.contains("Entry {")) {
-        (true, true) => uses.push("use strata_select::{Domain, Entry, Table};"),
-        (true, false) => uses.push("use strata_select::{Domain, Table};"),
-        _ => {}
-    }
-    uses.sort_unstable();
-    if !uses.is_empty() {
-        text += &uses.join("\n");
-        text += "\n\n";
+    const NAMES: [(&str, &str); 11] = [
+        ("ChooseError<", "ChooseError"),
+        ("Choice<", "Choice"),
+        ("Domain {", "Domain"),
+        ("Entry {", "Entry"),
+        ("impl Library ", "Library"),
+        ("Parameter::new(", "Parameter"),
+        ("Option<Prediction>", "Prediction"),
+        ("[Row; ", "Row"),
+        (": Table =", "Table"),
+        ("Verdict::", "Verdict"),
+        ("choose_compiled(", "choose_compiled"),
+    ];
+    let holds = body.contains("holds(").then_some("holds");
+    let names: Vec<&str> =
+        NAMES.iter().filter(|(use_, _)| body.contains(use_)).map(|(_, name)| *name).chain(holds).collect();
+    // The methods of `f64` where there is no `std`.
+    text += "#[allow(unused_imports, reason = \"with `std` they are methods of `f64` itself\")]\nuse strata_select::Math as _;\n";
+    if !names.is_empty() {
+        text += &format!("use strata_select::{{{}}};\n\n", names.join(", "));
     }
     text
 }

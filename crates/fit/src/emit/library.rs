@@ -6,6 +6,7 @@ use strata_model::expr::{self, Expr, ExprKind, rust_number};
 use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, Nodes, SetError};
 
 use super::function::{Functions, Subject};
+use super::typed;
 use strata_select::{Domain, Source as _, Step};
 
 /// The functions of a library's candidates and the `pub static` table over them.
@@ -78,6 +79,7 @@ pub(super) fn table(
         strings.join(", "),
         ranges.collect::<Vec<_>>().join(", "),
     );
+    code += &typed::library(set, library, &prefix.to_ascii_uppercase())?;
     Ok(if entries.is_empty() { code.replace("    entries: &[\n    ],", "    entries: &[],") } else { code })
 }
 

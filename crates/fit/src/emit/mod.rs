@@ -12,6 +12,7 @@ mod calls;
 mod function;
 mod header;
 mod library;
+mod typed;
 
 use strata_model::ModelSet;
 use strata_model::set::SetError;

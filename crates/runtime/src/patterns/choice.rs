@@ -1,100 +1,49 @@
-//! Which schedule for an all-to-all: by models that were measured on this machine.
+//! Which schedule for an all-to-all: by models of this machine.
 
 use super::Schedule;
-use crate::node::Node;
-use strata_model::set::{SetError, Verdict};
-use strata_model::{LibraryModels, ModelSet, Prediction};
-use strata_select::{Candidate, Choice, ChooseError, Pins, Row, Source as _, choose};
+use strata_select::{Domain, Entry, Library, Row, Table, Verdict};
 
-/// The name of the library in `specs/strata`, in pins and in explanations.
-const LIBRARY: &str = "all_to_all";
-
-/// Models of the time of each [`Schedule`], from a model set that `specc calibrate specs/strata` wrote.
-#[derive(Clone, Debug)]
-pub struct Schedules(LibraryModels);
-
-impl Schedules {
-    /// The models of the library `all_to_all` over `bytes` in a set.
-    ///
-    /// # Participation
-    /// Local; the nodes of a team have to take equal sets.
-    ///
-    /// # Errors
-    /// [`SetError`] where the set has no such library, or its models do not hold together.
-    pub fn from_set(set: &ModelSet) -> Result<Self, SetError> {
-        let missing = |what: &str| SetError::Content {
-            place: format!("library `{LIBRARY}`"),
-            message: format!("{what}; calibrate with `specc calibrate specs/strata`"),
-        };
-        let library = set.library(LIBRARY).ok_or_else(|| missing("the set does not have it"))?;
-        if library.inputs != ["bytes"] {
-            return Err(missing("its one input has to be `bytes`"));
-        }
-        Ok(Self(LibraryModels::new(&set.resolve()?, library)?))
-    }
-
-    /// The schedule with the least predicted time for blocks of `bytes` from each node to each, and why. Where no model covers
-    /// that, it is the transport's own. `STRATA_PIN=all_to_all=barriers` fixes it.
-    ///
-    /// # Participation
-    /// Local: equal on all nodes for equal `bytes` and models.
-    ///
-    /// # Errors
-    /// [`ChooseError`] where the pin names no schedule.
-    pub fn choose<'n>(
-        &self,
-        node: &'n Node,
-        bytes: usize,
-    ) -> Result<(Schedule, Choice<[Row; 4]>), ChooseError<'n, [Row; 4]>> {
-        let pins = node.setting("STRATA_PIN").and_then(|text| Pins::parse(text).ok()).unwrap_or_default();
-        let question = Question { models: &self.0, nodes: node.size(), bytes: bytes as f64 };
-        let candidates: [&dyn Candidate<Question<'_>, ()>; 4] =
-            [&Schedule::Library, &Schedule::Free, &Schedule::Barriers, &Schedule::Interleaved];
-        let choice = choose(LIBRARY, &candidates, &question, pins.get(LIBRARY))?;
-        let order = [Schedule::Library, Schedule::Free, Schedule::Barriers, Schedule::Interleaved];
-        Ok((order[choice.index], choice))
+/// A schedule without a model of its own: only a calibrated machine knows which is best.
+const fn entry(name: &'static str) -> Entry {
+    Entry {
+        name,
+        parameters: &[],
+        verdict: Verdict::Unverified,
+        seconds: |_, _, _| None,
+        predict: |_, _, _| None,
     }
 }
 
-/// What is asked of the models.
-struct Question<'a> {
-    models: &'a LibraryModels,
-    nodes: usize,
-    bytes: f64,
-}
+/// The transport's own goes first: it is taken where no model is known.
+static SCHEDULES: Table = Table {
+    library: "all_to_all",
+    spec: "specs/strata",
+    platform: "",
+    digest: "",
+    inputs: &["bytes"],
+    domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(f64::NEG_INFINITY, f64::INFINITY)] },
+    entries: &[entry("library"), entry("free"), entry("barriers"), entry("interleaved")],
+};
 
-impl Candidate<Question<'_>, ()> for Schedule {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Barriers => "barriers",
-            Self::Free => "free",
-            Self::Interleaved => "interleaved",
-            Self::Library => "library",
-        }
+/// The library `all_to_all` over the `bytes` of a block, for [`Node::choose`](crate::Node::choose): no models are compiled
+/// in, so that without those of `specc calibrate specs/strata` the transport's own schedule is taken.
+impl Library for Schedule {
+    type Rows = [Row; 4];
+    const TABLE: &'static Table = &SCHEDULES;
+
+    fn rows() -> [Row; 4] {
+        SCHEDULES.rows()
     }
 
-    fn seconds(&self, question: &Question<'_>, _: &[i64]) -> Option<f64> {
-        let Question { models, nodes, bytes } = question;
-        models.seconds(models.candidate(self.name())?, *nodes, &[*bytes], &[])
+    fn candidate(index: usize, _: &[i64]) -> Option<Self> {
+        [Self::Library, Self::Free, Self::Barriers, Self::Interleaved].get(index).copied()
     }
-
-    fn predict(&self, question: &Question<'_>, _: &[i64]) -> Option<Prediction> {
-        let Question { models, nodes, bytes } = question;
-        models.predict(models.candidate(self.name())?, *nodes, &[*bytes], &[])
-    }
-
-    fn verdict(&self, question: &Question<'_>) -> Verdict {
-        let models = question.models;
-        models.candidate(self.name()).map_or(Verdict::Unverified, |candidate| models.verdict(candidate))
-    }
-
-    fn run(&self, (): (), _: &[i64]) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Machine;
+    use crate::{Machine, select::Options};
 
     /// Library is cheap to begin and dear by the byte; `free` the other way round; the others are not modelled.
     const SET: &str = r#"
@@ -121,19 +70,29 @@ candidates = [
 "#;
 
     #[test]
-    fn the_fastest_by_the_models_is_taken_and_the_transports_own_where_there_are_none() {
-        let schedules = Schedules::from_set(&ModelSet::read(SET).unwrap()).unwrap();
+    fn the_fastest_by_the_models_is_taken_and_beyond_them_as_at_the_nearest_size() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), SET).unwrap();
+        let options = Options::default().models(file.path());
         let taken = Machine::threads(2).unwrap().run(|node| {
-            let take = |bytes| schedules.choose(node, bytes).unwrap().0;
-            Ok([take(100), take(50_000), take(1 << 30)])
+            let mut take = |bytes| node.choose::<Schedule>(&[bytes], &options).map(|chosen| chosen.candidate);
+            Ok([take(100.0)?, take(50_000.0)?, take(1e9)?])
         });
-        let wanted = [Schedule::Library, Schedule::Free, Schedule::Library];
-        assert_eq!(taken.unwrap(), [wanted; 2]);
+        assert_eq!(taken.unwrap(), [[Schedule::Library, Schedule::Free, Schedule::Free]; 2]);
     }
 
     #[test]
-    fn a_set_without_the_library_says_how_to_get_one() {
-        let error = Schedules::from_set(&ModelSet::default()).unwrap_err().to_string();
-        assert!(error.contains("all_to_all") && error.contains("specc calibrate specs/strata"), "{error}");
+    fn without_models_it_is_the_transports_own() {
+        let taken = Machine::threads(3)
+            .unwrap()
+            .run(|node| {
+                let chosen = node.choose::<Schedule>(&[64.0], &Options::default())?;
+                Ok((chosen.candidate, chosen.choice.to_string()))
+            })
+            .unwrap();
+        for (candidate, why) in taken {
+            assert_eq!(candidate, Schedule::Library);
+            assert!(why.contains("the first that applies: no model covers this problem"), "{why}");
+        }
     }
 }

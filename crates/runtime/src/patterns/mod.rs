@@ -7,7 +7,7 @@
 //! | [`all_to_all`] | a block from each node to each (the transpose of a matrix of blocks) |
 //! | [`unknown_targets`] | blocks to nodes that do not know what they will receive |
 //!
-//! [`Schedules`] chooses among the ways of an all-to-all by models of this machine.
+//! [`Node::choose`] chooses a [`Schedule`] for an all-to-all of blocks of some size by models of this machine.
 //!
 //! All are collective, and a node that waits in one receives messages. They open ports of the run-time's own, which no program sees.
 //!
@@ -20,7 +20,6 @@ mod shift;
 mod transpose;
 mod unknown;
 
-pub use choice::Schedules;
 pub use hypercube::hypercube;
 pub use shift::cyclic_shift;
 pub use transpose::{Schedule, all_to_all};

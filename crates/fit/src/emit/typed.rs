@@ -1,0 +1,144 @@
+//! The enum of a library's candidates and the function that chooses among them.
+
+use strata_model::codegen::{Scope, one_line, snake};
+use strata_model::expr::{self, Expr};
+use strata_model::set::{Library, LibraryCandidate, ModelSet, SetError};
+
+/// Names that types and variants must not take: those that emitted text imports, and the prelude's.
+const TYPES: [&str; 16] = [
+    "ChooseError",
+    "Choice",
+    "Domain",
+    "Entry",
+    "Err",
+    "Library",
+    "None",
+    "Ok",
+    "Option",
+    "Parameter",
+    "Prediction",
+    "Row",
+    "Self",
+    "Some",
+    "Table",
+    "Verdict",
+];
+
+/// A field of a variant: its name, its type, and its value over the parameters `k0`, `k1`, ….
+struct Field {
+    name: String,
+    kind: &'static str,
+    value: String,
+}
+
+/// The enum, its `choose`, and its implementation of `Library`; nothing for a library without candidates.
+pub(super) fn library(set: &ModelSet, library: &Library, table: &str) -> Result<String, SetError> {
+    if library.candidates.is_empty() {
+        return Ok(String::new());
+    }
+    // Names of libraries may differ in case only: those before this one have theirs.
+    let mut types = Scope::with(&TYPES);
+    let before = set.libraries.iter().take_while(|other| other.name != library.name);
+    before.for_each(|other| drop(types.claim(&pascal(&other.name), &[""])));
+    let name = types.claim(&pascal(&library.name), &[""]);
+    let mut variants = Scope::with(&TYPES);
+    let (mut declared, mut arms) = (String::new(), String::new());
+    for (index, candidate) in library.candidates.iter().enumerate() {
+        let variant = variants.claim(&pascal(&candidate.name), &[""]);
+        let fields = fields(set, library, candidate)?;
+        let slots: Vec<String> = (0..candidate.parameters.len()).map(|i| format!("k{i}")).collect();
+        declared += &format!("    /// `{}`, predicted by `{}`.\n", candidate.name, candidate.model);
+        let (mut shape, mut values) = (String::new(), String::new());
+        for Field { name, kind, value } in &fields {
+            shape +=
+                &format!("        /// `{name}`: {}.\n        {name}: {kind},\n", describe(value, candidate));
+            values += &format!(" {name}: {value},");
+        }
+        if fields.is_empty() {
+            declared += &format!("    {variant},\n");
+            arms += &format!("            ({index}, &[]) => Self::{variant},\n");
+        } else {
+            declared += &format!("    {variant} {{\n{shape}    }},\n");
+            let values = values.trim_end_matches(',');
+            arms += &format!(
+                "            ({index}, &[{}]) => Self::{variant} {{{values} }},\n",
+                slots.join(", ")
+            );
+        }
+    }
+    let mut scope = Scope::with(&["nodes"]);
+    let inputs: Vec<String> = library.inputs.iter().map(|i| scope.claim(&snake(i), &[""])).collect();
+    let typed: String = inputs.iter().map(|input| format!(", {input}: f64")).collect();
+    let rows = format!("[Row; {}]", library.candidates.len());
+    Ok(format!(
+        "/// The candidates of library `{library}`, with what is chosen about them.\n\
+         #[derive(Clone, Copy, Debug, PartialEq)]\npub enum {name} {{\n{declared}}}\n\n\
+         impl {name} {{\n    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.\n    ///\n    \
+         /// # Errors\n    /// `STRATA_PIN` is at fault.\n    \
+         pub fn choose(nodes: usize{typed}) -> Result<(Self, Choice<{rows}>), ChooseError<'static, {rows}>> {{\n        \
+         choose_compiled(nodes, &[{inputs}])\n    }}\n}}\n\n\
+         impl Library for {name} {{\n    type Rows = {rows};\n    const TABLE: &'static Table = &{table};\n\n    \
+         fn rows() -> {rows} {{\n        {table}.rows()\n    }}\n\n    \
+         fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {{\n        \
+         Some(match (index, parameters) {{\n{arms}            _ => return None,\n        }})\n    }}\n}}\n\n",
+        library = one_line(&library.name),
+        inputs = inputs.join(", "),
+    ))
+}
+
+/// How documentation tells a field's value.
+fn describe(value: &str, candidate: &LibraryCandidate) -> String {
+    match candidate.parameters.iter().enumerate().find(|(i, _)| value == format!("k{i}")) {
+        Some((_, p)) if p.step == strata_select::Step::ONE => format!("{}..={}", p.min, p.max),
+        Some((_, p)) => format!("{}..={} step {}", p.min, p.max, p.step),
+        None => {
+            let names: Vec<&str> = candidate.parameters.iter().map(|p| p.name.as_str()).collect();
+            format!("the model's input, from {}", names.join(", "))
+        }
+    }
+}
+
+/// What an implementation must know: the model's arguments that follow from the parameters alone, under the names of
+/// the model's inputs; and the parameters that are not told by these.
+fn fields(set: &ModelSet, library: &Library, candidate: &LibraryCandidate) -> Result<Vec<Field>, SetError> {
+    let place = |name: &str| candidate.parameters.iter().position(|p| p.name == *name);
+    let mut scope = Scope::default();
+    let mut fields = Vec::new();
+    let mut told = vec![false; candidate.parameters.len()];
+    let model = set.model(&candidate.model);
+    for (at, text) in candidate.arguments.iter().enumerate() {
+        let argument = expr::parse(text).map_err(|error| SetError::Content {
+            place: format!("library `{}`, candidate `{}`", library.name, candidate.name),
+            message: error.message,
+        })?;
+        let names = argument.names();
+        let (Some(input), Some(first)) = (model.and_then(|m| m.inputs.get(at)), names.first()) else {
+            continue;
+        };
+        let computed = argument.as_name().is_none() && names.iter().all(|name| place(name).is_some());
+        if let (true, Some(first)) = (computed, place(first)) {
+            let value = computed_value(&argument, &place, input.integer);
+            let kind = if input.integer { "i64" } else { "f64" };
+            fields.push(Field { name: scope.claim(&snake(&input.name), &[""]), kind, value });
+            told[first] |= names.len() == 1;
+        }
+    }
+    for (at, parameter) in candidate.parameters.iter().enumerate().filter(|(at, _)| !told[*at]) {
+        let name = scope.claim(&snake(&parameter.name), &[""]);
+        fields.push(Field { name, kind: "i64", value: format!("k{at}") });
+    }
+    Ok(fields)
+}
+
+/// An expression over the parameters, whole numbers, as Rust.
+fn computed_value(argument: &Expr, place: &dyn Fn(&str) -> Option<usize>, integer: bool) -> String {
+    let text = argument.to_rust(&|name| format!("(k{} as f64)", place(name).unwrap_or_default()));
+    if integer { format!("({text}) as i64") } else { text }
+}
+
+/// `all_to_all` → `AllToAll`.
+fn pascal(name: &str) -> String {
+    let snake = snake(name);
+    let words = snake.split('_').filter(|word| !word.is_empty());
+    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+}

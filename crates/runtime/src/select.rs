@@ -1,0 +1,420 @@
+//! Choosing on a team of nodes, for every library: by models of this machine, alike on all nodes.
+//!
+//! A library's models come, in this order, from the program's [`Options`], from the file that `STRATA_MODELS` names, from
+//! the user's cache folder, where `specc calibrate --install` puts them, or from the [`Library`] itself. A file that is
+//! named has to be of this machine and of a number of nodes that it covers; other models of another machine only rank the
+//! candidates, and the choice says so. A simulated machine reads no cache: its results depend on what the program is given.
+//!
+//! Settings are node 0's. What decides has a [`word`](Selector::word), which the nodes compare before they choose:
+//! nodes that chose differently would wait for each other for ever. [`Node::choose`] does that by itself; a library that
+//! exchanges values anyway sends the word along, as `strata-sort` does.
+//!
+//! A pin that does not suit its library is an error. A pin of a library that nobody asked is told on node 0's stderr when
+//! the program ends: only then all libraries of a program are known.
+
+use std::any::type_name;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
+
+use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
+use strata_select::{
+    Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Verdict, choose_from, closest,
+};
+use thiserror::Error;
+
+use crate::Node;
+
+/// What the program wants, whatever the settings say. Every node must give the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    pin: Option<String>,
+    models: Option<PathBuf>,
+}
+
+impl Options {
+    /// Takes the pinned candidate; goes before `STRATA_PIN`.
+    #[must_use]
+    pub fn pin(self, pin: Pin<'_>) -> Self {
+        Self { pin: Some(pin.to_string()), ..self }
+    }
+
+    /// Chooses by the model set in this file; goes before `STRATA_MODELS`. Each process reads it, once.
+    #[must_use]
+    pub fn models(self, path: impl AsRef<Path>) -> Self {
+        Self { models: Some(path.as_ref().to_owned()), ..self }
+    }
+}
+
+/// Why nothing was chosen: the settings, the options or the models are at fault. Every node gets an error.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// The text of a pin is not understood.
+    #[error("STRATA_PIN: {0}")]
+    Pin(String),
+    /// The pin does not suit the library or the problem, or no candidate does.
+    #[error("{0}")]
+    Choose(String),
+    /// A file of models cannot be read, or is not for this library.
+    #[error("cannot read the models in {}: {reason}; `specc calibrate {spec} -o FOLDER` makes such a file", path.display())]
+    Models {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+        /// The spec that calibrates the library.
+        spec: &'static str,
+    },
+    /// The models were measured on another machine.
+    #[error(
+        "the models in {} do not hold here: {difference}; calibrate again on this machine: \
+         specc calibrate {spec} --on {transport} --nodes {nodes} -o FOLDER", path.display()
+    )]
+    OtherMachine {
+        /// The file.
+        path: PathBuf,
+        /// What differs: the models' against this machine's.
+        difference: String,
+        /// How the nodes talk here.
+        transport: String,
+        /// How many nodes there are here.
+        nodes: usize,
+        /// The spec that calibrates the library.
+        spec: &'static str,
+    },
+    /// The nodes do not have the same models and pin, and would choose differently.
+    #[error(
+        "the nodes have different models or pins and would choose differently; give every node the same file and options"
+    )]
+    Unlike,
+}
+
+impl From<SelectError> for crate::Error {
+    fn from(error: SelectError) -> Self {
+        Self::program(error)
+    }
+}
+
+/// The candidate of a library that was chosen, and why.
+#[derive(Clone, Debug)]
+pub struct Chosen<L: Library> {
+    /// What to run.
+    pub candidate: L,
+    /// Why.
+    pub choice: Choice<L::Rows>,
+}
+
+/// The models of one library from a file.
+#[derive(Debug)]
+struct File {
+    models: LibraryModels,
+    /// The place of each of the program's candidates in the file; `None` for one that could not be fitted.
+    places: Vec<Option<usize>>,
+    platform: Option<Platform>,
+    hash: u64,
+}
+
+impl Source for File {
+    fn domain(&self) -> Domain<'_> {
+        self.models.domain()
+    }
+
+    fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        self.models.seconds((*self.places.get(candidate)?)?, nodes, inputs, parameters)
+    }
+
+    fn predict(
+        &self,
+        candidate: usize,
+        nodes: usize,
+        inputs: &[f64],
+        parameters: &[i64],
+    ) -> Option<Prediction> {
+        self.models.predict((*self.places.get(candidate)?)?, nodes, inputs, parameters)
+    }
+
+    fn verdict(&self, candidate: usize) -> Verdict {
+        let place = self.places.get(candidate).copied().flatten();
+        place.map_or(Verdict::Unverified, |place| self.models.verdict(place))
+    }
+}
+
+impl File {
+    /// The models of `L` in a file.
+    fn read<L: Library>(path: &Path) -> Result<Self, SelectError> {
+        let table = L::TABLE;
+        let fail = |reason| SelectError::Models { path: path.to_owned(), reason, spec: table.spec };
+        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+        let set = ModelSet::read(&text).map_err(|error| fail(error.to_string()))?;
+        let name = table.library;
+        let library = set.library(name).ok_or_else(|| fail(format!("it has no library `{name}`")))?;
+        if library.inputs != table.inputs {
+            let (theirs, ours) = (library.inputs.join(", "), table.inputs.join(", "));
+            return Err(fail(format!(
+                "its library `{name}` is over {theirs}, but this program's over {ours}"
+            )));
+        }
+        for candidate in &library.candidates {
+            let Some(ours) = table.entries.iter().find(|entry| entry.name == candidate.name) else {
+                return Err(fail(format!("its candidate `{}` is not one of this program", candidate.name)));
+            };
+            let theirs = candidate.parameters.iter().map(|p| (p.name.as_str(), p.min, p.max, p.step));
+            if !theirs.eq(ours.parameters.iter().map(|p| (p.name, p.min, p.max, p.step))) {
+                let reason = format!("its candidate `{}` has other parameters than here", candidate.name);
+                return Err(fail(reason));
+            }
+        }
+        let resolved = set.resolve().map_err(|error| fail(error.to_string()))?;
+        let models = LibraryModels::new(&resolved, library).map_err(|error| fail(error.to_string()))?;
+        let places = table.entries.iter().map(|entry| models.candidate(entry.name)).collect();
+        Ok(Self { models, places, hash: hash_of(&set.digest()), platform: set.platform })
+    }
+
+    /// The same, but each file is read once a process, and its models stay.
+    fn read_once<L: Library>(path: &Path) -> Result<&'static Self, SelectError> {
+        static READ: Mutex<BTreeMap<(PathBuf, &str), &'static File>> = Mutex::new(BTreeMap::new());
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        // Types that share a library's name may have other candidates.
+        let key = (path.to_owned(), type_name::<L>());
+        if let Some(file) = read.get(&key) {
+            return Ok(file);
+        }
+        let file: &'static Self = Box::leak(Box::new(Self::read::<L>(path)?));
+        read.insert(key, file);
+        Ok(file)
+    }
+
+    /// Refuses models that do not hold here.
+    fn check(&self, here: &Platform, path: &Path, spec: &'static str) -> Result<(), SelectError> {
+        let Some(platform) = &self.platform else { return Ok(()) };
+        let (least, greatest) = self.domain().nodes;
+        let covered = (least..=greatest).contains(&here.nodes);
+        let nodes = if covered { here.nodes } else { platform.nodes };
+        let there = Platform { nodes, ..platform.clone() };
+        match there.difference(here) {
+            None => Ok(()),
+            Some(difference) => Err(SelectError::OtherMachine {
+                path: path.to_owned(),
+                difference,
+                transport: here.transport.clone(),
+                nodes: here.nodes,
+                spec,
+            }),
+        }
+    }
+}
+
+/// The first 64 bits of a hash in hexadecimal digits; of anything else the bytes are hashed (FNV-1a).
+fn hash_of(text: &str) -> u64 {
+    let start = text.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    start.unwrap_or_else(|| {
+        text.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3))
+    })
+}
+
+/// What decides among the candidates of a library besides the problem.
+#[derive(Clone, Debug)]
+pub struct Selector {
+    options: Options,
+    file: Option<&'static File>,
+    pin: Option<String>,
+    note: Option<Note>,
+    explain: bool,
+    word: u64,
+}
+
+impl Selector {
+    /// A number that is equal on all nodes that will choose alike, and never 0.
+    #[must_use]
+    pub fn word(&self) -> u64 {
+        self.word
+    }
+
+    fn read<L: Library>(node: &Node, options: &Options) -> Result<Self, SelectError> {
+        let table = L::TABLE;
+        let here = node.platform();
+        let pin = match (&options.pin, node.setting("STRATA_PIN")) {
+            (Some(pin), _) => Some(pin.clone()),
+            (None, Some(text)) => {
+                let pins = Pins::parse(text).map_err(|error| SelectError::Pin(error.to_string()))?;
+                pins.meant_for(table.library).map(|pin| pin.to_string())
+            }
+            (None, None) => None,
+        };
+        let named = options.models.as_deref().or_else(|| node.setting("STRATA_MODELS").map(Path::new));
+        let installed = || installed_models(&here, table.library).filter(|path| path.exists());
+        let file = match named {
+            Some(path) => {
+                let file = File::read_once::<L>(path)?;
+                file.check(&here, path, table.spec)?;
+                Some(file)
+            }
+            None if here.is_simulated() => None,
+            None => installed().map(|path| File::read_once::<L>(&path)).transpose()?,
+        };
+        let platform = match file {
+            Some(file) => file.platform.clone(),
+            None => table.platform.parse().ok(),
+        };
+        let elsewhere = platform.is_some_and(|platform| Platform { nodes: here.nodes, ..platform } != here);
+        let hash = file.map_or_else(|| hash_of(table.digest), |file| file.hash);
+        // One more, so that no node in good order says what one in trouble says.
+        let word = (hash.rotate_left(1) ^ pin.as_deref().map_or(0, hash_of)) | 1;
+        Ok(Self {
+            options: options.clone(),
+            file,
+            pin,
+            note: elsewhere.then_some(Note::OtherMachine { spec: table.spec }),
+            explain: node.setting("STRATA_EXPLAIN").is_some_and(|value| value != "0"),
+            word,
+        })
+    }
+}
+
+/// What a node keeps of a library: what decides, and its last choice, as programs tend to ask the same again.
+struct Known<L: Library> {
+    selector: Option<Rc<Selector>>,
+    last: Option<(Key, Rc<Chosen<L>>)>,
+}
+
+impl<L: Library> Default for Known<L> {
+    fn default() -> Self {
+        Self { selector: None, last: None }
+    }
+}
+
+/// All that a choice depends on.
+#[derive(PartialEq)]
+struct Key {
+    word: u64,
+    inputs: Vec<f64>,
+    /// Which candidates apply, a bit each.
+    applies: u64,
+    note: Option<Note>,
+}
+
+/// The libraries that were asked on this node.
+#[derive(Default)]
+struct Asked(Vec<&'static str>);
+
+impl Node {
+    /// What decides among the candidates of `L`, to be compared by the team before [`choose_by`](Self::choose_by).
+    ///
+    /// # Participation
+    /// Local, with equal options; settings are node 0's.
+    ///
+    /// # Errors
+    /// A setting or a file is at fault.
+    pub fn selector<L: Library>(&mut self, options: &Options) -> Result<Rc<Selector>, SelectError> {
+        if let Some(selector) = &self.local::<Known<L>>().selector
+            && selector.options == *options
+        {
+            return Ok(Rc::clone(selector));
+        }
+        let asked = &mut self.local::<Asked>().0;
+        if !asked.contains(&L::TABLE.library) {
+            asked.push(L::TABLE.library);
+        }
+        let selector = Rc::new(Selector::read::<L>(self, options)?);
+        self.local::<Known<L>>().selector = Some(Rc::clone(&selector));
+        Ok(selector)
+    }
+
+    /// The candidate of `L` that the models, or a pin, say is best for `inputs`; `applies` tells which candidates are
+    /// correct. With a `note` the models only rank the candidates. `STRATA_EXPLAIN=1` prints the choice on node 0's stderr.
+    ///
+    /// # Participation
+    /// Local: equal on all nodes for equal arguments and selectors of equal [`word`](Selector::word)s.
+    ///
+    /// # Errors
+    /// The pin does not suit the problem, or no candidate applies.
+    pub fn choose_by<L: Library>(
+        &mut self,
+        selector: &Selector,
+        inputs: &[f64],
+        applies: &dyn Fn(L) -> bool,
+        note: Option<Note>,
+    ) -> Result<Rc<Chosen<L>>, SelectError> {
+        let mut bits = 0;
+        for (index, entry) in L::TABLE.entries.iter().enumerate().take(64) {
+            let least = strata_select::Parameters::least(entry.parameters);
+            bits |= u64::from(L::candidate(index, &least).is_some_and(applies)) << index;
+        }
+        let known = self.local::<Known<L>>().last.as_ref().filter(|(key, _)| {
+            (key.word, key.applies, key.note, &key.inputs[..]) == (selector.word, bits, note, inputs)
+        });
+        let chosen = match known {
+            Some((_, chosen)) => Rc::clone(chosen),
+            None => {
+                let pin = selector.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
+                let note_here = note.or(selector.note);
+                let question = Question { pin, note: note_here, ..Question::new(self.size(), inputs) };
+                let chosen = match selector.file {
+                    Some(file) => choose_from(file, question, applies),
+                    None => choose_from(L::TABLE, question, applies),
+                };
+                let chosen = chosen.map_err(|error| SelectError::Choose(error.to_string()))?;
+                let chosen = Rc::new(Chosen { candidate: chosen.0, choice: chosen.1 });
+                if L::TABLE.entries.len() <= 64 {
+                    let key = Key { word: selector.word, inputs: inputs.to_vec(), applies: bits, note };
+                    self.local::<Known<L>>().last = Some((key, Rc::clone(&chosen)));
+                }
+                chosen
+            }
+        };
+        if selector.explain && self.rank() == 0 {
+            eprintln!("{}", chosen.choice);
+        }
+        Ok(chosen)
+    }
+
+    /// The candidate of `L` that the models, or a pin, say is best for `inputs`, and why. All candidates have to be
+    /// correct for the problem.
+    ///
+    /// # Participation
+    /// Collective, with equal inputs and options.
+    ///
+    /// # Errors
+    /// See [`SelectError`]; every node gets one.
+    #[track_caller]
+    pub fn choose<L: Library>(
+        &mut self,
+        inputs: &[f64],
+        options: &Options,
+    ) -> Result<Rc<Chosen<L>>, SelectError> {
+        let selector = self.selector::<L>(options);
+        // Whatever goes wrong on this node, the exchange must take place, or the others would wait.
+        let word = selector.as_ref().map_or(0, |selector| selector.word);
+        let words = self.all_gather(&[word]);
+        let selector = selector?;
+        if words.iter().any(|other| *other != word) {
+            return Err(SelectError::Unlike);
+        }
+        self.choose_by(&selector, inputs, &|_| true, None)
+    }
+
+    /// Tells of pins that no library was asked for, on node 0.
+    pub(crate) fn report_pins(&mut self) {
+        let asked = std::mem::take(&mut self.local::<Asked>().0);
+        let Some(text) = self.setting("STRATA_PIN").filter(|_| self.rank() == 0) else { return };
+        let libraries = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
+        match Pins::parse(text) {
+            // A library that was asked has refused it.
+            Err(error) if asked.is_empty() => eprintln!("strata: STRATA_PIN: {error}"),
+            Err(_) => {}
+            Ok(pins) => {
+                for pin in pins.iter().filter(|pin| !asked.contains(&pin.library)) {
+                    let meant = closest(pin.library, asked.iter().copied());
+                    let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+                    eprintln!(
+                        "strata: STRATA_PIN: `{pin}` had no effect: this program chose nothing of library \
+                         `{}`; it chose of {libraries}{meant}",
+                        pin.library
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Choosing on nodes: where models come from, what is refused, what is told.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use strata_model::{ModelSet, Platform, installed_models};
+use strata_runtime::prelude::*;
+use strata_runtime::select::{Options, SelectError};
+use strata_select::{Choice, Domain, Entry, Library, Parameter, Pin, Prediction, Row, Table, Verdict};
+
+/// Two ways of doing nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Idle {
+    Wait,
+    Spin { turns: i64 },
+}
+
+/// Measured on 3 nodes of a machine that nobody has: waiting is best for few.
+static IDLE: Table = Table {
+    library: "idle",
+    spec: "specs/idle",
+    platform: "threads nodes=3 cores=1 cpu=\"Abacus\" cache=\"\" os=linux arch=x86_64",
+    digest: "0123456789abcdef",
+    inputs: &["n"],
+    domain: Domain { nodes: (3, 3), inputs: &[(16.0, 1e6)] },
+    entries: &[
+        Entry {
+            name: "wait",
+            parameters: &[],
+            verdict: Verdict::Verified,
+            seconds: |_, inputs, _| Some(1e-6 * inputs[0]),
+            predict: |_, inputs, _| Prediction::new(1e-6 * inputs[0], 1e-7),
+        },
+        Entry {
+            name: "spin",
+            parameters: &[Parameter::new("turns", 1, 64).times(4)],
+            verdict: Verdict::Verified,
+            seconds: |_, _, turns| Some(1e-3 / turns[0] as f64),
+            predict: |_, _, turns| Prediction::new(1e-3 / turns[0] as f64, 1e-7),
+        },
+    ],
+};
+
+impl Library for Idle {
+    type Rows = [Row; 2];
+    const TABLE: &'static Table = &IDLE;
+
+    fn rows() -> [Row; 2] {
+        IDLE.rows()
+    }
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        match (index, parameters) {
+            (0, []) => Some(Self::Wait),
+            (1, &[turns]) => Some(Self::Spin { turns }),
+            _ => None,
+        }
+    }
+}
+
+/// The other way round: spinning is best for few.
+const SET: &str = r#"
+strata-models = 1
+[[models]]
+name = "Spin"
+nodes = 3
+inputs = [{ name = "n", min = 1.0, max = 1000.0, integer = true }, { name = "turns", min = 1.0, max = 64.0, integer = true }]
+terms = [{ term = "n*turns", coefficient = 1e-6, std_error = 0.0, half_width = 0.0, relevant = true }]
+covariance = [[0.0]]
+[[models]]
+name = "Wait"
+nodes = 3
+inputs = [{ name = "n", min = 1.0, max = 1000.0, integer = true }]
+terms = [{ term = "1", coefficient = 1e-4, std_error = 0.0, half_width = 0.0, relevant = true }]
+covariance = [[0.0]]
+[[libraries]]
+name = "idle"
+inputs = ["n"]
+candidates = [
+    { name = "spin", model = "Spin", arguments = ["n", "turns"], parameters = [{ name = "turns", min = 1, max = 64, step = "*4" }], requires = [] },
+    { name = "wait", model = "Wait", arguments = ["n"], parameters = [], requires = [] },
+]
+"#;
+
+fn here(nodes: usize) -> Platform {
+    Machine::threads(nodes).unwrap().run(|node| Ok(node.platform())).unwrap().remove(0)
+}
+
+/// The set above as if it had been measured on 3 nodes of this machine, with some of it changed.
+fn write(path: &Path, change: impl FnOnce(&mut ModelSet)) {
+    let mut set = ModelSet::read(SET).unwrap();
+    set.platform = Some(here(3));
+    change(&mut set);
+    std::fs::write(path, set.to_text()).unwrap();
+}
+
+fn choose(nodes: usize, n: f64, options: &Options) -> Result<(Idle, Choice<[Row; 2]>), String> {
+    let chosen = Machine::threads(nodes).unwrap().run(|node| {
+        let chosen = node.choose::<Idle>(&[n], options)?;
+        let again = node.choose::<Idle>(&[n], options)?;
+        assert_eq!(chosen.choice, again.choice);
+        Ok((chosen.candidate, chosen.choice.clone()))
+    });
+    let chosen = chosen.map_err(|error| error.to_string())?;
+    assert!(chosen.iter().all(|other| *other == chosen[0]), "all nodes choose alike");
+    Ok(chosen[0])
+}
+
+#[test]
+fn models_of_another_machine_only_rank() {
+    for (nodes, n, candidate, why) in [
+        (3, 15.0, Idle::Spin { turns: 64 }, "another machine; calibrate with `specc calibrate specs/idle`"),
+        (3, 1000.0, Idle::Spin { turns: 64 }, "another machine"),
+        (2, 1.0, Idle::Spin { turns: 64 }, "another number of nodes"),
+        (1, 1e9, Idle::Spin { turns: 64 }, "another number of nodes"),
+    ] {
+        let (chosen, choice) = choose(nodes, n, &Options::default()).unwrap();
+        assert_eq!((chosen, choice.predicted), (candidate, None));
+        assert!(choice.to_string().contains(why), "{choice}");
+    }
+}
+
+#[test]
+fn a_file_of_this_machine_predicts_and_beyond_it_ranks() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    write(file.path(), |_| ());
+    let options = Options::default().models(file.path());
+    let (chosen, choice) = choose(3, 10.0, &options).unwrap();
+    assert_eq!(chosen, Idle::Spin { turns: 1 });
+    assert!(choice.predicted.is_some() && choice.note.is_none());
+    assert_eq!(choose(3, 900.0, &options).unwrap().0, Idle::Wait);
+    let (chosen, choice) = choose(3, 1e7, &options).unwrap();
+    assert_eq!((chosen, choice.predicted), (Idle::Wait, None));
+    assert!(choice.to_string().contains("ranked at the nearest point that was"), "{choice}");
+}
+
+#[test]
+fn a_named_file_of_another_machine_or_program_is_refused() {
+    let refusal = |nodes, change: fn(&mut ModelSet)| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        write(file.path(), change);
+        choose(nodes, 10.0, &Options::default().models(file.path())).unwrap_err()
+    };
+    for (text, parts) in [
+        (refusal(2, |_| ()), ["the number of nodes differs: `3` against `2`", "--on threads --nodes 2"]),
+        (
+            refusal(3, |set| set.platform.as_mut().unwrap().cpu = "Abacus".into()),
+            ["the processor differs: `Abacus`", "calibrate specs/idle"],
+        ),
+        (refusal(3, |set| set.libraries.clear()), ["no library `idle`", "calibrate specs/idle"]),
+        (refusal(3, |set| set.libraries[0].inputs[0] = "m".into()), ["over m, but", "over n"]),
+        (refusal(3, |set| set.libraries[0].candidates[0].name = "run".into()), ["`run`", "not one of this"]),
+        (
+            refusal(3, |set| set.libraries[0].candidates[0].parameters[0].max = 32),
+            ["`spin`", "other parameters"],
+        ),
+    ] {
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+}
+
+#[test]
+fn a_candidate_that_could_not_be_fitted_is_left_out() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    write(file.path(), |set| drop(set.libraries[0].candidates.remove(0)));
+    let (chosen, choice) = choose(3, 10.0, &Options::default().models(file.path())).unwrap();
+    assert_eq!(chosen, Idle::Wait);
+    assert!(choice.to_string().contains("spin  not taken: its model does not cover"), "{choice}");
+}
+
+#[test]
+fn nodes_that_would_choose_differently_are_told_so() {
+    let errors = Machine::threads(3).unwrap().run(|node| {
+        let pin = if node.rank() == 1 { "idle=wait" } else { "idle=spin" };
+        let options = Options::default().pin(Pin::parse(pin).unwrap());
+        Ok(matches!(node.choose::<Idle>(&[1.0], &options), Err(SelectError::Unlike)))
+    });
+    assert_eq!(errors.unwrap(), [true; 3]);
+}
+
+/// What the tests below start as a program of its own: settings are read from the environment.
+#[test]
+#[ignore = "a part of others"]
+fn program() {
+    match choose(3, 10.0, &Options::default()) {
+        Ok((_, choice)) => println!("{choice}"),
+        Err(error) => println!("refused: {error}"),
+    }
+}
+
+fn with_settings(settings: &[(&str, &str)]) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "program", "--ignored", "--nocapture"])
+        .envs(settings.iter().copied())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn installed_models_go_before_those_compiled_in() {
+    let folder = tempfile::tempdir().unwrap();
+    // The same folder as the child will find.
+    let path = installed_models(&here(3), "idle").unwrap();
+    let below: std::path::PathBuf =
+        path.components().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+    let path = folder.path().join(below);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let cache = folder.path().to_str().unwrap();
+    let run = || {
+        let output = with_settings(&[("XDG_CACHE_HOME", cache)]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(run().contains("idle: spin (turns = 64), outside what was measured"), "{}", run());
+    write(&path, |_| ());
+    assert!(run().contains("idle: spin (turns = 1), predicted 10.0 µs"), "{}", run());
+    // They are not refused, as nobody named them: another machine's only rank.
+    write(&path, |set| set.platform.as_mut().unwrap().cpu = "Abacus".into());
+    assert!(run().contains("idle: spin (turns = 1), outside what was measured"), "{}", run());
+}
+
+#[test]
+fn no_pin_is_ignored() {
+    let run = |pin: &str| {
+        let output = with_settings(&[("STRATA_PIN", pin)]);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    let (out, err) = run("idle=wait");
+    assert!(
+        out.contains("idle: wait") && out.contains("(pinned)") && !err.contains("STRATA_PIN"),
+        "{out}{err}"
+    );
+    let (out, _) = run("idel=wait");
+    assert!(out.contains("refused") && out.contains("did you mean `idle`?"), "{out}");
+    let (out, _) = run("idle=wiat");
+    assert!(out.contains("did you mean `wait`?"), "{out}");
+    let (_, err) = run("stencil=strips");
+    let told =
+        "`stencil=strips` had no effect: this program chose nothing of library `stencil`; it chose of idle";
+    assert_eq!(err.matches(told).count(), 1, "{err}");
+    let (out, _) = run("idle");
+    assert!(out.contains("refused") && out.contains("there is no `=`"), "{out}");
+}
