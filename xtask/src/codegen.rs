@@ -59,7 +59,7 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
         let kept = |name: &str| format!("{}/{name}", item.folder);
         let mut pairs = vec![(made("models.toml"), kept("models.toml"))];
         if let Some(source) = item.source {
-            pairs.extend(["models.rs", "report.html"].map(|name| (made(name), kept(name))));
+            pairs.push((made("report.html"), kept("report.html")));
             pairs.push((made("models.rs"), source.to_owned()));
         }
         for (fresh, kept) in pairs {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "models of a library that is not linked here")]
-#[path = "../../../models/epyc-2core-threads4/sort/models.rs"]
+#[path = "../../sort/src/models.rs"]
 mod sort;
 
 fn predictions(c: &mut Criterion) {

@@ -12,7 +12,7 @@ use strata_fit::{Options, Search, fit_samples};
 use strata_model::Samples;
 
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "models of a library that is not linked here")]
-#[path = "../../../models/epyc-2core-threads4/sort/models.rs"]
+#[path = "../../sort/src/models.rs"]
 mod sort;
 
 /// The system's allocator, counting the requests of each thread and the bytes that it holds.

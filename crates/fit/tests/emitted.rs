@@ -145,6 +145,10 @@ fn set() -> ModelSet {
                     ..candidate("radix", "WideModel", &["keys", "bits", "width", "0"])
                 },
                 candidate("gather", "CombineVector", &["keys*2"]),
+                LibraryCandidate {
+                    parameters: vec![parameter("s", 0, 6)],
+                    ..candidate("blocked", "CombineVector", &["pow(2,s)"])
+                },
             ],
         }],
     }
@@ -216,7 +220,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let library = resolved.library("sort").unwrap();
     writeln!(
         main,
-        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (2, (1, 4)));"
+        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (3, (1, 4)));"
     )
     .unwrap();
     for point in points(2) {
@@ -231,6 +235,13 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
             answers.push(library.predict(candidate, 4, &point, &parameters));
         }
     }
+    // Candidates are told with what the spec computes of their parameters, and an exhaustive match covers them.
+    main += "    let (how, why) = models::Sort::choose(4, 100.0, 8.0).unwrap();\n    \
+             match how {\n        models::Sort::Radix { bits } => assert!((1..=8).contains(&bits), \"{why}\"),\n        \
+             models::Sort::Gather => {}\n        \
+             models::Sort::Blocked { length } => assert_eq!(length.count_ones(), 1, \"{why}\"),\n    }\n    \
+             let blocked = <models::Sort as strata_select::Library>::candidate(2, &[5]);\n    \
+             assert_eq!(blocked, Some(models::Sort::Blocked { length: 32 }));\n";
     main += "}\n";
     (main, answers)
 }

@@ -23,6 +23,10 @@ pub trait Library: Copy + 'static {
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self>;
 }
 
+/// A typed candidate and why it was chosen, or why nothing was.
+pub type ChooseResult<'p, L> =
+    Result<(L, Choice<<L as Library>::Rows>), ChooseError<'p, <L as Library>::Rows>>;
+
 /// A problem, as models see it, and what decides besides them. All of it must be equal on every node of a team.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a, 'p> {
@@ -90,7 +94,7 @@ pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
     source: &S,
     question: Question<'_, 'p>,
     applies: &dyn Fn(L) -> bool,
-) -> Result<(L, Choice<L::Rows>), ChooseError<'p, L::Rows>> {
+) -> ChooseResult<'p, L> {
     let Table { library, spec, entries, .. } = *L::TABLE;
     let applies = |index: usize| {
         let parameters = entries.get(index).map_or(&[][..], |entry: &crate::Entry| entry.parameters);
@@ -112,10 +116,7 @@ pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
 ///
 /// # Errors
 /// As [`choose_among`]; besides, `STRATA_PIN` is not understood.
-pub fn choose_compiled<L: Library>(
-    nodes: usize,
-    inputs: &[f64],
-) -> Result<(L, Choice<L::Rows>), ChooseError<'static, L::Rows>> {
+pub fn choose_compiled<L: Library>(nodes: usize, inputs: &[f64]) -> ChooseResult<'static, L> {
     #[cfg(not(feature = "std"))]
     let question = Question::new(nodes, inputs);
     #[cfg(feature = "std")]

@@ -73,7 +73,9 @@ impl Parameter {
     pub fn contains(&self, value: i64) -> bool {
         match self.step {
             _ if value < self.min || value > self.max => false,
-            Step::Add(by) => value == self.min || by > 0 && value.abs_diff(self.min) % by.unsigned_abs() == 0,
+            Step::Add(by) => {
+                value == self.min || by > 0 && value.abs_diff(self.min).is_multiple_of(by.unsigned_abs())
+            }
             Step::Multiply(_) => self.values().any(|other| other == value),
         }
     }

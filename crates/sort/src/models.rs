@@ -18,13 +18,14 @@
     clippy::approx_constant,
     clippy::eq_op,
     clippy::neg_multiply,
+    clippy::result_large_err,
     clippy::too_many_arguments,
     reason = "coefficients and terms stand as they were fitted"
 )]
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseError, Choice, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
 
 /// `Gather`: doubtful, rank 5 of 5, condition 5.5e1; held-out error 4.8 % (20 of 96 samples).
 ///
@@ -315,7 +316,7 @@ impl Sort {
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, keys: f64, width: f64) -> Result<(Self, Choice<[Row; 3]>), ChooseError<'static, [Row; 3]>> {
+    pub fn choose(nodes: usize, keys: f64, width: f64) -> ChooseResult<'static, Self> {
         choose_compiled(nodes, &[keys, width])
     }
 }

@@ -28,10 +28,9 @@ pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
         line(&format!("    valid for {}", resolved.validity(model)));
     }
     text += "//! ```\n\n#![cfg_attr(rustfmt, rustfmt_skip)]\n";
-    text += "#![allow(\n    clippy::approx_constant,\n    clippy::eq_op,\n    clippy::neg_multiply,\n    clippy::too_many_arguments,\n    reason = \"coefficients and terms stand as they were fitted\"\n)]\n\n";
-    const NAMES: [(&str, &str); 11] = [
-        ("ChooseError<", "ChooseError"),
-        ("Choice<", "Choice"),
+    text += "#![allow(\n    clippy::approx_constant,\n    clippy::eq_op,\n    clippy::neg_multiply,\n    clippy::result_large_err,\n    clippy::too_many_arguments,\n    reason = \"coefficients and terms stand as they were fitted\"\n)]\n\n";
+    const NAMES: [(&str, &str); 10] = [
+        ("ChooseResult<", "ChooseResult"),
         ("Domain {", "Domain"),
         ("Entry {", "Entry"),
         ("impl Library ", "Library"),

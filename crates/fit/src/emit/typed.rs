@@ -5,9 +5,8 @@ use strata_model::expr::{self, Expr};
 use strata_model::set::{Library, LibraryCandidate, ModelSet, SetError};
 
 /// Names that types and variants must not take: those that emitted text imports, and the prelude's.
-const TYPES: [&str; 16] = [
-    "ChooseError",
-    "Choice",
+const TYPES: [&str; 15] = [
+    "ChooseResult",
     "Domain",
     "Entry",
     "Err",
@@ -75,7 +74,7 @@ pub(super) fn library(set: &ModelSet, library: &Library, table: &str) -> Result<
          #[derive(Clone, Copy, Debug, PartialEq)]\npub enum {name} {{\n{declared}}}\n\n\
          impl {name} {{\n    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.\n    ///\n    \
          /// # Errors\n    /// `STRATA_PIN` is at fault.\n    \
-         pub fn choose(nodes: usize{typed}) -> Result<(Self, Choice<{rows}>), ChooseError<'static, {rows}>> {{\n        \
+         pub fn choose(nodes: usize{typed}) -> ChooseResult<'static, Self> {{\n        \
          choose_compiled(nodes, &[{inputs}])\n    }}\n}}\n\n\
          impl Library for {name} {{\n    type Rows = {rows};\n    const TABLE: &'static Table = &{table};\n\n    \
          fn rows() -> {rows} {{\n        {table}.rows()\n    }}\n\n    \
