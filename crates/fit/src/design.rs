@@ -155,10 +155,11 @@ pub(crate) fn build(
     Ok(Design { terms, fit, verify, inputs, nodes })
 }
 
-/// How many nodes each sample was taken on: as its columns `P`, `logP` or `sqrtP` say, else `default`.
+/// How many nodes each sample was taken on: as its columns `P`, `logP` or `sqrtP` say, else as its notes do, else `default`.
 fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Vec<usize>, FitError> {
     const INVERSES: [fn(f64) -> f64; RESERVED.len()] = [|p| p, f64::exp2, |root| root * root];
-    let mut nodes = vec![default; samples.rows.len()];
+    let noted = samples.rows.iter().map(|row| row.notes.nodes);
+    let mut nodes: Vec<usize> = noted.map(|nodes| if nodes == 0 { default } else { nodes }).collect();
     // From the last to the first: `P` itself has the last word.
     for (place, name) in RESERVED.iter().enumerate().rev() {
         let Some(column) = samples.columns.iter().position(|c| c.text == *name) else { continue };

@@ -150,3 +150,77 @@ impl ModelPlan {
 fn at_text(at: &[i64]) -> String {
     if at.is_empty() { "-".to_owned() } else { at.iter().map(i64::to_string).collect::<Vec<_>>().join(",") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_plan() -> impl Strategy<Value = Plan> {
+        let point =
+            (any::<bool>(), prop::collection::vec(any::<i64>(), 2), prop::collection::vec(-1e9..1e9, 3));
+        // Names of models are no words of the language, as `model` and `fit` are.
+        let name = "[A-Za-z][a-z0-9_]{0,4}".prop_filter("a word", |name| name != "model" && name != "fit");
+        let model = (name, prop::collection::vec(point, 0..4), 1..9_u32, any::<bool>());
+        let run = (1..99_usize, any::<u64>(), prop::collection::vec(model, 0..3));
+        prop::collection::vec(run, 0..3).prop_map(|runs| {
+            let model =
+                |(name, points, repeat, once): (String, Vec<(bool, Vec<i64>, Vec<f64>)>, u32, bool)| {
+                    let point = |(verify, at, numbers): (bool, Vec<i64>, Vec<f64>)| PlanPoint {
+                        verify,
+                        at,
+                        bound: numbers[..1].to_vec(),
+                        values: numbers[1..].to_vec(),
+                    };
+                    ModelPlan {
+                        name,
+                        variables: vec!["e".into(), "w".into()],
+                        bound: vec!["n".into()],
+                        columns: vec![Column::input("n"), Column::term("n*logP")],
+                        fit: if once { String::new() } else { "relative, robust huber".into() },
+                        repeat,
+                        once,
+                        points: points.into_iter().map(point).collect(),
+                    }
+                };
+            let run = |(nodes, seed, models): (usize, u64, Vec<_>)| Run {
+                nodes,
+                seed,
+                models: models.into_iter().map(model).collect(),
+            };
+            let spec = SpecId { path: "specs/a b".into(), sha256: "0a".into() };
+            Plan { spec, runs: runs.into_iter().map(run).collect() }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back_and_holds_its_points(plan in any_plan()) {
+            let text = plan.to_text();
+            prop_assert_eq!(&Plan::parse(&text, "p").unwrap(), &plan);
+            let points = Points::parse(&text, "p").unwrap();
+            let models = plan.runs.iter().flat_map(|run| &run.models);
+            for (model, point) in models.flat_map(|model| model.points.iter().map(move |point| (model, point))) {
+                prop_assert!(point.verify || points.contains(&model.name, &point.at));
+            }
+        }
+
+        #[test]
+        fn a_plan_that_was_changed_is_refused(plan in any_plan(), at in 0.0..1.0_f64, byte in 32..127_u8) {
+            let text = plan.to_text();
+            let mut bytes = text.clone().into_bytes();
+            let at = (at * bytes.len() as f64) as usize;
+            bytes[at] = byte;
+            let changed = String::from_utf8(bytes).unwrap();
+            prop_assert!(changed == text || Plan::parse(&changed, "p").is_err());
+            prop_assert!(Plan::parse(&text[..at], "p").is_err());
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "(spec|run|model|fit|A|=|nodes|seed|at|columns|,|-|1| |\n){0,40}") {
+            let hashed = format!("strata-plan 1 sha256={}\n{text}", sha256_hex(text.as_bytes()));
+            let _ = Plan::parse(&hashed, "p");
+            let _ = Points::parse(&hashed, "p");
+        }
+    }
+}

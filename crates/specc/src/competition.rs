@@ -41,6 +41,12 @@ impl Competition {
         Ok(Self { name: leak(name), spec, rows, nodes: set.nodes(), models })
     }
 
+    /// The same on this number of nodes, if one is given.
+    pub fn on(mut self, nodes: Option<usize>) -> Self {
+        self.nodes = nodes.unwrap_or(self.nodes);
+        self
+    }
+
     /// The library's name.
     pub fn name(&self) -> &'static str {
         self.name

@@ -152,7 +152,7 @@ mod tests {
             ("strata-plan 1\nRadix 1,x\n", 2, "Radix 1,x"),
             ("strata-plan 1\n1x 1\n", 2, "1x 1"),
             ("strata-plan 1\nRadix 99999999999999999999\n", 2, "whole numbers"),
-            ("strata-plan 1\nspec a\n", 2, "sha256"),
+            ("strata-plan 1\nspec sha256=\n", 2, "sha256"),
             ("strata-plan 1\nspec a sha256=1\nspec a sha256=1\n", 3, "once"),
         ] {
             let error = Points::parse(text, "p").unwrap_err();

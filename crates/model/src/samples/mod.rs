@@ -13,7 +13,8 @@
 //! verification (Brewer 1994, Fig 3-7). A column in parentheses is an input that is not a candidate term. Everything before the
 //! structure line is optional and so is the word `model`, so that a fragment like Brewer's reads too. A line
 //! `fit CombineVector robust huber` below it says how the spec wants the model fitted, where that is not the usual way. What
-//! follows `;` are notes on how the sample was taken. `#` begins a comment line.
+//! follows `;` are notes on how the sample was taken. `#` begins a comment line. A file of several numbers of nodes has a
+//! line `platform` for each, above the samples that were taken there.
 //!
 //! The single timings that a sample comes from may stand in a line of their own below it, each with the moment at which
 //! it was taken, in seconds since the run began. A fit can then tell noise from error, and see periods in which the
@@ -27,6 +28,8 @@
 
 mod parse;
 mod write;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +56,7 @@ pub struct SpecId {
 /// Everything in a samples file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// Where the samples were taken; unknown for a bare fragment.
+    /// Where the samples were taken, with the greatest of their numbers of nodes; unknown for a bare fragment.
     pub platform: Option<Platform>,
     /// The spec they belong to; unknown for a bare fragment.
     pub spec: Option<SpecId>,
@@ -101,6 +104,8 @@ pub struct Sample {
 /// How a sample was taken. A note that is zero or empty was not given, and is not written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
+    /// The number of nodes; zero if it is not known. In a file it stands in the `platform` line above.
+    pub nodes: usize,
     /// The values of the iteration variables.
     pub at: Vec<i64>,
     /// How many timings the sample comes from.
@@ -155,10 +160,62 @@ impl Samples {
         self.models.iter().find(|model| model.name == name)
     }
 
+    /// The numbers of nodes on which the samples were taken, ascending.
+    #[must_use]
+    pub fn node_counts(&self) -> Vec<usize> {
+        let rows = self.models.iter().flat_map(|model| &model.rows);
+        let numbers: BTreeSet<usize> = rows.map(|row| row.notes.nodes).filter(|nodes| *nodes != 0).collect();
+        numbers.into_iter().collect()
+    }
+
+    /// Adds the samples of another file, perhaps of another number of nodes, but of the same machine and spec.
+    ///
+    /// # Errors
+    /// In words, how they differ; then nothing was added.
+    pub fn join(&mut self, other: Self) -> Result<(), String> {
+        if let (Some(ours), Some(theirs)) = (&self.spec, &other.spec)
+            && ours.sha256 != theirs.sha256
+        {
+            return Err(format!(
+                "they are of different specs, or texts of one: {} and {}",
+                ours.path, theirs.path
+            ));
+        }
+        if self.platform.is_some() != other.platform.is_some() {
+            return Err("one of them does not say where it was measured".to_owned());
+        }
+        let platform = join_platforms(self.platform.as_ref(), other.platform)?;
+        for model in &other.models {
+            if self.model(&model.name).is_some_and(|own| own.columns != model.columns) {
+                return Err(format!("the columns of model `{}` differ", model.name));
+            }
+        }
+        self.platform = platform;
+        self.spec = self.spec.take().or(other.spec);
+        for model in other.models {
+            match self.models.iter_mut().find(|own| own.name == model.name) {
+                Some(own) => own.rows.extend(model.rows),
+                None => self.models.push(model),
+            }
+        }
+        Ok(())
+    }
+
     /// The whole file as text, as a [`SamplesWriter`] would have written it.
     #[must_use]
     pub fn to_text(&self) -> String {
         write::to_text(self)
+    }
+}
+
+/// The platform of samples of both: the one with more nodes.
+fn join_platforms(ours: Option<&Platform>, theirs: Option<Platform>) -> Result<Option<Platform>, String> {
+    let (Some(ours), Some(theirs)) = (ours, &theirs) else { return Ok(ours.cloned().or(theirs)) };
+    let nodes = ours.nodes.max(theirs.nodes);
+    let [ours, theirs] = [ours, theirs].map(|platform| Platform { nodes, ..platform.clone() });
+    match ours.difference(&theirs) {
+        None => Ok(Some(ours)),
+        Some(difference) => Err(format!("samples of one file are of one machine, but {difference}")),
     }
 }
 

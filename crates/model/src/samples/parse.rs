@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 
-use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, Timing, VERSION};
+use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, Timing, VERSION, join_platforms};
+use crate::Platform;
 use crate::expr::{self, is_name};
 
 /// How many bad lines are reported; further ones are only counted.
@@ -116,6 +117,8 @@ struct Parser<'f> {
     last: Option<usize>,
     /// Whether the file began with its version: then it was written by a program, and must be complete.
     versioned: bool,
+    /// The number of nodes of the samples that follow.
+    nodes: usize,
     /// Whether anything but comments was seen.
     begun: bool,
     errors: SamplesErrors,
@@ -130,6 +133,7 @@ impl<'f> Parser<'f> {
             index: BTreeMap::new(),
             last: None,
             versioned: false,
+            nodes: 0,
             begun: false,
             errors,
         }
@@ -203,12 +207,12 @@ impl<'f> Parser<'f> {
                 Ok(())
             }
             "platform" => {
-                let platform = rest
+                let platform: Platform = rest
                     .parse()
                     .map_err(|e: crate::platform::PlatformError| (e.to_string(), at + e.column - 1))?;
-                if self.samples.platform.replace(platform).is_some() {
-                    return Err(("the platform is given twice".into(), 1));
-                }
+                self.nodes = platform.nodes;
+                self.samples.platform =
+                    join_platforms(self.samples.platform.as_ref(), Some(platform)).map_err(|why| (why, 1))?;
                 Ok(())
             }
             "spec" => {
@@ -334,6 +338,7 @@ impl<'f> Parser<'f> {
         let values = values.map(|(word, column)| number(*word, || format!("the value of `{}`", column.text)));
         let values = values.collect::<Result<_, _>>()?;
         let notes = notes.map_or(Ok(Notes::default()), |(text, before)| self::notes(text, before))?;
+        let notes = Notes { nodes: self.nodes, ..notes };
         Ok(Sample { verify, seconds, values, notes, line })
     }
 }

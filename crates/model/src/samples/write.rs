@@ -43,6 +43,14 @@ impl<W: Write> SamplesWriter<W> {
         self.put(&text)
     }
 
+    /// A `platform` line: the samples below it were taken there. Only the numbers of nodes of a file may differ.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn platform(&mut self, platform: &Platform) -> io::Result<()> {
+        self.put(&format!("platform {platform}\n"))
+    }
+
     /// The structure line of a model: from here on it may have samples.
     ///
     /// # Errors
@@ -163,14 +171,23 @@ fn push_notes(text: &mut String, notes: &Notes) {
 pub(super) fn to_text(samples: &Samples) -> String {
     let mut writer = SamplesWriter::new(Vec::new());
     // A vector takes everything; a name that does not read back is left out, as the writer would refuse it.
-    let _ = writer.header(samples.platform.as_ref(), samples.spec.as_ref());
-    for model in &samples.models {
-        if writer.model(&model.name, &model.columns).is_err() {
-            continue;
+    let platform = samples.platform.as_ref().filter(|_| samples.node_counts().len() <= 1);
+    let _ = writer.header(platform, samples.spec.as_ref());
+    let numbers = samples.node_counts();
+    let one = numbers.len() <= 1;
+    for nodes in if one { &[0][..] } else { &numbers[..] } {
+        if let (false, Some(platform)) = (one, &samples.platform) {
+            let _ = writer.platform(&Platform { nodes: *nodes, ..platform.clone() });
         }
-        let _ = writer.fit(&model.name, &model.fit);
-        for sample in &model.rows {
-            let _ = writer.sample(&model.name, sample);
+        for model in &samples.models {
+            let rows = model.rows.iter().filter(|row| one || row.notes.nodes == *nodes);
+            if writer.model(&model.name, &model.columns).is_err() {
+                continue;
+            }
+            let _ = writer.fit(&model.name, &model.fit);
+            for sample in rows {
+                let _ = writer.sample(&model.name, sample);
+            }
         }
     }
     String::from_utf8(writer.into_inner()).unwrap_or_default()

@@ -83,7 +83,7 @@ Radix 1e-3 100 8 0 256 ; at=100,8 repeats=3 spread=0.021 preempted=1
     assert_eq!(model.inputs().count(), 2);
     assert_eq!(
         model.rows[0].notes,
-        Notes { at: vec![100, 8], repeats: 3, spread: 0.021, preempted: 1, timings: Vec::new() }
+        Notes { nodes: 4, at: vec![100, 8], repeats: 3, spread: 0.021, preempted: 1, timings: Vec::new() }
     );
     assert!(model.rows[1].seconds.is_nan() && model.rows[1].values[2].is_infinite());
 }
@@ -167,7 +167,14 @@ fn any_sample(columns: usize) -> impl Strategy<Value = Sample> {
     let notes = (prop::collection::vec(any::<i64>(), 0..3), any::<u32>(), 0.0..1e9_f64, any::<u32>());
     let timing = (0.0..1.0_f64, 0.0..1e4_f64).prop_map(|(seconds, moment)| Timing { seconds, moment });
     let notes = (notes, prop::collection::vec(timing, 0..4)).prop_map(
-        |((at, repeats, spread, preempted), timings)| Notes { at, repeats, spread, preempted, timings },
+        |((at, repeats, spread, preempted), timings)| Notes {
+            nodes: 0,
+            at,
+            repeats,
+            spread,
+            preempted,
+            timings,
+        },
     );
     let notes = prop_oneof![Just(Notes::default()), notes];
     (any::<bool>(), any::<f64>(), prop::collection::vec(any::<f64>(), columns), notes)
@@ -199,7 +206,9 @@ fn any_samples() -> impl Strategy<Value = Samples> {
         arch: "x86_64".into(),
     }));
     (platform, prop::collection::vec(model, 1..4)).prop_map(|(platform, models)| {
-        let models = models.into_iter().enumerate().map(|(number, (candidates, fit, rows))| {
+        let nodes = platform.as_ref().map_or(0, |platform| platform.nodes);
+        let models = models.into_iter().enumerate().map(|(number, (candidates, fit, mut rows))| {
+            rows.iter_mut().for_each(|row: &mut Sample| row.notes.nodes = nodes);
             let texts = ["keys", "logP", "keys*logP", "max(0,keys-32768)"];
             let columns = candidates
                 .into_iter()
@@ -288,4 +297,29 @@ fn numbers_in_columns_are_short() {
     writer.sample("A", &row).unwrap();
     assert_eq!(String::from_utf8(writer.into_inner()).unwrap(), "A 5.784e-5 4 0.5\n");
     assert_eq!(number_text(1724.0), "1724");
+}
+
+#[test]
+fn samples_of_several_numbers_of_nodes_stand_below_their_platforms() {
+    let of = |nodes: usize, row: &str| {
+        let head = format!("platform threads nodes={nodes} cores=2 cpu=x cache=\"\" os=linux arch=x\n");
+        format!("strata-samples 1\n{head}model A n logP\nfit A absolute\n{row}\n")
+    };
+    let mut all = Samples::parse(&of(4, "A 2 1 2"), "a").unwrap();
+    all.join(Samples::parse(&of(2, "@A 1 1 1"), "b").unwrap()).unwrap();
+    assert_eq!((all.node_counts(), all.platform.as_ref().map(|p| p.nodes)), (vec![2, 4], Some(4)));
+    let text = all.to_text();
+    assert_eq!(text.matches("\nplatform threads nodes=").count(), 2, "{text}");
+    let back = Samples::parse(&text, "all").unwrap();
+    let rows: Vec<_> = back.models[0].rows.iter().map(|row| (row.notes.nodes, row.seconds)).collect();
+    assert_eq!(rows, [(2, 1.0), (4, 2.0)]);
+    assert_eq!(back.to_text(), text);
+
+    let other = Samples::parse(&of(2, "A 1 1 1").replace("cores=2", "cores=3"), "c").unwrap();
+    assert!(all.join(other).unwrap_err().contains("number of cores"));
+    let other = Samples::parse(&of(2, "A 1 1 1").replace("n logP", "m logP"), "d").unwrap();
+    assert!(all.join(other).unwrap_err().contains("columns of model `A`"));
+    let bare = Samples::parse("A n logP\nA 1 1 1\n", "e").unwrap();
+    assert!(all.join(bare).unwrap_err().contains("where it was measured"));
+    assert_eq!(all.to_text(), text, "nothing of what was refused was added");
 }

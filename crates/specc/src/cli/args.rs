@@ -80,6 +80,9 @@ pub(super) enum Command {
         /// Its inputs, for example `keys=1000 width=32`.
         #[arg(value_name = "INPUT=VALUE")]
         inputs: Vec<Binding>,
+        /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+        #[arg(long, value_parser = node_count())]
+        nodes: Option<u32>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -99,6 +102,9 @@ pub(super) enum Command {
         /// Take this candidate, for example `sort=radix:11`.
         #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
         pin: Option<String>,
+        /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+        #[arg(long, value_parser = node_count())]
+        nodes: Option<u32>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -114,6 +120,9 @@ pub(super) enum Command {
         /// Inputs that are held fixed (the first two that are free become the axes).
         #[arg(value_name = "INPUT=VALUE")]
         inputs: Vec<Binding>,
+        /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+        #[arg(long, value_parser = node_count())]
+        nodes: Option<u32>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -194,15 +203,19 @@ pub(super) struct Output {
     pub(super) output: PathBuf,
 }
 
+fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=4096)
+}
+
 /// On what to measure, and for how long.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct Target {
     /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:cm5` or `sim:FILE` (see `specc platform list`).
     #[arg(long, default_value = "threads")]
     pub(super) on: String,
-    /// The number of nodes; the number of cores where it is left out.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub(super) nodes: Option<u32>,
+    /// The number of nodes, or several, `1,2,4`, that are fitted together; the number of cores where it is left out.
+    #[arg(long, value_delimiter = ',', value_parser = node_count())]
+    pub(super) nodes: Vec<u32>,
     /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
     pub(super) budget: Duration,
@@ -216,6 +229,9 @@ pub(super) struct Target {
     /// Go on from the samples of an interrupted run in the output folder.
     #[arg(long)]
     pub(super) resume: bool,
+    /// Where the profiling program lies, if not in the output folder.
+    #[arg(skip)]
+    pub(super) program: Option<PathBuf>,
 }
 
 /// What `calibrate` takes.
@@ -341,8 +357,9 @@ impl FromStr for Outliers {
 #[derive(Debug, Args)]
 pub(super) struct Fit {
     /// The samples: the `samples.txt` that `profile` wrote, a bare fragment with a structure line, Extra-P's text, JSON or
-    /// JSON lines, or CSV with a column `time`.
-    pub(super) samples: PathBuf,
+    /// JSON lines, or CSV with a column `time`. Several files, of several numbers of nodes, are fitted together.
+    #[arg(required = true, value_name = "SAMPLES")]
+    pub(super) samples: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) reading: Reading,
     /// The spec that the samples were taken for: its options, hybrid and factored models, and libraries count then.

@@ -63,7 +63,13 @@ fn json_of(prediction: &Prediction) -> Value {
 }
 
 /// `specc predict`.
-pub(super) fn predict(path: &Path, name: &str, given: &[Binding], as_json: bool) -> Result<(), Failure> {
+pub(super) fn predict(
+    path: &Path,
+    name: &str,
+    given: &[Binding],
+    nodes: Option<usize>,
+    as_json: bool,
+) -> Result<(), Failure> {
     let set = read(path)?;
     let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
     let Some(model) = set.model(name) else {
@@ -73,12 +79,13 @@ pub(super) fn predict(path: &Path, name: &str, given: &[Binding], as_json: bool)
     let names: Vec<String> = model.inputs.iter().map(|i| i.name.clone()).collect();
     let inputs = values(&format!("model `{name}`"), &names, given)?;
     let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;
-    let nodes = set.nodes();
+    let nodes = nodes.unwrap_or_else(|| set.nodes());
     let Some(prediction) = resolved.predict(name, nodes, &inputs) else {
         let ranges = resolved.ranges(name).unwrap_or_default();
         let ranges = names.iter().zip(ranges).map(|(n, (low, high))| format!("{n} in {low}..={high}"));
         let requires = model.requires.iter().map(|r| format!("require {r}"));
-        let told: Vec<String> = ranges.chain(requires).collect();
+        let valid = resolved.nodes(name).map(|nodes| nodes.to_string());
+        let told: Vec<String> = valid.into_iter().chain(ranges).chain(requires).collect();
         return Err(Failure::Fault(format!(
             "`{name}` predicts nothing here; it was measured for {}",
             told.join(", ")
@@ -119,12 +126,13 @@ pub(super) fn choose(
     path: &Path,
     library: &str,
     given: &[Binding],
+    nodes: Option<usize>,
     pin: Option<&str>,
     explain: bool,
     as_json: bool,
 ) -> Result<(), Failure> {
     let set = read(path)?;
-    let competition = competition(&set, path, Some(library))?;
+    let competition = competition(&set, path, Some(library))?.on(nodes);
     let inputs = values(&format!("library `{library}`"), competition.inputs(), given)?;
     let pin = pin.map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
     if let Some(pin) = pin.filter(|p| p.library != library) {
@@ -189,10 +197,11 @@ pub(super) fn map(
     path: &Path,
     library: Option<&str>,
     given: &[Binding],
+    nodes: Option<usize>,
     as_json: bool,
 ) -> Result<(), Failure> {
     let set = read(path)?;
-    let competition = competition(&set, path, library)?;
+    let competition = competition(&set, path, library)?.on(nodes);
     known(&format!("library `{}`", competition.name()), competition.inputs(), given)?;
     let fixed: Vec<(String, f64)> = given.iter().map(|b| (b.name.clone(), b.value)).collect();
     let map = map::compute(&competition, &fixed).map_err(Failure::Usage)?;

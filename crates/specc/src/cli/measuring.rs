@@ -1,5 +1,6 @@
 //! Measuring: the profiling program written, built, and run as often as it takes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,7 @@ impl<'a> Campaign<'a> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let options = drive::Options {
             on: target.on.parse::<On>().map_err(Failure::Usage)?,
-            nodes: target.nodes.map_or(cores, |n| n as usize),
+            nodes: target.nodes.first().map_or(cores, |nodes| *nodes as usize),
             budget: Some(target.budget.as_secs_f64()),
             plan: output.join("plan.txt"),
             resume: target.resume,
@@ -40,7 +41,7 @@ impl<'a> Campaign<'a> {
         };
         options.check()?;
         fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
-        let emitted = emit::emit(spec, output)?;
+        let emitted = emit::emit(spec, target.program.as_deref().unwrap_or(output))?;
         let program = drive::build(&emitted, &options.on)?;
         Ok(Self { spec, seed: target.seed, emitted, program, options })
     }
@@ -133,6 +134,41 @@ impl<'a> Campaign<'a> {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::Machine(e.to_string()))
+}
+
+/// Calls `measure` for each number of nodes, of several in a folder of its own and with its share of the budget; the path
+/// of all samples together.
+pub(super) fn on_each(
+    target: &Target,
+    output: &Path,
+    measure: &dyn Fn(&Target, &Path) -> Result<PathBuf, Failure>,
+) -> Result<PathBuf, Failure> {
+    let numbers: BTreeSet<u32> = target.nodes.iter().copied().collect();
+    if numbers.len() < 2 {
+        return measure(target, output);
+    }
+    let mut all: Option<Samples> = None;
+    for nodes in &numbers {
+        let target = Target {
+            nodes: vec![*nodes],
+            budget: target.budget / numbers.len() as u32,
+            program: Some(output.to_owned()),
+            ..target.clone()
+        };
+        let path = measure(&target, &output.join(format!("nodes-{nodes}")))?;
+        let bytes = fs::read(&path).map_err(|e| Failure::file(&path, e))?;
+        let samples =
+            Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
+        match &mut all {
+            None => all = Some(samples),
+            Some(all) => all
+                .join(samples)
+                .map_err(|why| Failure::Fault(format!("{} cannot be joined: {why}", path.display())))?,
+        }
+    }
+    let path = output.join("samples.txt");
+    write(&path, &all.unwrap_or_default().to_text())?;
+    Ok(path)
 }
 
 /// `specc profile` and the first part of `specc calibrate`: the path of the samples.

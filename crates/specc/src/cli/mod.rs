@@ -29,13 +29,16 @@ pub fn run() -> ExitCode {
         Command::Fit(fit) => stages::fit(&fit),
         Command::Calibrate(calibrate) => stages::calibrate(&calibrate),
         Command::Advise(advise) => refining::advise(&advise),
-        Command::Predict { models, model, inputs, json } => choosing::predict(&models, &model, &inputs, json),
-        Command::Choose { models, library, inputs, explain, pin, json } => {
-            choosing::choose(&models, &library, &inputs, pin.as_deref(), explain, json)
+        Command::Predict { models, model, inputs, nodes, json } => {
+            choosing::predict(&models, &model, &inputs, nodes.map(|n| n as usize), json)
+        }
+        Command::Choose { models, library, inputs, nodes, explain, pin, json } => {
+            let nodes = nodes.map(|n| n as usize);
+            choosing::choose(&models, &library, &inputs, nodes, pin.as_deref(), explain, json)
         }
         Command::Export(export) => exchange::export(&export),
-        Command::Map { models, library, inputs, json } => {
-            choosing::map(&models, library.as_deref(), &inputs, json)
+        Command::Map { models, library, inputs, nodes, json } => {
+            choosing::map(&models, library.as_deref(), &inputs, nodes.map(|n| n as usize), json)
         }
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),

@@ -1,7 +1,7 @@
 //! The stages that measure and fit: `emit`, `profile`, `fit` and `calibrate`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use miette::{Diagnostic, Report};
@@ -59,7 +59,9 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
 /// `specc profile`.
 pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
-    let samples = measuring::measure(&spec, target, &output.output)?;
+    let samples = measuring::on_each(target, &output.output, &|target, output| {
+        measuring::measure(&spec, target, output)
+    })?;
     print(samples.display())?;
     Ok(())
 }
@@ -85,7 +87,7 @@ impl From<&Fit> for Overrides {
 /// `specc fit`.
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
-    let source = (args.samples.as_path(), &args.reading);
+    let source = (&args.samples[..], &args.reading);
     finish(source, spec.as_ref(), &Overrides::from(args), args.output.as_deref(), args.json)
 }
 
@@ -94,29 +96,40 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     let Calibrate { specs, target, refining, output, json } = args;
     let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
-    let (samples, how) = if refining.refine {
-        (refining::refine(&spec, target, refining, output)?, Overrides::of_few())
-    } else {
-        (measuring::measure(&spec, target, output)?, Overrides::default())
-    };
-    let source = (samples.as_path(), &Reading::default());
+    let samples = measuring::on_each(target, output, &|target, output| match refining.refine {
+        true => refining::refine(&spec, target, refining, output),
+        false => measuring::measure(&spec, target, output),
+    })?;
+    let how = if refining.refine { Overrides::of_few() } else { Overrides::default() };
+    let source = (&[samples][..], &Reading::default());
     finish(source, Some(&spec), &how, Some(output), json)
 }
 
 /// Fits the samples, writes what comes of them to `output`, and prints tables or JSON.
 fn finish(
-    (path, reading): (&Path, &Reading),
+    (paths, reading): (&[PathBuf], &Reading),
     spec: Option<&CheckedSpec>,
     overrides: &Overrides,
     output: Option<&Path>,
     json: bool,
 ) -> Result<(), Failure> {
     let start = Instant::now();
-    let name = path.display().to_string();
-    let (imported, bytes) = exchange::samples(path, reading)?;
-    let samples = imported.samples;
+    let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let (mut samples, mut notes, mut bytes) = (Samples::default(), Vec::new(), Vec::new());
+    for (number, path) in paths.iter().enumerate() {
+        let (read, more) = exchange::samples(path, reading)?;
+        bytes.extend(more);
+        notes.extend(read.notes);
+        if number == 0 {
+            samples = read.samples;
+        } else {
+            samples.join(read.samples).map_err(|why| {
+                Failure::Fault(format!("{} cannot be fitted with the others: {why}", path.display()))
+            })?;
+        }
+    }
     let mut fitting = fitting::fit(&samples, &bytes, spec, overrides);
-    fitting.warnings.splice(0..0, imported.notes);
+    fitting.warnings.splice(0..0, notes);
     if let (Some(spec), Some(measured)) = (spec, &samples.spec)
         && emit::identity(spec).is_ok_and(|given| given.sha256 != measured.sha256)
     {

@@ -1,0 +1,68 @@
+//! Samples of several numbers of nodes, fitted together, on the command line.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// `Meet` takes 5 µs and 3 µs for each doubling of the nodes, and 2 ns for each of its `n` words.
+fn samples(nodes: usize, cpu: &str) -> String {
+    let machine = format!("platform threads nodes={nodes} cores=8 cpu=\"{cpu}\" cache=\"\" os=any arch=any");
+    let mut text = format!("strata-samples 1\n{machine}\nmodel Meet n logP\n");
+    let logarithm = (nodes as f64).log2();
+    for (number, n) in [1, 500, 1000, 2000, 4000, 8000, 700, 3000].into_iter().enumerate() {
+        let ripple = 1.0 + 0.002 * f64::from([1, -1, -1, 1][(number + nodes) % 4]);
+        let seconds = (5e-6 + 3e-6 * logarithm + 2e-9 * f64::from(n)) * ripple;
+        text += &format!("{}Meet {seconds:e} {n} {logarithm}\n", if number > 5 { "@" } else { "" });
+    }
+    text
+}
+
+fn specc(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("specc starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn models_of_several_numbers_of_nodes_hold_between_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    for nodes in [1, 2, 8] {
+        fs::write(at.join(format!("{nodes}.txt")), samples(nodes, "x")).expect("written");
+    }
+    let (status, _, err) = specc(at, &["fit", "1.txt", "2.txt", "8.txt", "-o", "all"]);
+    assert_eq!(status, Some(0), "{err}");
+    let set = fs::read_to_string(at.join("all/models.toml")).expect("written");
+    assert!(set.contains("nodes = [1, 8]") && set.contains("verify_samples = 6"), "{set}");
+    let (status, out, err) =
+        specc(at, &["predict", "all/models.toml", "Meet", "n=1000", "--nodes", "4", "--json"]);
+    assert_eq!(status, Some(0), "{err}");
+    let seconds: f64 = out
+        .split("\"seconds\":")
+        .nth(1)
+        .and_then(|t| t.trim_end().trim_end_matches('}').parse().ok())
+        .expect(&out);
+    assert!((seconds / 13e-6 - 1.0).abs() < 0.01, "{seconds}");
+    let (status, _, err) = specc(at, &["predict", "all/models.toml", "Meet", "n=1000", "--nodes", "9"]);
+    assert!(status == Some(1) && err.contains("measured for 1 to 8 nodes, n in 1..=8000"), "{err}");
+}
+
+#[test]
+fn samples_of_other_machines_are_not_fitted_together() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    fs::write(at.join("a.txt"), samples(2, "x")).expect("written");
+    fs::write(at.join("b.txt"), samples(4, "y")).expect("written");
+    fs::write(at.join("bare.txt"), "Meet n logP\nMeet 1 2 3\n").expect("written");
+    for (other, why) in
+        [("b.txt", "the processor differs: `x` against `y`"), ("bare.txt", "does not say where")]
+    {
+        let (status, _, err) = specc(at, &["fit", "a.txt", other]);
+        assert!(status == Some(1) && err.contains(other) && err.contains(why), "{err}");
+    }
+}
