@@ -117,7 +117,8 @@ fn sample(point: &Point, summary: Summary) -> Sample {
     let Summary { seconds, spread, preempted, timings } = summary;
     let repeats = timings.len() as u32;
     let timings = if timings.iter().all(|timing| timing.moment == 0.0) { Vec::new() } else { timings };
-    let notes = Notes { at: point.at.clone(), repeats, spread, preempted, timings };
+    // The number of nodes stands in the `platform` line.
+    let notes = Notes { nodes: 0, at: point.at.clone(), repeats, spread, preempted, timings };
     Sample { verify: point.verify, seconds, values: point.values.clone(), notes, line: 0 }
 }
 
