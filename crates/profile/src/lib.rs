@@ -11,6 +11,7 @@
 //! would wait for each other for ever.
 
 mod journal;
+pub mod kernels;
 mod order;
 mod panics;
 mod progress;

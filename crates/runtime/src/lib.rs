@@ -25,7 +25,6 @@ mod cycles;
 pub mod develop;
 mod error;
 mod job;
-pub mod kernels;
 mod machine;
 mod message;
 mod node;

@@ -7,9 +7,9 @@ use crate::job::Job;
 use crate::node::Node;
 use crate::settings::Settings;
 use crate::simulation::{Platform, Simulation};
-#[cfg(feature = "mpi")]
-use crate::transport::mpi;
 use crate::transport::threads;
+#[cfg(feature = "mpi")]
+use crate::transport::{Action, Call, Endpoint, mpi};
 use std::sync::Arc;
 
 /// Where a program runs.
@@ -147,7 +147,7 @@ impl Machine {
             #[cfg(feature = "mpi")]
             Backend::Mpi => {
                 let result = mpi::run(|mut transport| {
-                    let settings = Settings::of_node_0(&mut *transport, "mpi");
+                    let settings = settings_of_node_0(&mut *transport, "mpi");
                     let job = Job::new(transport.rank(), 1, HostClock::start(false), development(&settings)?);
                     job.run_node(&program, transport, Arc::new(settings))
                 })?;
@@ -155,6 +155,20 @@ impl Machine {
             }
         }
     }
+}
+
+/// Node 0's settings, on every node of a job whose nodes have environments of their own.
+#[cfg(feature = "mpi")]
+fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str) -> Settings {
+    let own = Settings::of_this_process(crate::platform::detect(name, endpoint.size()));
+    let mut text = own.to_text().into_bytes();
+    let place = std::panic::Location::caller();
+    let mut length = text.len() as u64;
+    let call = Call::moving(Action::Broadcast, 8, 0, 1, place);
+    endpoint.broadcast(call, 0, bytemuck::bytes_of_mut(&mut length));
+    text.resize(usize::try_from(length).unwrap_or(0), 0);
+    endpoint.broadcast(Call::moving(Action::Broadcast, 1, 0, text.len(), place), 0, &mut text);
+    Settings::from_text(&String::from_utf8_lossy(&text)).unwrap_or(own)
 }
 
 /// How many processes `mpirun` has started, if it has started this one: Open MPI, then what MPICH and SLURM set.

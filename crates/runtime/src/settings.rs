@@ -2,8 +2,6 @@
 //!
 //! Selection must go the same way on every node, so nothing that it looks at may come from a node's own environment.
 
-#[cfg(feature = "mpi")]
-use crate::transport::{Action, Call};
 use std::collections::BTreeMap;
 use strata_model::platform::Platform;
 
@@ -27,30 +25,16 @@ impl Settings {
         Self { variables, platform }
     }
 
-    /// Node 0's, on every node of a job whose nodes have environments of their own.
-    #[cfg(feature = "mpi")]
-    pub(crate) fn of_node_0(transport: &mut dyn crate::transport::Endpoint, name: &str) -> Self {
-        let own = Self::of_this_process(crate::platform::detect(name, transport.size()));
-        let mut text = own.to_text().into_bytes();
-        let place = std::panic::Location::caller();
-        let mut length = text.len() as u64;
-        let call = Call::moving(Action::Broadcast, 8, 0, 1, place);
-        transport.broadcast(call, 0, bytemuck::bytes_of_mut(&mut length));
-        text.resize(usize::try_from(length).unwrap_or(0), 0);
-        transport.broadcast(Call::moving(Action::Broadcast, 1, 0, text.len(), place), 0, &mut text);
-        Self::from_text(&String::from_utf8_lossy(&text)).unwrap_or(own)
-    }
-
     /// The platform, then the variables, with zero bytes (which cannot be in a variable) in between.
     #[cfg(feature = "mpi")]
-    fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         let variables = self.variables.iter().map(|(name, value)| format!("\0{name}={value}"));
         self.platform.to_string() + &variables.collect::<String>()
     }
 
     /// What [`Settings::to_text`] made.
     #[cfg(feature = "mpi")]
-    fn from_text(text: &str) -> Option<Self> {
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.split('\0');
         let platform = parts.next()?.parse().ok()?;
         let pair = |part: &str| part.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));

@@ -13,9 +13,9 @@
 /// | `Scatter(keys, bins)` | copies keys into `bins` runs by a digit |
 /// | `LocalSort(keys, width)` | sorts random keys of `width` bits |
 /// | `BinarySearch(keys, splitters)` | finds for each key how many splitters are at or below it |
-/// | `StencilSweep(width, height)` | relaxes one colour of a red-black grid ([`kernels::sweep`](crate::kernels::sweep)) |
+/// | `StencilSweep(width, height)` | relaxes one colour of a red-black grid |
 /// | `Copy(bytes)`, `Clear(bytes)` | copies memory, sets it to zero |
-/// | `Pack(count, stride)` | gathers every `stride`-th word ([`kernels::pack`](crate::kernels::pack)) |
+/// | `Pack(count, stride)` | gathers every `stride`-th word |
 ///
 /// `specs/kernels` is what they were measured with, `models/epyc-2core-threads1/kernels` what came of it; a simulated machine takes
 /// that times the `kernel_factor` of its file. Another set, of other kernels or another processor, is given by

@@ -1,12 +1,15 @@
 //! What things cost on simulated machines: polls, work, kernels, and skeletons, which cost the same and compute nothing.
 
+#[expect(unreachable_pub, reason = "a module of another crate")]
+#[path = "../../profile/src/kernels.rs"]
+mod kernels;
 mod simulated;
 
 use simulated::{PLATFORMS, changed, failure, sim};
 use strata_model::ModelSet;
 use strata_model::Seconds;
 use strata_model::set::{Input, Model, Term};
-use strata_runtime::{Computing, Network, Pacing, kernels, prelude::*};
+use strata_runtime::{Computing, Network, Pacing, prelude::*};
 
 #[test]
 fn work_takes_simulated_time() {

@@ -1,12 +1,9 @@
 //! Where each node of this process is, for the watchdog to read.
 
-use crate::transport::{Call, Failure};
+use crate::transport::{AbortHandle, Call};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use strata_develop::log::Standing;
 use strata_develop::log::standing;
-
-/// Ends the job from a thread that is no node; nodes that wait unwind.
-pub(crate) type AbortHandle = Box<dyn Fn(Failure) + Send + Sync>;
 
 /// Where one node is.
 #[derive(Clone, Copy, Debug)]

@@ -26,7 +26,7 @@ pub use reporter::Reporter;
 pub use state::State;
 pub use strata_develop::trace::ClockOffset;
 
-pub(crate) use board::{AbortHandle, Board};
+pub(crate) use board::Board;
 pub(crate) use clocks::synchronise;
 pub(crate) use observed::observe;
 pub(crate) use reporter::Notes;

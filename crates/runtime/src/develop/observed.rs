@@ -5,7 +5,8 @@ use super::reporter::Notes;
 use super::state::State;
 use crate::block::{Contents, RawBlock};
 use crate::transport::{
-    Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, Simulated,
+    AbortHandle, Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet,
+    Simulated,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -275,7 +276,7 @@ impl Endpoint for Observed {
         self.inner.fail(failure);
     }
 
-    fn abort_handle(&self) -> Option<super::AbortHandle> {
+    fn abort_handle(&self) -> Option<AbortHandle> {
         self.inner.abort_handle()
     }
 

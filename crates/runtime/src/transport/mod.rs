@@ -11,7 +11,6 @@
 
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
-use crate::develop::AbortHandle;
 use crate::number::{NumberType, Op};
 use crate::work::{Charge, Computing, Work};
 use std::any::Any;
@@ -218,12 +217,15 @@ pub enum Boundary {
 /// The private payload with which a node unwinds when its job has ended: nothing is printed, nothing is reported twice.
 pub(crate) struct Stop;
 
-/// A failure and the node to which it is laid.
+/// A failure and the node that caused it.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) rank: usize,
     pub(crate) message: String,
 }
+
+/// Ends the job from a thread that is no node; nodes that wait unwind.
+pub(crate) type AbortHandle = Box<dyn Fn(Failure) + Send + Sync>;
 
 /// The text of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {

@@ -1,12 +1,12 @@
 //! Nodes as processes of an MPI job.
 //!
 //! A collective begins with a *frame*: every node tells every other its call and, where it fits, all its data
-//! ([`together`]). So lengths, roots and operations that differ are found before they do harm, and short vectors need
+//! ([`collectives`]). So lengths, roots and operations that differ are found before they do harm, and short vectors need
 //! nothing else. Only a barrier, and a reduce or scan of one number, go without a header, unless `STRATA_CHECK=1`, which is
 //! where builds with debug assertions start from. Numbers are combined here, in rank order, with the same functions
 //! as on threads.
 //!
-//! Packets and puts go through [`wires`] and end in [`ports`].
+//! Packets and puts go through [`connections`] and end in [`ports`].
 //!
 //! Whatever fails says so on standard error and aborts the job. A node that has left the program looks at where the
 //! others are (they show it in a window of memory, at the cost of a few stores) until all have left: a node that
@@ -17,10 +17,10 @@ mod ffi;
 mod leaving;
 mod ports;
 
+mod collectives;
+mod connections;
 #[cfg(test)]
 mod tests;
-mod together;
-mod wires;
 
 use crate::block::{Contents, RawBlock};
 use crate::error::Error;
@@ -28,15 +28,15 @@ use crate::transport::header::Header;
 use crate::transport::{
     Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, panic_text,
 };
+use collectives::{Collectives, SHORT};
+use connections::{Backoff, Connections};
 use ffi::World;
-use ffi::flight::Flight;
+use ffi::requests::Requests;
 use leaving::Leaving;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
-use together::{SHORT, Together};
-use wires::{Patience, Wires};
 
 /// How long a node that has found another's fault waits, so that the other can say it first.
 const COURTESY: Duration = Duration::from_secs(1);
@@ -48,7 +48,8 @@ pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>
     if !world.enter() {
         return Err(start("this process is in an MPI program already".to_owned()));
     }
-    let outside = Rc::new(RefCell::new(Outside { wires: Wires::new(world), leaving: Leaving::new(world) }));
+    let outside =
+        Rc::new(RefCell::new(Outside { connections: Connections::new(world), leaving: Leaving::new(world) }));
     let node = Mpi::new(world, Rc::clone(&outside));
     match catch_unwind(AssertUnwindSafe(|| program(Box::new(node)))) {
         Ok(Ok(result)) => {
@@ -66,28 +67,28 @@ pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>
 
 /// What goes on after a program has dropped its node: others may still be sending to it.
 struct Outside {
-    wires: Wires,
+    connections: Connections,
     leaving: Leaving,
 }
 
 impl Outside {
     /// Ends this node's program, where all others do.
     fn end(mut self) {
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         self.leaving.leave();
         while !self.leaving.all_left() {
-            if !self.wires.look() {
-                patience.wait();
+            if !self.connections.poll() {
+                backoff.wait();
             }
         }
         // Others may have been putting until just now; after this, nobody sends anything.
         self.leaving.leave_for_good();
         while !self.leaving.all_left() {
-            if !self.wires.look() {
-                patience.wait();
+            if !self.connections.poll() {
+                backoff.wait();
             }
         }
-        self.wires.finish(&Call::plain(Action::Leave, Location::caller()));
+        self.connections.finish(&Call::plain(Action::Leave, Location::caller()));
     }
 }
 
@@ -102,10 +103,10 @@ struct Mpi {
     /// Every collective begins with a frame; equal on all nodes.
     checks: bool,
     /// The collective that a caller waits for, and the one that has been started.
-    whole: Together,
-    started: Together,
+    whole: Collectives,
+    started: Collectives,
     outside: Rc<RefCell<Outside>>,
-    patience: Patience,
+    backoff: Backoff,
     /// The node whose bit of the asynchronous or was found set last.
     set: usize,
 }
@@ -123,10 +124,10 @@ impl Mpi {
             turn: world.turn(),
             header: Header::default(),
             place: None,
-            whole: Together::new(world, 0),
-            started: Together::new(world, 1),
+            whole: Collectives::new(world, 0),
+            started: Collectives::new(world, 1),
             outside,
-            patience: Patience::default(),
+            backoff: Backoff::default(),
             set: 0,
         }
     }
@@ -142,16 +143,16 @@ impl Mpi {
             self.header = Header::new(call);
             self.world.show(self.turn, self.header.words());
         }
-        self.outside.borrow_mut().wires.forget();
+        self.outside.borrow_mut().connections.forget();
     }
 
     /// A whole collective that combines or moves `values`.
     fn combine(&mut self, call: &Call, operation: Operation, values: &mut [u8]) {
         self.enter(call);
-        Flight::lend(
+        Requests::lend(
             values,
             self,
-            |this| &mut this.whole.flight,
+            |this| &mut this.whole.requests,
             |this| {
                 this.whole.start(call, &this.header, operation, this.checks);
                 this.complete();
@@ -200,15 +201,15 @@ impl Mpi {
     /// Waits until the whole collective under way is complete. A node with open ports serves others' puts meanwhile:
     /// a node that waits for that cannot come here.
     fn complete(&mut self) {
-        let done = if self.outside.borrow().wires.ports.are_open() {
-            let mut patience = Patience::default();
+        let done = if self.outside.borrow().connections.ports.are_open() {
+            let mut backoff = Backoff::default();
             loop {
                 match self.whole.test() {
                     Ok(false) => {}
                     done => break done.map(drop),
                 }
-                if !self.outside.borrow_mut().wires.look() {
-                    patience.wait();
+                if !self.outside.borrow_mut().connections.poll() {
+                    backoff.wait();
                 }
             }
         } else {
@@ -244,8 +245,8 @@ impl Endpoint for Mpi {
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
         self.enter(&call);
-        self.patience.renew();
-        self.started.flight.load(values);
+        self.backoff.renew();
+        self.started.requests.load(values);
         self.started.start(&call, &self.header, operation, self.checks);
     }
 
@@ -257,35 +258,35 @@ impl Endpoint for Mpi {
     }
 
     fn finish(&mut self) -> RawBlock {
-        self.patience.renew();
+        self.backoff.renew();
         self.started.end();
-        self.started.flight.unload()
+        self.started.requests.unload()
     }
 
     #[inline]
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
-        self.outside.borrow_mut().wires.try_send(network, to, packet)
+        self.outside.borrow_mut().connections.try_send(network, to, packet)
     }
 
     #[inline]
     fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool {
-        let received = self.outside.borrow_mut().wires.try_receive(network, packet);
+        let received = self.outside.borrow_mut().connections.try_receive(network, packet);
         if received {
-            self.patience.renew();
+            self.backoff.renew();
         }
         received
     }
 
     fn open(&mut self, port: usize, memory: RawBlock) {
-        self.outside.borrow_mut().wires.ports.open(port, memory);
+        self.outside.borrow_mut().connections.ports.open(port, memory);
     }
 
     fn close(&mut self, port: usize) -> Option<RawBlock> {
-        self.outside.borrow_mut().wires.close(port)
+        self.outside.borrow_mut().connections.close(port)
     }
 
     fn put_limit(&self) -> usize {
-        Wires::put_limit()
+        Connections::put_limit()
     }
 
     fn try_put(
@@ -296,20 +297,20 @@ impl Endpoint for Mpi {
         offset: usize,
         contents: Contents<'_>,
     ) -> bool {
-        self.outside.borrow_mut().wires.try_put(call, to, port, offset, contents.bytes)
+        self.outside.borrow_mut().connections.try_put(call, to, port, offset, contents.bytes)
     }
 
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
-        self.outside.borrow_mut().wires.put(call, to, port, offset, contents.bytes);
+        self.outside.borrow_mut().connections.put(call, to, port, offset, contents.bytes);
     }
 
     fn arrivals(&mut self, _networks: Networks, report: &mut dyn FnMut(usize, usize)) {
-        let wires = &mut self.outside.borrow_mut().wires;
-        if wires.ports.are_open() {
-            wires.look();
-            if wires.ports.has_news() {
-                self.patience.renew();
-                wires.ports.report(report);
+        let connections = &mut self.outside.borrow_mut().connections;
+        if connections.ports.are_open() {
+            connections.poll();
+            if connections.ports.has_news() {
+                self.backoff.renew();
+                connections.ports.report(report);
             }
         }
     }
@@ -335,24 +336,25 @@ impl Endpoint for Mpi {
     }
 
     fn pause(&mut self, _call: &Call, networks: Networks, awaited: Awaited) {
-        let Outside { wires, leaving } = &mut *self.outside.borrow_mut();
-        let mut news = wires.look();
-        news |= Network::BOTH.iter().any(|network| networks.has(*network) && wires.has_packet(*network));
-        news |= wires.ports.has_news();
+        let Outside { connections, leaving } = &mut *self.outside.borrow_mut();
+        let mut news = connections.poll();
+        news |=
+            Network::BOTH.iter().any(|network| networks.has(*network) && connections.has_packet(*network));
+        news |= connections.ports.has_news();
         news |= match awaited {
             Awaited::Packet => false,
             Awaited::Operation => match self.started.test() {
                 Ok(done) => done,
                 Err(failure) => blame(self.world, failure),
             },
-            Awaited::Room(network, to) => wires.has_room(network, to),
-            Awaited::PutRoom(to) => wires.has_put_room(to),
+            Awaited::Room(network, to) => connections.has_room(network, to),
+            Awaited::PutRoom(to) => connections.has_put_room(to),
             Awaited::AllLeft => leaving.all_left(),
         };
         if news {
-            self.patience.renew();
+            self.backoff.renew();
         } else {
-            self.patience.wait();
+            self.backoff.wait();
         }
     }
 
@@ -361,8 +363,8 @@ impl Endpoint for Mpi {
     }
 
     fn all_left(&mut self) -> bool {
-        let Outside { wires, leaving } = &mut *self.outside.borrow_mut();
-        wires.look();
+        let Outside { connections, leaving } = &mut *self.outside.borrow_mut();
+        connections.poll();
         leaving.all_left()
     }
 

@@ -24,15 +24,15 @@ pub(super) struct Assembly {
     overtakes: bool,
     /// The number of the next message to a node.
     numbers: BTreeMap<Peer, u32>,
-    /// Messages from a node that are not whole, or not yet in turn, by number.
+    /// Messages from a node that are not whole, or not yet next in order, by number.
     coming: BTreeMap<(Peer, u32), Coming>,
-    /// The number of the message from a node that is in turn.
-    turns: BTreeMap<Peer, u32>,
+    /// The number of the message from a node that is next in order.
+    next: BTreeMap<Peer, u32>,
 }
 
 impl Assembly {
     pub(super) fn new(overtakes: bool) -> Self {
-        Self { overtakes, numbers: BTreeMap::new(), coming: BTreeMap::new(), turns: BTreeMap::new() }
+        Self { overtakes, numbers: BTreeMap::new(), coming: BTreeMap::new(), next: BTreeMap::new() }
     }
 
     /// The number of the next message to `peer`.
@@ -48,7 +48,7 @@ impl Assembly {
         }
     }
 
-    /// One of `parts` has come. The message of `peer` whose turn it is, if it is whole now.
+    /// One of `parts` has come. The next message of `peer`, if it is whole now.
     pub(super) fn came(
         &mut self,
         peer: Peer,
@@ -63,7 +63,7 @@ impl Assembly {
         coming.parts += 1;
         coming.is_whole = coming.parts == parts;
         coming.message = coming.message.take().or(message);
-        self.in_turn(peer)
+        self.next_whole(peer)
     }
 
     /// A message on `network` that had to wait for one sent before it.
@@ -72,22 +72,22 @@ impl Assembly {
             return None;
         }
         let whole = |((peer, _), coming): (&(Peer, u32), &Coming)| {
-            (coming.is_whole && peer.0 == network && self.turns.contains_key(peer)).then_some(*peer)
+            (coming.is_whole && peer.0 == network && self.next.contains_key(peer)).then_some(*peer)
         };
         let peers: Vec<Peer> = self.coming.iter().filter_map(whole).collect();
-        peers.into_iter().find_map(|peer| self.in_turn(peer))
+        peers.into_iter().find_map(|peer| self.next_whole(peer))
     }
 
-    /// The message of `peer` whose turn it is, if it is whole.
-    fn in_turn(&mut self, peer: Peer) -> Option<Box<Packet>> {
-        let turn = self.turns.get(&peer).copied().unwrap_or(0);
-        if !self.coming.get(&(peer, turn))?.is_whole {
+    /// The next message of `peer`, if it is whole.
+    fn next_whole(&mut self, peer: Peer) -> Option<Box<Packet>> {
+        let number = self.next.get(&peer).copied().unwrap_or(0);
+        if !self.coming.get(&(peer, number))?.is_whole {
             return None;
         }
         if self.overtakes {
-            self.turns.insert(peer, turn.wrapping_add(1));
+            self.next.insert(peer, number.wrapping_add(1));
         }
-        self.coming.remove(&(peer, turn))?.message
+        self.coming.remove(&(peer, number))?.message
     }
 }
 

@@ -11,17 +11,19 @@
 mod assembly;
 mod coroutine;
 mod deadlock;
-mod flight;
 mod kernels;
-mod look;
+mod payload;
+mod pending;
+mod poll;
+mod rendezvous;
 mod run;
+mod setup;
 mod steps;
-mod together;
-mod wire;
 mod world;
 
 pub(crate) use kernels::Kernels;
-pub(crate) use run::{Outcome, Setup, run};
+pub(crate) use run::{Outcome, run};
+pub(crate) use setup::Setup;
 
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
@@ -31,13 +33,13 @@ use crate::transport::{
 };
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
-use flight::Flight;
-use look::Known;
+use payload::{COLLECTIVES, Payload, all_data, data, messages};
+use pending::PendingCollective;
+use poll::PollCache;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use strata_sim::network::{Arrival, Channel};
 use strata_sim::{Time, platform::Topology};
-use wire::{TOGETHER, Wire, all_data, data, messages};
 use world::{Moving, Place, Wait, World};
 
 /// More than any block has, and room to add to it.
@@ -47,16 +49,16 @@ const ALL_AT_ONCE: usize = usize::MAX / 4;
 struct Sim {
     world: Rc<World>,
     rank: usize,
-    known: Known,
-    /// By which network the next packet for a port goes: they take turns (Brewer's manual, section 7: "sent on both networks").
-    turn_of_data: Network,
+    known: PollCache,
+    /// By which network the next packet for a port goes: they alternate (Brewer's manual, section 7: "sent on both networks").
+    next_data_network: Network,
     /// Collectives that this node has come to.
-    turn: u64,
-    flight: Option<Flight>,
+    epoch: u64,
+    pending: Option<PendingCollective>,
     /// Of collectives' messages: by number and sender, how many packets have come, of how many.
     messages: BTreeMap<(u64, usize), (u32, u32)>,
     /// Parts of messages that the send queues had no room for, with their targets, on each network.
-    rest: [VecDeque<(usize, usize, Wire)>; 2],
+    rest: [VecDeque<(usize, usize, Payload)>; 2],
     assembly: Assembly,
     bit: bool,
     left: Left,
@@ -77,10 +79,10 @@ impl Sim {
         Self {
             world,
             rank,
-            known: Known::default(),
-            turn_of_data: Network::Request,
-            turn: 0,
-            flight: None,
+            known: PollCache::default(),
+            next_data_network: Network::Request,
+            epoch: 0,
+            pending: None,
             messages: BTreeMap::new(),
             rest: Default::default(),
             assembly: Assembly::new(overtakes),
@@ -100,56 +102,56 @@ impl Sim {
     }
 
     /// This node has looked at a queue in vain.
-    fn look(&mut self, channel: Channel) {
+    fn poll_failed(&mut self, channel: Channel) {
         let now = self.world.time(self.rank);
         if !self.known.tells(now, channel) {
-            self.spend_looking(channel, self.world.platform.interface.failed_poll);
+            self.spend_polling(channel, self.world.platform.interface.failed_poll);
         }
     }
 
     /// This node is busy for this long with a look at a channel and what it has found there.
-    fn spend_looking(&mut self, channel: Channel, time: Time) {
+    fn spend_polling(&mut self, channel: Channel, time: Time) {
         let start = self.world.time(self.rank);
         self.spend(time);
-        self.known.looked_at(channel, (start, self.world.time(self.rank)));
+        self.known.polled(channel, (start, self.world.time(self.rank)));
     }
 
     /// Puts one packet into the send queue; gives it back where there is no room.
-    fn inject(&mut self, channel: Channel, to: usize, bytes: usize, wire: Wire) -> Result<(), Wire> {
+    fn inject(&mut self, channel: Channel, to: usize, bytes: usize, payload: Payload) -> Result<(), Payload> {
         let world = Rc::clone(&self.world);
         if !world.state.borrow().network.has_room(self.rank, channel)
             && !world.sync(self.rank).network.has_room(self.rank, channel)
         {
-            self.look(channel);
-            return Err(wire);
+            self.poll_failed(channel);
+            return Err(payload);
         }
         let interface = &world.platform.interface;
         self.spend(interface.send + interface.send_byte.times(bytes as u64));
         let now = world.time(self.rank);
-        world.sync(self.rank).network.try_send(now, self.rank, to, channel, bytes, wire)?;
+        world.sync(self.rank).network.try_send(now, self.rank, to, channel, bytes, payload)?;
         self.spend(interface.after_send);
         Ok(())
     }
 
     /// Takes the next packet of a channel.
-    fn take(&mut self, channel: Channel) -> Option<Arrival<Wire>> {
+    fn take(&mut self, channel: Channel) -> Option<Arrival<Payload>> {
         let now = self.world.time(self.rank);
         let arrival = self.world.sync(self.rank).network.receive(now, self.rank, channel);
         let Some(arrival) = arrival else {
-            self.look(channel);
+            self.poll_failed(channel);
             return None;
         };
         let interface = &self.world.platform.interface;
         let time = interface.receive + interface.receive_byte.times(arrival.bytes as u64);
-        self.spend_looking(channel, time);
+        self.spend_polling(channel, time);
         Some(arrival)
     }
 
     /// Sends parts of messages that had no room; whether none are left.
     fn send_rest(&mut self, network: Network) -> bool {
-        while let Some((to, bytes, wire)) = self.rest[network as usize].pop_front() {
-            if let Err(wire) = self.inject(messages(network), to, bytes, wire) {
-                self.rest[network as usize].push_front((to, bytes, wire));
+        while let Some((to, bytes, payload)) = self.rest[network as usize].pop_front() {
+            if let Err(payload) = self.inject(messages(network), to, bytes, payload) {
+                self.rest[network as usize].push_front((to, bytes, payload));
                 return false;
             }
         }
@@ -158,10 +160,10 @@ impl Sim {
 
     /// Waits for packets on `channels` and for what is `awaited`.
     fn wait(&mut self, call: &Call, awaited: Awaited, channels: u8, room: u8) {
-        let mut wait = Wait { call: *call, awaited, channels, room, turn: None, until: None };
+        let mut wait = Wait { call: *call, awaited, channels, room, epoch: None, until: None };
         match awaited {
             Awaited::Operation => {
-                wait.channels |= 1 << TOGETHER.0;
+                wait.channels |= 1 << COLLECTIVES.0;
             }
             Awaited::Room(network, _) => wait.room |= 1 << messages(network).0,
             Awaited::PutRoom(_) => wait.room |= all_data(),
@@ -175,7 +177,7 @@ impl Sim {
         let state = self.world.sync(self.rank);
         if awaited == Awaited::Operation {
             // Now, and not before: others may have run meanwhile, and the last of them may have come.
-            self.obstacle(&state, &mut wait);
+            self.add_obstacle(&state, &mut wait);
         }
         let has = |channel: u8| state.network.arrived(self.rank, Channel(channel)) > 0;
         let room = |channel: u8| state.network.has_room(self.rank, Channel(channel));
@@ -197,8 +199,8 @@ impl Sim {
         for network in Network::BOTH.into_iter().filter(|network| networks.has(*network)) {
             let Some(arrival) = self.take(data(network)) else { continue };
             any = true;
-            if let Wire::Put { port, offset, cargo } = arrival.item {
-                self.spend_looking(data(network), self.world.platform.interface.dispatch);
+            if let Payload::Put { port, offset, cargo } = arrival.item {
+                self.spend_polling(data(network), self.world.platform.interface.dispatch);
                 let mut state = self.world.state.borrow_mut();
                 state.deposit(arrival.from, self.rank, port, offset, cargo.contents());
             }
@@ -207,16 +209,16 @@ impl Sim {
     }
 
     /// Puts one packet for a port into a send queue; gives it back where neither network has room.
-    fn inject_data(&mut self, to: usize, bytes: usize, mut wire: Wire) -> Result<(), Wire> {
+    fn inject_data(&mut self, to: usize, bytes: usize, mut payload: Payload) -> Result<(), Payload> {
         for _ in Network::BOTH {
-            let network = self.turn_of_data;
-            self.turn_of_data = network.other();
-            match self.inject(data(network), to, bytes, wire) {
+            let network = self.next_data_network;
+            self.next_data_network = network.other();
+            match self.inject(data(network), to, bytes, payload) {
                 Ok(()) => return Ok(()),
-                Err(back) => wire = back,
+                Err(back) => payload = back,
             }
         }
-        Err(wire)
+        Err(payload)
     }
 
     /// Whether a block of so many bytes goes without the processor.
@@ -237,27 +239,27 @@ impl Endpoint for Sim {
     fn collective(&mut self, call: Call, collective: Collective<'_>) {
         match collective {
             Collective::InPlace(operation, values) => {
-                self.come(call, CollectiveKind::Operation(operation), RawBlock::copy_of(values));
+                self.arrive(call, CollectiveKind::Operation(operation), RawBlock::copy_of(values));
                 self.complete();
                 values.copy_from_slice(self.end().as_bytes());
             }
             Collective::AllGather { mine, all } => {
-                self.come(call, CollectiveKind::Gather, RawBlock::copy_of(mine));
+                self.arrive(call, CollectiveKind::Gather, RawBlock::copy_of(mine));
                 self.complete();
                 let (rank, size) = (self.rank, self.world.size());
-                self.end_by(|meeting| meeting.take((rank, size), all));
+                self.end_by(|rendezvous| rendezvous.take((rank, size), all));
             }
             Collective::Exchange(blocks) => {
-                self.come_with_blocks(call, blocks);
+                self.arrive_with_blocks(call, blocks);
                 self.complete();
                 let rank = self.rank;
-                self.end_by(|meeting| meeting.take_blocks(rank, blocks));
+                self.end_by(|rendezvous| rendezvous.take_blocks(rank, blocks));
             }
         }
     }
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
-        self.come(call, CollectiveKind::Operation(operation), values);
+        self.arrive(call, CollectiveKind::Operation(operation), values);
         self.advance();
     }
 
@@ -282,7 +284,7 @@ impl Endpoint for Sim {
         let mut message = Some(Box::new(sent));
         // The number is only used up if the first part goes.
         let number = self.assembly.number((network, to));
-        let part = |number, message| Wire::Part { number, parts, message };
+        let part = |number, message| Payload::Part { number, parts, message };
         let first = if parts == 1 { message.take() } else { None };
         if self.inject(messages(network), to, length(0), part(number, first)).is_err() {
             return false;
@@ -301,12 +303,12 @@ impl Endpoint for Sim {
         let mut message = self.assembly.early(network);
         while message.is_none() {
             let Some(arrival) = self.take(messages(network)) else { return false };
-            if let Wire::Part { number, parts, message: part } = arrival.item {
+            if let Payload::Part { number, parts, message: part } = arrival.item {
                 message = self.assembly.came((network, arrival.from), number, parts, part);
             }
         }
         if let Some(message) = message {
-            self.spend_looking(messages(network), self.world.platform.interface.dispatch);
+            self.spend_polling(messages(network), self.world.platform.interface.dispatch);
             *packet = *message;
         }
         true
@@ -349,8 +351,8 @@ impl Endpoint for Sim {
         let mut sent = 0;
         while sent < all.len() {
             let end = all.len().min(sent + each);
-            let wire = Wire::Put { port, offset: offset + sent, cargo: all.part(sent, end).into() };
-            if self.inject_data(to, end - sent, wire).is_ok() {
+            let payload = Payload::Put { port, offset: offset + sent, cargo: all.part(sent, end).into() };
+            if self.inject_data(to, end - sent, payload).is_ok() {
                 sent = end;
             } else if sent == 0 {
                 return false;
@@ -388,7 +390,7 @@ impl Endpoint for Sim {
             // The unit has taken them in; what it says is read with a network's word.
             drop(self.world.sync(self.rank));
             let network = if networks.has(Network::Request) { Network::Request } else { Network::Reply };
-            self.look(data(network));
+            self.poll_failed(data(network));
         }
         let news = self.world.state.borrow_mut().nodes[self.rank].ports.take_news();
         news.into_iter().for_each(|(port, bytes)| report(port, bytes));
@@ -421,7 +423,7 @@ impl Endpoint for Sim {
         for network in Network::BOTH.into_iter().filter(|network| networks.has(*network)) {
             channels |= 1 << messages(network).0;
         }
-        if awaited == Awaited::Operation && self.flight.is_some() && self.advance() {
+        if awaited == Awaited::Operation && self.pending.is_some() && self.advance() {
             return;
         }
         // A node that takes replies only has some to send itself.

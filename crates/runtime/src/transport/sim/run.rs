@@ -1,18 +1,17 @@
 //! Running a program on a simulated machine.
 
 use super::coroutine::Coroutine;
-use super::kernels::Kernels;
+use super::setup::Setup;
 use super::world::World;
 use super::{Sim, deadlock};
 use crate::error::Error;
 use crate::transport::{Endpoint, Failure, Stop, panic_text};
-use crate::work::Computing;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use strata_sim::network::Statistics;
-use strata_sim::{Network, Time, platform::Platform};
+use strata_sim::{Network, Time};
 
 /// A node's stack; the memory is only reserved.
 const STACK: usize = 1 << 20;
@@ -20,18 +19,6 @@ const STACK: usize = 1 << 20;
 thread_local! {
     /// The simulation that this thread runs. Nodes fetch it from here, as what they are given has to be safe to send.
     static WORLD: RefCell<Option<Rc<World>>> = const { RefCell::new(None) };
-}
-
-/// What is to be simulated.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Setup {
-    pub(crate) platform: Arc<Platform>,
-    pub(crate) nodes: usize,
-    pub(crate) seed: u64,
-    /// Steps (of nodes and of the network) after which the simulation is ended.
-    pub(crate) steps: u64,
-    pub(crate) kernels: Arc<Kernels>,
-    pub(crate) computing: Computing,
 }
 
 /// What a simulation answers.
@@ -87,7 +74,7 @@ fn simulate<T: Send>(
         }
     }
     if world.state.borrow().failure.is_some() {
-        // They unwind, each when its turn comes; what they hold is dropped.
+        // They unwind, each when it is resumed; what they hold is dropped.
         for node in &mut nodes {
             while !node.resume() {}
         }

@@ -1,4 +1,4 @@
-//! What all nodes of a simulation share: the network, who waits for what, and whose turn it is.
+//! What all nodes of a simulation share: the network, who waits for what, and which node runs next.
 //!
 //! A node has a clock of its own and runs ahead of the network as long as it keeps to itself. Before it touches anything
 //! that others see, all that happens up to its time is made to happen ([`World::sync`]); so everything happens in the order of
@@ -6,9 +6,9 @@
 
 use super::coroutine::suspend;
 use super::kernels::Kernels;
-use super::run::Setup;
-use super::together::Meetings;
-use super::wire::{Cargo, DMA, Wire, is_data};
+use super::payload::{Cargo, DMA, Payload, is_data};
+use super::rendezvous::Rendezvouses;
+use super::setup::Setup;
 use crate::block::Contents;
 use crate::transport::ports::Ports;
 use crate::transport::{Awaited, Call, Failure, Stop};
@@ -31,7 +31,7 @@ pub(super) struct Wait {
     /// Room in one of these channels' send queues ends it, as bits.
     pub(super) room: u8,
     /// The collective that the control network is to complete.
-    pub(super) turn: Option<u64>,
+    pub(super) epoch: Option<u64>,
     /// It ends at this time at the latest.
     pub(super) until: Option<Time>,
 }
@@ -69,15 +69,15 @@ pub(super) struct Shown {
 
 /// The state of a simulation.
 pub(super) struct State {
-    pub(super) network: Network<Wire>,
+    pub(super) network: Network<Payload>,
     pub(super) nodes: Vec<Shown>,
-    pub(super) meetings: Meetings,
+    pub(super) rendezvouses: Rendezvouses,
     /// How many nodes' bits of the asynchronous or are set.
     pub(super) bits: usize,
     /// How many programs have ended.
     pub(super) left: usize,
     pub(super) failure: Option<Failure>,
-    /// Whose turn it is, where that was found out by a node.
+    /// Which node runs next, where that was found out by a node.
     next: Option<usize>,
     /// Steps taken by nodes.
     steps: u64,
@@ -97,14 +97,14 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(setup: &Setup, network: Network<Wire>) -> Self {
+    pub(super) fn new(setup: &Setup, network: Network<Payload>) -> Self {
         let Setup { platform, kernels, computing, nodes, steps: limit, .. } = setup.clone();
         let shown =
             || Shown { place: Place::Due(Time::ZERO), ports: Ports::default(), moving: VecDeque::new() };
         let mut state = State {
             network,
             nodes: (0..nodes).map(|_| shown()).collect(),
-            meetings: Meetings::default(),
+            rendezvouses: Rendezvouses::default(),
             bits: nodes,
             left: 0,
             failure: None,
@@ -150,7 +150,7 @@ impl World {
                 state.nodes[node].place = Place::Due(at);
                 state.network.schedule(at, node);
                 drop(state);
-                self.give_way();
+                self.yield_to_others();
                 // At this time again, others may have been woken; they come after this node.
                 state = self.state.borrow_mut();
                 break;
@@ -172,14 +172,14 @@ impl World {
             state.network.schedule(until, node);
         }
         drop(state);
-        self.give_way();
+        self.yield_to_others();
         let now = self.state.borrow().network.now();
         let clock = &self.clocks[node];
         clock.set(clock.get().max(now.0));
     }
 
     /// Lets other nodes run. Unwinds where the job has ended meanwhile.
-    fn give_way(&self) {
+    fn yield_to_others(&self) {
         // Nobody comes back to a node that unwinds; it goes on alone.
         if std::thread::panicking() {
             return;
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// Whose turn it is; `None` when nothing more can happen.
+    /// Which node runs next; `None` when nothing more can happen.
     pub(super) fn next_node(&self) -> Option<usize> {
         let mut state = self.state.borrow_mut();
         if let Some(node) = state.next.take() {
@@ -204,7 +204,7 @@ impl World {
         None
     }
 
-    /// Makes the next event happen; the node whose turn it is then, if any.
+    /// Makes the next event happen; the node that runs then, if any.
     fn step(&self, state: &mut State) -> Option<usize> {
         match state.network.step()? {
             Step::Wake(node) => {
@@ -257,9 +257,9 @@ impl World {
             if last {
                 state.nodes[node].moving.pop_front();
             }
-            let wire = Wire::Put { port, offset, cargo };
+            let payload = Payload::Put { port, offset, cargo };
             // There is room.
-            let _ = state.network.try_send(now, node, to, DMA, length, wire);
+            let _ = state.network.try_send(now, node, to, DMA, length, payload);
         }
     }
 
@@ -283,10 +283,10 @@ impl State {
     }
 
     /// The control network completes a collective at time `done`: those who wait for it go on then.
-    pub(super) fn wake_at(&mut self, turn: u64, done: Time) {
+    pub(super) fn wake_at(&mut self, epoch: u64, done: Time) {
         for node in 0..self.nodes.len() {
             if let Place::Waits(wait) = &mut self.nodes[node].place
-                && wait.turn == Some(turn)
+                && wait.epoch == Some(epoch)
             {
                 wait.until = Some(done);
                 self.network.schedule(done, node);
@@ -298,7 +298,7 @@ impl State {
     pub(super) fn take_data(&mut self, node: usize, channel: Channel) {
         let now = self.network.now();
         while let Some(arrival) = self.network.receive(now, node, channel) {
-            if let Wire::Put { port, offset, cargo } = arrival.item {
+            if let Payload::Put { port, offset, cargo } = arrival.item {
                 self.deposit(arrival.from, node, port, offset, cargo.contents());
             }
         }

@@ -1,9 +1,9 @@
-//! What a node does with what all have brought to a meeting: combining in rank order, or in the order of a scan.
+//! What a node does with what all have brought to a rendezvous: combining in rank order, or in the order of a scan.
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
 use super::Threads;
-use super::meet::Pages;
+use super::rendezvous::Slots;
 use crate::number::{self, NumberType, Op};
 use crate::transport::{Boundary, Scan};
 use std::ops::Range;
@@ -12,27 +12,27 @@ use std::ops::Range;
 pub(super) const SLICE: usize = 4096;
 
 impl Threads {
-    /// What each node has brought to the present meeting, in rank order; `bytes` at most [`SHORT`](super::SHORT).
+    /// What each node has brought to the present rendezvous, in rank order; `bytes` at most [`SHORT`](super::SHORT).
     pub(super) fn brought(&self, bytes: usize) -> impl Iterator<Item = &[u8]> {
         (0..self.job.size()).map(move |rank| self.brought_by(rank, bytes))
     }
 
     #[inline]
     fn brought_by(&self, rank: usize, bytes: usize) -> &[u8] {
-        // SAFETY: the borrow of `self` ends before this node can go to the next meeting.
-        unsafe { self.job.pages()[rank].short(self.turn, bytes) }
+        // SAFETY: the borrow of `self` ends before this node can go to the next rendezvous.
+        unsafe { self.job.slots()[rank].short(self.epoch, bytes) }
     }
 
-    /// What node `rank` has lent for the present meeting.
+    /// What node `rank` has lent for the present rendezvous.
     pub(super) fn lent(&self, rank: usize) -> *mut u8 {
-        // SAFETY: this node has attended meeting `turn` and not the next.
-        unsafe { Pages::lent(&self.job.pages()[rank], self.turn) }
+        // SAFETY: this node has attended rendezvous `epoch` and not the next.
+        unsafe { Slots::lent(&self.job.slots()[rank], self.epoch) }
     }
 
     /// Where node `rank` stands in a segmented scan.
     fn boundary(&self, rank: usize) -> Boundary {
-        // SAFETY: this node has attended meeting `turn` and not the next.
-        unsafe { self.job.pages()[rank].call(self.turn) }.1.boundary
+        // SAFETY: this node has attended rendezvous `epoch` and not the next.
+        unsafe { self.job.slots()[rank].call(self.epoch) }.1.boundary
     }
 
     /// This node's share of `bytes`: a multiple of 8, except at the end.
@@ -132,7 +132,7 @@ impl Threads {
     /// Part of what node `rank` has lent.
     ///
     /// # Safety
-    /// All have come to the present meeting and lent at least `at + length` bytes until the next, the part lies in this
+    /// All have come to the present rendezvous and lent at least `at + length` bytes until the next, the part lies in this
     /// node's share, and no other reference to it lives.
     #[allow(clippy::mut_from_ref, reason = "the memory is not this transport's")]
     unsafe fn part_of(&self, rank: usize, at: usize, length: usize) -> &mut [u8] {

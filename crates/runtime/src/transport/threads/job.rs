@@ -1,14 +1,14 @@
 //! A job: the memory its nodes share, how they meet, and how a failure ends it everywhere.
 
-#![allow(unsafe_code, reason = "reads pages under the meetings' order")]
+#![allow(unsafe_code, reason = "reads slots under the rendezvous' order")]
 
 use super::bind::Cores;
 use super::loan::Loan;
-use super::meet::{Manner, Pages};
 use super::ports::Ports;
 use super::queue::Queue;
+use super::rendezvous::{Mode, Slots};
 use super::ring::Ring;
-use super::wait::Beds;
+use super::wait::Parkers;
 use super::{MOST, Threads};
 use crate::block::RawBlock;
 use crate::error::Error;
@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// Blocks under way from one node to another. An exchange starts with a meeting, so there is never more than one.
-type Way = Queue<RawBlock, 2>;
+/// Blocks under way from one node to another. An exchange starts with a rendezvous, so there is never more than one.
+type Channel = Queue<RawBlock, 2>;
 
 /// Packets that wait at a node on one network: 32 KiB, as much as a near cache takes.
 pub(super) const RING: usize = 256;
@@ -28,7 +28,7 @@ type Packets = Ring<RING>;
 /// A node's stack. What runs on the main thread elsewhere should run on a node; the memory is only reserved.
 const STACK: usize = 8 << 20;
 
-/// The most nodes that each wait for every other's page: a guess, as each reads as many cache lines.
+/// The most nodes that each wait for every other's slot: a guess, as each reads as many cache lines.
 const MOST_EAGER: usize = 16;
 
 /// A line of its own for a word that many wait for.
@@ -36,11 +36,11 @@ const MOST_EAGER: usize = 16;
 #[derive(Default)]
 struct Apart<T>(T);
 
-/// Whom a node waits for.
+/// Which nodes a node waits for.
 #[derive(Clone, Copy)]
-pub(super) enum Whom {
+pub(super) enum Peers {
     /// All nodes, within their programs.
-    Everyone,
+    All,
     /// This node, within its program.
     Node(usize),
     /// This node, as long as it receives packets.
@@ -49,34 +49,34 @@ pub(super) enum Whom {
     Anyone,
 }
 
-/// When a node that waits for a meeting may unwind.
+/// When a node that waits for a rendezvous may unwind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unwinds {
     /// As soon as the job has failed.
     WhenFailed,
-    /// When the meeting can no longer be complete. The node has lent memory of its program, and whoever sees the
-    /// meeting complete follows the address, failed job or not.
+    /// When the rendezvous can no longer be complete. The node has lent memory of its program, and whoever sees the
+    /// rendezvous complete follows the address, failed job or not.
     WhenIncomplete,
-    /// Not at all: all nodes are between two meetings of this module.
+    /// Not at all: all nodes are between two rendezvous of this module.
     Never,
 }
 
 /// What the nodes of one job share.
 pub(super) struct Job {
-    pages: Box<[Pages]>,
-    /// Each node waits for every page, rather than for `complete`.
+    slots: Box<[Slots]>,
+    /// Each node waits for every slot, rather than for `complete`.
     eager: bool,
-    /// Nodes that have come to the present meeting.
-    come: Apart<AtomicUsize>,
-    /// The last meeting to which all have come.
+    /// Nodes that have come to the present rendezvous.
+    arrived: Apart<AtomicUsize>,
+    /// The last rendezvous to which all have come.
     complete: Apart<AtomicU64>,
-    beds: Beds,
+    parkers: Parkers,
     /// From node i to node j at `i * size + j`, made when first used.
-    ways: Box<[OnceLock<Box<Way>>]>,
+    channels: Box<[OnceLock<Box<Channel>>]>,
     /// Packets to node i on network j at `2 * i + j`, made when first used.
     rings: Box<[OnceLock<Box<Packets>>]>,
     /// How many nodes wait for room there.
-    crowds: Box<[AtomicUsize]>,
+    waiters: Box<[AtomicUsize]>,
     ports: Box<[Ports]>,
     /// How many nodes' bits of the asynchronous or are set.
     async_or: Apart<AtomicUsize>,
@@ -86,7 +86,7 @@ pub(super) struct Job {
     /// Which nodes have given up their transport.
     gone: Box<[AtomicBool]>,
     /// Memory lent by nodes that went with an operation in flight: others may still follow its address.
-    graveyard: Mutex<Vec<Loan>>,
+    retained: Mutex<Vec<Loan>>,
     /// The failure that ended the job.
     failure: Mutex<Option<Failure>>,
     failed: AtomicBool,
@@ -96,105 +96,105 @@ impl Job {
     fn new(nodes: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
-            pages: (0..nodes).map(|_| Pages::new()).collect(),
+            slots: (0..nodes).map(|_| Slots::new()).collect(),
             eager: nodes <= cores.min(MOST_EAGER),
-            come: Apart::default(),
+            arrived: Apart::default(),
             complete: Apart::default(),
-            beds: Beds::new(nodes),
-            ways: (0..nodes * nodes).map(|_| OnceLock::new()).collect(),
+            parkers: Parkers::new(nodes),
+            channels: (0..nodes * nodes).map(|_| OnceLock::new()).collect(),
             rings: (0..2 * nodes).map(|_| OnceLock::new()).collect(),
-            crowds: (0..2 * nodes).map(|_| AtomicUsize::new(0)).collect(),
+            waiters: (0..2 * nodes).map(|_| AtomicUsize::new(0)).collect(),
             ports: (0..nodes).map(|_| Ports::new()).collect(),
             async_or: Apart(AtomicUsize::new(nodes)),
             left: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
             leavers: AtomicUsize::new(0),
             gone: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
-            graveyard: Mutex::new(Vec::new()),
+            retained: Mutex::new(Vec::new()),
             failure: Mutex::new(None),
             failed: AtomicBool::new(false),
         }
     }
 
     pub(super) fn size(&self) -> usize {
-        self.pages.len()
+        self.slots.len()
     }
 
-    /// Node `rank` comes to meeting `turn`.
+    /// Node `rank` comes to rendezvous `epoch`.
     ///
     /// # Safety
-    /// The caller is node `rank` and has attended all meetings before `turn`.
-    pub(super) unsafe fn come(
+    /// The caller is node `rank` and has attended all rendezvous before `epoch`.
+    pub(super) unsafe fn arrive(
         &self,
         rank: usize,
-        turn: u64,
+        epoch: u64,
         call: &Call,
-        manner: Manner,
+        mode: Mode,
         bytes: &[u8],
         lent: *mut u8,
     ) {
         // SAFETY: passed on to the caller.
-        unsafe { self.pages[rank].write(turn, call, manner, bytes, lent) };
+        unsafe { self.slots[rank].write(epoch, call, mode, bytes, lent) };
         if self.eager {
-            self.beds.wake_all();
-        } else if self.come.0.fetch_add(1, Ordering::AcqRel) + 1 == self.size() {
-            self.come.0.store(0, Ordering::Relaxed);
-            self.complete.0.store(turn, Ordering::Release);
-            self.beds.wake_all();
+            self.parkers.wake_all();
+        } else if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == self.size() {
+            self.arrived.0.store(0, Ordering::Relaxed);
+            self.complete.0.store(epoch, Ordering::Release);
+            self.parkers.wake_all();
         }
     }
 
-    /// Node `rank`, which has come to meeting `turn`, waits until all have, unless it unwinds.
-    pub(super) fn wait_for_all(&self, rank: usize, turn: u64, call: &Call, unwinds: Unwinds) {
+    /// Node `rank`, which has come to rendezvous `epoch`, waits until all have, unless it unwinds.
+    pub(super) fn wait_for_all(&self, rank: usize, epoch: u64, call: &Call, unwinds: Unwinds) {
         let wait = |ready: &dyn Fn() -> bool| match unwinds {
-            Unwinds::WhenFailed => self.patience(rank, call, Whom::Everyone, ready),
-            Unwinds::WhenIncomplete => self.unwind_if_incomplete(rank, turn, call),
+            Unwinds::WhenFailed => self.check(rank, call, Peers::All, ready),
+            Unwinds::WhenIncomplete => self.unwind_if_incomplete(rank, epoch, call),
             Unwinds::Never => {}
         };
         if self.eager {
-            for pages in &self.pages {
-                let ready = || pages.is_written(turn);
-                self.beds.wait(rank, ready, || wait(&ready));
+            for slots in &self.slots {
+                let ready = || slots.is_written(epoch);
+                self.parkers.wait(rank, ready, || wait(&ready));
             }
         } else {
-            let ready = || self.complete.0.load(Ordering::Acquire) >= turn;
-            self.beds.wait(rank, ready, || wait(&ready));
+            let ready = || self.complete.0.load(Ordering::Acquire) >= epoch;
+            self.parkers.wait(rank, ready, || wait(&ready));
         }
     }
 
-    /// Whether all have come to meeting `turn`; of the first `seen` nodes that is known, and more of it may be afterwards.
+    /// Whether all have come to rendezvous `epoch`; of the first `seen` nodes that is known, and more of it may be afterwards.
     #[inline]
-    pub(super) fn all_came(&self, turn: u64, seen: &mut usize) -> bool {
+    pub(super) fn all_arrived(&self, epoch: u64, seen: &mut usize) -> bool {
         if self.eager {
-            *seen += self.pages[*seen..].iter().take_while(|pages| pages.is_written(turn)).count();
+            *seen += self.slots[*seen..].iter().take_while(|slots| slots.is_written(epoch)).count();
             *seen == self.size()
         } else {
-            self.complete.0.load(Ordering::Acquire) >= turn
+            self.complete.0.load(Ordering::Acquire) >= epoch
         }
     }
 
-    /// The pages of every node, in rank order.
-    pub(super) fn pages(&self) -> &[Pages] {
-        &self.pages
+    /// The slots of every node, in rank order.
+    pub(super) fn slots(&self) -> &[Slots] {
+        &self.slots
     }
 
-    /// The failure to report where not all came to meeting `turn` with the same call; equal on all nodes.
+    /// The failure to report where not all came to rendezvous `epoch` with the same call; equal on all nodes.
     ///
     /// # Safety
-    /// The caller attends meeting `turn`, all have come, and it has not gone to the next.
-    pub(super) unsafe fn mismatch(&self, turn: u64) -> Option<Failure> {
+    /// The caller attends rendezvous `epoch`, all have come, and it has not gone to the next.
+    pub(super) unsafe fn mismatch(&self, epoch: u64) -> Option<Failure> {
         // SAFETY: passed on to the caller.
-        let mut calls = self.pages.iter().map(|pages| unsafe { pages.call(turn) }).enumerate();
-        let (_, (first, manner)) = calls.next()?;
-        let agrees = |(other, how): &(Call, Manner)| {
-            first.agrees(other.what, other.root, other.length) && manner.started == how.started
+        let mut calls = self.slots.iter().map(|slots| unsafe { slots.call(epoch) }).enumerate();
+        let (_, (first, mode)) = calls.next()?;
+        let agrees = |(other, how): &(Call, Mode)| {
+            first.agrees(other.what, other.root, other.length) && mode.started == how.started
         };
         let (rank, (other, how)) = calls.find(|(_, other)| !agrees(other))?;
-        if manner.started == how.started {
+        if mode.started == how.started {
             return Some(other.differs(rank, &first));
         }
         let name = |started| if started { "split-phase" } else { "blocking" };
-        let (how, manner) = (name(how.started), name(manner.started));
-        let message = format!("{how} {other}, but node 0 called {manner} {first}");
+        let (how, mode) = (name(how.started), name(mode.started));
+        let message = format!("{how} {other}, but node 0 called {mode} {first}");
         Some(Failure { rank, message })
     }
 
@@ -203,13 +203,13 @@ impl Job {
     /// # Safety
     /// The caller is node `from`.
     pub(super) unsafe fn send(&self, from: usize, to: usize, call: &Call, mut block: RawBlock) {
-        let way = self.way(from, to);
+        let channel = self.channel(from, to);
         // SAFETY: node `from` alone pushes here.
-        while let Err(back) = unsafe { way.push(block) } {
+        while let Err(back) = unsafe { channel.push(block) } {
             block = back;
-            self.wait(from, call, Whom::Node(to), || !way.is_full());
+            self.wait(from, call, Peers::Node(to), || !channel.is_full());
         }
-        self.beds.wake(to);
+        self.parkers.wake(to);
     }
 
     /// Waits for the next block from node `from`.
@@ -217,19 +217,19 @@ impl Job {
     /// # Safety
     /// The caller is node `to`.
     pub(super) unsafe fn receive(&self, from: usize, to: usize, call: &Call) -> RawBlock {
-        let way = self.way(from, to);
+        let channel = self.channel(from, to);
         loop {
             // SAFETY: node `to` alone pops here.
-            if let Some(block) = unsafe { way.pop() } {
-                self.beds.wake(from);
+            if let Some(block) = unsafe { channel.pop() } {
+                self.parkers.wake(from);
                 return block;
             }
-            self.wait(to, call, Whom::Node(from), || !way.is_empty());
+            self.wait(to, call, Peers::Node(from), || !channel.is_empty());
         }
     }
 
-    fn way(&self, from: usize, to: usize) -> &Way {
-        self.ways[from * self.size() + to].get_or_init(|| Box::new(Way::new()))
+    fn channel(&self, from: usize, to: usize) -> &Channel {
+        self.channels[from * self.size() + to].get_or_init(|| Box::new(Channel::new()))
     }
 
     /// The packets to node `to` on `network`.
@@ -254,35 +254,35 @@ impl Job {
         self.rings[2 * rank + network as usize].get().is_some_and(|packets| unsafe { packets.pop(packet) })
     }
 
-    /// Node `rank` waits until `ready`, which a packet to node `to` finding room makes true; `patience` may unwind.
+    /// Node `rank` waits until `ready`, which a packet to node `to` finding room makes true; `check` may unwind.
     pub(super) fn wait_for_room(
         &self,
         rank: usize,
         (network, to): (Network, usize),
         ready: impl Fn() -> bool,
-        patience: impl Fn(),
+        check: impl Fn(),
     ) {
         let ring = 2 * to + network as usize;
-        // Before the fence of the wait, as what the bed says.
-        self.crowds[ring].fetch_add(1, Ordering::Relaxed);
-        self.beds.wait_for(rank, ring + 1, ready, patience);
-        self.crowds[ring].fetch_sub(1, Ordering::Relaxed);
+        // Before the fence of the wait, as what the parker says.
+        self.waiters[ring].fetch_add(1, Ordering::Relaxed);
+        self.parkers.wait_for(rank, ring + 1, ready, check);
+        self.waiters[ring].fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Wakes who sleeps until there is room at node `rank`, which has taken packets.
-    pub(super) fn tell_of_room(&self, rank: usize) {
-        if !self.beds.someone_sleeps() {
+    pub(super) fn notify_room(&self, rank: usize) {
+        if !self.parkers.someone_sleeps() {
             return;
         }
         for ring in [2 * rank, 2 * rank + 1] {
-            if self.crowds[ring].load(Ordering::Relaxed) > 0 {
-                self.beds.wake_awaiting(ring + 1);
+            if self.waiters[ring].load(Ordering::Relaxed) > 0 {
+                self.parkers.wake_awaiting(ring + 1);
             }
         }
     }
 
-    pub(super) fn beds(&self) -> &Beds {
-        &self.beds
+    pub(super) fn parkers(&self) -> &Parkers {
+        &self.parkers
     }
 
     pub(super) fn ports(&self, node: usize) -> &Ports {
@@ -295,29 +295,29 @@ impl Job {
     }
 
     /// Keeps memory until all nodes have ended.
-    pub(super) fn bury(&self, loan: Loan) {
-        self.graveyard.lock().unwrap_or_else(PoisonError::into_inner).push(loan);
+    pub(super) fn retain(&self, loan: Loan) {
+        self.retained.lock().unwrap_or_else(PoisonError::into_inner).push(loan);
     }
 
-    /// Waits until `ready`, which needs `whom`; unwinds where that can no longer be.
-    fn wait(&self, rank: usize, call: &Call, whom: Whom, ready: impl Fn() -> bool) {
-        self.beds.wait(rank, &ready, || self.patience(rank, call, whom, &ready));
+    /// Waits until `ready`, which needs `peers` to act; unwinds where that can no longer be.
+    fn wait(&self, rank: usize, call: &Call, peers: Peers, ready: impl Fn() -> bool) {
+        self.parkers.wait(rank, &ready, || self.check(rank, call, peers, &ready));
     }
 
     /// Unwinds if the job has failed, or if a node that is waited for has left: after it is seen to have left,
     /// whatever it did before is seen too, so a condition still not true never will be.
-    pub(super) fn patience(&self, rank: usize, call: &Call, whom: Whom, ready: &dyn Fn() -> bool) {
+    pub(super) fn check(&self, rank: usize, call: &Call, peers: Peers, ready: &dyn Fn() -> bool) {
         self.unwind_if_failed();
         if self.leavers.load(Ordering::Acquire) == 0 {
             return;
         }
         let left = |node: &usize| self.left[*node].load(Ordering::Acquire);
         let gone = |node: &usize| self.gone[*node].load(Ordering::Acquire);
-        let missing = match whom {
-            Whom::Node(node) => Some(node).filter(left),
-            Whom::Everyone => (0..self.size()).find(left),
-            Whom::Receiver(node) => Some(node).filter(gone),
-            Whom::Anyone => {
+        let missing = match peers {
+            Peers::Node(node) => Some(node).filter(left),
+            Peers::All => (0..self.size()).find(left),
+            Peers::Receiver(node) => Some(node).filter(gone),
+            Peers::Anyone => {
                 let mut others = (0..self.size()).filter(|node| *node != rank);
                 others.clone().all(|node| gone(&node)).then(|| others.next()).flatten()
             }
@@ -330,14 +330,14 @@ impl Job {
         }
     }
 
-    /// Unwinds where a node has ended without coming to meeting `turn`, so that it is never complete.
-    fn unwind_if_incomplete(&self, rank: usize, turn: u64, call: &Call) {
+    /// Unwinds where a node has ended without coming to rendezvous `epoch`, so that it is never complete.
+    fn unwind_if_incomplete(&self, rank: usize, epoch: u64, call: &Call) {
         if self.leavers.load(Ordering::Acquire) == 0 {
             return;
         }
-        // A node writes its page before it leaves, so a page that is not written then never is.
+        // A node writes its slot before it leaves, so a slot that is not written then never is.
         let missing =
-            |node: &usize| self.left[*node].load(Ordering::Acquire) && !self.pages[*node].is_written(turn);
+            |node: &usize| self.left[*node].load(Ordering::Acquire) && !self.slots[*node].is_written(epoch);
         if let Some(missing) = (0..self.size()).find(missing) {
             let message = format!("left the program while node {rank} waits in {call}");
             self.fail(Failure { rank: missing, message });
@@ -367,14 +367,14 @@ impl Job {
     pub(super) fn record(&self, failure: Failure) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         self.failed.store(true, Ordering::Release);
-        self.beds.wake_all();
+        self.parkers.wake_all();
     }
 
     /// Node `rank`'s program has ended; saying so again changes nothing.
     pub(super) fn leave(&self, rank: usize) {
         if !self.left[rank].swap(true, Ordering::Release) {
             self.leavers.fetch_add(1, Ordering::Release);
-            self.beds.wake_all();
+            self.parkers.wake_all();
         }
     }
 
@@ -384,10 +384,10 @@ impl Job {
     }
 
     /// Node `rank` will take no more packets.
-    pub(super) fn go(&self, rank: usize) {
+    pub(super) fn mark_gone(&self, rank: usize) {
         self.gone[rank].store(true, Ordering::Release);
         self.leave(rank);
-        self.beds.wake_all();
+        self.parkers.wake_all();
     }
 
     /// Runs one node's program to its end, whatever that is.
@@ -396,7 +396,7 @@ impl Job {
         rank: usize,
         program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>,
     ) -> Option<T> {
-        self.beds.enter(rank);
+        self.parkers.enter(rank);
         let transport = Box::new(Threads::new(Arc::clone(self), rank));
         let result = match catch_unwind(AssertUnwindSafe(|| program(transport))) {
             Ok(Ok(result)) => Some(result),
@@ -411,7 +411,7 @@ impl Job {
             }
         };
         // After the failure is recorded: this node's absence is not to be taken for the cause.
-        self.go(rank);
+        self.mark_gone(rank);
         result
     }
 }
@@ -443,7 +443,7 @@ pub(crate) fn run<T: Send>(
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
                     job.record(Failure { rank, message: format!("its thread did not start: {error}") });
-                    (rank..nodes).for_each(|missing| job.go(missing));
+                    (rank..nodes).for_each(|missing| job.mark_gone(missing));
                     break;
                 }
             }

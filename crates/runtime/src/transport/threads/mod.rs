@@ -1,35 +1,35 @@
 //! Nodes as threads of one process.
 //!
-//! A node publishes what it brings to a collective on a page of its own, all nodes meet, and each reads the others'
-//! pages in rank order; two pages a node, used in turn, save the second meeting for everything short. Longer vectors
-//! are lent by address: each node combines its share of the elements for all nodes in place, and a second meeting
+//! A node publishes what it brings to a collective on a slot of its own, all nodes meet, and each reads the others'
+//! slots in rank order; two slots a node, used in epoch, save the second rendezvous for everything short. Longer vectors
+//! are lent by address: each node combines its share of the elements for all nodes in place, and a second rendezvous
 //! ends the loan. Blocks change owner through one queue for each ordered pair of nodes. Split-phase operations are
-//! the same meetings, looked at instead of waited for. Packets have a queue for each receiver and network; puts
+//! the same rendezvous, looked at instead of waited for. Packets have a queue for each receiver and network; puts
 //! copy straight into the receiver's memory.
 //!
 //! # Why lending is sound
-//! A blocking collective follows addresses only between two meetings that all nodes attend. A lender that waits for
-//! the first meeting unwinds only when that can no longer be complete: when a node has ended without coming to it. A
+//! A blocking collective follows addresses only between two rendezvous that all nodes attend. A lender that waits for
+//! the first rendezvous unwinds only when that can no longer be complete: when a node has ended without coming to it. A
 //! failure that comes from elsewhere (the watchdog's) is no such reason, as a late node may still come and follow the
-//! address. Between the meetings a node runs no code but this module's and cannot fail, and it waits for the second
-//! meeting to the end.
+//! address. Between the rendezvous a node runs no code but this module's and cannot fail, and it waits for the second
+//! rendezvous to the end.
 //!
-//! What every node reads on the pages
-//! of the first meeting is the same, so all find a mismatch together, before any address has been followed.
-//! Between the two meetings of a split-phase operation a node runs its program, which may fail: so what is lent is
-//! owned by the transport, and goes to the job's graveyard if the node does not see the second meeting complete.
+//! What every node reads on the slots
+//! of the first rendezvous is the same, so all find a mismatch together, before any address has been followed.
+//! Between the two rendezvous of a split-phase operation a node runs its program, which may fail: so what is lent is
+//! owned by the transport, and goes to the job's retained if the node does not see the second rendezvous complete.
 //! Blocking and split-phase calls do not meet each other: that is a mismatch like any other.
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
 mod bind;
 mod combine;
-mod flight;
 mod job;
 mod loan;
-mod meet;
+mod pending;
 mod ports;
 mod queue;
+mod rendezvous;
 mod ring;
 mod sync;
 #[cfg(test)]
@@ -39,15 +39,15 @@ mod wait;
 pub(crate) use job::run;
 
 use crate::block::{Contents, RawBlock};
-use crate::develop::AbortHandle;
 use crate::number::{NumberType, Op};
 use crate::transport::{
-    Awaited, Boundary, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, Scan,
+    AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, Failure, Network, Networks, Operation,
+    Packet, Scan,
 };
-use flight::Flight;
-use job::{Job, RING, Unwinds, Whom};
-use meet::{Manner, SHORT};
+use job::{Job, Peers, RING, Unwinds};
+use pending::PendingCollective;
 use ports::Refusal;
+use rendezvous::{Mode, SHORT};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -61,14 +61,14 @@ const PUT: usize = 16 << 10;
 pub(crate) struct Threads {
     job: Arc<Job>,
     rank: usize,
-    /// To how many meetings this node has come; equal on all nodes at any meeting.
-    turn: u64,
-    /// In a blocking meeting, or out of one by unwinding, or with an operation in flight. A node that catches
-    /// what unwinds must not come to another meeting: the pages' turns, and the count of those who came, hold only for
-    /// meetings that were attended to their end.
+    /// To how many rendezvous this node has come; equal on all nodes at any rendezvous.
+    epoch: u64,
+    /// In a blocking rendezvous, or out of one by unwinding, or with an operation in flight. A node that catches
+    /// what unwinds must not come to another rendezvous: the slots' turns, and the count of those who came, hold only for
+    /// rendezvous that were attended to their end.
     busy: bool,
     /// The split-phase operation, from its start until it is finished.
-    flight: Option<Flight>,
+    pending: Option<PendingCollective>,
     /// Packets taken since those were told who wait for room.
     taken: usize,
     /// This node's bit of the asynchronous or.
@@ -77,54 +77,54 @@ pub(crate) struct Threads {
 
 impl Threads {
     fn new(job: Arc<Job>, rank: usize) -> Self {
-        Self { job, rank, turn: 0, busy: false, flight: None, taken: 0, bit: true }
+        Self { job, rank, epoch: 0, busy: false, pending: None, taken: 0, bit: true }
     }
 
-    /// Comes to the next meeting, bringing `bytes` and lending what stands at `lent` until the meeting after it.
-    fn come(&mut self, call: &Call, manner: Manner, bytes: &[u8], lent: *mut u8) {
-        self.turn += 1;
-        // SAFETY: `self` is node `rank`'s only transport, does not leave its thread, and has attended every meeting
+    /// Comes to the next rendezvous, bringing `bytes` and lending what stands at `lent` until the rendezvous after it.
+    fn arrive(&mut self, call: &Call, mode: Mode, bytes: &[u8], lent: *mut u8) {
+        self.epoch += 1;
+        // SAFETY: `self` is node `rank`'s only transport, does not leave its thread, and has attended every rendezvous
         // before this one to its end.
-        unsafe { self.job.come(self.rank, self.turn, call, manner, bytes, lent) };
+        unsafe { self.job.arrive(self.rank, self.epoch, call, mode, bytes, lent) };
     }
 
-    /// Meets all nodes, bringing `bytes` and lending what stands at `lent` until the meeting after this one.
-    fn meet(&mut self, call: &Call, boundary: Boundary, bytes: &[u8], lent: *mut u8) {
+    /// Meets all nodes, bringing `bytes` and lending what stands at `lent` until the rendezvous after this one.
+    fn rendezvous(&mut self, call: &Call, boundary: Boundary, bytes: &[u8], lent: *mut u8) {
         if self.busy {
             self.refuse(call);
         }
-        self.tell_of_room();
+        self.notify_room();
         self.busy = true;
-        self.come(call, Manner { started: false, boundary }, bytes, lent);
+        self.arrive(call, Mode { started: false, boundary }, bytes, lent);
         let unwinds = if lent.is_null() { Unwinds::WhenFailed } else { Unwinds::WhenIncomplete };
-        self.job.wait_for_all(self.rank, self.turn, call, unwinds);
+        self.job.wait_for_all(self.rank, self.epoch, call, unwinds);
         self.busy = false;
     }
 
     /// Meets all nodes and ends the job unless all made the same call.
-    fn meet_alike(&mut self, call: &Call, boundary: Boundary, bytes: &[u8], lent: *mut u8) {
-        self.meet(call, boundary, bytes, lent);
+    fn rendezvous_alike(&mut self, call: &Call, boundary: Boundary, bytes: &[u8], lent: *mut u8) {
+        self.rendezvous(call, boundary, bytes, lent);
         self.check_alike();
     }
 
     /// Ends the job unless all made the same call.
     fn check_alike(&self) {
-        // SAFETY: this node attends meeting `turn`, all have come, and it has not gone to the next.
-        if let Some(failure) = unsafe { self.job.mismatch(self.turn) } {
+        // SAFETY: this node attends rendezvous `epoch`, all have come, and it has not gone to the next.
+        if let Some(failure) = unsafe { self.job.mismatch(self.epoch) } {
             self.job.fail(failure);
         }
     }
 
     /// Ends a loan. All nodes are in this module until then, so whatever happens to the job all come.
-    fn part(&mut self, call: &Call) {
-        self.come(call, Manner::default(), &[], std::ptr::null_mut());
-        self.job.wait_for_all(self.rank, self.turn, call, Unwinds::Never);
+    fn end_loan(&mut self, call: &Call) {
+        self.arrive(call, Mode::default(), &[], std::ptr::null_mut());
+        self.job.wait_for_all(self.rank, self.epoch, call, Unwinds::Never);
     }
 
     /// Unwinds from a call while this node cannot meet the others.
     #[cold]
     fn refuse(&self, call: &Call) -> ! {
-        if self.flight.is_some() {
+        if self.pending.is_some() {
             let message = format!("{call}: a split-phase operation is in flight; complete it first");
             self.job.fail(Failure { rank: self.rank, message });
         }
@@ -132,17 +132,17 @@ impl Threads {
     }
 
     /// Wakes who sleeps until there is room for a packet to this node, if this node has taken some.
-    fn tell_of_room(&mut self) {
+    fn notify_room(&mut self) {
         if self.taken > 0 {
             self.taken = 0;
-            self.job.tell_of_room(self.rank);
+            self.job.notify_room(self.rank);
         }
     }
 
     #[inline]
     fn in_place(&mut self, call: Call, operation: Operation, values: &mut [u8]) {
         match operation {
-            Operation::Barrier => self.meet(&call, Boundary::None, &[], std::ptr::null_mut()),
+            Operation::Barrier => self.rendezvous(&call, Boundary::None, &[], std::ptr::null_mut()),
             Operation::Reduce(kind, op) => self.reduce(call, kind, op, values),
             Operation::Scan(scan) => self.scan(call, scan, values),
             Operation::Broadcast(root) => self.broadcast(call, root, values),
@@ -152,67 +152,67 @@ impl Threads {
     fn reduce(&mut self, call: Call, kind: NumberType, op: Op, values: &mut [u8]) {
         let bytes = values.len();
         if bytes <= SHORT {
-            self.meet_alike(&call, Boundary::None, values, std::ptr::null_mut());
+            self.rendezvous_alike(&call, Boundary::None, values, std::ptr::null_mut());
             self.reduce_short(kind, op, values);
             return;
         }
-        self.meet_alike(&call, Boundary::None, &[], values.as_mut_ptr());
+        self.rendezvous_alike(&call, Boundary::None, &[], values.as_mut_ptr());
         self.reduce_share(kind, op, self.share(bytes));
-        self.part(&call);
+        self.end_loan(&call);
     }
 
     fn scan(&mut self, call: Call, scan: Scan, values: &mut [u8]) {
         let bytes = values.len();
         let boundary = scan.boundary.unwrap_or_default();
         if bytes <= SHORT {
-            self.meet_alike(&call, boundary, values, std::ptr::null_mut());
+            self.rendezvous_alike(&call, boundary, values, std::ptr::null_mut());
             self.scan_short(scan, values);
             return;
         }
-        self.meet_alike(&call, boundary, &[], values.as_mut_ptr());
+        self.rendezvous_alike(&call, boundary, &[], values.as_mut_ptr());
         self.scan_share(scan, self.share(bytes));
-        self.part(&call);
+        self.end_loan(&call);
     }
 
     fn broadcast(&mut self, call: Call, root: usize, values: &mut [u8]) {
         let bytes = values.len();
         if bytes <= SHORT {
             let mine = if self.rank == root { &*values } else { &[] };
-            self.meet_alike(&call, Boundary::None, mine, std::ptr::null_mut());
+            self.rendezvous_alike(&call, Boundary::None, mine, std::ptr::null_mut());
             if let Some(roots) = self.brought(bytes).nth(root) {
                 values.copy_from_slice(roots);
             }
             return;
         }
-        self.meet_alike(&call, Boundary::None, &[], values.as_mut_ptr());
+        self.rendezvous_alike(&call, Boundary::None, &[], values.as_mut_ptr());
         if self.rank != root {
-            // SAFETY: the root lends as many bytes (the calls agree) until the next meeting, and nobody writes them.
+            // SAFETY: the root lends as many bytes (the calls agree) until the next rendezvous, and nobody writes them.
             values.copy_from_slice(unsafe { std::slice::from_raw_parts(self.lent(root), bytes) });
         }
-        self.part(&call);
+        self.end_loan(&call);
     }
 
     fn all_gather(&mut self, call: Call, mine: &[u8], all: &mut [u8]) {
         let bytes = mine.len();
         if bytes == 0 {
-            self.meet_alike(&call, Boundary::None, &[], std::ptr::null_mut());
+            self.rendezvous_alike(&call, Boundary::None, &[], std::ptr::null_mut());
         } else if bytes <= SHORT {
-            self.meet_alike(&call, Boundary::None, mine, std::ptr::null_mut());
+            self.rendezvous_alike(&call, Boundary::None, mine, std::ptr::null_mut());
             self.brought(bytes)
                 .zip(all.chunks_exact_mut(bytes))
                 .for_each(|(from, to)| to.copy_from_slice(from));
         } else {
-            self.meet_alike(&call, Boundary::None, &[], mine.as_ptr().cast_mut());
+            self.rendezvous_alike(&call, Boundary::None, &[], mine.as_ptr().cast_mut());
             for (rank, to) in all.chunks_exact_mut(bytes).enumerate() {
-                // SAFETY: node `rank` lends as many bytes (the calls agree) until the next meeting; nobody writes them.
+                // SAFETY: node `rank` lends as many bytes (the calls agree) until the next rendezvous; nobody writes them.
                 to.copy_from_slice(unsafe { std::slice::from_raw_parts(self.lent(rank), bytes) });
             }
-            self.part(&call);
+            self.end_loan(&call);
         }
     }
 
     fn exchange(&mut self, call: Call, blocks: &mut [RawBlock]) {
-        self.meet_alike(&call, Boundary::None, &[], std::ptr::null_mut());
+        self.rendezvous_alike(&call, Boundary::None, &[], std::ptr::null_mut());
         let (rank, size) = (self.rank, self.job.size());
         for to in (rank + 1..size).chain(0..rank) {
             let block = std::mem::take(&mut blocks[to]);
@@ -240,8 +240,8 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        if let Some(flight) = self.flight.take() {
-            flight.abandon(&self.job);
+        if let Some(pending) = self.pending.take() {
+            pending.abandon(&self.job);
         }
     }
 }
@@ -264,7 +264,7 @@ impl Endpoint for Threads {
     }
 
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock) {
-        self.take_off(call, operation, values);
+        self.start_pending(call, operation, values);
     }
 
     fn test(&mut self) -> bool {
@@ -272,14 +272,14 @@ impl Endpoint for Threads {
     }
 
     fn finish(&mut self) -> RawBlock {
-        self.land()
+        self.take_result()
     }
 
     #[inline]
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
         let sent = self.job.packets(to, network).push(self.rank as u32, packet);
         if sent && to != self.rank {
-            self.job.beds().wake(to);
+            self.job.parkers().wake(to);
         }
         sent
     }
@@ -291,11 +291,11 @@ impl Endpoint for Threads {
             // Now and then is enough: who waits for room has all that is in the queue before it.
             self.taken += 1;
             if self.taken == RING / 4 {
-                self.tell_of_room();
+                self.notify_room();
             }
             return true;
         }
-        self.tell_of_room();
+        self.notify_room();
         self.job.unwind_if_failed();
         false
     }
@@ -332,7 +332,7 @@ impl Endpoint for Threads {
         self.job.unwind_if_failed();
         let told = || {
             if to != self.rank {
-                self.job.beds().wake(to);
+                self.job.parkers().wake(to);
             }
         };
         if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told) {
@@ -367,7 +367,7 @@ impl Endpoint for Threads {
     }
 
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
-        self.tell_of_room();
+        self.notify_room();
         // There may be news already, and a program that pauses again and again without taking it.
         self.job.unwind_if_failed();
         if networks == Networks::Only(Network::Reply) {
@@ -380,23 +380,23 @@ impl Endpoint for Threads {
             Network::BOTH.into_iter().any(|on| networks.has(on) && job.has_packet(rank, on))
                 || job.ports(rank).has_news()
         };
-        let wait = |whom: Option<Whom>, true_now: &dyn Fn() -> bool| {
+        let wait = |peers: Option<Peers>, true_now: &dyn Fn() -> bool| {
             let ready = || came() || true_now();
-            let patience = || match whom {
-                Some(whom) => job.patience(rank, call, whom, &ready),
+            let check = || match peers {
+                Some(peers) => job.check(rank, call, peers, &ready),
                 None => job.unwind_if_failed(),
             };
             match awaited {
-                Awaited::Room(network, to) => job.wait_for_room(rank, (network, to), ready, patience),
-                _ => job.beds().wait(rank, ready, patience),
+                Awaited::Room(network, to) => job.wait_for_room(rank, (network, to), ready, check),
+                _ => job.parkers().wait(rank, ready, check),
             }
         };
         match awaited {
-            Awaited::Packet => wait((self.job.size() > 1).then_some(Whom::Anyone), &|| false),
-            Awaited::Operation => wait(Some(Whom::Everyone), &|| self.may_advance()),
+            Awaited::Packet => wait((self.job.size() > 1).then_some(Peers::Anyone), &|| false),
+            Awaited::Operation => wait(Some(Peers::All), &|| self.may_advance()),
             Awaited::Room(network, to) => {
                 let packets = job.packets(to, network);
-                wait(Some(Whom::Receiver(to)), &|| packets.has_room());
+                wait(Some(Peers::Receiver(to)), &|| packets.has_room());
             }
             Awaited::PutRoom(_) => {}
             Awaited::AllLeft => wait(None, &|| job.all_left()),
@@ -404,7 +404,7 @@ impl Endpoint for Threads {
     }
 
     fn leave(&mut self) {
-        self.tell_of_room();
+        self.notify_room();
         self.job.leave(self.rank);
     }
 

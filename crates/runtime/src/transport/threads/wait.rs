@@ -3,7 +3,7 @@
 //! What a node waits for is a condition on shared memory. Spinning answers soonest, but only if whoever is to fulfil
 //! the condition runs on another core; else it takes away the very core that is waited for. Nobody can tell
 //! beforehand (more nodes than cores, other programs, the scheduler's placing), so each node learns: a spin that
-//! succeeds doubles the patience for the next, one that fails quarters it. Long waits end in sleep, so that a node
+//! succeeds doubles the spins of the next, one that fails quarters it. Long waits end in sleep, so that a node
 //! alone at work has the machine to itself.
 //!
 //! Waking is the classical two-flag handshake: a sleeper says so, then looks at the condition once more; a waker
@@ -21,10 +21,10 @@ const FEWEST_SPINS: u32 = 16;
 /// Yields before sleeping.
 const YIELDS: u32 = 200;
 
-/// A node's bed; padded so that falling asleep disturbs no neighbour.
+/// A node's parker; padded so that falling asleep disturbs no neighbour.
 #[repr(align(128))]
 #[derive(Default)]
-struct Bed {
+struct Parker {
     /// How long this node spins; written by it alone.
     spins: AtomicU32,
     asleep: AtomicBool,
@@ -34,29 +34,29 @@ struct Bed {
 }
 
 /// Where nodes sleep.
-pub(super) struct Beds {
-    beds: Box<[Bed]>,
+pub(super) struct Parkers {
+    parkers: Box<[Parker]>,
     /// How many are asleep or about to be: while it is 0, waking costs one read of a line that nobody writes.
     sleepers: AtomicUsize,
 }
 
-impl Beds {
+impl Parkers {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { beds: (0..nodes).map(|_| Bed::default()).collect(), sleepers: AtomicUsize::new(0) }
+        Self { parkers: (0..nodes).map(|_| Parker::default()).collect(), sleepers: AtomicUsize::new(0) }
     }
 
     /// Says which thread is node `rank`: the one that calls.
     pub(super) fn enter(&self, rank: usize) {
         // A second call would be the same thread again.
-        let _ = self.beds[rank].thread.set(std::thread::current());
+        let _ = self.parkers[rank].thread.set(std::thread::current());
     }
 
-    /// Returns when `ready` is true; between spins `patience` is asked, which may unwind.
-    pub(super) fn wait(&self, rank: usize, ready: impl Fn() -> bool, patience: impl Fn()) {
+    /// Returns when `ready` is true; between spins `check` is asked, which may unwind.
+    pub(super) fn wait(&self, rank: usize, ready: impl Fn() -> bool, check: impl Fn()) {
         if ready() {
             return;
         }
-        let spins = &self.beds[rank].spins;
+        let spins = &self.parkers[rank].spins;
         let most = spins.load(Ordering::Relaxed).max(FEWEST_SPINS);
         for _ in 0..most {
             std::hint::spin_loop();
@@ -66,32 +66,32 @@ impl Beds {
             }
         }
         spins.store(most / 4, Ordering::Relaxed);
-        self.wait_long(rank, &ready, &patience);
+        self.wait_long(rank, &ready, &check);
     }
 
     #[cold]
-    fn wait_long(&self, rank: usize, ready: &dyn Fn() -> bool, patience: &dyn Fn()) {
+    fn wait_long(&self, rank: usize, ready: &dyn Fn() -> bool, check: &dyn Fn()) {
         for _ in 0..YIELDS {
             if ready() {
                 return;
             }
-            patience();
+            check();
             std::thread::yield_now();
         }
-        let bed = &self.beds[rank];
+        let parker = &self.parkers[rank];
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         // Counts down again however the wait ends, also by unwinding.
         let _awake = OnDrop(|| {
-            bed.asleep.store(false, Ordering::Relaxed);
+            parker.asleep.store(false, Ordering::Relaxed);
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         });
         loop {
-            bed.asleep.store(true, Ordering::Relaxed);
+            parker.asleep.store(true, Ordering::Relaxed);
             fence(Ordering::SeqCst);
             if ready() {
                 return;
             }
-            patience();
+            check();
             std::thread::park();
         }
     }
@@ -106,19 +106,19 @@ impl Beds {
     /// Wakes node `rank` if it sleeps.
     pub(super) fn wake(&self, rank: usize) {
         if self.someone_sleeps() {
-            self.beds[rank].wake();
+            self.parkers[rank].wake();
         }
     }
 
-    /// As [`Beds::wait`], to be woken by [`Beds::wake_awaiting`] too.
-    pub(super) fn wait_for(&self, rank: usize, awaits: usize, ready: impl Fn() -> bool, patience: impl Fn()) {
+    /// As [`Parkers::wait`], to be woken by [`Parkers::wake_awaiting`] too.
+    pub(super) fn wait_for(&self, rank: usize, awaits: usize, ready: impl Fn() -> bool, check: impl Fn()) {
         // Before the fence of the wait, after which it looks at the condition once more.
-        self.beds[rank].awaits.store(awaits, Ordering::Relaxed);
-        self.wait(rank, ready, patience);
-        self.beds[rank].awaits.store(0, Ordering::Relaxed);
+        self.parkers[rank].awaits.store(awaits, Ordering::Relaxed);
+        self.wait(rank, ready, check);
+        self.parkers[rank].awaits.store(0, Ordering::Relaxed);
     }
 
-    /// Whether some node sleeps; to be called as [`Beds::wake`] is, after a condition has come true.
+    /// Whether some node sleeps; to be called as [`Parkers::wake`] is, after a condition has come true.
     pub(super) fn someone_sleeps(&self) -> bool {
         fence(Ordering::SeqCst);
         self.sleepers.load(Ordering::Relaxed) > 0
@@ -127,18 +127,18 @@ impl Beds {
     /// Wakes the nodes that sleep until what has the number `awaits` happens.
     pub(super) fn wake_awaiting(&self, awaits: usize) {
         if self.someone_sleeps() {
-            let waiting = |bed: &&Bed| bed.awaits.load(Ordering::Relaxed) == awaits;
-            self.beds.iter().filter(waiting).for_each(Bed::wake);
+            let waiting = |parker: &&Parker| parker.awaits.load(Ordering::Relaxed) == awaits;
+            self.parkers.iter().filter(waiting).for_each(Parker::wake);
         }
     }
 
     #[cold]
     fn wake_sleepers(&self) {
-        self.beds.iter().for_each(Bed::wake);
+        self.parkers.iter().for_each(Parker::wake);
     }
 }
 
-impl Bed {
+impl Parker {
     fn wake(&self) {
         if self.asleep.load(Ordering::Relaxed)
             && self.asleep.swap(false, Ordering::Relaxed)

@@ -1,14 +1,14 @@
 //! The calls of the MPI library that this transport makes: all of its unsafe code.
 //!
 //! rsmpi's own safe collectives tie neither the types nor the lengths of what is sent and received; here both are
-//! slices whose lengths are checked before the library sees them. Every code that MPI returns is looked at. An error
+//! slices whose lengths are checked before the library sees them. Every code that MPI returns is polled at. An error
 //! has no remedy on one node, and memory that a request still uses must not be given back, so it ends the job at once
 //! ([`World::die`]).
 //!
 //! Counts are `int` in MPI 3: what is longer goes in pieces of [`PIECE`] bytes.
 //!
 //! Here are the job itself and what is called once or for long data; [`post`] has the messages that go to a ring of
-//! receives, [`flight`] the messages of one collective, [`region`] memory that others write into.
+//! receives, [`requests`] the messages of one collective, [`region`] memory that others write into.
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
@@ -101,20 +101,18 @@ fn error_of(code: c_int, name: &str) -> Result<(), String> {
     Err(format!("{name} returned {code}: {text}"))
 }
 
-/// Calls an MPI function and gives its result as `Result<(), String>`.
+/// Calls an MPI function; `Err` where that returns an error. The caller writes `unsafe`, with its reason.
 macro_rules! attempt {
-    ($function:ident($($argument:expr),* $(,)?)) => {{
-        // SAFETY: the pointers come from slices whose lengths are those passed, or from places that outlive the call;
-        // handles are those that MPI has given.
-        let code = unsafe { ffi::$function($($argument),*) };
-        error_of(code, stringify!($function))
-    }};
+    (unsafe { $function:ident($($argument:expr),* $(,)?) }) => {
+        // SAFETY: the caller's, who has written `unsafe`.
+        error_of(unsafe { ffi::$function($($argument),*) }, stringify!($function))
+    };
 }
 
 /// Calls an MPI function inside a collective: an error ends the job.
 macro_rules! must {
-    ($world:expr, $call:expr, $function:ident($($argument:expr),* $(,)?)) => {
-        if let Err(error) = attempt!($function($($argument),*)) {
+    ($world:expr, $call:expr, unsafe { $($function:tt)+ }) => {
+        if let Err(error) = attempt!(unsafe { $($function)+ }) {
             $world.die($world.rank, format_args!("{}: {error}", $call));
         }
     };
@@ -122,16 +120,16 @@ macro_rules! must {
 
 /// Calls an MPI function outside any collective: an error ends the job.
 macro_rules! sure {
-    ($world:expr, $function:ident($($argument:expr),* $(,)?)) => {
-        if let Err(error) = attempt!($function($($argument),*)) {
+    ($world:expr, unsafe { $($function:tt)+ }) => {
+        if let Err(error) = attempt!(unsafe { $($function)+ }) {
             $world.die($world.rank, error);
         }
     };
 }
 
-pub(super) mod flight;
 pub(super) mod post;
 pub(super) mod region;
+pub(super) mod requests;
 
 /// A length as MPI wants it. Callers have cut to [`PIECE`] or refuse.
 fn count(length: usize) -> c_int {
@@ -159,7 +157,9 @@ impl World {
         let mut level: c_int = 0;
         // SAFETY: a constant that the shim defines when it is loaded.
         let wanted = unsafe { ffi::RSMPI_THREAD_SERIALIZED };
-        attempt!(MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut level))?;
+        // SAFETY: MPI takes null for the arguments (3.1, §8.7) and writes the level to a variable
+        // that outlives the call; `OnceLock` lets one thread do this once.
+        attempt!(unsafe { MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut level) })?;
         if level < wanted {
             return Err("the MPI library does not let threads take turns (MPI_THREAD_SERIALIZED)".to_owned());
         }
@@ -167,32 +167,37 @@ impl World {
         let (world, no_info, returns) =
             unsafe { (ffi::RSMPI_COMM_WORLD, ffi::RSMPI_INFO_NULL, ffi::RSMPI_ERRORS_RETURN) };
         let (mut rank, mut size): (c_int, c_int) = (0, 0);
-        attempt!(MPI_Comm_rank(world, &mut rank))?;
-        attempt!(MPI_Comm_size(world, &mut size))?;
+        // SAFETY: MPI has been started; it writes the rank to a variable that outlives the call.
+        attempt!(unsafe { MPI_Comm_rank(world, &mut rank) })?;
+        // SAFETY: as for the rank.
+        attempt!(unsafe { MPI_Comm_size(world, &mut size) })?;
         let (mut programs, mut ends, mut pairs, mut lanes) = (world, world, world, [world; 3]);
         for communicator in [&mut programs, &mut ends, &mut pairs].into_iter().chain(&mut lanes) {
-            attempt!(MPI_Comm_dup(world, communicator))?;
-            attempt!(MPI_Comm_set_errhandler(*communicator, returns))?;
+            // SAFETY: MPI has been started; the copy's handle is written to a variable that
+            // outlives the call.
+            attempt!(unsafe { MPI_Comm_dup(world, communicator) })?;
+            // SAFETY: the communicator has just been made, and the handler is one of MPI's own.
+            attempt!(unsafe { MPI_Comm_set_errhandler(*communicator, returns) })?;
         }
         let mut base: *mut c_void = std::ptr::null_mut();
         // SAFETY: a constant that the shim defines when it is loaded.
         let mut window = unsafe { ffi::RSMPI_WIN_NULL };
         let base_place: *mut *mut c_void = &mut base;
-        attempt!(MPI_Win_allocate(
-            WINDOW as ffi::MPI_Aint,
-            1,
-            no_info,
-            ends,
-            base_place.cast(),
-            &mut window
-        ))?;
-        attempt!(MPI_Win_set_errhandler(window, returns))?;
+        // SAFETY: `ends` is a live communicator; MPI writes the address and the window's handle to
+        // variables that outlive the call.
+        attempt!(unsafe {
+            MPI_Win_allocate(WINDOW as ffi::MPI_Aint, 1, no_info, ends, base_place.cast(), &mut window)
+        })?;
+        // SAFETY: the window has just been made, and the handler is one of MPI's own.
+        attempt!(unsafe { MPI_Win_set_errhandler(window, returns) })?;
         // SAFETY: MPI has allocated WINDOW bytes there, aligned for any type, and keeps them until the window is freed
         // at the process's end. All accesses are through these atomics or through MPI, which reads on other nodes' behalf.
         let shown = unsafe { &*base.cast::<[AtomicU64; WINDOW / 8]>() };
         shown.iter().for_each(|word| word.store(0, Ordering::Relaxed));
-        attempt!(MPI_Win_lock_all(0, window))?;
-        attempt!(MPI_Barrier(ends))?;
+        // SAFETY: the window has just been made and is not locked.
+        attempt!(unsafe { MPI_Win_lock_all(0, window) })?;
+        // SAFETY: a live communicator, in which all nodes call this next.
+        attempt!(unsafe { MPI_Barrier(ends) })?;
         // SAFETY: `finish` is a function of this module that takes nothing and does not unwind.
         if unsafe { atexit(finish) } != 0 {
             return Err("the system takes no function to call at the process's end".to_owned());
@@ -248,17 +253,22 @@ impl World {
     /// What node `rank` shows: its turn, and where it is.
     pub(super) fn look_at(&self, rank: usize) -> Result<(u64, Header), String> {
         let mut seen = [0u64; WINDOW / 8];
-        attempt!(MPI_Get(
-            seen.as_mut_ptr().cast(),
-            count(WINDOW),
-            bytes(),
-            peer(rank),
-            0,
-            count(WINDOW),
-            bytes(),
-            self.window
-        ))?;
-        attempt!(MPI_Win_flush(peer(rank), self.window))?;
+        // SAFETY: `seen` has WINDOW bytes and is not touched before the flush; the window has as
+        // many on every node, and stays locked until the process ends.
+        attempt!(unsafe {
+            MPI_Get(
+                seen.as_mut_ptr().cast(),
+                count(WINDOW),
+                bytes(),
+                peer(rank),
+                0,
+                count(WINDOW),
+                bytes(),
+                self.window,
+            )
+        })?;
+        // SAFETY: the window is locked; this completes the read above.
+        attempt!(unsafe { MPI_Win_flush(peer(rank), self.window) })?;
         Ok((seen[0], Header::from_words(&seen[1..])))
     }
 
@@ -274,14 +284,18 @@ impl World {
         }
         let mut bit = 0u64;
         let (place, at): (*mut u64, ffi::MPI_Aint) = (&mut bit, 8 * BIT as ffi::MPI_Aint);
-        attempt!(MPI_Get(place.cast(), 8, bytes(), peer(rank), at, 8, bytes(), self.window))?;
-        attempt!(MPI_Win_flush(peer(rank), self.window))?;
+        // SAFETY: `bit` has 8 bytes and is not touched before the flush; so has the window at `at`
+        // on every node.
+        attempt!(unsafe { MPI_Get(place.cast(), 8, bytes(), peer(rank), at, 8, bytes(), self.window) })?;
+        // SAFETY: the window is locked; this completes the read above.
+        attempt!(unsafe { MPI_Win_flush(peer(rank), self.window) })?;
         Ok(bit != 0)
     }
 
     /// MPI 3.1, §5.3.
     pub(super) fn barrier(&self, call: &Call) {
-        must!(self, call, MPI_Barrier(self.programs));
+        // SAFETY: `programs` is a live communicator until the process ends.
+        must!(self, call, unsafe { MPI_Barrier(self.programs) });
     }
 
     /// MPI 3.1, §5.9.6: whether any node says so.
@@ -290,7 +304,10 @@ impl World {
         // SAFETY: constants that the shim defines when it is loaded.
         let (word, or) = unsafe { (ffi::RSMPI_UINT32_T, ffi::RSMPI_BOR) };
         let (from_place, to_place): (*const u32, *mut u32) = (&from, &mut to);
-        must!(self, call, MPI_Allreduce(from_place.cast(), to_place.cast(), 1, word, or, self.programs));
+        // SAFETY: one word is read from `from` and one written to `to`, which outlive the call.
+        must!(self, call, unsafe {
+            MPI_Allreduce(from_place.cast(), to_place.cast(), 1, word, or, self.programs)
+        });
         to != 0
     }
 
@@ -302,7 +319,11 @@ impl World {
         }
         if mine.len() <= PIECE {
             let (from, to, length) = (mine.as_ptr().cast(), all.as_mut_ptr().cast(), count(mine.len()));
-            must!(self, call, MPI_Allgather(from, length, bytes(), to, length, bytes(), self.programs));
+            // SAFETY: `mine` has `length` bytes and `all` as many for each node, by the assertion;
+            // both outlive the call.
+            must!(self, call, unsafe {
+                MPI_Allgather(from, length, bytes(), to, length, bytes(), self.programs)
+            });
             return;
         }
         let mut parts: Vec<&mut [u8]> = all.chunks_exact_mut(mine.len()).collect();
@@ -316,7 +337,9 @@ impl World {
         // SAFETY: a constant that the shim defines when it is loaded.
         let word = unsafe { ffi::RSMPI_UINT64_T };
         let (from, to) = (from.as_ptr().cast(), to.as_mut_ptr().cast());
-        must!(self, call, MPI_Alltoall(from, 1, word, to, 1, word, self.programs));
+        // SAFETY: `from` and `to` have a word for each node, by the assertion; both outlive the
+        // call.
+        must!(self, call, unsafe { MPI_Alltoall(from, 1, word, to, 1, word, self.programs) });
     }
 
     /// Sends `send[i]` to node i and fills `receive[i]` from it, in place; MPI 3.1, §3.7. Both sides know the
@@ -332,11 +355,11 @@ impl World {
             for piece in receive[from].chunks_mut(PIECE) {
                 let mut request = none;
                 let (at, length) = (piece.as_mut_ptr().cast(), count(piece.len()));
-                must!(
-                    self,
-                    call,
+                // SAFETY: `piece` has `length` bytes, borrowed until MPI_Waitall below has
+                // returned; an error does not return.
+                must!(self, call, unsafe {
                     MPI_Irecv(at, length, bytes(), peer(from), TAG, self.programs, &mut request)
-                );
+                });
                 requests.push(request);
             }
         }
@@ -344,12 +367,16 @@ impl World {
             for piece in send[to].chunks(PIECE) {
                 let mut request = none;
                 let (at, length) = (piece.as_ptr().cast(), count(piece.len()));
-                must!(self, call, MPI_Isend(at, length, bytes(), peer(to), TAG, self.programs, &mut request));
+                // SAFETY: as for the receive: `piece` is borrowed until MPI_Waitall has returned.
+                must!(self, call, unsafe {
+                    MPI_Isend(at, length, bytes(), peer(to), TAG, self.programs, &mut request)
+                });
                 requests.push(request);
             }
         }
         // The slices are borrowed until here, and `must` does not return on an error: no request outlives its memory.
-        must!(self, call, MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore));
+        // SAFETY: as many requests as the vector holds, each made above and completed here once.
+        must!(self, call, unsafe { MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore) });
     }
 }
 
@@ -364,7 +391,8 @@ impl Gathering {
     pub(super) fn start(world: &World) -> Self {
         // SAFETY: a constant that the shim defines when it is loaded.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-        sure!(world, MPI_Ibarrier(world.ends, &mut request));
+        // SAFETY: `ends` is a live communicator; the barrier reads and writes no memory of ours.
+        sure!(world, unsafe { MPI_Ibarrier(world.ends, &mut request) });
         Self { request, done: false }
     }
 
@@ -387,7 +415,9 @@ fn is_done(world: &World, request: &mut ffi::MPI_Request) -> bool {
     let mut done: c_int = 0;
     // SAFETY: a constant that the shim defines when it is loaded.
     let ignore = unsafe { ffi::RSMPI_STATUS_IGNORE };
-    sure!(world, MPI_Test(request, &mut done, ignore));
+    // SAFETY: the request was made by MPI or is null, and is completed at most once, as MPI sets it
+    // to null.
+    sure!(world, unsafe { MPI_Test(request, &mut done, ignore) });
     done != 0
 }
 
@@ -399,10 +429,15 @@ extern "C" fn finish() {
     }
     let mut window = world.window;
     // Nobody is left to be told of an error.
-    let _ = attempt!(MPI_Win_unlock_all(window));
-    let _ = attempt!(MPI_Win_free(&mut window));
+    // SAFETY: the window was locked when it was made, and no read of it is under way.
+    let _ = attempt!(unsafe { MPI_Win_unlock_all(window) });
+    // SAFETY: the window is live and unlocked; all nodes come here, at their processes' ends.
+    let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
     for mut communicator in [world.programs, world.ends, world.pairs].into_iter().chain(world.lanes) {
-        let _ = attempt!(MPI_Comm_free(&mut communicator));
+        // SAFETY: a live communicator of ours; no message in it is under way, as no program runs.
+        let _ = attempt!(unsafe { MPI_Comm_free(&mut communicator) });
     }
-    let _ = attempt!(MPI_Finalize());
+    // SAFETY: all that this process has made of MPI is freed, and nothing calls it after its exit
+    // function.
+    let _ = attempt!(unsafe { MPI_Finalize() });
 }

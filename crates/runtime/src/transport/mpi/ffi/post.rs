@@ -50,8 +50,9 @@ impl Ring {
         let at = self.memory.slot(slot, self.each);
         // SAFETY: a constant that the shim defines when it is loaded.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
-        sure!(
-            world,
+        // SAFETY: `slot` asserts that the slot lies in the memory, which is freed only when all
+        // requests are complete; the slot is not read before its receive is.
+        sure!(world, unsafe {
             MPI_Irecv(
                 at.cast(),
                 count(self.each * 8),
@@ -59,9 +60,9 @@ impl Ring {
                 any,
                 TAG,
                 self.communicator,
-                &mut self.requests[slot]
+                &mut self.requests[slot],
             )
-        );
+        });
     }
 }
 
@@ -97,15 +98,16 @@ impl Inbox {
 
     /// Looks whether messages have come, and lets MPI go on. True if there is one that was not there before.
     #[inline]
-    pub(in super::super) fn look(&mut self) -> bool {
+    pub(in super::super) fn poll(&mut self) -> bool {
         let (mut found, mut which) = (0, [0; LANES]);
         // SAFETY: plain numbers, for which zero is a value.
         let mut statuses: [ffi::MPI_Status; LANES] = unsafe { std::mem::zeroed() };
         let (heads, which_place) = (self.heads.as_mut_ptr(), which.as_mut_ptr());
-        sure!(
-            self.world,
+        // SAFETY: the three arrays have LANES elements; each request is the head of its ring's, or
+        // null.
+        sure!(self.world, unsafe {
             MPI_Testsome(LANES as c_int, heads, &mut found, which_place, statuses.as_mut_ptr())
-        );
+        });
         // Negative (MPI_UNDEFINED) where all lanes have a message already.
         let found = usize::try_from(found).unwrap_or(0);
         for (index, status) in which.into_iter().zip(statuses).take(found) {
@@ -146,10 +148,14 @@ impl Inbox {
         for mut ring in self.rings {
             let mut sends = vec![none; ring.requests.len()];
             for send in &mut sends {
-                sure!(world, MPI_Isend(std::ptr::null(), 0, bytes(), me, TAG, ring.communicator, send));
+                // SAFETY: no bytes are read; the request goes to a vector that outlives it.
+                sure!(world, unsafe {
+                    MPI_Isend(std::ptr::null(), 0, bytes(), me, TAG, ring.communicator, send)
+                });
             }
             for requests in [&mut ring.requests, &mut sends] {
-                sure!(world, MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore));
+                // SAFETY: as many requests as the vector holds, each completed once.
+                sure!(world, unsafe { MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore) });
             }
             // SAFETY: all of its receives are complete.
             unsafe { ring.memory.free() };
@@ -211,7 +217,11 @@ impl Outbox {
         fill(unsafe { std::slice::from_raw_parts_mut(at, self.each) });
         let (world, request) = (self.world, &mut self.requests[slot]);
         let communicator = world.lanes[lane as usize];
-        sure!(world, MPI_Isend(at.cast(), count(length), bytes(), peer(to), TAG, communicator, request));
+        // SAFETY: the slot has `length` bytes, by the assertion, and is written again only when the
+        // request is complete.
+        sure!(world, unsafe {
+            MPI_Isend(at.cast(), count(length), bytes(), peer(to), TAG, communicator, request)
+        });
         // Short messages have nearly always left by now.
         if is_done(world, request) {
             self.free.push(slot);
@@ -225,7 +235,8 @@ impl Outbox {
         // SAFETY: a constant that the shim defines when it is loaded.
         let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
         let requests = &mut self.requests;
-        sure!(self.world, MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore));
+        // SAFETY: as many requests as the vector holds; those of free slots are null.
+        sure!(self.world, unsafe { MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore) });
         // SAFETY: all of its requests are complete.
         unsafe { self.memory.free() };
     }

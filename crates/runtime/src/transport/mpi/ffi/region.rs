@@ -61,7 +61,11 @@ impl Region {
         // SAFETY: a constant that the shim defines when it is loaded.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         let at = self.at(offset, length).cast();
-        sure!(world, MPI_Irecv(at, count(length), bytes(), peer(from), LONG, world.pairs, &mut request));
+        // SAFETY: `at` asserts that the bytes lie in the block, whose memory is given back only
+        // when no receive is under way.
+        sure!(world, unsafe {
+            MPI_Irecv(at, count(length), bytes(), peer(from), LONG, world.pairs, &mut request)
+        });
         self.receives += 1;
         Receive(request)
     }
@@ -109,7 +113,11 @@ impl World {
             // SAFETY: a constant that the shim defines when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
             let lent = Lent(self);
-            sure!(self, MPI_Isend(at, count(length), bytes(), peer(to), LONG, self.pairs, &mut request));
+            // SAFETY: `from` is borrowed until the loop below has seen the send complete; `Lent`
+            // ends the job where it is not.
+            sure!(self, unsafe {
+                MPI_Isend(at, count(length), bytes(), peer(to), LONG, self.pairs, &mut request)
+            });
             while !is_done(self, &mut request) {
                 meanwhile();
             }

@@ -1,7 +1,7 @@
 //! The transport itself, driven through its trait.
 
-mod flights;
 mod packets;
+mod pending;
 mod ports;
 
 use crate::error::Error;
@@ -46,7 +46,7 @@ impl Seeded {
         (self.next() % end as u64) as usize
     }
 
-    /// Now and then a delay: none, a turn of the scheduler, or long enough for others to sleep.
+    /// Now and then a delay: none, a epoch of the scheduler, or long enough for others to sleep.
     fn delay(&mut self) {
         match self.below(200) {
             0 => std::thread::sleep(std::time::Duration::from_millis(1)),

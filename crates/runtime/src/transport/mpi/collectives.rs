@@ -17,7 +17,7 @@
 //! One machine of states does it, driven by tests: for a whole collective at once, for a started one bit by bit.
 
 use super::ffi::World;
-use super::ffi::flight::{Flight, Landed, Memory};
+use super::ffi::requests::{Buffers, Memory, Requests};
 use crate::number::{self, NumberType, Op};
 use crate::transport::header::{HEADER, Header};
 use crate::transport::prefix;
@@ -55,9 +55,9 @@ enum Stage {
 }
 
 /// One collective at a time.
-pub(super) struct Together {
+pub(super) struct Collectives {
     world: &'static World,
-    pub(super) flight: Flight,
+    pub(super) requests: Requests,
     stage: Stage,
     operation: Operation,
     /// Words of one frame: none, one for a bare number, or [`FRAME`].
@@ -76,14 +76,14 @@ enum Way {
     Down,
 }
 
-impl Together {
+impl Collectives {
     /// The `number`th of those that may be in flight at once.
     pub(super) fn new(world: &'static World, number: i32) -> Self {
-        let flight = Flight::new(world, number, FRAME * world.size());
-        Self { world, flight, stage: Stage::Idle, operation: Operation::Barrier, each: 0, way: Way::Round }
+        let requests = Requests::new(world, number, FRAME * world.size());
+        Self { world, requests, stage: Stage::Idle, operation: Operation::Barrier, each: 0, way: Way::Round }
     }
 
-    /// Starts to combine the values that the flight is loaded with. Without `checks` a barrier goes without a frame, and a
+    /// Starts to combine the loaded values. Without `checks` a barrier goes without a frame, and a
     /// single number without a header.
     pub(super) fn start(&mut self, call: &Call, header: &Header, operation: Operation, checks: bool) {
         let segmented = matches!(operation, Operation::Scan(Scan { boundary: Some(_), .. }));
@@ -105,7 +105,7 @@ impl Together {
             }
             _ => Way::Round,
         };
-        let Landed { frames, values, .. } = self.flight.landed();
+        let Buffers { frames, values, .. } = self.requests.buffers();
         let bytes = cast_slice_mut::<u64, u8>(frames);
         if bare {
             self.each = values.len().div_ceil(8);
@@ -126,7 +126,7 @@ impl Together {
     pub(super) fn meet(&mut self, header: &Header, data: &[u8]) {
         self.operation = Operation::Barrier;
         (self.each, self.way) = (FRAME, Way::Round);
-        fill(self.flight.landed().frames, header, Boundary::None, data);
+        fill(self.requests.buffers().frames, header, Boundary::None, data);
         self.round(0);
     }
 
@@ -134,7 +134,7 @@ impl Together {
     #[inline]
     pub(super) fn test(&mut self) -> Result<bool, Failure> {
         while self.stage != Stage::Done {
-            if !self.flight.has_landed() {
+            if !self.requests.are_complete() {
                 return Ok(false);
             }
             self.advance()?;
@@ -146,7 +146,7 @@ impl Together {
     #[inline]
     pub(super) fn wait(&mut self) -> Result<(), Failure> {
         while self.stage != Stage::Done {
-            self.flight.wait();
+            self.requests.wait();
             self.advance()?;
         }
         Ok(())
@@ -160,7 +160,7 @@ impl Together {
     /// The first `bytes` bytes that each node brought with its frame, in rank order.
     pub(super) fn brought(&mut self, bytes: usize) -> impl Iterator<Item = &[u8]> {
         let (size, each, places) = (self.world.size(), self.each, self.places());
-        let frames = Frames { frames: self.flight.landed().frames, places, each };
+        let frames = Frames { frames: self.requests.buffers().frames, places, each };
         (0..size).map(move |node| frames.data(node, bytes))
     }
 
@@ -204,10 +204,10 @@ impl Together {
             Way::Down => (before, if rank >= distance { gathered(size - rank) } else { 0 }),
         };
         if coming > 0 {
-            self.flight.receive(Memory::Frames, distance * each..(distance + coming) * each, from, round);
+            self.requests.receive(Memory::Frames, distance * each..(distance + coming) * each, from, round);
         }
         if going > 0 {
-            self.flight.send(Memory::Frames, 0..going * each, to, round);
+            self.requests.send(Memory::Frames, 0..going * each, to, round);
         }
     }
 
@@ -226,7 +226,7 @@ impl Together {
     fn framed(&mut self) -> Result<(), Failure> {
         let (places, each) = (self.places(), self.each);
         let Places { rank, size, .. } = places;
-        let Landed { frames, values, .. } = self.flight.landed();
+        let Buffers { frames, values, .. } = self.requests.buffers();
         let frames = Frames { frames, places, each };
         if each == FRAME {
             frames.compare()?;
@@ -261,12 +261,12 @@ impl Together {
     /// Whether all vectors go to all nodes, which each combine for themselves.
     fn is_small(&self) -> bool {
         let combines = matches!(self.operation, Operation::Reduce(..) | Operation::Scan(_));
-        combines && self.flight.length() * (self.world.size() - 1) <= SMALL
+        combines && self.requests.length() * (self.world.size() - 1) <= SMALL
     }
 
     /// The share of node `node`: whole words, of equal number but for the last ones.
     fn share(&self, node: usize) -> Range<usize> {
-        let (bytes, size) = (self.flight.length(), self.world.size());
+        let (bytes, size) = (self.requests.length(), self.world.size());
         if self.is_small() {
             return 0..bytes;
         }
@@ -306,20 +306,20 @@ impl Together {
             _ => last != Some(from),
         };
         let room = self.part(self.world.size()).end;
-        self.flight.reserve(room);
+        self.requests.reserve(room);
         let part = self.part(rank);
-        let Landed { values, scratch, .. } = self.flight.landed();
+        let Buffers { values, scratch, .. } = self.requests.buffers();
         cast_slice_mut::<u64, u8>(scratch)[part].copy_from_slice(&values[mine.clone()]);
         for node in self.others() {
             if !mine.is_empty() && goes(node, rank) {
                 let part = self.part(node);
-                self.flight.receive(Memory::Scratch, part, node, APART);
+                self.requests.receive(Memory::Scratch, part, node, APART);
             }
         }
         for node in self.others() {
             let share = self.share(node);
             if !share.is_empty() && goes(rank, node) {
-                self.flight.send(Memory::Values, share, node, APART);
+                self.requests.send(Memory::Values, share, node, APART);
             }
         }
     }
@@ -328,11 +328,11 @@ impl Together {
     fn pass_on(&mut self, scan: Scan) {
         self.stage = Stage::Back;
         let (first, last) = self.ends(scan);
-        let whole = 0..self.flight.length();
+        let whole = 0..self.requests.length();
         if self.world.rank() == first {
-            self.flight.send(Memory::Values, whole, last, BACK);
+            self.requests.send(Memory::Values, whole, last, BACK);
         } else {
-            self.flight.receive(Memory::Values, whole, first, BACK);
+            self.requests.receive(Memory::Values, whole, first, BACK);
         }
     }
 
@@ -342,7 +342,7 @@ impl Together {
         if let Operation::Scan(scan) = self.operation {
             let begins = scan.boundary == Some(Boundary::Element);
             if begins || self.world.rank() == self.ends(scan).0 {
-                number::fill_identity(scan.kind, scan.op, self.flight.landed().values);
+                number::fill_identity(scan.kind, scan.op, self.requests.buffers().values);
             }
         }
     }
@@ -353,14 +353,14 @@ impl Together {
         if rank != root {
             let mine = self.share(rank);
             if !mine.is_empty() {
-                self.flight.receive(Memory::Values, mine, root, APART);
+                self.requests.receive(Memory::Values, mine, root, APART);
             }
             return;
         }
         for node in self.others() {
             let share = self.share(node);
             if !share.is_empty() {
-                self.flight.send(Memory::Values, share, node, APART);
+                self.requests.send(Memory::Values, share, node, APART);
             }
         }
         self.spread(self.share(rank), Memory::Values, None);
@@ -371,7 +371,7 @@ impl Together {
     fn spread(&mut self, result: Range<usize>, memory: Memory, spared: Option<usize>) {
         for node in self.others().filter(|node| spared != Some(*node)) {
             if !result.is_empty() {
-                self.flight.send(memory, result.clone(), node, BACK);
+                self.requests.send(memory, result.clone(), node, BACK);
             }
         }
     }
@@ -381,7 +381,7 @@ impl Together {
         for node in self.others() {
             let share = self.share(node);
             if !share.is_empty() {
-                self.flight.receive(Memory::Values, share, node, BACK);
+                self.requests.receive(Memory::Values, share, node, BACK);
             }
         }
     }
@@ -400,7 +400,7 @@ impl Together {
             Operation::Reduce(kind, op) => {
                 let each = self.part(1).start;
                 let length = mine.len();
-                let Landed { values, scratch, .. } = self.flight.landed();
+                let Buffers { values, scratch, .. } = self.requests.buffers();
                 let result = reduce(kind, op, cast_slice_mut(scratch), each, length, size);
                 values[mine].copy_from_slice(result);
                 if !self.is_small() {
@@ -418,7 +418,7 @@ impl Together {
         let Places { rank, size, .. } = places;
         let first = self.ends(scan).0;
         let (part, stride) = (self.part(rank), self.part(1).start);
-        let Landed { frames, values, scratch } = self.flight.landed();
+        let Buffers { frames, values, scratch } = self.requests.buffers();
         let frames = Frames { frames, places, each };
         let scratch = cast_slice_mut::<u64, u8>(scratch);
         if !mine.is_empty() {
@@ -434,7 +434,7 @@ impl Together {
         for node in self.others() {
             if !mine.is_empty() && node != first {
                 let part = self.part(node);
-                self.flight.send(Memory::Scratch, part, node, BACK);
+                self.requests.send(Memory::Scratch, part, node, BACK);
             }
         }
     }

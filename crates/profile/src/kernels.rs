@@ -1,4 +1,4 @@
-//! Local work that several libraries do, in one place: what `specs/kernels` times is what they run.
+//! Local work of common kinds, which `specs/kernels` times.
 
 /// Relaxes the points of one colour of a grid by successive over-relaxation: those whose row and column (from 1) add up
 /// to `colour`, modulo 2.

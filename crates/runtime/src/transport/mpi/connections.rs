@@ -68,7 +68,7 @@ struct Peer {
 const PUT: usize = 2;
 
 /// One node's connections to all others.
-pub(super) struct Wires {
+pub(super) struct Connections {
     world: &'static World,
     inbox: Inbox,
     /// Packets by network, puts, messages without data.
@@ -81,7 +81,7 @@ pub(super) struct Wires {
     /// Packets to this node itself.
     own: [VecDeque<Packet>; 2],
     /// No message has been found on this network since it was last asked for.
-    looked: [bool; 2],
+    polled: [bool; 2],
     /// Nodes to which something is owed.
     owed: Vec<usize>,
     /// No more is sent.
@@ -89,7 +89,7 @@ pub(super) struct Wires {
     pub(super) ports: Ports,
 }
 
-impl Wires {
+impl Connections {
     pub(super) fn new(world: &'static World) -> Self {
         let size = world.size();
         let credit = (ALL_PACKETS / size).clamp(8, PACKETS);
@@ -105,7 +105,7 @@ impl Wires {
             peers: vec![Peer::default(); size],
             credit,
             own: [VecDeque::with_capacity(credit), VecDeque::with_capacity(credit)],
-            looked: [false; 2],
+            polled: [false; 2],
             owed: Vec::with_capacity(size),
             closing: false,
             ports: Ports::new(world),
@@ -139,7 +139,7 @@ impl Wires {
     pub(super) fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
         if !self.has_room(network, to) {
             // Credits come only to those who look.
-            self.look();
+            self.poll();
             if !self.has_room(network, to) {
                 return false;
             }
@@ -180,11 +180,11 @@ impl Wires {
         }
         if self.inbox.head(lane).is_none() {
             // Whoever asks for one network and then for the other has one look for both.
-            if std::mem::take(&mut self.looked[index]) {
+            if std::mem::take(&mut self.polled[index]) {
                 return false;
             }
-            self.look();
-            self.looked[index] = false;
+            self.poll();
+            self.polled[index] = false;
         }
         let Some((from, words)) = self.inbox.head(lane) else { return false };
         cast_slice_mut::<u8, u64>(bytes_of_mut(packet)).copy_from_slice(words);
@@ -201,15 +201,15 @@ impl Wires {
     }
 
     /// Looks at all lanes once, serves puts and credits, and lets MPI go on; whether anything was new.
-    pub(super) fn look(&mut self) -> bool {
+    pub(super) fn poll(&mut self) -> bool {
         if self.is_alone() {
             return false;
         }
-        let mut news = self.inbox.look();
-        self.looked = [true; 2];
+        let mut news = self.inbox.poll();
+        self.polled = [true; 2];
         while self.inbox.head(Lane::Control).is_some() {
             self.control();
-            news |= self.inbox.look();
+            news |= self.inbox.poll();
         }
         news |= self.ports.receive();
         if !self.owed.is_empty() {
@@ -220,7 +220,7 @@ impl Wires {
 
     /// What was found out about packets is out of date.
     pub(super) fn forget(&mut self) {
-        self.looked = [false; 2];
+        self.polled = [false; 2];
     }
 
     /// Serves the control message at the head of its lane.
@@ -276,7 +276,7 @@ impl Wires {
         }
     }
 
-    /// The most bytes of [`Wires::try_put`].
+    /// The most bytes of [`Connections::try_put`].
     pub(super) fn put_limit() -> usize {
         SHORT_PUT
     }
@@ -294,7 +294,7 @@ impl Wires {
             self.world.die(self.world.rank(), message);
         }
         if !self.has_put_room(to) {
-            self.look();
+            self.poll();
             if !self.has_put_room(to) {
                 return false;
             }
@@ -318,33 +318,33 @@ impl Wires {
     }
 
     pub(super) fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, bytes: &[u8]) {
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         if to == self.world.rank() {
             return self.ports.write(to, port, offset, bytes);
         }
         if bytes.len() <= SHORT_PUT {
             while !self.try_put(call, to, port, offset, bytes) {
-                patience.wait();
+                backoff.wait();
             }
             return;
         }
         while !self.has_put_room(to) {
-            if !self.look() {
-                patience.wait();
+            if !self.poll() {
+                backoff.wait();
             }
         }
         self.send_put(Control::LongPut, to, port, offset, bytes.len(), &[]);
         let world = self.world;
         world.send_long(to, bytes, || {
-            if !self.look() {
-                patience.wait();
+            if !self.poll() {
+                backoff.wait();
             }
         });
     }
 
     pub(super) fn close(&mut self, port: usize) -> Option<RawBlock> {
         while self.ports.is_expecting(port) {
-            self.look();
+            self.poll();
         }
         self.ports.close(port)
     }
@@ -361,8 +361,8 @@ impl Wires {
             let mut coming = vec![0; leaving.len()];
             world.all_to_all(call, &leaving, &mut coming);
             coming[world.rank()] = 0;
-            let missing = |wires: &Self| {
-                wires.peers.iter().zip(&coming).any(|(peer, coming)| had(peer, lane) < *coming)
+            let missing = |connections: &Self| {
+                connections.peers.iter().zip(&coming).any(|(peer, coming)| had(peer, lane) < *coming)
             };
             let mut packet = Packet::new(0, crate::transport::Part::Whole, 0, &[]);
             while missing(&self) {
@@ -373,7 +373,7 @@ impl Wires {
             }
         }
         while !self.ports.are_quiet() {
-            self.look();
+            self.poll();
         }
         self.inbox.finish();
         let [requests, replies] = self.packets;
@@ -400,9 +400,9 @@ fn acknowledge(known: &mut u16, count: u16) {
 /// How long a node has waited in vain: it spins first (in MPI, which yields itself where it knows of too few cores), then
 /// yields, then sleeps.
 #[derive(Default)]
-pub(super) struct Patience(u32);
+pub(super) struct Backoff(u32);
 
-impl Patience {
+impl Backoff {
     /// Rounds of spinning, about 10 µs: what a message needs, and little beside a time slice.
     const SPINS: u32 = 200;
     /// Rounds until sleeping: a sleeping node comes back at least 50 µs late.

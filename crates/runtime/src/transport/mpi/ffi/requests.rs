@@ -9,10 +9,10 @@ use std::ffi::c_int;
 use std::ops::Range;
 
 /// Three pieces of memory and the messages between them and other nodes'. While a message is under way nobody
-/// else can touch the memory; dropped in mid-flight, it is lost and not given back.
-pub(in super::super) struct Flight {
+/// else can touch the memory; dropped while one is, it is lost and not given back.
+pub(in super::super) struct Requests {
     world: &'static World,
-    /// Distinguishes this flight's messages from those of another one.
+    /// Distinguishes these messages from those of another collective.
     tags: c_int,
     requests: Vec<ffi::MPI_Request>,
     frames: Vec<u64>,
@@ -23,7 +23,7 @@ pub(in super::super) struct Flight {
     length: usize,
 }
 
-/// One of a flight's pieces of memory.
+/// One of the pieces of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Memory {
     /// What every node tells every other.
@@ -34,8 +34,8 @@ pub(in super::super) enum Memory {
     Scratch,
 }
 
-/// The three pieces of memory of a flight whose messages have all arrived.
-pub(in super::super) struct Landed<'a> {
+/// The three pieces of memory, when all messages have arrived.
+pub(in super::super) struct Buffers<'a> {
     pub(in super::super) frames: &'a mut [u64],
     pub(in super::super) values: &'a mut [u8],
     pub(in super::super) scratch: &'a mut [u64],
@@ -50,8 +50,8 @@ impl Drop for Lent {
     }
 }
 
-impl Flight {
-    /// The `number`th flight of this node (the same number on all nodes), with so many words for frames.
+impl Requests {
+    /// The `number`th of this node (the same number on all nodes), with so many words for frames.
     pub(in super::super) fn new(world: &'static World, number: c_int, frames: usize) -> Self {
         let mut block = RawBlock::default();
         let values = block.as_bytes_mut().as_mut_ptr();
@@ -86,15 +86,15 @@ impl Flight {
     pub(in super::super) fn lend<T>(
         values: &mut [u8],
         owner: &mut T,
-        flight: impl Fn(&mut T) -> &mut Self,
+        requests: impl Fn(&mut T) -> &mut Self,
         whole: impl FnOnce(&mut T),
     ) {
-        let this = flight(owner);
+        let this = requests(owner);
         assert!(this.requests.is_empty() && this.length == 0);
         (this.values, this.length) = (values.as_mut_ptr(), values.len());
         let lent = Lent(this.world);
         whole(owner);
-        let this = flight(owner);
+        let this = requests(owner);
         assert!(this.requests.is_empty());
         this.length = 0;
         std::mem::forget(lent);
@@ -110,12 +110,12 @@ impl Flight {
     }
 
     /// The memory; all messages have arrived.
-    pub(in super::super) fn landed(&mut self) -> Landed<'_> {
+    pub(in super::super) fn buffers(&mut self) -> Buffers<'_> {
         assert!(self.requests.is_empty());
-        // SAFETY: no request uses the memory; it is the block's, which this flight owns and does not touch otherwise, or
+        // SAFETY: no request uses the memory; it is the block's, which it owns and does not touch otherwise, or
         // lent to it for longer than this borrow (`lend` clears the length before the loan ends).
         let values = unsafe { std::slice::from_raw_parts_mut(self.values, self.length) };
-        Landed { frames: &mut self.frames, values, scratch: &mut self.scratch }
+        Buffers { frames: &mut self.frames, values, scratch: &mut self.scratch }
     }
 
     fn at(&mut self, memory: Memory, range: &Range<usize>) -> *mut u8 {
@@ -139,7 +139,10 @@ impl Flight {
             let (at, count) = (base.wrapping_add(from).cast(), count((length - from).min(PIECE)));
             // SAFETY: a constant that the shim defines when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-            sure!(world, MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request));
+            // SAFETY: `at` asserts that the range lies in the memory, which stays until the request
+            // is complete: the collective owns it or, dropped before, forgets it; `Lent` guards
+            // what is lent.
+            sure!(world, unsafe { MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request) });
             self.requests.push(request);
         }
     }
@@ -159,7 +162,11 @@ impl Flight {
             let (at, count) = (base.wrapping_add(start).cast(), count((length - start).min(PIECE)));
             // SAFETY: a constant that the shim defines when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-            sure!(world, MPI_Irecv(at, count, bytes(), peer(from), tag, world.pairs, &mut request));
+            // SAFETY: as for sending; ranges that are received into do not overlap those of other
+            // requests.
+            sure!(world, unsafe {
+                MPI_Irecv(at, count, bytes(), peer(from), tag, world.pairs, &mut request)
+            });
             self.requests.push(request);
         }
     }
@@ -170,7 +177,7 @@ impl Flight {
 
     /// Whether all messages have arrived; lets MPI go on.
     #[inline]
-    pub(in super::super) fn has_landed(&mut self) -> bool {
+    pub(in super::super) fn are_complete(&mut self) -> bool {
         if self.requests.is_empty() {
             return true;
         }
@@ -178,7 +185,9 @@ impl Flight {
         // SAFETY: a constant that the shim defines when it is loaded.
         let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
         let (length, requests) = (count(self.requests.len()), self.requests.as_mut_ptr());
-        sure!(self.world, MPI_Testall(length, requests, &mut done, ignore));
+        // SAFETY: as many requests as the vector holds, each made here; completed ones are dropped
+        // below.
+        sure!(self.world, unsafe { MPI_Testall(length, requests, &mut done, ignore) });
         if done != 0 {
             self.requests.clear();
         }
@@ -191,12 +200,13 @@ impl Flight {
         // SAFETY: a constant that the shim defines when it is loaded.
         let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
         let (length, requests) = (count(self.requests.len()), self.requests.as_mut_ptr());
-        sure!(self.world, MPI_Waitall(length, requests, ignore));
+        // SAFETY: as many requests as the vector holds, each made here; all are dropped below.
+        sure!(self.world, unsafe { MPI_Waitall(length, requests, ignore) });
         self.requests.clear();
     }
 }
 
-impl Drop for Flight {
+impl Drop for Requests {
     fn drop(&mut self) {
         if !self.requests.is_empty() {
             std::mem::forget(std::mem::take(&mut self.frames));

@@ -1,6 +1,6 @@
 //! Split-phase operations against a sequential oracle, mixed with blocking ones, and abandoned.
 
-use super::super::meet::SHORT;
+use super::super::rendezvous::SHORT;
 use super::{Seeded, pause, run, seed};
 use crate::block::RawBlock;
 use crate::number::{self, NumberType, Op};
@@ -80,7 +80,7 @@ fn call_of(operation: Operation, bytes: usize) -> Call {
     }
 }
 
-/// One operation, waited for in one of several ways.
+/// One operation, waited for in one of several channels.
 fn perform(
     node: &mut dyn Endpoint,
     random: &mut Seeded,
@@ -90,9 +90,9 @@ fn perform(
     let call = call_of(operation, values.bytes);
     let address = values.words.as_ptr();
     node.start(call, operation, std::mem::take(&mut values));
-    let manner = random.below(3);
+    let mode = random.below(3);
     while !node.test() {
-        match manner {
+        match mode {
             0 => pause(node, Awaited::Operation),
             1 => random.delay(),
             _ => {
@@ -173,7 +173,7 @@ fn operations() -> Vec<impl Fn(Boundary) -> Operation + Sync> {
 
 #[test]
 fn every_operation_agrees_with_the_oracle_split_or_blocking() {
-    // About the lengths at which a vector no longer fits on a page, has another slice, or needs another look.
+    // About the lengths at which a vector no longer fits on a slot, has another slice, or needs another look.
     let lengths = [0, 1, 2, SHORT / 8, SHORT / 8 + 1, SHORT / 4, SHORT / 4 + 1, 600, 1025];
     for nodes in NODES {
         run(nodes, |node| {

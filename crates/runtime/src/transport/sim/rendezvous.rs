@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use strata_sim::Time;
 
 /// A collective that some node has come to and not all have left.
-pub(super) struct Meeting {
+pub(super) struct Rendezvous {
     /// The first node that came, and its call.
     first: (usize, Call),
     kind: CollectiveKind,
@@ -29,55 +29,55 @@ pub(super) struct Meeting {
 
 /// The collectives under way, by number.
 #[derive(Default)]
-pub(super) struct Meetings(BTreeMap<u64, Meeting>);
+pub(super) struct Rendezvouses(BTreeMap<u64, Rendezvous>);
 
-impl Meetings {
+impl Rendezvouses {
     /// Node `rank` of `size` comes to a collective. All must make the same call.
-    pub(super) fn come(
+    pub(super) fn arrive(
         &mut self,
-        turn: u64,
+        epoch: u64,
         (rank, size): (usize, usize),
         call: Call,
         kind: CollectiveKind,
         now: Time,
-    ) -> Result<&mut Meeting, Failure> {
-        let meeting = self.0.entry(turn).or_insert_with(|| Meeting::new((rank, call), kind, size));
-        let (first, other) = meeting.first;
+    ) -> Result<&mut Rendezvous, Failure> {
+        let rendezvous = self.0.entry(epoch).or_insert_with(|| Rendezvous::new((rank, call), kind, size));
+        let (first, other) = rendezvous.first;
         if !call.agrees(other.what, other.root, other.length) {
             // Of two that differ, blame the later in rank: so the message does not hang on who came first.
             let (rank, call, first, other) =
                 if first < rank { (rank, call, first, other) } else { (first, other, rank, call) };
             return Err(Failure { rank, message: format!("{call}, but node {first} called {other}") });
         }
-        meeting.come += 1;
-        meeting.last = meeting.last.max(now);
-        Ok(meeting)
+        rendezvous.come += 1;
+        rendezvous.last = rendezvous.last.max(now);
+        Ok(rendezvous)
     }
 
-    pub(super) fn get(&self, turn: u64) -> Option<&Meeting> {
-        self.0.get(&turn)
+    pub(super) fn get(&self, epoch: u64) -> Option<&Rendezvous> {
+        self.0.get(&epoch)
     }
 
     /// Node `rank` brings its blocks to an exchange, one for each node.
-    pub(super) fn bring_blocks(&mut self, turn: u64, rank: usize, blocks: Vec<RawBlock>) {
-        if let Some(place) = self.0.get_mut(&turn).and_then(|meeting| meeting.blocks.get_mut(rank)) {
+    pub(super) fn bring_blocks(&mut self, epoch: u64, rank: usize, blocks: Vec<RawBlock>) {
+        if let Some(place) = self.0.get_mut(&epoch).and_then(|rendezvous| rendezvous.blocks.get_mut(rank)) {
             *place = blocks;
         }
     }
 
     /// Lets one of `size` nodes take its result and go.
-    pub(super) fn go(&mut self, turn: u64, size: usize, take: impl FnOnce(&mut Meeting)) {
-        if let Some(meeting) = self.0.get_mut(&turn) {
-            take(meeting);
-            meeting.gone += 1;
-            if meeting.gone == size {
-                self.0.remove(&turn);
+    pub(super) fn go(&mut self, epoch: u64, size: usize, take: impl FnOnce(&mut Rendezvous)) {
+        if let Some(rendezvous) = self.0.get_mut(&epoch) {
+            take(rendezvous);
+            rendezvous.gone += 1;
+            if rendezvous.gone == size {
+                self.0.remove(&epoch);
             }
         }
     }
 }
 
-impl Meeting {
+impl Rendezvous {
     fn new(first: (usize, Call), kind: CollectiveKind, size: usize) -> Self {
         let blocks = if kind == CollectiveKind::Exchange { size } else { 0 };
         Self {

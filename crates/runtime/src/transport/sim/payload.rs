@@ -5,7 +5,7 @@ use crate::transport::{Network, Packet};
 use strata_sim::network::Channel;
 
 /// Channel of collectives' packets: they never wait for a program that does not receive.
-pub(super) const TOGETHER: Channel = Channel(4);
+pub(super) const COLLECTIVES: Channel = Channel(4);
 
 /// The channel of a network's messages.
 pub(super) fn messages(network: Network) -> Channel {
@@ -51,7 +51,7 @@ impl From<Contents<'_>> for Cargo {
 
 /// A packet's contents, in the simulated network's units: a message of the run-time may take several.
 #[derive(Debug)]
-pub(super) enum Wire {
+pub(super) enum Payload {
     /// One of the `parts` of a message.
     Part {
         /// Of the messages from this sender to this receiver on this network.
@@ -62,6 +62,6 @@ pub(super) enum Wire {
     },
     /// Bytes for a port.
     Put { port: u32, offset: usize, cargo: Cargo },
-    /// One of the `packets` that one node sends to another in a collective. What they say is looked up (see [`together`](super::together)).
-    Together { turn: u64, packets: u32 },
+    /// One of the `packets` that one node sends to another in a collective. What they say is looked up (see [`rendezvous`](super::rendezvous)).
+    Collective { epoch: u64, packets: u32 },
 }
