@@ -8,8 +8,7 @@ use std::process::Command;
 struct Generated {
     spec: &'static str,
     folder: &'static str,
-    /// The source of a crate that the models are compiled into, if there is one; without it neither generated Rust nor a
-    /// report is kept.
+    /// The source of a crate that the models are compiled into, if there is one.
     source: Option<&'static str>,
 }
 
@@ -59,7 +58,6 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
         let kept = |name: &str| format!("{}/{name}", item.folder);
         let mut pairs = vec![(made("models.toml"), kept("models.toml"))];
         if let Some(source) = item.source {
-            pairs.push((made("report.html"), kept("report.html")));
             pairs.push((made("models.rs"), source.to_owned()));
         }
         for (fresh, kept) in pairs {

@@ -1,6 +1,7 @@
 //! Models as a C99 header of `static inline` functions.
 
 use strata_model::ModelSet;
+use strata_model::expr::Row;
 use strata_model::set::SetError;
 
 use super::plain::{Language, PlainModel, origin, resolve, used};
@@ -78,12 +79,12 @@ impl Language for C {
         format!("(double)({condition})")
     }
 
+    fn function(row: &Row, arguments: &str) -> String {
+        row.c.replace('@', arguments)
+    }
+
     fn call(name: &str, arguments: &[String]) -> String {
         let name = match name {
-            "min" => "fmin",
-            "max" => "fmax",
-            "abs" => "fabs",
-            "ln" => "log",
             "holds" => "strata_holds",
             "square" => "strata_square",
             "cube" => "strata_cube",
@@ -109,7 +110,7 @@ const HELPERS: [(&str, &str); 3] = [
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
 pub fn c(set: &ModelSet) -> Result<String, SetError> {
-    let models = resolve::<C>(set)?;
+    let models = resolve(set, C::RESERVED)?;
     let body: String = models.iter().map(function).collect();
     let guard = format!("STRATA_MODELS_{}_H", set.digest()[..16].to_ascii_uppercase());
     let mut text: String =

@@ -4,29 +4,9 @@ use strata_model::ModelSet;
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
 use strata_model::set::SetError;
 
-use super::plain::{Language, PlainModel, origin, resolve};
+use super::plain::{PlainModel, origin, resolve};
 
 /// Only the formula and the ranges are taken; nothing is computed.
-struct Latex;
-
-impl Language for Latex {
-    const RESERVED: &'static [&'static str] = &[];
-    const AND: &'static str = "";
-    const OR: &'static str = "";
-
-    fn number(value: f64) -> String {
-        number(value)
-    }
-
-    fn truth(condition: &str) -> String {
-        condition.to_owned()
-    }
-
-    fn call(name: &str, _: &[String]) -> String {
-        name.to_owned()
-    }
-}
-
 /// The set as LaTeX to be `\input`: for each model an equation of its time in seconds and the ranges in which it holds.
 ///
 /// The document must load `amsmath`. Coefficients are rounded to four significant digits: this is for reading. A condition
@@ -35,7 +15,7 @@ impl Language for Latex {
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
 pub fn latex(set: &ModelSet) -> Result<String, SetError> {
-    let models = resolve::<Latex>(set)?;
+    let models = resolve(set, &[])?;
     let mut text: String = origin(set).iter().map(|line| format!("% {line}\n")).collect();
     text += "% Needs \\usepackage{amsmath}.\n";
     for (model, fitted) in models.iter().zip(&set.models) {
@@ -150,15 +130,7 @@ fn call(name: &str, arguments: &[Expr]) -> (String, u8) {
     let list = list.join(", ");
     let text = match (Function::from_name(name), arguments) {
         (Some(Function::Pow), [a, b]) => return power(a, b),
-        (Some(Function::Min), _) => format!("\\min\\left({list}\\right)"),
-        (Some(Function::Max), _) => format!("\\max\\left({list}\\right)"),
-        (Some(Function::Abs), _) => format!("\\left|{list}\\right|"),
-        (Some(Function::Sqrt), _) => format!("\\sqrt{{{list}}}"),
-        (Some(Function::Log2), _) => format!("\\log_2\\left({list}\\right)"),
-        (Some(Function::Ln), _) => format!("\\ln\\left({list}\\right)"),
-        (Some(Function::Exp), _) => format!("\\exp\\left({list}\\right)"),
-        (Some(Function::Ceil), _) => format!("\\left\\lceil {list} \\right\\rceil"),
-        (Some(Function::Floor), _) => format!("\\left\\lfloor {list} \\right\\rfloor"),
+        (Some(function), _) => function.row().latex.replace('@', &list),
         _ => format!("\\mathrm{{{}}}\\left({list}\\right)", escaped(name)),
     };
     (text, ATOM)

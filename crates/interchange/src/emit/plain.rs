@@ -5,7 +5,7 @@
 
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, one_line, snake};
-use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, UnaryOp};
+use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, Row, UnaryOp};
 use strata_model::set::{Check, Model, ModelSet, Nodes, SetError};
 
 /// How a language spells what expressions are made of.
@@ -23,8 +23,9 @@ pub(super) trait Language {
     fn divide(a: &str, b: &str) -> String {
         format!("{a} / {b}")
     }
-    /// A function of one of these names: `fmod`, `pow`, `square`, `cube`, `exp2`, `min`, `max`, `abs`, `sqrt`, `log2`, `ln`,
-    /// `exp`, `ceil`, `floor`, `holds`.
+    /// The call of a function with these arguments.
+    fn function(row: &Row, arguments: &str) -> String;
+    /// The call of what an operator needs: `fmod`, `square`, `cube`, `exp2`, `floor`, `holds`.
     fn call(name: &str, arguments: &[String]) -> String;
 }
 
@@ -43,15 +44,9 @@ pub(super) struct PlainModel {
     nodes: Nodes,
 }
 
-/// Every model of a set as a function.
-pub(super) fn models<L: Language>(set: &ModelSet, resolved: &Resolved) -> Vec<PlainModel> {
-    let mut scope = Scope::with(L::RESERVED);
-    set.models.iter().map(|model| one::<L>(resolved, model, &mut scope)).collect()
-}
-
-fn one<L: Language>(resolved: &Resolved, model: &Model, scope: &mut Scope) -> PlainModel {
+fn one(resolved: &Resolved, model: &Model, reserved: &[&str], scope: &mut Scope) -> PlainModel {
     let name = scope.claim(&snake(&model.name), &[""]);
-    let mut locals = Scope::with(L::RESERVED);
+    let mut locals = Scope::with(reserved);
     for taken in ["nodes", "seconds", "p", "log_p", "sqrt_p"] {
         locals.claim(taken, &[""]);
     }
@@ -156,11 +151,12 @@ impl<L: Language> Printer<'_, L> {
             ExprKind::Call { name, arguments } => match (Function::from_name(name), &arguments[..]) {
                 (Some(Function::Pow), [a, b]) => self.power(a, b),
                 (Some(function), [first, others @ ..]) if !others.is_empty() => {
-                    let fold =
-                        |left: String, right: &Expr| L::call(function.name(), &[left, self.value(right)]);
+                    let fold = |left: String, right: &Expr| {
+                        L::function(function.row(), &format!("{left}, {}", self.value(right)))
+                    };
                     others.iter().fold(self.value(first), fold)
                 }
-                (Some(function), [a]) => L::call(function.name(), &[self.value(a)]),
+                (Some(function), [a]) => L::function(function.row(), &self.value(a)),
                 // Calls of models were inlined, and no function has no arguments.
                 _ => L::number(f64::NAN),
             },
@@ -212,7 +208,7 @@ impl<L: Language> Printer<'_, L> {
             (_, Some(2.0)) => L::call("square", &[self.value(base)]),
             (_, Some(3.0)) => L::call("cube", &[self.value(base)]),
             (Some(2.0), _) => L::call("exp2", &[self.value(exponent)]),
-            _ => L::call("pow", &[self.value(base), self.value(exponent)]),
+            _ => L::function(Function::Pow.row(), &format!("{}, {}", self.value(base), self.value(exponent))),
         }
     }
 }
@@ -232,8 +228,12 @@ pub(super) fn used(helpers: &[(&str, &str)], body: &str) -> String {
     helpers.iter().filter(|(name, _)| calls(name)).map(|(_, text)| *text).collect()
 }
 
-/// All that a set needs to be emitted.
-pub(super) fn resolve<L: Language>(set: &ModelSet) -> Result<Vec<PlainModel>, SetError> {
+/// Every model of a set as a function; `reserved`: words of the language that cannot be names.
+///
+/// # Errors
+/// A set that does not resolve.
+pub(super) fn resolve(set: &ModelSet, reserved: &[&str]) -> Result<Vec<PlainModel>, SetError> {
     let resolved = set.resolve()?;
-    Ok(models::<L>(set, &resolved))
+    let mut scope = Scope::with(reserved);
+    Ok(set.models.iter().map(|model| one(&resolved, model, reserved, &mut scope)).collect())
 }

@@ -1,6 +1,7 @@
 //! Models as plain Python 3.
 
 use strata_model::ModelSet;
+use strata_model::expr::{Function, Row};
 use strata_model::set::SetError;
 
 use super::plain::{Language, PlainModel, origin, resolve, used};
@@ -32,21 +33,20 @@ impl Language for Python {
         format!("_div({a}, {b})")
     }
 
+    fn function(row: &Row, arguments: &str) -> String {
+        row.python.replace('@', arguments)
+    }
+
     fn call(name: &str, arguments: &[String]) -> String {
-        match (name, arguments) {
-            ("abs", [a]) => format!("math.fabs({a})"),
-            _ => format!("_{name}({})", arguments.join(", ")),
-        }
+        format!("_{name}({})", arguments.join(", "))
     }
 }
 
-/// Python raises where others compute infinity or NaN; these compute them too.
-const HELPERS: [(&str, &str); 14] = [
+/// What operators need. Python raises where others compute infinity or NaN; these compute them too.
+const HELPERS: [(&str, &str); 6] = [
     ("_holds", "def _holds(x):\n    return math.fabs(x) > 0.0\n\n\n"),
     ("_square", "def _square(x):\n    return x * x\n\n\n"),
     ("_cube", "def _cube(x):\n    return x * x * x\n\n\n"),
-    ("_min", "def _min(a, b):\n    return b if math.isnan(a) or b < a else a\n\n\n"),
-    ("_max", "def _max(a, b):\n    return b if math.isnan(a) or b > a else a\n\n\n"),
     (
         "_div",
         "def _div(a, b):\n    if b != 0.0:\n        return a / b\n    if a == 0.0 or math.isnan(a):\n        return math.nan\n    \
@@ -57,29 +57,8 @@ const HELPERS: [(&str, &str); 14] = [
         "def _fmod(a, b):\n    try:\n        return math.fmod(a, b)\n    except ValueError:\n        return math.nan\n\n\n",
     ),
     (
-        "_pow",
-        "def _pow(a, b):\n    try:\n        return math.pow(a, b)\n    except ValueError:\n        \
-         odd = b % 2.0 == 1.0\n        return math.nan if a != 0.0 else math.copysign(math.inf, a) if odd else math.inf\n    \
-         except OverflowError:\n        return -math.inf if a < 0.0 and b % 2.0 == 1.0 else math.inf\n\n\n",
-    ),
-    (
         "_exp2",
         "def _exp2(x):\n    try:\n        return math.pow(2.0, x)\n    except OverflowError:\n        return math.inf\n\n\n",
-    ),
-    (
-        "_exp",
-        "def _exp(x):\n    try:\n        return math.exp(x)\n    except OverflowError:\n        return math.inf\n\n\n",
-    ),
-    ("_sqrt", "def _sqrt(x):\n    return math.nan if x < 0.0 else math.sqrt(x)\n\n\n"),
-    (
-        "_log2",
-        "def _log2(x):\n    return math.log2(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan\n\n\n",
-    ),
-    ("_ln", "def _ln(x):\n    return math.log(x) if x > 0.0 else -math.inf if x == 0.0 else math.nan\n\n\n"),
-    (
-        "_round",
-        "def _ceil(x):\n    return math.copysign(float(math.ceil(x)), x) if math.isfinite(x) else x\n\n\n\
-         def _floor(x):\n    return math.copysign(float(math.floor(x)), x) if math.isfinite(x) else x\n\n\n",
     ),
 ];
 
@@ -91,12 +70,13 @@ const HELPERS: [(&str, &str); 14] = [
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
 pub fn python(set: &ModelSet) -> Result<String, SetError> {
-    let models = resolve::<Python>(set)?;
+    let models = resolve(set, Python::RESERVED)?;
     let body: String = models.iter().map(function).collect();
     let mut text: String = origin(set).iter().map(|line| format!("# {line}\n")).collect();
     text += "\"\"\"The time of each model in seconds; None where the model holds no longer.\"\"\"\n\nimport math\n\n\n";
-    let rounds = if body.contains("_ceil(") || body.contains("_floor(") { "_round(" } else { "" };
-    text += &used(&HELPERS, &format!("{body}{rounds}"));
+    text += &used(&HELPERS, &body);
+    let rows = Function::ALL.map(Function::row);
+    text += &used(&rows.map(|row| (row.python.trim_end_matches("(@)"), row.python_helper)), &body);
     text += "def _seconds(seconds):\n    return seconds if 0.0 <= seconds < math.inf else None\n";
     Ok(text + &body)
 }

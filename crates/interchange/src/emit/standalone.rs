@@ -2,7 +2,7 @@
 
 use strata_model::ModelSet;
 use strata_model::codegen::markdown;
-use strata_model::expr::rust_number;
+use strata_model::expr::{Row, rust_number};
 use strata_model::set::SetError;
 
 use super::plain::{Language, PlainModel, origin, resolve, used};
@@ -23,14 +23,15 @@ impl Language for Rust {
         format!("f64::from({condition})")
     }
 
+    fn function(row: &Row, arguments: &str) -> String {
+        row.no_std.replace('@', arguments)
+    }
+
     fn call(name: &str, arguments: &[String]) -> String {
         let list = arguments.join(", ");
         match (name, arguments) {
-            ("min" | "max", [a, b]) => format!("f64::{name}({a}, {b})"),
-            ("abs", _) => format!("f64::abs({list})"),
             ("fmod", [a, b]) => format!("(({a}) % ({b}))"),
             ("holds" | "square" | "cube", _) => format!("{name}({list})"),
-            ("ln", _) => format!("libm::log({list})"),
             _ => format!("libm::{name}({list})"),
         }
     }
@@ -56,7 +57,7 @@ const HELPERS: [(&str, &str); 3] = [
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
 pub fn no_std(set: &ModelSet) -> Result<String, SetError> {
-    let models = resolve::<Rust>(set)?;
+    let models = resolve(set, Rust::RESERVED)?;
     let body: String = models.iter().map(function).collect();
     let mut text: String = origin(set).iter().map(|line| format!("//! {line}\n")).collect();
     text += "//!\n//! Each function is the time of a model in seconds, `None` where the model holds no longer. Neither the standard\n\

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::function::{Function, Whole};
+
 /// The tallest tree that is accepted. Everything that walks a tree is recursive; this keeps every walk within a small stack.
 pub const MAX_HEIGHT: usize = 256;
 
@@ -157,79 +159,6 @@ pub(super) const POWER: u8 = 8;
 /// The precedence of what needs no parentheses anywhere.
 pub(super) const ATOM: u8 = 9;
 
-/// The built-in functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Function {
-    Min,
-    Max,
-    Abs,
-    Sqrt,
-    Log2,
-    Ln,
-    Exp,
-    Pow,
-    Ceil,
-    Floor,
-}
-
-impl Function {
-    /// All of them, in the order in which messages list them.
-    pub const ALL: [Self; 10] = [
-        Self::Min,
-        Self::Max,
-        Self::Abs,
-        Self::Sqrt,
-        Self::Log2,
-        Self::Ln,
-        Self::Exp,
-        Self::Pow,
-        Self::Ceil,
-        Self::Floor,
-    ];
-
-    /// The function of this name; `None` if a call of that name is a call of another model.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|f| f.name() == name)
-    }
-
-    /// How the function is written.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Abs => "abs",
-            Self::Sqrt => "sqrt",
-            Self::Log2 => "log2",
-            Self::Ln => "ln",
-            Self::Exp => "exp",
-            Self::Pow => "pow",
-            Self::Ceil => "ceil",
-            Self::Floor => "floor",
-        }
-    }
-
-    /// Whether `count` arguments suit the function.
-    #[must_use]
-    pub fn takes(self, count: usize) -> bool {
-        match self {
-            Self::Min | Self::Max => count >= 2,
-            Self::Pow => count == 2,
-            _ => count == 1,
-        }
-    }
-
-    pub(super) fn arity(self) -> &'static str {
-        match self {
-            Self::Min | Self::Max => "2 or more arguments",
-            Self::Pow => "2 arguments",
-            _ => "1 argument",
-        }
-    }
-}
-
 /// Names that stand for the number of nodes, its logarithm to base 2 and its square root.
 pub const RESERVED: [&str; 3] = ["P", "logP", "sqrtP"];
 
@@ -368,15 +297,11 @@ impl Expr {
                 Power | ShiftLeft => a.is_integral(integral) && count(b),
                 Divide => false,
             },
-            ExprKind::Call { name, arguments } => match Function::from_name(name) {
-                Some(Function::Min | Function::Max | Function::Abs) => {
-                    arguments.iter().all(|a| a.is_integral(integral))
-                }
-                Some(Function::Ceil | Function::Floor) => true,
-                Some(Function::Pow) => {
-                    matches!(&arguments[..], [a, b] if a.is_integral(integral) && count(b))
-                }
-                _ => false,
+            ExprKind::Call { name, arguments } => match Function::from_name(name).map(|f| f.row().whole) {
+                Some(Whole::Always) => true,
+                Some(Whole::OfWhole) => arguments.iter().all(|a| a.is_integral(integral)),
+                Some(Whole::Power) => matches!(&arguments[..], [a, b] if a.is_integral(integral) && count(b)),
+                Some(Whole::No) | None => false,
             },
         }
     }

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::ast::{BinaryOp, Expr, ExprKind, Function, Span};
+use super::ast::{BinaryOp, Expr, ExprKind, Span};
 use super::eval::Op;
+use super::function::Function;
 use super::program::{Instruction, LARGE, Product, Program, Registers, Step};
 
 /// Why an expression cannot be compiled.
@@ -150,13 +151,13 @@ impl Values<'_> {
                 (Some(Function::Pow), [a, b]) => self.two(Op::of_binary(BinaryOp::Power, a, b), a, b),
                 (Some(function), [a]) => {
                     let a = self.of(a)?;
-                    Ok(self.apply(Op::of_function(function), a, a))
+                    Ok(self.apply(Op::Call(function), a, a))
                 }
                 (Some(function), [first, others @ ..]) => {
                     let mut result = self.of(first)?;
                     for other in others {
                         let other = self.of(other)?;
-                        result = self.apply(Op::of_function(function), result, other);
+                        result = self.apply(Op::Call(function), result, other);
                     }
                     Ok(result)
                 }

@@ -1,7 +1,8 @@
 //! What each operator computes, in one place: the tree, the compiled program and the emitted Rust must agree to the bit.
 
-use super::ast::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
+use super::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 use super::compile::CompileError;
+use super::function::Function;
 use strata_select::holds;
 
 /// One step of arithmetic on at most two numbers.
@@ -28,15 +29,7 @@ pub(super) enum Op {
     Square,
     Cube,
     PowerOfTwo,
-    Min,
-    Max,
-    Abs,
-    Sqrt,
-    Log2,
-    Ln,
-    Exp,
-    Ceil,
-    Floor,
+    Call(Function),
 }
 
 impl Op {
@@ -65,15 +58,7 @@ impl Op {
             Self::Square => a * a,
             Self::Cube => a * a * a,
             Self::PowerOfTwo => power_of_two(a),
-            Self::Min => a.min(b),
-            Self::Max => a.max(b),
-            Self::Abs => a.abs(),
-            Self::Sqrt => a.sqrt(),
-            Self::Log2 => a.log2(),
-            Self::Ln => a.ln(),
-            Self::Exp => a.exp(),
-            Self::Ceil => a.ceil(),
-            Self::Floor => a.floor(),
+            Self::Call(function) => function.value(a, b),
         }
     }
 
@@ -108,22 +93,6 @@ impl Op {
                 (Some(2.0), _) => Self::PowerOfTwo,
                 _ => Self::Power,
             },
-        }
-    }
-
-    /// `pow` is the operator `^` under another name and is not asked for here.
-    pub(super) fn of_function(function: Function) -> Self {
-        match function {
-            Function::Min => Self::Min,
-            Function::Max => Self::Max,
-            Function::Abs => Self::Abs,
-            Function::Sqrt => Self::Sqrt,
-            Function::Log2 => Self::Log2,
-            Function::Ln => Self::Ln,
-            Function::Exp => Self::Exp,
-            Function::Pow => Self::Power,
-            Function::Ceil => Self::Ceil,
-            Function::Floor => Self::Floor,
         }
     }
 }
@@ -162,15 +131,10 @@ impl Expr {
                 (Some(Function::Pow), [a, b]) => {
                     Op::of_binary(BinaryOp::Power, a, b).apply_power_aware(a.eval(value)?, b.eval(value)?)
                 }
-                (Some(function), [a]) => Op::of_function(function).apply(a.eval(value)?, 0.0),
-                (Some(function), [first, others @ ..]) => {
-                    let mut result = first.eval(value)?;
-                    for other in others {
-                        result = Op::of_function(function).apply(result, other.eval(value)?);
-                    }
-                    result
+                (Some(function), _) => {
+                    let values = arguments.iter().map(|a| a.eval(value)).collect::<Result<Vec<_>, _>>()?;
+                    function.apply(&values)
                 }
-                (Some(_), []) => f64::NAN,
             },
         })
     }

@@ -18,6 +18,7 @@
 
 mod ast;
 mod eval;
+mod function;
 mod parse;
 mod print;
 mod rust;
@@ -25,10 +26,9 @@ mod rust;
 mod compile;
 mod program;
 
-pub use ast::{
-    BinaryOp, Expr, ExprKind, Function, MAX_HEIGHT, RESERVED, Span, UnaryOp, is_name, node_values,
-};
+pub use ast::{BinaryOp, Expr, ExprKind, MAX_HEIGHT, RESERVED, Span, UnaryOp, is_name, node_values};
 pub use compile::CompileError;
+pub use function::{Function, Row, Whole};
 pub use parse::{ExprError, MAX_NESTING, parse, parse_at};
 pub use program::Program;
 pub use rust::rust_number;

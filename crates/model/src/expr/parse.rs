@@ -5,9 +5,8 @@ use pest::Parser;
 use pest::error::{Error as PestError, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 
-use super::ast::{
-    BinaryOp, COMPARISON, Expr, ExprKind, Function, MAX_HEIGHT, POWER, PREFIX, RESERVED, Span, UnaryOp,
-};
+use super::ast::{BinaryOp, COMPARISON, Expr, ExprKind, MAX_HEIGHT, POWER, PREFIX, RESERVED, Span, UnaryOp};
+use super::function::Function;
 
 /// How deep parentheses may nest.
 pub const MAX_NESTING: usize = 64;

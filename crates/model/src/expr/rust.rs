@@ -1,7 +1,8 @@
 //! Tree to Rust: an expression over `f64` that needs nothing but the standard library.
 
-use super::ast::{BinaryOp, COMPARISON, Expr, ExprKind, Function, UnaryOp};
+use super::ast::{BinaryOp, COMPARISON, Expr, ExprKind, UnaryOp};
 use super::eval::Op;
+use super::function::Function;
 
 impl Expr {
     /// The expression in Rust, of type `f64`; `name` says how each name is written there, in a form to which a method can be
@@ -93,10 +94,11 @@ impl Printer<'_> {
     fn call(&self, called: &str, arguments: &[Expr]) -> String {
         match (Function::from_name(called), arguments) {
             (Some(Function::Pow), [a, b]) => self.power(a, b),
-            (Some(function), [a]) => format!("{}.{}()", self.receiver(a), function.name()),
+            (Some(function), [a]) => format!("{}.{}()", self.receiver(a), function.row().method),
             (Some(function), [first, others @ ..]) => {
-                let method =
-                    |text: String, other: &Expr| format!("{text}.{}({})", function.name(), self.value(other));
+                let method = |text: String, other: &Expr| {
+                    format!("{text}.{}({})", function.row().method, self.value(other))
+                };
                 others.iter().fold(self.receiver(first), method)
             }
             _ => {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
+use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp, Whole};
 
 use crate::lang::plan::NumberKind;
 
@@ -71,10 +71,6 @@ impl Range {
         let low = all.iter().copied().fold(f64::INFINITY, f64::min);
         let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Self::new(low, high, integral)
-    }
-
-    fn map(self, integral: bool, f: impl Fn(f64) -> f64) -> Self {
-        Self::new(f(self.low), f(self.high), integral)
     }
 }
 
@@ -169,25 +165,28 @@ fn call(function: Function, arguments: &[Expr], names: &Ranges) -> Range {
     let ranges: Vec<Range> = arguments.iter().map(|argument| range(argument, names)).collect();
     let Some(&a) = ranges.first() else { return Range::ANY };
     let whole = ranges.iter().all(|range| range.integral);
-    let fold = |f: fn(f64, f64) -> f64| {
-        let known = ranges.iter().all(|&range| range != Range::ANY);
-        let pick = |bound: fn(&Range) -> f64| ranges.iter().map(bound).reduce(f).unwrap_or(f64::NAN);
-        if known { Range::new(pick(|r| r.low), pick(|r| r.high), whole) } else { Range::ANY }
-    };
+    let row = function.row();
     match function {
-        Function::Min => fold(f64::min),
-        Function::Max => fold(f64::max),
-        Function::Abs if a.has_zero() => Range::new(0.0, a.low.abs().max(a.high.abs()), a.integral),
-        Function::Abs => Range::corners(a, a, a.integral, |a, _| a.abs()),
-        Function::Sqrt if a.low >= 0.0 => a.map(false, f64::sqrt),
-        Function::Log2 if a.low > 0.0 => a.map(false, f64::log2),
-        Function::Ln if a.low > 0.0 => a.map(false, f64::ln),
-        Function::Sqrt | Function::Log2 | Function::Ln => Range::ANY,
-        Function::Exp => a.map(false, f64::exp),
-        Function::Pow => ranges.get(1).map_or(Range::ANY, |&b| power(a, b)),
-        Function::Ceil => a.map(finite(a), f64::ceil),
-        Function::Floor => a.map(finite(a), f64::floor),
+        Function::Pow => return ranges.get(1).map_or(Range::ANY, |&b| power(a, b)),
+        Function::Abs if a.has_zero() => return Range::new(0.0, a.low.abs().max(a.high.abs()), a.integral),
+        Function::Abs => return Range::corners(a, a, a.integral, |a, _| a.abs()),
+        _ => {}
     }
+    // A function that rises takes its least value at the least arguments, its greatest at the greatest.
+    let at = |bound: fn(&Range) -> f64| function.apply(&ranges.iter().map(bound).collect::<Vec<_>>());
+    let (low, high) = (at(|range| range.low), at(|range| range.high));
+    let known = |range: &Range| ranges.len() == 1 || *range != Range::ANY;
+    let rises = ranges.iter().all(|range| range.low >= row.rises_from && known(range));
+    // Where an end is not finite, as the logarithm of zero, nothing is known.
+    if !rises || low.is_nan() || low.is_infinite() && a.low.is_finite() {
+        return Range::ANY;
+    }
+    let integral = match row.whole {
+        Whole::Always => finite(a),
+        Whole::OfWhole => whole,
+        Whole::Power | Whole::No => false,
+    };
+    Range::new(low, high, integral)
 }
 
 #[cfg(test)]
