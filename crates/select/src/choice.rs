@@ -11,9 +11,6 @@ pub enum Outcome {
     Taken,
     /// Its best time, with these parameters, is longer than, or as long as, that of the one that was taken.
     Slower(Seconds, Parameters),
-    /// Its model failed verification, so that its best time, with these parameters, counts for nothing beside the one that
-    /// was taken.
-    Failed(Seconds, Parameters),
     /// It is not correct for this problem.
     NotApplicable,
     /// The problem lies outside what its model was measured for, or a requirement of the model fails.
@@ -108,12 +105,14 @@ pub struct Choice<R> {
     pub predicted: Option<Prediction>,
     /// What is known of the model that predicted it.
     pub verdict: Verdict,
-    /// The second fastest, if two have a prediction; one whose model failed is last.
+    /// The second fastest, if two have a prediction.
     pub runner_up: Option<RunnerUp>,
     /// Whether a pin decided.
     pub pinned: bool,
     /// What decided where there is no prediction and no pin; `None`: the order of the candidates did.
     pub note: Option<Note>,
+    /// How far the problem lies outside what was measured, 0 within: see [`Domain::distance`](crate::Domain::distance).
+    pub distance: f64,
     pub(crate) rows: R,
 }
 
@@ -177,10 +176,6 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
                 Outcome::Slower(seconds, parameters) => {
                     self.time(index, seconds, &parameters, f)?;
                     self.ratio(seconds, f)?;
-                }
-                Outcome::Failed(seconds, parameters) => {
-                    self.time(index, seconds, &parameters, f)?;
-                    f.write_str(", but its model failed verification")?;
                 }
             }
         }

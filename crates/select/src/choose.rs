@@ -35,7 +35,7 @@ pub trait Candidate<P: ?Sized, C> {
         Prediction::new(self.seconds(problem, parameters)?, 0.0)
     }
 
-    /// Whether its predictions may be trusted: one whose model failed wins only where no other has a prediction.
+    /// What verification found of its model: for the explanation, it plays no part in the choice.
     fn verdict(&self, _problem: &P) -> Verdict {
         Verdict::Unverified
     }
@@ -47,8 +47,8 @@ pub trait Candidate<P: ?Sized, C> {
 /// Chooses the fastest candidate for `problem`, with its best parameters.
 ///
 /// Candidates that do not apply are left out; so are those without a prediction (a time that is NaN, infinite or
-/// negative is none). A candidate whose model failed comes after all others, however fast it claims to be. The first
-/// named wins a tie. If no candidate has a prediction the first that applies is taken, with each parameter in the
+/// negative is none). A verdict excludes nothing: a model that verified badly is less sure of its time, not absent
+/// ([`Prediction::deviation`]). The first named wins a tie. If no candidate has a prediction the first that applies is taken, with each parameter in the
 /// middle of its range, and the choice says so. A pin of this library decides instead of the models, its missing
 /// parameters are optimised; a pin of another library is ignored, but for one whose name resembles this one's.
 /// Nothing is allocated.
@@ -143,6 +143,7 @@ pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>>(
                 }),
                 pinned,
                 note: None,
+                distance: 0.0,
                 rows,
             })
         }
@@ -191,18 +192,9 @@ fn rank<'p>(
             rows[index].outcome = Outcome::OutOfRange;
             continue;
         };
-        rows[index].outcome = if field.verdict(index).trusted() {
-            Outcome::Slower(found.seconds, found.parameters)
-        } else {
-            Outcome::Failed(found.seconds, found.parameters)
-        };
-        let failed = |index: usize| matches!(rows[index].outcome, Outcome::Failed(..));
+        rows[index].outcome = Outcome::Slower(found.seconds, found.parameters);
         let before = |other: &Option<(usize, Best)>| {
-            other.as_ref().is_none_or(|(other, there)| match (failed(index), failed(*other)) {
-                (false, true) => true,
-                (true, false) => false,
-                _ => found.seconds < there.seconds,
-            })
+            other.as_ref().is_none_or(|(_, there)| found.seconds < there.seconds)
         };
         if before(&best) {
             second = best.replace((index, found));
@@ -213,7 +205,7 @@ fn rank<'p>(
     if let Some((index, fixed)) = pinned {
         let parameters = match rows[index].outcome {
             _ if !fixed.is_empty() => fixed,
-            Outcome::Slower(_, parameters) | Outcome::Failed(_, parameters) => parameters,
+            Outcome::Slower(_, parameters) => parameters,
             _ => middle(rows[index].declared),
         };
         for row in rows.iter_mut().filter(|row| row.outcome != Outcome::NotApplicable) {
@@ -227,14 +219,6 @@ fn rank<'p>(
         let parameters = middle(rows[index].declared);
         return Ok(Ranked { index, parameters, runner_up: None, pinned: false });
     };
-    // Where nothing is trusted the least time is still the best guess there is.
-    if matches!(rows[index].outcome, Outcome::Failed(..)) {
-        for row in rows {
-            if let Outcome::Failed(seconds, parameters) = row.outcome {
-                row.outcome = Outcome::Slower(seconds, parameters);
-            }
-        }
-    }
     Ok(Ranked { index, parameters: found.parameters, runner_up: second, pinned: false })
 }
 

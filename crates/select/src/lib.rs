@@ -3,9 +3,9 @@
 //! `specc emit` writes, for each library of a spec, an enum with a variant for each candidate and a function `choose`
 //! ([`Library`], [`Table`]); a program matches on the enum. Underneath, [`choose`] takes any [`Candidate`]s, for
 //! libraries that are put together at run time. Both first find the best parameters of each candidate, then take the
-//! candidate with the least predicted time; the first named wins a tie. A candidate whose model failed verification
-//! wins only where no trusted one predicts anything. A [`Pin`] overrides the models. The result, a [`Choice`], tells
-//! for every candidate why it was taken or not.
+//! candidate with the least expected time; the first named wins a tie. What verification found of a model widens its
+//! predictions and informs people; it excludes no candidate. A [`Pin`] overrides the models. The result, a
+//! [`Choice`], tells for every candidate why it was taken or not, and how sure the choice is ([`Choice::odds`]).
 //!
 //! Nothing here allocates, and the crate has no dependencies; without the feature `std` it is `no_std`. Emitted models
 //! then need the feature `libm` for their mathematical functions.
@@ -68,6 +68,8 @@ pub use choose::{Candidate, choose, choose_with_rows};
 pub use closest::closest;
 pub use error::{ChooseError, Fault};
 pub use library::{ChooseResult, Library, MAX_INPUTS, Question, choose_among, choose_compiled, choose_from};
+#[cfg(feature = "std")]
+pub use library::odds_of;
 pub use math::Math;
 #[cfg(any(feature = "std", feature = "libm"))]
 pub use odds::{Odds, odds};

@@ -2,11 +2,16 @@
 
 use core::fmt;
 
+#[cfg(feature = "std")]
+use crate::Odds;
 use crate::choose::{Field, decide};
 use crate::{Choice, ChooseError, Fault, Note, Parameters, Pin, Prediction, Row, Source, Table, Verdict};
 
 /// As many inputs as a library can have.
 pub const MAX_INPUTS: usize = 24;
+
+/// The distance of models of another machine: a factor of two in each time would not surprise.
+const OTHER_MACHINE: f64 = 1.0;
 
 /// The candidates of a library as an enum; `specc emit` writes the implementation.
 pub trait Library: Copy + 'static {
@@ -71,17 +76,20 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
         return Err(ChooseError { library, pin, fault: Fault::Inputs(takes, given), rows });
     };
     inputs.copy_from_slice(question.inputs);
-    let moved = domain.clamp(inputs);
-    let nearest = domain.nearest_nodes(nodes);
+    let (nearest, mut distance) = domain.nearest(nodes, inputs);
     let note = match question.note {
         Some(Note::Other(_)) => question.note,
         _ if nearest != nodes => Some(Note::OtherNodes { spec }),
-        None if moved => Some(Note::Nearest),
+        None if distance > 0.0 => Some(Note::Nearest),
         note => note,
     };
+    if let Some(Note::OtherMachine { .. }) = question.note {
+        distance += OTHER_MACHINE;
+    }
     let mut choice = decide(library, rows, &Modelled { source, nodes: nearest, inputs, applies }, pin)?;
     if note.is_some() && choice.predicted.take().is_some() {
         choice.note = note;
+        choice.distance = distance;
     }
     Ok(choice)
 }
@@ -108,6 +116,22 @@ pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
     }
 }
 
+/// How sure a choice is that [`choose_among`] made by these models for this problem; see [`Choice::odds`].
+#[cfg(feature = "std")]
+#[must_use]
+pub fn odds_of<R: AsRef<[Row]>, S: Source + ?Sized>(
+    choice: &Choice<R>,
+    source: &S,
+    nodes: usize,
+    inputs: &[f64],
+) -> Option<Odds> {
+    let mut nearest = [0.0; MAX_INPUTS];
+    let nearest = nearest.get_mut(..inputs.len())?;
+    nearest.copy_from_slice(inputs);
+    let (nodes, _) = source.domain().nearest(nodes, nearest);
+    choice.odds(|candidate, parameters| source.predict(candidate, nodes, nearest, parameters))
+}
+
 /// Chooses by the models that are compiled in.
 ///
 /// With the feature `std` the library's pin in `STRATA_PIN` goes before the models, and `STRATA_EXPLAIN=1` prints each
@@ -130,6 +154,9 @@ pub fn choose_compiled<L: Library>(nodes: usize, inputs: &[f64]) -> ChooseResult
     #[cfg(feature = "std")]
     if environment::explain() {
         std::eprintln!("{}", chosen.1);
+        if let Some(odds) = odds_of(&chosen.1, L::TABLE, nodes, inputs) {
+            std::eprintln!("  {odds}");
+        }
     }
     Ok(chosen)
 }

@@ -98,21 +98,35 @@ fn scale(seconds: f64) -> (f64, &'static str) {
     if seconds == 0.0 { (0.0, "s") } else { (seconds / 1e-9, "ns") }
 }
 
-/// The predicted time of an operation, with the 95 % interval of a new measurement around it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The half width of a 95 % interval of a normal distribution, in standard deviations.
+const HALF_WIDTH: f64 = 1.959_963_984_540_054;
+
+/// The predicted time of an operation: its mean, how far the true mean may be from it, and the 95 % interval of a
+/// new measurement, which holds the noise of measuring as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prediction {
     /// The most likely time.
     pub seconds: Seconds,
     /// Half the width of the interval; zero where the spread is not known.
     pub half_width: Seconds,
+    /// The standard deviation of the true mean: of the coefficients, and the model's own error. Choices weigh this.
+    pub deviation: Seconds,
 }
 
 impl Prediction {
-    /// `None` unless both numbers are finite and not negative.
+    /// `None` unless both numbers are finite and not negative. The deviation is that of the interval, as if measuring
+    /// added no noise: see [`Prediction::with_deviation`].
     #[must_use]
     pub fn new(seconds: f64, half_width: f64) -> Option<Self> {
-        Some(Self { seconds: Seconds::new(seconds)?, half_width: Seconds::new(half_width)? })
+        let deviation = Seconds::new(half_width / HALF_WIDTH)?;
+        Some(Self { seconds: Seconds::new(seconds)?, half_width: Seconds::new(half_width)?, deviation })
+    }
+
+    /// The same with the standard deviation of the true mean, in seconds; `None` unless it is finite and not negative.
+    #[must_use]
+    pub fn with_deviation(self, deviation: f64) -> Option<Self> {
+        Some(Self { deviation: Seconds::new(deviation)?, ..self })
     }
 
     /// The lower end of the interval, at least zero.

@@ -28,7 +28,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// Whether its model may be trusted.
+    /// What verification found of its model.
     pub verdict: Verdict,
     /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was measured or required.
     pub seconds: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>,
@@ -49,21 +49,25 @@ impl Domain<'_> {
     /// Any number of nodes.
     pub const ANY_NODES: (usize, usize) = (1, usize::MAX);
 
-    /// The nearest number of nodes that was measured.
-    #[must_use]
-    pub fn nearest_nodes(&self, nodes: usize) -> usize {
-        nodes.min(self.nodes.1).max(self.nodes.0)
-    }
-
-    /// Moves each of `inputs` to the nearest value that was measured, NaN to the least; whether any moved.
-    pub fn clamp(&self, inputs: &mut [f64]) -> bool {
-        let mut moved = false;
+    /// Moves a problem to the nearest one that was measured, inputs that are NaN to the least; returns its number of
+    /// nodes, and the distance: the sum, over all that moved, of the factor to the nearest value less one, so that a
+    /// problem twice as large as any that was measured is 1 away. Where there is no factor, as from zero, 1 counts.
+    pub fn nearest(&self, nodes: usize, inputs: &mut [f64]) -> (usize, f64) {
+        let mut distance = 0.0;
+        let mut move_to = |value: f64, nearest: f64| {
+            if nearest != value {
+                let factor = (value / nearest).max(nearest / value) - 1.0;
+                distance += if factor.is_finite() && factor > 0.0 { factor } else { 1.0 };
+            }
+        };
         for (value, (least, greatest)) in inputs.iter_mut().zip(self.inputs) {
             let nearest = value.max(*least).min(*greatest);
-            moved |= nearest != *value;
+            move_to(*value, nearest);
             *value = nearest;
         }
-        moved
+        let nearest = nodes.min(self.nodes.1).max(self.nodes.0);
+        move_to(nodes as f64, nearest as f64);
+        (nearest, distance)
     }
 }
 
@@ -87,7 +91,7 @@ pub trait Source {
         parameters: &[i64],
     ) -> Option<Prediction>;
 
-    /// Whether the model of a candidate may be trusted.
+    /// What verification found of the model of a candidate.
     fn verdict(&self, candidate: usize) -> Verdict;
 }
 

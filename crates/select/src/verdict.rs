@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Whether a model may be trusted, best first.
+/// What verification found of a model, best first. It informs people; no choice depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Verdict {
@@ -18,14 +18,6 @@ pub enum Verdict {
     Unverified,
     /// The model misses by more than the limit and the noise of the samples, or predicts what is no time.
     Failed,
-}
-
-impl Verdict {
-    /// Whether a selector may rely on it: everything but a failed model.
-    #[must_use]
-    pub fn trusted(self) -> bool {
-        self != Self::Failed
-    }
 }
 
 impl fmt::Display for Verdict {

@@ -151,30 +151,46 @@ fn what_is_no_time_is_no_prediction() {
 }
 
 #[test]
-fn a_failed_model_wins_against_nothing_that_is_trusted() {
+fn no_verdict_excludes_a_candidate() {
     let of = |verdict, name, seconds| Plain { verdict, ..fixed(name, seconds) };
-    let wild = || of(Verdict::Failed, "wild", |_, _| Some(1e-6));
-    let wilder = || of(Verdict::Failed, "wilder", |_, _| Some(1e-7));
-    for verdict in [Verdict::Verified, Verdict::Doubtful, Verdict::Unverified] {
-        for turn in 0..3 {
-            let mut candidates = [wild(), of(verdict, "slow", |_, _| Some(1.0)), wilder()];
-            candidates.rotate_left(turn);
-            let choice = pick(&candidates, 1, None).unwrap();
-            assert_eq!((choice.name, choice.verdict), ("slow", verdict));
-            assert_eq!(choice.runner_up.unwrap().name, "wilder");
-            assert!(choice.to_string().contains("not taken: 1.00 µs, but its model failed verification"));
+    let all = [
+        Verdict::Verified,
+        Verdict::WithinNoise,
+        Verdict::Doubtful,
+        Verdict::Unverified,
+        Verdict::Failed,
+    ];
+    for quick in all {
+        for slow in all {
+            for turn in 0..2 {
+                let mut candidates =
+                    [of(quick, "quick", |_, _| Some(1e-6)), of(slow, "slow", |_, _| Some(1e-5))];
+                candidates.rotate_left(turn);
+                let choice = pick(&candidates, 1, None).unwrap();
+                assert_eq!((choice.name, choice.verdict), ("quick", quick));
+                let text = choice.to_string();
+                assert!(text.contains("10.00 times as long"), "{text}");
+                assert_eq!(text.contains("though its model failed"), quick == Verdict::Failed, "{text}");
+            }
         }
     }
-    // Where nothing else predicts, a guess is better than none; it says what it is.
-    let choice = pick(&[wild(), wilder(), fixed("silent", |_, _| None)], 1, None).unwrap();
-    assert_eq!((choice.name, choice.verdict), ("wilder", Verdict::Failed));
-    assert!(choice.to_string().contains("though its model failed verification"), "{choice}");
-    assert!(choice.to_string().contains("10.00 times as long"), "{choice}");
-    let choice = pick(&[of(Verdict::Doubtful, "doubtful", |_, _| Some(1.0))], 1, None).unwrap();
-    assert!(choice.to_string().contains("though its model is doubtful"), "{choice}");
-    // A pin is an order.
-    let choice = pick(&[SAMPLE, wild()], 1, Some("sort=wild")).unwrap();
-    assert_eq!((choice.name, choice.verdict, choice.pinned), ("wild", Verdict::Failed, true));
+}
+
+#[test]
+fn odds_weigh_the_deviations_and_what_lies_outside_is_less_sure() {
+    let predict = |candidate: usize, _: &[i64]| {
+        let (mean, deviation) = [(1.0, 0.05), (1.2, 0.05)][candidate];
+        Prediction::new(mean, 9.0)?.with_deviation(deviation)
+    };
+    let candidates = [fixed("quick", |_, _| Some(1.0)), fixed("slow", |_, _| Some(1.2))];
+    let mut choice = pick(&candidates, 1, None).unwrap();
+    let sure = choice.odds(predict).unwrap();
+    assert!(sure.fastest > 0.99 && sure.loss < 0.001, "{sure:?}");
+    choice.distance = 1.0;
+    let outside = choice.odds(predict).unwrap();
+    assert!(outside.fastest < 0.7 && outside.loss > 0.1, "{outside:?}");
+    assert_eq!(pick(&candidates, 1, Some("sort=slow")).unwrap().odds(predict), None);
+    assert_eq!(choice.odds(|_, _| None), None);
 }
 
 #[test]

@@ -72,28 +72,9 @@ impl Competition {
         self.models.domain().inputs.get(input).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
     }
 
-    /// How sure a choice is: the odds of the taken candidate against all others that predict anything here, each with the
-    /// parameters that are best for it. `None` where nothing is predicted.
+    /// How sure a choice is; see [`Choice::odds`](strata_select::Choice::odds).
     pub fn odds(&self, inputs: &[f64], choice: &Choice) -> Option<Odds> {
-        let predict =
-            |candidate, parameters: &[i64]| self.models.predict(candidate, self.nodes, inputs, parameters);
-        let mut chosen = None;
-        let mut predicted = Vec::new();
-        for (candidate, (_, outcome)) in choice.outcomes().enumerate() {
-            let prediction = match outcome {
-                Outcome::Taken => choice.predicted,
-                Outcome::Slower(_, parameters) => predict(candidate, &parameters),
-                // What a failed model says counts for nothing.
-                _ => None,
-            };
-            if let Some(prediction) = prediction {
-                if outcome == Outcome::Taken {
-                    chosen = Some(predicted.len());
-                }
-                predicted.push(prediction);
-            }
-        }
-        strata_select::odds(&predicted, chosen?)
+        strata_select::odds_of(choice, &self.models, self.nodes, inputs)
     }
 
     /// How a candidate's prediction follows the coefficients of the models; `None` where it predicts nothing.

@@ -35,7 +35,7 @@ pub(super) struct Query {
     /// By what its loss in seconds becomes its share in the target's loss.
     weight: f64,
     /// How much longer what is chosen is predicted to take than what looks fastest, s: more than nothing where another set of
-    /// models chooses, or where the fastest model is not trusted. No sample changes that by its row alone.
+    /// models chooses. No sample changes that by its row alone.
     excess: f64,
     /// For a library, the rivals of the chosen candidate: those in one group look alike, so that only the closest counts. For a
     /// model, its one prediction.
@@ -167,10 +167,9 @@ fn choice(number: usize, competition: &Competition, chooser: &Competition, input
     let choice = competition.choose(inputs, None).ok()?;
     let mut field: Vec<(usize, Vec<i64>, Sensitivity)> = Vec::new();
     for (candidate, (_, outcome)) in choice.outcomes().enumerate() {
-        // A model that failed verification may be the one that needs samples.
         let parameters = match outcome {
             Outcome::Taken => choice.parameters.to_vec(),
-            Outcome::Slower(_, parameters) | Outcome::Failed(_, parameters) => parameters.to_vec(),
+            Outcome::Slower(_, parameters) => parameters.to_vec(),
             _ => continue,
         };
         if let Some(found) = competition.sensitivity(candidate, inputs, &parameters) {

@@ -150,13 +150,8 @@ pub(super) fn choose(
         print(value)?;
     } else if explain {
         print(&choice)?;
-        if let (Some(odds), Some(predicted)) = (odds, choice.predicted) {
-            let share = 100.0 * odds.loss / predicted.seconds.get().max(f64::MIN_POSITIVE);
-            print(format_args!(
-                "  the fastest with a probability of {:.0} %; expected loss {} ({share:.1} %)",
-                100.0 * odds.fastest,
-                Seconds::new(odds.loss).unwrap_or_default(),
-            ))?;
+        if let Some(odds) = odds {
+            print(format_args!("  {odds}"))?;
         }
     } else if let Some(first) = choice.to_string().lines().next() {
         print(first)?;
@@ -171,9 +166,6 @@ fn choice_json(choice: &Choice) -> Value {
             Outcome::Taken => json!({ "name": name, "outcome": "taken" }),
             Outcome::Slower(seconds, parameters) => {
                 json!({ "name": name, "outcome": "slower", "seconds": seconds.get(), "parameters": &parameters[..] })
-            }
-            Outcome::Failed(seconds, parameters) => {
-                json!({ "name": name, "outcome": "its model failed", "seconds": seconds.get(), "parameters": &parameters[..] })
             }
             Outcome::NotApplicable => json!({ "name": name, "outcome": "not applicable" }),
             Outcome::OutOfRange => json!({ "name": name, "outcome": "out of range" }),

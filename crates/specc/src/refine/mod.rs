@@ -13,6 +13,7 @@ pub use pilot::pilot;
 
 use std::collections::BTreeSet;
 
+use strata_model::set::Verdict;
 use strata_model::{ModelSet, Points, Samples};
 
 use crate::advise::{self, Target};
@@ -126,7 +127,7 @@ pub fn refine<M: Machine>(
         // A model that cannot be fitted yet, or fails, has yet to show what it is.
         let good = |space: &Space<'_>| {
             set.model(space.name()).is_some()
-                && chosen.model(space.name()).is_some_and(|m| m.verdict.trusted())
+                && chosen.model(space.name()).is_some_and(|m| m.verdict != Verdict::Failed)
         };
         if spaces.iter().all(good)
             && !round.targets.is_empty()
