@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 
 use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
 use strata_select::{
-    Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Verdict, choose_from, closest,
+    Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Verdict, choose_from, odds_of, closest,
 };
 use thiserror::Error;
 
@@ -366,6 +366,13 @@ impl Node {
         };
         if selector.explain && self.rank() == 0 {
             eprintln!("{}", chosen.choice);
+            let odds = match selector.file {
+                Some(file) => odds_of(&chosen.choice, file, self.size(), inputs),
+                None => odds_of(&chosen.choice, L::TABLE, self.size(), inputs),
+            };
+            if let Some(odds) = odds {
+                eprintln!("  {odds}");
+            }
         }
         Ok(chosen)
     }

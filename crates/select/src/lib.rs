@@ -46,7 +46,6 @@
 
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![forbid(unsafe_code)]
-#![allow(clippy::result_large_err, reason = "without allocation an error keeps the names that it tells")]
 
 mod choice;
 mod choose;
@@ -67,9 +66,9 @@ pub use choice::{Choice, Note, Outcome, Row, RunnerUp};
 pub use choose::{Candidate, choose, choose_with_rows};
 pub use closest::closest;
 pub use error::{ChooseError, Fault};
-pub use library::{ChooseResult, Library, MAX_INPUTS, Question, choose_among, choose_compiled, choose_from};
 #[cfg(feature = "std")]
 pub use library::odds_of;
+pub use library::{ChooseResult, Library, MAX_INPUTS, Question, choose_among, choose_compiled, choose_from};
 pub use math::Math;
 #[cfg(any(feature = "std", feature = "libm"))]
 pub use odds::{Odds, odds};

@@ -4,9 +4,9 @@ use core::fmt;
 
 #[cfg(not(feature = "std"))]
 use crate::Math as _;
-use crate::{Prediction, Seconds};
 #[cfg(feature = "std")]
 use crate::{Choice, Outcome, Row};
+use crate::{Prediction, Seconds};
 
 /// √(2π).
 const ROOT_TAU: f64 = 2.506_628_274_631_000_5;

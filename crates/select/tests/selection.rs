@@ -153,13 +153,8 @@ fn what_is_no_time_is_no_prediction() {
 #[test]
 fn no_verdict_excludes_a_candidate() {
     let of = |verdict, name, seconds| Plain { verdict, ..fixed(name, seconds) };
-    let all = [
-        Verdict::Verified,
-        Verdict::WithinNoise,
-        Verdict::Doubtful,
-        Verdict::Unverified,
-        Verdict::Failed,
-    ];
+    let all =
+        [Verdict::Verified, Verdict::WithinNoise, Verdict::Doubtful, Verdict::Unverified, Verdict::Failed];
     for quick in all {
         for slow in all {
             for turn in 0..2 {

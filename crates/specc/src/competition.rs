@@ -5,7 +5,7 @@
 
 use strata_model::ModelSet;
 use strata_model::set::{LibraryModels, Sensitivity, SetError};
-use strata_select::{ChooseError, Odds, Outcome, Parameter, Pin, Question, Row, Source as _, choose_among};
+use strata_select::{ChooseError, Odds, Parameter, Pin, Question, Row, Source as _, choose_among};
 
 /// What was chosen from a file.
 pub type Choice = strata_select::Choice<Vec<Row>>;

@@ -66,6 +66,8 @@ pub(super) struct FitSpread {
     pub(super) t_quantile: f64,
     /// The greatest leverage of a sample; zero: not known.
     pub(super) leverage_limit: f64,
+    /// The model's own error, a relative standard deviation; `None`: not told from noise.
+    pub(super) own_error: Option<f64>,
 }
 
 /// What [`Compiled::new`] makes a model of.
@@ -182,25 +184,32 @@ impl Compiled {
         let known = inputs.len() + RESERVED.len();
         values.get_mut(..inputs.len())?.copy_from_slice(inputs);
         values.get_mut(inputs.len()..known)?.copy_from_slice(&node_values(nodes));
-        let mut half_widths = [0.0; MAX_CALLS];
+        let mut called = [Prediction::default(); MAX_CALLS];
         for (number, call) in self.spread.calls.iter().enumerate() {
             let place = known + number;
             let prediction = call.with_arguments(values.get(..place)?, |arguments| {
                 models.get(call.model)?.predict(models, nodes, arguments)
             })?;
             values[place] = prediction.seconds.get();
-            half_widths[number] = prediction.half_width.get();
+            called[number] = prediction;
         }
         let count = known + self.spread.calls.len();
-        let mut square = self.fit_square(values.get(..count)?, seconds);
-        for (number, half_width) in half_widths.iter().enumerate().take(self.spread.calls.len()) {
+        let FitSpread { t_quantile, own_error, .. } = self.spread.fit;
+        let (from_fit, noise) = self.fit_variances(values.get(..count)?, seconds);
+        // The square of the half width that the fit's own uncertainty gives, t² (x'Σx + noise), and of the deviation.
+        let mut square = t_quantile * t_quantile * (from_fit + noise).max(0.0);
+        let own = own_error.map_or(noise, |own| (own * seconds).powi(2));
+        let mut deviation = (from_fit + own).max(0.0);
+        for (number, prediction) in called.iter().enumerate().take(self.spread.calls.len()) {
+            let half_width = prediction.half_width.get();
             let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
-            let difference = (shifted(*half_width) - shifted(-half_width)) / 2.0;
-            if difference.is_finite() {
+            let difference = (shifted(half_width) - shifted(-half_width)) / 2.0;
+            if difference.is_finite() && half_width > 0.0 {
                 square += difference * difference;
+                deviation += (difference * prediction.deviation.get() / half_width).powi(2);
             }
         }
-        Prediction::new(seconds, square.sqrt())
+        Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
     }
 
     /// Whether a prediction lies further from the samples than each of them from the others.
@@ -224,13 +233,6 @@ impl Compiled {
         let (from_fit, noise) = self.fit_variances(values.get(..known + self.spread.calls.len())?, seconds);
         // Half as much again: between samples the leverage may rise a little above theirs.
         Some(beyond || *leverage_limit > 0.0 && noise > 0.0 && from_fit > 1.5 * leverage_limit * noise)
-    }
-
-    /// The square of the half width that the fit's own uncertainty gives: t² (x'Σx + noise).
-    fn fit_square(&self, values: &[f64], seconds: f64) -> f64 {
-        let (from_fit, noise) = self.fit_variances(values, seconds);
-        let t_quantile = self.spread.fit.t_quantile;
-        t_quantile * t_quantile * (from_fit + noise).max(0.0)
     }
 
     /// The variance that the uncertain coefficients cause, and that of a new measurement.

@@ -129,6 +129,14 @@ pub struct Model {
     pub nodes: Nodes,
 }
 
+impl Model {
+    /// Its own error, where verification could tell it from noise.
+    #[must_use]
+    pub fn known_own_error(&self) -> Option<f64> {
+        (self.noise.is_some() || self.own_error > 0.0).then_some(self.own_error)
+    }
+}
+
 impl Default for Model {
     /// A model without inputs or terms, about which nothing is known.
     fn default() -> Self {

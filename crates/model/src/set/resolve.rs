@@ -316,5 +316,6 @@ fn fit_spread(model: &Model) -> FitSpread {
         relative,
         t_quantile: model.t_quantile,
         leverage_limit: model.leverage_limit,
+        own_error: model.known_own_error(),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use strata_model::set::{Kind, Verdict};
-use strata_model::{ModelSet, Prediction, Seconds};
+use strata_model::{ModelSet, Prediction};
 use strata_select::{Outcome, Pin};
 
 use super::args::Binding;
