@@ -20,7 +20,8 @@ use std::sync::{Mutex, PoisonError};
 
 use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
 use strata_select::{
-    Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Verdict, choose_from, odds_of, closest,
+    Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Verdict, choose_from, closest,
+    odds_of,
 };
 use thiserror::Error;
 
