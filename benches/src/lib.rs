@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod trust;
+
 use std::fmt;
 use std::process::Command;
 

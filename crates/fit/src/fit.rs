@@ -194,7 +194,7 @@ fn fit_terms(
         samples: fitted,
         verify_samples: residuals.len() - fitted,
         noise: (held_out.noise > 0.0).then_some(held_out.noise / MEAN_OF_NORMAL),
-        own_error: held_out.own.map_or(0.0, |own| own.at / MEAN_OF_NORMAL),
+        own_error: held_out.deviation,
         verdict: judgement.verdict,
         reason: judgement.reason,
         doubts: judgement.doubts,

@@ -31,6 +31,8 @@ pub(crate) const MEAN_OF_NORMAL: f64 = 0.797_884_560_802_865_4;
 const RESAMPLED: usize = 600;
 /// A held-out sample this many standard deviations of the fit off was taken at another speed, where others were.
 const SPOILED: f64 = 4.0;
+/// No prediction is less sure than this many times itself.
+const LIMIT: f64 = 1e3;
 /// A third of the samples with so many times the mean error stands out.
 const STANDS_OUT: f64 = 1.25;
 /// Tasks below these times may be nothing, or too short for the timer, s.
@@ -52,6 +54,9 @@ pub(crate) struct HeldOut {
     pub(crate) noise: f64,
     /// The mean relative error that noise does not explain.
     pub(crate) own: Option<Own>,
+    /// The relative standard deviation of the expected time about the *prediction* that noise does not explain: a model that
+    /// predicts a tenth of the time is ten times uncertain, though its relative error is below one.
+    pub(crate) deviation: f64,
     /// How many were taken while the machine was slow, as samples that the fit left out.
     pub(crate) spoiled: usize,
 }
@@ -269,8 +274,16 @@ impl HeldOut {
         let far = points.iter().filter(|p| p.0 > limit).count();
         held_out.spoiled = far.min(allowed).min(points.len() - 1);
         points.truncate(points.len() - held_out.spoiled);
+        let most = points.last().map_or(0.0, |p| p.0);
+        let near = verify.iter().filter(|r| r.observed != 0.0 && error(r) <= most);
+        let sizes: Vec<f64> =
+            near.map(|r| ((r.observed - r.predicted) / r.predicted).abs().min(LIMIT)).collect();
+        let size = sum(sizes.iter().copied()) / sizes.len().max(1) as f64;
         held_out.noise = (sum(points.iter().map(|p| p.1 * p.1)) / points.len() as f64).sqrt();
-        held_out.own = Some(own_error(&points));
+        let own = own_error(&points);
+        let beyond = (size * size - held_out.noise * held_out.noise).max(0.0).sqrt();
+        held_out.deviation = own.at.max(beyond) / MEAN_OF_NORMAL;
+        held_out.own = Some(own);
         held_out
     }
 }

@@ -70,6 +70,9 @@ pub(crate) struct Regression {
     pub(crate) rejected: Vec<usize>,
 }
 
+/// Up to one in so many samples is left out, see [`fit`].
+const SURE: usize = 6;
+
 /// Why there is no regression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Failure {
@@ -89,6 +92,13 @@ pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failu
     if options.robust == Some(Robust::Reject) && options.weights == Weights::Predicted {
         let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
         if let Some(kept) = outliers::inliers(data, &start_weights(data, options, mean)) {
+            // Where many are far off it is not clear which speed is the machine's own: Huber's weights lie between them.
+            if SURE * kept.len() < (SURE - 1) * data.times.len() {
+                let between = Options { robust: Some(Robust::Huber), ..*options };
+                let mut found = fit_all(data, &between)?;
+                found.cover(data, mean, options);
+                return Ok(found);
+            }
             return fit_part(data, &kept, mean, options);
         }
     }
@@ -108,19 +118,7 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Res
         found.noise_variance *= (mean / own).powi(2);
         found.left_out *= mean / own;
     }
-    let mut sizes: Vec<f64> = (0..n)
-        .map(|i| {
-            let predicted = (0..data.terms.ncols()).filter(|j| found.coefficients[*j] != 0.0);
-            let predicted = sum(predicted.map(|j| found.coefficients[j] * data.terms[(i, j)]));
-            let unit = if options.mode == Mode::Relative { predicted.abs() / mean } else { 1.0 };
-            (data.times[i] - predicted).abs() / unit
-        })
-        .collect();
-    sizes.sort_by(f64::total_cmp);
-    let covering = sizes[((options.confidence * n as f64).ceil() as usize).clamp(1, n) - 1];
-    if covering.is_finite() {
-        found.noise_variance = found.noise_variance.max((covering / found.t_quantile).powi(2));
-    }
+    found.cover(data, mean, options);
     let spread = |values: &[f64]| {
         let mut all = vec![0.0; n];
         kept.iter().zip(values).for_each(|(i, value)| all[*i] = *value);
@@ -130,6 +128,25 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Res
     found.standardised = spread(&found.standardised);
     found.rejected = (0..n).filter(|i| kept.binary_search(i).is_err()).collect();
     Ok(found)
+}
+
+impl Regression {
+    /// Widens the variance of a new measurement until its interval would have covered as many of the samples as it claims.
+    fn cover(&mut self, data: Data<'_>, mean: f64, options: &Options) {
+        let n = data.times.len();
+        let size = |i: usize| {
+            let kept = (0..data.terms.ncols()).filter(|j| self.coefficients[*j] != 0.0);
+            let predicted = sum(kept.map(|j| self.coefficients[j] * data.terms[(i, j)]));
+            let unit = if options.mode == Mode::Relative { predicted.abs() / mean } else { 1.0 };
+            (data.times[i] - predicted).abs() / unit
+        };
+        let mut sizes: Vec<f64> = (0..n).map(size).collect();
+        sizes.sort_by(f64::total_cmp);
+        let covering = sizes[((options.confidence * n as f64).ceil() as usize).clamp(1, n) - 1];
+        if covering.is_finite() {
+            self.noise_variance = self.noise_variance.max((covering / self.t_quantile).powi(2));
+        }
+    }
 }
 
 /// Fits all samples.

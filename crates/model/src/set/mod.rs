@@ -105,8 +105,8 @@ pub struct Model {
     /// The relative standard deviation of the noise in one held-out sample, as repeats of its point tell it; `None`: no sample
     /// was repeated.
     pub noise: Option<f64>,
-    /// The held-out error that the noise does not explain, as a relative standard deviation: √(max(0, error² − noise²)). Every
-    /// prediction of the expected time is at least this uncertain. Zero: not known, or none.
+    /// The held-out error that the noise does not explain, √(max(0, error² − noise²)), as a standard deviation relative to
+    /// the prediction. Every prediction of the expected time is at least this uncertain. Zero: not known, or none.
     #[serde(default)]
     pub own_error: f64,
     /// Whether the model may be trusted.

@@ -1,0 +1,364 @@
+//! Made-up machines whose costs are known: are the choices right, and is what is claimed of them true?
+//!
+//! A library has two to eight candidates, each a sum of few terms over a size `n` and, for some, a parameter `w`. Every candidate
+//! is measured by sweeps (one timing of every point in random order, again and again) on a machine with one of five kinds of
+//! noise, fitted by [`strata_fit`] and chosen by [`strata_select`]. For every fourth candidate a term of the truth is not named,
+//! so that some models miss. Everything follows from the seed.
+
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+use strata_fit::{Options, Search, Structure, fit_model};
+use strata_model::expr::parse;
+use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
+use strata_model::set::{Model, Resolved};
+use strata_model::{ModelSet, Program};
+use strata_select::{Candidate, Parameter, Prediction, Row, Verdict, choose_with_rows, odds};
+
+/// The kinds of noise.
+pub const KINDS: [&str; 5] = ["Gaussian", "log-normal", "two speeds", "outliers", "quantised clock"];
+const NAMES: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
+/// What costs are made of: those of `n` alone, and those of candidates with a parameter.
+const PLAIN: [&str; 5] = ["n", "n*log2(n)", "sqrt(n)", "log2(n)", "max(0,n-32768)"];
+const WITH: [&str; 3] = ["n/w", "w", "w*log2(n)"];
+static WIDTHS: [Parameter; 1] = [Parameter::new("w", 1, 32)];
+const LEAST: f64 = 64.0;
+const GREATEST: f64 = 1_048_576.0;
+/// Timings of each point, points of each kind.
+const SWEEPS: usize = 7;
+const FITTED: usize = 40;
+const HELD_OUT: usize = 16;
+/// Sizes that are chosen for, and points at which a model is judged.
+const CHOICES: usize = 24;
+const JUDGED: usize = 200;
+/// A model whose own error is this near to the accepted one, as a factor, may be called either.
+const NEAR: f64 = 1.3;
+
+/// A machine of two speeds, and others, while it measures.
+struct Machine {
+    kind: usize,
+    rng: ChaCha8Rng,
+    moment: f64,
+    slow: bool,
+}
+
+impl Machine {
+    fn normal(&mut self) -> f64 {
+        // Box and Muller (1958).
+        let (u, v): (f64, f64) = (1.0 - self.rng.random_range(0.0..1.0), self.rng.random_range(0.0..1.0));
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    /// One timing of a cost.
+    fn time(&mut self, cost: f64) -> Timing {
+        let (e, chance) = (self.normal(), self.rng.random_range(0.0..1.0));
+        let seconds = match self.kind {
+            0 => cost * (1.0 + 0.05 * e).max(0.2),
+            1 => cost * (0.15 * e).exp(),
+            2 => {
+                // Stretches of about thirty timings.
+                if chance < 1.0 / 30.0 {
+                    self.slow = !self.slow && self.rng.random_range(0.0..1.0) < 0.5;
+                }
+                cost * (1.0 + 0.03 * e) * if self.slow { 1.4 } else { 1.0 }
+            }
+            3 if chance < 0.08 => cost * self.rng.random_range(3.0..10.0),
+            3 => cost * (1.0 + 0.04 * e),
+            _ => ((cost * (1.0 + 0.02 * e)) / 2.5e-7).round().max(1.0) * 2.5e-7,
+        };
+        self.moment += seconds + 1e-5;
+        Timing { seconds, moment: self.moment }
+    }
+}
+
+/// A candidate as it is.
+struct Truth {
+    terms: Vec<(f64, &'static str, Program)>,
+    with: bool,
+    /// Whether a term of it is not named to the fit.
+    hidden: bool,
+}
+
+impl Truth {
+    /// At a size and, where there is a parameter, its value.
+    fn cost(&self, at: &[f64]) -> f64 {
+        let at = &[at[0], at.get(1).copied().unwrap_or(1.0)];
+        self.terms.iter().map(|(c, _, term)| c * term.eval(at)).sum()
+    }
+
+    /// The least cost over the parameter.
+    fn least(&self, n: f64) -> f64 {
+        let widths = if self.with { 1..=32 } else { 1..=1 };
+        widths.map(|w| self.cost(&[n, f64::from(w)])).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// A candidate as it is believed to be.
+struct Believed<'a> {
+    resolved: &'a Resolved,
+    name: &'static str,
+    with: bool,
+}
+
+impl Candidate<f64, ()> for Believed<'_> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        if self.with { &WIDTHS } else { &[] }
+    }
+
+    fn seconds(&self, n: &f64, parameters: &[i64]) -> Option<f64> {
+        let w = parameters.first().map_or(1.0, |w| *w as f64);
+        self.resolved.seconds(self.name, 1, &[*n, w][..if self.with { 2 } else { 1 }])
+    }
+
+    fn predict(&self, n: &f64, parameters: &[i64]) -> Option<Prediction> {
+        let w = parameters.first().map_or(1.0, |w| *w as f64);
+        self.resolved.predict(self.name, 1, &[*n, w][..if self.with { 2 } else { 1 }])
+    }
+
+    fn run(&self, (): (), _: &[i64]) {}
+}
+
+/// What came of one kind of noise, or of all.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Tally {
+    /// Choices made, and those that took the fastest.
+    pub choices: usize,
+    /// Choices of the fastest.
+    pub right: usize,
+    /// What choices cost beyond the fastest, as a fraction of its time: sum and greatest.
+    pub regret: f64,
+    /// The greatest regret.
+    pub worst: f64,
+    /// Claimed probabilities of being the fastest, in ten bins: choices, sum of claims, choices that were right.
+    pub bins: [(usize, f64, usize); 10],
+    /// The expected loss over the time of the chosen, and the true one, summed.
+    pub loss: (f64, f64),
+    /// Models judged, rightly judged, good ones called failed, bad ones called verified.
+    pub verdicts: [usize; 4],
+}
+
+impl Tally {
+    /// Adds another.
+    pub fn add(&mut self, other: &Self) {
+        self.choices += other.choices;
+        self.right += other.right;
+        self.regret += other.regret;
+        self.worst = self.worst.max(other.worst);
+        for (bin, more) in self.bins.iter_mut().zip(other.bins) {
+            *bin = (bin.0 + more.0, bin.1 + more.1, bin.2 + more.2);
+        }
+        self.loss = (self.loss.0 + other.loss.0, self.loss.1 + other.loss.1);
+        self.verdicts.iter_mut().zip(other.verdicts).for_each(|(a, b)| *a += b);
+    }
+
+    /// The mean distance of claimed probabilities from the share that was right, over all choices.
+    pub fn calibration_gap(&self) -> f64 {
+        let gap = |(_, claimed, right): &(usize, f64, usize)| (claimed - *right as f64).abs();
+        self.bins.iter().map(gap).sum::<f64>() / self.choices.max(1) as f64
+    }
+
+    /// The share of models whose verdict was right.
+    pub fn verdict_right(&self) -> f64 {
+        self.verdicts[1] as f64 / self.verdicts[0].max(1) as f64
+    }
+
+    /// The mean regret.
+    pub fn regret_mean(&self) -> f64 {
+        self.regret / self.choices.max(1) as f64
+    }
+}
+
+/// One library on one machine.
+///
+/// # Panics
+/// Never: all texts are constants that parse.
+pub fn library(kind: usize, seed: u64) -> Tally {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(kind as u64);
+    let truths: Vec<Truth> = (0..rng.random_range(2..=NAMES.len())).map(|_| truth(&mut rng)).collect();
+    let mut machine =
+        Machine { kind, rng: ChaCha8Rng::seed_from_u64(seed ^ 0x7275_7374), moment: 0.0, slow: false };
+    let models = measured(&truths, &mut machine, &mut rng);
+    let set = ModelSet { models, ..ModelSet::default() };
+    let mut tally = Tally::default();
+    let Ok(resolved) = set.resolve() else { return tally };
+    for (truth, model) in truths.iter().zip(&set.models) {
+        judge(truth, model, &resolved, &mut tally, &mut rng);
+    }
+    let believed: Vec<Believed<'_>> = (truths.iter().zip(NAMES))
+        .map(|(truth, name)| Believed { resolved: &resolved, name, with: truth.with })
+        .collect();
+    let candidates: Vec<&dyn Candidate<f64, ()>> = believed.iter().map(|b| b as _).collect();
+    for _ in 0..CHOICES {
+        let n = size(&mut rng);
+        let Ok(choice) =
+            choose_with_rows("made_up", &candidates, &n, None, vec![Row::EMPTY; candidates.len()])
+        else {
+            continue;
+        };
+        let w = choice.parameters.first().map_or(1.0, |w| *w as f64);
+        let taken = truths[choice.index].cost(&[n, w]);
+        let least = truths.iter().map(|t| t.least(n)).fold(f64::INFINITY, f64::min);
+        let regret = taken / least - 1.0;
+        // Another candidate that is as fast to a thousandth is no mistake; nor is a parameter beside the best.
+        let own = truths[choice.index].least(n);
+        let right = own <= least * 1.001;
+        tally.choices += 1;
+        tally.right += usize::from(right);
+        tally.regret += regret;
+        tally.worst = tally.worst.max(regret);
+        let mut place = 0;
+        let mut predictions = Vec::new();
+        for (index, b) in believed.iter().enumerate() {
+            let widths = if b.with { 1..=32 } else { 1..=1 };
+            let all = widths.filter_map(|w| b.predict(&n, &[w][..usize::from(b.with)]));
+            if let Some(best) = all.min_by(|a, b| a.seconds.get().total_cmp(&b.seconds.get())) {
+                if index == choice.index {
+                    place = predictions.len();
+                }
+                predictions.push(best);
+            }
+        }
+        if let Some(odds) = odds(&predictions, place) {
+            let bin = &mut tally.bins[((odds.fastest * 10.0) as usize).min(9)];
+            *bin = (bin.0 + 1, bin.1 + odds.fastest, bin.2 + usize::from(right));
+            let claimed = choice.predicted.map_or(f64::NAN, |p| odds.loss / p.seconds.get());
+            tally.loss.0 += if claimed.is_finite() { claimed.min(1.0) } else { 0.0 };
+            tally.loss.1 += (own / least - 1.0).min(1.0);
+        }
+    }
+    tally
+}
+
+/// Whole numbers whose logarithm is uniform.
+fn size(rng: &mut ChaCha8Rng) -> f64 {
+    (LEAST * (GREATEST / LEAST).powf(rng.random_range(0.0..1.0))).round()
+}
+
+fn truth(rng: &mut ChaCha8Rng) -> Truth {
+    let with = rng.random_range(0..3) == 0;
+    let pool: &[&'static str] = if with { &WITH } else { &PLAIN };
+    let mut names: Vec<&'static str> = pool.sample(rng, if with { 3 } else { 2 }).copied().collect();
+    names.push("1");
+    let middle = [8192.0, 6.0];
+    // About the same time for a middling problem, so that crossovers are near for some and far for others.
+    let share = |rng: &mut ChaCha8Rng| f64::exp2(rng.random_range(-2.5..2.5));
+    let terms = names
+        .into_iter()
+        .filter_map(|name| {
+            let program = Program::compile(&parse(name).ok()?, &["n", "w"]).ok()?;
+            let at = program.eval(&middle).max(program.eval(&[GREATEST, 6.0]) / 100.0).max(1e-3);
+            Some((2e-5 * share(rng) / at, name, program))
+        })
+        .collect();
+    Truth { terms, with, hidden: rng.random_range(0..4) == 0 }
+}
+
+/// Measures all candidates by sweeps over all their points, and fits them.
+fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Vec<Model> {
+    let mut all: Vec<ModelSamples> = (truths.iter().zip(NAMES))
+        .map(|(truth, name)| {
+            let columns: Vec<Column> =
+                ["n", "w"][..1 + usize::from(truth.with)].iter().map(|c| Column::input(*c)).collect();
+            let row = |i: usize, rng: &mut ChaCha8Rng| {
+                let mut values = vec![size(rng)];
+                if truth.with {
+                    values.push(f64::from(rng.random_range(1..=32)));
+                }
+                // The ends of the ranges are measured.
+                if i < 2 {
+                    values[0] = [LEAST, GREATEST][i];
+                    values.iter_mut().skip(1).for_each(|w| *w = [1.0, 32.0][i]);
+                }
+                Sample { verify: i >= FITTED, values, line: i + 2, ..Sample::default() }
+            };
+            let rows = (0..FITTED + HELD_OUT).map(|i| row(i, rng)).collect();
+            ModelSamples { name: name.into(), columns, fit: String::new(), rows }
+        })
+        .collect();
+    for _ in 0..SWEEPS {
+        let mut order: Vec<(usize, usize)> = all
+            .iter()
+            .enumerate()
+            .flat_map(|(m, model)| (0..model.rows.len()).map(move |i| (m, i)))
+            .collect();
+        order.shuffle(rng);
+        for (m, i) in order {
+            let row = &mut all[m].rows[i];
+            let timing = machine.time(truths[m].cost(&row.values));
+            row.notes.timings.push(timing);
+        }
+    }
+    all.iter_mut().flat_map(|model| &mut model.rows).for_each(|row| {
+        let mut sorted: Vec<f64> = row.notes.timings.iter().map(|t| t.seconds).collect();
+        sorted.sort_by(f64::total_cmp);
+        row.seconds = sorted[SWEEPS / 2];
+        row.notes = Notes {
+            repeats: SWEEPS as u32,
+            timings: std::mem::take(&mut row.notes.timings),
+            ..Notes::default()
+        };
+    });
+    let fitted = truths.iter().zip(&all).map(|(truth, samples)| {
+        let named = truth.terms.iter().map(|t| t.1).skip(usize::from(truth.hidden)).filter(|t| *t != "1");
+        let null = if truth.with { "n" } else { "n^1.5" };
+        let structure = Structure {
+            inputs: samples.columns.iter().map(|c| c.text.clone()).collect(),
+            terms: named.chain([null]).filter_map(|t| parse(t).ok()).collect(),
+            ..Structure::default()
+        };
+        let options = Options { search: Search::Never, ..Options::default() };
+        fit_model(samples, &structure, &options, &|_| None).map(|f| f.model)
+    });
+    let nothing = |samples: &ModelSamples| Model { name: samples.name.clone(), ..Model::default() };
+    fitted.zip(&all).map(|(model, samples)| model.unwrap_or_else(|_| nothing(samples))).collect()
+}
+
+/// Whether the verdict on a model is right. A factor that all its predictions share is the machine's, not the model's.
+fn judge(truth: &Truth, model: &Model, resolved: &Resolved, tally: &mut Tally, rng: &mut ChaCha8Rng) {
+    let mut ratios: Vec<f64> = (0..JUDGED)
+        .map(|_| {
+            let at = [size(rng), f64::from(rng.random_range(1..=32))];
+            let at = &at[..1 + usize::from(truth.with)];
+            resolved.seconds(&model.name, 1, at).map_or(f64::INFINITY, |p| p / truth.cost(at))
+        })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    let common = ratios[JUDGED / 2].clamp(1.0, 1.4);
+    let log = ratios.iter().map(|r| (r / common - 1.0).abs().ln_1p()).sum::<f64>() / JUDGED as f64;
+    let error = log.exp_m1() / Options::default().accept;
+    let accepted = matches!(model.verdict, Verdict::Verified | Verdict::WithinNoise);
+    // What misses is rightly doubted or failed, and a missing term may rightly be seen where it matters little.
+    let right = match error {
+        e if e < 1.0 / NEAR => accepted || truth.hidden && model.verdict == Verdict::Doubtful,
+        e if e > NEAR => !accepted,
+        _ => true,
+    };
+    tally.verdicts[0] += 1;
+    tally.verdicts[1] += usize::from(right);
+    tally.verdicts[2] += usize::from(error < 1.0 / NEAR && model.verdict == Verdict::Failed);
+    tally.verdicts[3] += usize::from(error > NEAR && accepted);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_on_made_up_machines_can_be_trusted() {
+        let mut all = Tally::default();
+        for kind in 0..KINDS.len() {
+            (1..=6).for_each(|seed| all.add(&library(kind, seed)));
+        }
+        assert!(all.choices > 500, "{all:?}");
+        assert!(all.right as f64 > 0.9 * all.choices as f64, "{all:?}");
+        assert!(all.verdict_right() > 0.9, "{:?}", all.verdicts);
+        assert!(all.calibration_gap() < 0.08, "{:?}", all.bins);
+        assert_eq!(library(2, 3).bins, library(2, 3).bins, "the same seed, the same library");
+    }
+}
