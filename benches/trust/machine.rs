@@ -1,0 +1,313 @@
+//! Whether choices can be trusted on this machine, idle and under a scripted load.
+//!
+//!     cargo bench -p strata-benches --bench trust_machine [-- --runs 3 --budget 45s --problems 24]
+//!
+//! Runs README's first command as a new user would, on as many nodes as there are cores, then sorts at random problems:
+//! every algorithm that competes, with every parameter, in turns; the one with the least time is the truth. The regret of
+//! a choice is the time of what was chosen over that of the truth, less one. The load is one busy thread that comes and
+//! goes by a fixed seed while the command measures; the truth is taken without it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+use strata_benches::{Timings, head, machine, row, turns};
+use strata_runtime::prelude::*;
+use strata_sort::profile;
+
+/// Rounds of the truth.
+const ROUNDS: usize = 21;
+
+/// Whoever needs more than so many times the least time after three rounds has lost and sits out.
+const HOPELESS: f64 = 3.0;
+
+/// A busy thread that comes and goes until it is dropped.
+struct Load {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Load {
+    fn start(seed: u64) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let work = move || {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut busy = true;
+            while !told.load(Ordering::Relaxed) {
+                // Half a second to four.
+                let stretch = Duration::from_secs_f64(0.5 * 8f64.powf(random.random::<f64>()));
+                let begun = Instant::now();
+                while begun.elapsed() < stretch && !told.load(Ordering::Relaxed) {
+                    if busy {
+                        std::hint::black_box((0..10_000).fold(1u64, |x, i| std::hint::black_box(x) ^ i));
+                    } else {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                }
+                busy = !busy;
+            }
+        };
+        Self { stop, thread: Some(std::thread::spawn(work)) }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It does nothing that could panic.
+            let _ended = thread.join();
+        }
+    }
+}
+
+/// An algorithm with its parameter, as models name it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sorter {
+    Gather,
+    Radix(u32),
+    Sample(usize),
+}
+
+impl Sorter {
+    fn run(self, node: &mut Node, keys: &mut Vec<u64>) {
+        match self {
+            Self::Gather => profile::gather(node, keys),
+            Self::Radix(bits) => profile::radix(node, keys, bits),
+            Self::Sample(oversample) => profile::sample(node, keys, oversample),
+        }
+    }
+
+    /// All that compete for keys of `width` bits, as `specs/sort/library.spec` says.
+    fn all(width: u32) -> Vec<Self> {
+        let least = |bits: u32| bits == width.div_ceil(width.div_ceil(bits)).max(2);
+        let radix = (2..=16).filter(|bits| least(*bits)).map(Self::Radix);
+        [Self::Gather].into_iter().chain(radix).chain([8, 16, 32, 64].map(Self::Sample)).collect()
+    }
+
+    fn of(choice: &Value) -> Option<Self> {
+        let parameter = choice["parameters"][0].as_f64().map(|number| number.round());
+        match choice["candidate"].as_str()? {
+            "gather" => Some(Self::Gather),
+            "radix" => Some(Self::Radix(parameter? as u32)),
+            "sample" => Some(Self::Sample(parameter? as usize)),
+            _ => None,
+        }
+    }
+}
+
+/// One problem with the time of each that competes, infinite for those that were hopeless.
+struct Problem {
+    keys: usize,
+    width: u32,
+    times: Vec<(Sorter, f64)>,
+}
+
+impl Problem {
+    fn best(&self) -> f64 {
+        self.times.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The regret of a choice; of one that was hopeless at least what made it so.
+    fn regret(&self, chosen: Sorter) -> f64 {
+        let time =
+            self.times.iter().find(|(sorter, _)| *sorter == chosen).map_or(f64::INFINITY, |found| found.1);
+        (time / self.best() - 1.0).min(HOPELESS - 1.0)
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("trust_machine: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
+    let (mut runs, mut budget, mut problems) = (1u64, "45s".to_owned(), 24u64);
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+        let number = || value.parse().map_err(|_| format!("{name} {value}: not a whole number"));
+        match name.as_str() {
+            "--runs" => runs = number()?,
+            "--problems" => problems = number()?,
+            "--budget" => budget.clone_from(&value),
+            _ => return Err(format!("{name}: there are --runs N, --budget TIME and --problems N")),
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
+    let specc = build(&root)?;
+    let truth = truth(problems)?;
+    println!("{}\n{problems} problems, each calibration with a budget of {budget}\n", machine());
+    head(&["machine", "run", "failed models", "right", "regret mean", "regret worst"]);
+    let mut summary = serde_json::Map::new();
+    let builtin = root.join("models/epyc-2core-threads4/sort/models.toml");
+    let score = judge(&specc, &builtin, &truth)?;
+    tell("built-in models", 0, &score);
+    summary.insert(
+        "built_in".into(),
+        json!({ "right": score.right, "regret_mean": score.mean, "regret_worst": score.worst }),
+    );
+    for loaded in [false, true] {
+        let name = if loaded { "loaded" } else { "idle" };
+        let mut all = Vec::new();
+        for run in 1..=runs {
+            let folder = root.join(format!("target/trust/{name}-{run}"));
+            let load = loaded.then(|| Load::start(run));
+            calibrate(&specc, &root, &folder, &budget, run)?;
+            drop(load);
+            let score = judge(&specc, &folder.join("models.toml"), &truth)?;
+            tell(name, run, &score);
+            all.push(score);
+        }
+        let mean = |of: fn(&Score) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        summary.insert(
+            name.into(),
+            json!({
+                "right": mean(|score| score.right),
+                "regret_mean": mean(|score| score.mean),
+                "regret_worst": all.iter().map(|score| score.worst).fold(0.0, f64::max),
+                "failed_models": all.iter().map(|score| score.failed).sum::<usize>(),
+                "runs_within_3_percent": all.iter().filter(|score| score.mean <= 0.03).count(),
+            }),
+        );
+    }
+    println!("\nsummary {}", Value::Object(summary));
+    Ok(())
+}
+
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    let cargo = cargo.current_dir(root).args(["build", "--release", "--quiet", "--package", "specc"]);
+    let status = cargo.status().map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !status.success() {
+        return Err(format!("building specc ended with {status}"));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("release/specc"))
+}
+
+/// README's first command.
+fn calibrate(specc: &Path, root: &Path, folder: &Path, budget: &str, seed: u64) -> Result<(), String> {
+    let mut command = Command::new(specc);
+    command.current_dir(root).args([
+        "calibrate",
+        "specs/sort",
+        "--budget",
+        budget,
+        "--seed",
+        &seed.to_string(),
+        "-o",
+    ]);
+    let end = command.arg(folder).stdout(Stdio::null()).output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&end.stderr);
+    said.lines()
+        .filter(|line| line.contains("busy") || line.contains("limits"))
+        .for_each(|line| eprintln!("{line}"));
+    // A model that could not be fitted is not the end of the others.
+    if end.status.success() || end.status.code() == Some(1) {
+        Ok(())
+    } else {
+        Err(format!("calibrate: {said}"))
+    }
+}
+
+struct Score {
+    right: f64,
+    mean: f64,
+    worst: f64,
+    failed: usize,
+}
+
+/// What these models choose, against the truth. Within 1 % of the best is right.
+fn judge(specc: &Path, models: &Path, truth: &[Problem]) -> Result<Score, String> {
+    let mut regrets = Vec::new();
+    for problem in truth {
+        let end = Command::new(specc)
+            .args(["choose", "--json"])
+            .arg(models)
+            .args(["sort", &format!("keys={}", problem.keys), &format!("width={}", problem.width)])
+            .output()
+            .map_err(|error| error.to_string())?;
+        let choice: Value = serde_json::from_slice(&end.stdout)
+            .map_err(|_| format!("{}: {}", models.display(), String::from_utf8_lossy(&end.stderr)))?;
+        let chosen = Sorter::of(&choice).ok_or_else(|| format!("unknown choice {choice}"))?;
+        regrets.push(problem.regret(chosen));
+    }
+    let text = std::fs::read_to_string(models).map_err(|error| format!("{}: {error}", models.display()))?;
+    let count = regrets.len().max(1) as f64;
+    Ok(Score {
+        right: regrets.iter().filter(|regret| **regret <= 0.01).count() as f64 / count,
+        mean: regrets.iter().sum::<f64>() / count,
+        worst: regrets.iter().copied().fold(0.0, f64::max),
+        failed: text.lines().filter(|line| line.trim() == "verdict = \"failed\"").count(),
+    })
+}
+
+fn tell(name: &str, run: u64, score: &Score) {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    row(&[
+        name.to_owned(),
+        run.to_string(),
+        score.failed.to_string(),
+        percent(score.right),
+        percent(score.mean),
+        percent(score.worst),
+    ]);
+}
+
+/// Random problems, the same in every run, with measured times.
+fn truth(problems: u64) -> Result<Vec<Problem>, String> {
+    let nodes = std::thread::available_parallelism().map_or(1, usize::from);
+    let all = Machine::threads(nodes).and_then(|m| m.run(|node: &mut Node| Ok(measure(node, problems))));
+    all.map_err(|error| error.to_string())?.into_iter().next().ok_or_else(|| "no nodes".to_owned())
+}
+
+fn measure(node: &mut Node, problems: u64) -> Vec<Problem> {
+    let mut random = ChaCha8Rng::seed_from_u64(12);
+    (0..problems)
+        .map(|number| {
+            let keys = 2f64.powf(4.0 + 14.0 * random.random::<f64>()) as usize;
+            let width = random.random_range(1..=64);
+            if node.rank() == 0 {
+                eprintln!("truth {} of {problems}: {keys} keys a node of {width} bits", number + 1);
+            }
+            race(node, keys, width)
+        })
+        .collect()
+}
+
+/// Every sorter in turns; the median of each.
+fn race(node: &mut Node, keys: usize, width: u32) -> Problem {
+    let sorters = Sorter::all(width);
+    let mut timings = vec![Timings::default(); sorters.len()];
+    let mut racing: Vec<usize> = (0..sorters.len()).collect();
+    let data = profile::keys(node, keys, width, 7);
+    for round in 0..ROUNDS {
+        for turn in turns(round, racing.len()) {
+            let mut mine = data.clone();
+            node.barrier();
+            let start = node.now().get();
+            sorters[racing[turn]].run(node, &mut mine);
+            timings[racing[turn]].push(node.reduce_max(node.now().get() - start));
+        }
+        if round == 2 {
+            let least = timings.iter().map(Timings::median).fold(f64::INFINITY, f64::min);
+            racing.retain(|who| timings[*who].median() <= HOPELESS * least);
+        }
+    }
+    let time = |who: usize| if racing.contains(&who) { timings[who].median() } else { f64::INFINITY };
+    let times = sorters.iter().enumerate().map(|(who, sorter)| (*sorter, time(who))).collect();
+    Problem { keys, width, times }
+}
