@@ -26,6 +26,10 @@ const LEAST_NEIGHBOURS: usize = 4;
 /// Times and the machine's speed are estimated in turns.
 const ROUNDS: usize = 5;
 
+/// So many timings tell that a point is not touched by slow periods, if with these taken out they are apart so much more.
+const LEAST_UNTOUCHED: usize = 4;
+const UNTOUCHED: f64 = 0.25;
+
 /// The quantile that stands for a point.
 const LEVEL: f64 = 0.25;
 
@@ -73,10 +77,15 @@ pub(crate) fn levels(points: &[Vec<Timing>]) -> Vec<Option<Level>> {
     }
     let mut adjusted = by_point(&entries, points.len());
     let level = |(timings, adjusted): (&Vec<Timing>, &mut Vec<(f64, f64)>)| {
-        if adjusted.is_empty() {
-            adjusted.extend(timings.iter().map(|timing| (timing.seconds, 1.0)));
+        let raw: Vec<f64> = timings.iter().map(|timing| timing.seconds).collect();
+        let mut plain: Vec<f64> = adjusted.iter().map(|(seconds, _)| *seconds).collect();
+        // What slow periods do not touch, such as a time that the task computes, would only be spoilt.
+        let untouched = raw.len() >= LEAST_UNTOUCHED
+            && relative_half_width(&raw) < UNTOUCHED * relative_half_width(&plain);
+        if plain.is_empty() || untouched {
+            *adjusted = raw.iter().map(|seconds| (*seconds, 1.0)).collect();
+            plain = raw;
         }
-        let plain: Vec<f64> = adjusted.iter().map(|(seconds, _)| *seconds).collect();
         let half_width = relative_half_width(&plain);
         (!plain.is_empty()).then(|| Level { seconds: weighted_quantile(adjusted, LEVEL), half_width })
     };
@@ -172,6 +181,20 @@ mod tests {
             let level = level.unwrap();
             assert!((level.seconds / (1 + point) as f64 - 1.0).abs() < 1e-9, "{point}: {level:?}");
         }
+    }
+
+    #[test]
+    fn a_point_that_slow_periods_do_not_touch_stays_as_it_is() {
+        let slow = |sweep: i32| if sweep >= 3 { 2.0 } else { 1.0 };
+        let touched = |point: i32| {
+            let at = |sweep| (f64::from(20 * sweep + point), f64::from(1 + point) * slow(sweep));
+            timings(&(0..6).map(at).collect::<Vec<_>>())
+        };
+        let mut points: Vec<Vec<Timing>> = (0..19).map(touched).collect();
+        points.push(timings(&(0..6).map(|sweep| (f64::from(20 * sweep + 19), 7.0)).collect::<Vec<_>>()));
+        let levels = levels(&points);
+        assert_eq!(levels[19].unwrap(), Level { seconds: 7.0, half_width: 0.0 });
+        assert!((levels[5].unwrap().seconds / 6.0 - 1.0).abs() < 1e-9);
     }
 
     #[test]
