@@ -1,9 +1,9 @@
 //! Blocks: owned buffers that move between nodes.
 //!
-//! A block given to [`Node::all_to_all_v`](crate::Node::all_to_all_v) belongs to the run-time from then on, so that
-//! threads can hand it to another node without copying and MPI can send it in place. Its memory is whole 64-bit
-//! words: any element type of alignment up to 8 fits, a block of one type can be reused as one of another, and no
-//! byte of it is ever uninitialised.
+//! A block given to [`Node::all_to_all_v`](crate::Node::all_to_all_v) belongs to the run-time from
+//! then on, so that threads can hand it to another node without copying and MPI can send it in
+//! place. Its memory is whole 64-bit words: any element type of alignment up to 8 fits, a block of
+//! one type can be reused as one of another, and no byte of it is ever uninitialised.
 
 use bytemuck::Pod;
 use std::fmt;
@@ -17,8 +17,9 @@ pub(crate) struct RawBlock {
     pub(crate) words: Vec<u64>,
     /// How many of the bytes count.
     pub(crate) bytes: usize,
-    /// Bytes that it only stands for: of a simulation's payload that is sized and not there. Then it has no memory and `bytes` is 0, so
-    /// that whoever does not know of it takes it for an empty block.
+    /// Bytes that it only stands for: of a simulation's payload that is sized and not there. Then
+    /// it has no memory and `bytes` is 0, so that whoever does not know of it takes it for an empty
+    /// block.
     pub(crate) phantom: usize,
 }
 
@@ -79,7 +80,8 @@ impl RawBlock {
         Contents { bytes: self.as_bytes(), phantom: self.phantom }
     }
 
-    /// Makes room for `bytes` bytes that count; what they hold is unspecified but initialised. Allocates only to grow.
+    /// Makes room for `bytes` bytes that count; what they hold is unspecified but initialised.
+    /// Allocates only to grow.
     pub(crate) fn hold(&mut self, bytes: usize) {
         if self.phantom > 0 {
             self.phantom = bytes;
@@ -156,7 +158,8 @@ impl<T: Pod> Block<T> {
         Self::from_raw(RawBlock { words, bytes, phantom: 0 })
     }
 
-    /// The same memory as a block of `len` elements of another type: no allocation where it is long enough.
+    /// The same memory as a block of `len` elements of another type: no allocation where it is long
+    /// enough.
     ///
     /// What the elements hold is unspecified (but initialised): write them before reading.
     #[must_use]
@@ -180,7 +183,8 @@ impl<T: Pod> Block<T> {
         Self::from_raw(RawBlock::phantom(len.saturating_mul(size_of::<T>())))
     }
 
-    /// The elements that it has or, in a simulation without payloads, stands for (see [`Node::block`](crate::Node::block)).
+    /// The elements that it has or, in a simulation without payloads, stands for (see
+    /// [`Node::block`](crate::Node::block)).
     #[must_use]
     pub fn elements(&self) -> usize {
         self.raw.size() / size_of::<T>()

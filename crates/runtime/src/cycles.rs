@@ -5,17 +5,20 @@ use strata_model::Seconds;
 /// Empty timings of which the median is the cost of one.
 const TIMINGS: usize = 1001;
 
-/// What two readings of a clock next to each other usually differ by: the cost of a timing. `empty` gives one such difference.
+/// What two readings of a clock next to each other usually differ by: the cost of a timing. `empty`
+/// gives one such difference.
 pub fn usual_cost(mut empty: impl FnMut() -> f64) -> f64 {
     let mut differences: Vec<f64> = (0..TIMINGS).map(|_| empty()).collect();
     differences.sort_by(f64::total_cmp);
     differences[TIMINGS / 2]
 }
 
-/// Times something short in cycles; what the timing itself takes is subtracted (Brewer, manual, §9.4).
+/// Times something short in cycles; what the timing itself takes is subtracted (Brewer, manual,
+/// §9.4).
 ///
-/// Cycles are the processor's time stamp counter's where it runs at a constant rate, else the system's nanoseconds; 64 bits of them
-/// last for centuries. Time in which the node is switched out counts.
+/// Cycles are the processor's time stamp counter's where it runs at a constant rate, else the
+/// system's nanoseconds; 64 bits of them last for centuries. Time in which the node is switched out
+/// counts.
 ///
 /// ```
 /// use strata_runtime::CycleTimer;
@@ -32,7 +35,8 @@ pub struct CycleTimer {
 }
 
 impl CycleTimer {
-    /// A timer that has measured its own cost. The first of a process also measures how long a cycle is, for up to 0.2 s.
+    /// A timer that has measured its own cost. The first of a process also measures how long a
+    /// cycle is, for up to 0.2 s.
     #[must_use]
     pub fn new() -> Self {
         let clock = quanta::Clock::new();

@@ -1,8 +1,9 @@
 //! What can end a run.
 //!
-//! A node's operations do not return errors: a collective that fails on one node has failed on all of them, and
-//! there is nothing useful that one node could do about it alone. The job ends everywhere instead, and whoever
-//! started it gets the one failure that came first, with the node it came from.
+//! A node's operations do not return errors: a collective that fails on one node has failed on all
+//! of them, and there is nothing useful that one node could do about it alone. The job ends
+//! everywhere instead, and whoever started it gets the one failure that came first, with the node
+//! it came from.
 
 use thiserror::Error;
 
@@ -52,7 +53,8 @@ pub enum Error {
         /// Its message; for a misused operation with the operation and its place.
         message: String,
     },
-    /// The program's own error; returned by a node's function, it ends the job with that node's rank.
+    /// The program's own error; returned by a node's function, it ends the job with that node's
+    /// rank.
     #[error("{0}")]
     Program(String),
 }

@@ -1,8 +1,9 @@
 //! Programs of many nodes that run alike on threads, on MPI and on simulated machines.
 //!
-//! A program is one function of a [`Node`], run by every node of a [`Machine`] at once (SPMD). Nodes share nothing;
-//! they meet in collective operations and exchange [`Block`]s. [`launch`] takes the machine from the command that
-//! started the process, so a program never names a transport.
+//! A program is one function of a [`Node`], run by every node of a [`Machine`] at once (SPMD).
+//! Nodes share nothing; they meet in collective operations and exchange [`Block`]s. [`launch`]
+//! takes the machine from the command that started the process, so a program never names a
+//! transport.
 //!
 //! ```
 //! use strata_runtime::prelude::*;
@@ -16,8 +17,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! After Brewer's Strata ("High-Level Optimization via Automated Statistical Modeling", PPoPP 1995, and his thesis,
-//! ch. 6 and appendix A), of which this is the global operations and block exchange.
+//! After Brewer's Strata ("High-Level Optimization via Automated Statistical Modeling", PPoPP 1995,
+//! and his thesis, ch. 6 and appendix A), of which this is the global operations and block
+//! exchange.
 
 mod block;
 mod clock;

@@ -46,19 +46,21 @@ impl Machine {
         Simulation::new(platform, nodes)
     }
 
-    /// The MPI job that this process belongs to: one node a process. Without `mpirun` that is a job of one node.
+    /// The MPI job that this process belongs to: one node a process. Without `mpirun` that is a job
+    /// of one node.
     #[cfg(feature = "mpi")]
     #[must_use]
     pub fn mpi() -> Self {
         Self(Backend::Mpi)
     }
 
-    /// The machine that the command which started this process asks for: under `mpirun` (with the feature `mpi`)
-    /// MPI, else what `STRATA_ON` says, for example `threads:4` or `sim:cm5:64`, else one thread for each core.
+    /// The machine that the command which started this process asks for: under `mpirun` (with the
+    /// feature `mpi`) MPI, else what `STRATA_ON` says, for example `threads:4` or `sim:cm5:64`,
+    /// else one thread for each core.
     ///
     /// # Errors
-    /// [`Error::On`] where `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` where neither the feature is
-    /// there nor `STRATA_ON` says what else each process should do.
+    /// [`Error::On`] where `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` where
+    /// neither the feature is there nor `STRATA_ON` says what else each process should do.
     pub fn from_environment() -> Result<Self, Error> {
         #[cfg(feature = "mpi")]
         if mpi_processes().is_some() {
@@ -106,13 +108,16 @@ impl Machine {
         }
     }
 
-    /// Runs `program` on every node; the results by rank. On MPI each process gets that of its own node only.
+    /// Runs `program` on every node; the results by rank. On MPI each process gets that of its own
+    /// node only.
     ///
-    /// `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` set what the job is observed with (see [`develop`](crate::develop)).
+    /// `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` set what the job is observed with (see
+    /// [`develop`](crate::develop)).
     ///
     /// # Errors
-    /// The first failure of any node, as [`Error::Node`]; it has ended the program on all of them. On MPI it does not
-    /// come back: it is said on standard error and ends the job's processes. [`Error::Setting`] for a time that is none.
+    /// The first failure of any node, as [`Error::Node`]; it has ended the program on all of them.
+    /// On MPI it does not come back: it is said on standard error and ends the job's processes.
+    /// [`Error::Setting`] for a time that is none.
     pub fn run<T: Send>(
         &self,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
@@ -171,17 +176,18 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str) -> Settings {
     Settings::from_text(&String::from_utf8_lossy(&text)).unwrap_or(own)
 }
 
-/// How many processes `mpirun` has started, if it has started this one: Open MPI, then what MPICH and SLURM set.
+/// How many processes `mpirun` has started, if it has started this one: Open MPI, then what MPICH
+/// and SLURM set.
 fn mpi_processes() -> Option<usize> {
     let number = |name: &&str| std::env::var(name).ok()?.parse().ok();
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].iter().find_map(number)
 }
 
-/// Runs `program` on the machine that the command which started this process asks for
-/// (see [`Machine::from_environment`]), and answers with the result of node 0.
+/// Runs `program` on the machine that the command which started this process asks for (see
+/// [`Machine::from_environment`]), and returns the result of node 0.
 ///
-/// Under `mpirun` every process calls this and only the one that is node 0 receives `Some`: what is printed from it
-/// is printed once.
+/// Under `mpirun` every process calls this and only the one that is node 0 receives `Some`: what is
+/// printed from it is printed once.
 ///
 /// ```
 /// use strata_runtime::prelude::*;

@@ -1,9 +1,10 @@
 //! The numbers that global operations combine, and how they combine.
 //!
-//! Every transport combines in rank order, ((x₀ ∘ x₁) ∘ x₂) …, with the functions of this module and no others, so
-//! that a result is equal to the last bit on every node and in every run. Integers wrap around. The least and the
-//! greatest of floating-point numbers is NaN where one of them is, and the first of equals (so 0.0 and −0.0 keep
-//! their order). Scans are exclusive, as Brewer's are (Strata manual, §4.3): node 0 receives the identity.
+//! Every transport combines in rank order, ((x₀ ∘ x₁) ∘ x₂) …, with the functions of this module
+//! and no others, so that a result is equal to the last bit on every node and in every run.
+//! Integers wrap around. The least and the greatest of floating-point numbers is NaN where one of
+//! them is, and the first of equals (so 0.0 and −0.0 keep their order). Scans are exclusive, as
+//! Brewer's are (Strata manual, §4.3): node 0 receives the identity.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::fmt;
@@ -193,7 +194,8 @@ macro_rules! float {
 }
 float!(f32, F32; f64, F64);
 
-/// Runs `$body` with `$f` bound to the function of `$op` on `$t`, one loop an operation, so that each vectorises.
+/// Runs `$body` with `$f` bound to the function of `$op` on `$t`, one loop an operation, so that
+/// each vectorises.
 macro_rules! with_op {
     ($t:ty, $op:expr, $f:ident => $body:expr) => {
         match $op {
@@ -278,7 +280,8 @@ pub(crate) fn fold(kind: NumberType, op: Op, into: &mut [u8], from: &[u8]) {
     with_kind!(kind, T => fold_as::<T>(op, cast_slice_mut(into), cast_slice(from)));
 }
 
-/// One node's step of an exclusive scan: `mine` becomes what the nodes before it have, and joins it in `so_far`.
+/// One node's step of an exclusive scan: `mine` becomes what the nodes before it have, and joins it
+/// in `so_far`.
 pub(crate) fn carry(kind: NumberType, op: Op, so_far: &mut [u8], mine: &mut [u8]) {
     with_kind!(kind, T => carry_as::<T>(op, cast_slice_mut(so_far), cast_slice_mut(mine)));
 }
@@ -288,7 +291,8 @@ pub(crate) fn fill_identity(kind: NumberType, op: Op, values: &mut [u8]) {
     with_kind!(kind, T => cast_slice_mut::<u8, T>(values).fill(T::identity(op)));
 }
 
-/// What a global operation takes: one number, which it answers with a number, or a vector that it changes in place.
+/// What a global operation takes: one number, for which it returns a number, or a vector that it
+/// changes in place.
 ///
 /// Implemented for every [`Number`] `T` and for `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>`.
 pub trait Operand: sealed::Sealed {

@@ -1,7 +1,7 @@
 //! Which machine this is: what a set of models is tied to.
 //!
-//! Linux tells processor and caches in `/proc` and `/sys`; elsewhere, and where those are missing, fields say
-//! `unknown` or stay empty, and what the standard library knows remains.
+//! Linux tells processor and caches in `/proc` and `/sys`; elsewhere, and where those are missing,
+//! fields say `unknown` or stay empty, and what the standard library knows remains.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,8 @@ fn processor() -> Option<String> {
         .map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The caches that one core sees, as `L1d:32K L1i:32K L2:512K L3:32M`; empty where the system does not tell.
+/// The caches that one core sees, as `L1d:32K L1i:32K L2:512K L3:32M`; empty where the system does
+/// not tell.
 fn caches(folder: &Path) -> String {
     let mut found = Vec::new();
     for index in 0.. {

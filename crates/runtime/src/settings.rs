@@ -1,6 +1,7 @@
 //! What all nodes take from node 0: its settings and its idea of the machine.
 //!
-//! Selection must go the same way on every node, so nothing that it looks at may come from a node's own environment.
+//! Selection must go the same way on every node, so nothing that it looks at may come from a node's
+//! own environment.
 
 use std::collections::BTreeMap;
 use strata_model::platform::Platform;
@@ -25,7 +26,8 @@ impl Settings {
         Self { variables, platform }
     }
 
-    /// The platform, then the variables, with zero bytes (which cannot be in a variable) in between.
+    /// The platform, then the variables, with zero bytes (which cannot be in a variable) in
+    /// between.
     #[cfg(feature = "mpi")]
     pub(crate) fn to_text(&self) -> String {
         let variables = self.variables.iter().map(|(name, value)| format!("\0{name}={value}"));

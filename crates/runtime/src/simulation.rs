@@ -20,8 +20,8 @@ const STEPS: u64 = 100_000_000_000;
 
 /// A program's nodes on a simulated machine.
 ///
-/// A simulation is the same to the bit every time: results, times, and the hash over all events; but where computing is
-/// [measured](Computing::Measured).
+/// A simulation is the same to the bit every time: results, times, and the hash over all events;
+/// but where computing is [measured](Computing::Measured).
 ///
 /// ```
 /// use strata_runtime::{prelude::*, simulation::Platform};
@@ -39,7 +39,7 @@ pub struct Simulation {
 /// What a simulation has found.
 #[derive(Clone, Debug)]
 pub struct Simulated<T> {
-    /// What the program answered, by rank.
+    /// The program's results, by rank.
     pub results: Vec<T>,
     /// When each node's program ended.
     pub times: Vec<Time>,
@@ -84,14 +84,16 @@ impl Simulation {
         self.setup.clone()
     }
 
-    /// With another seed for what the network draws at random, such as the way up a fat tree; 1 at first.
+    /// With another seed for what the network draws at random, such as the way up a fat tree; 1 at
+    /// first.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.setup.seed = seed;
         self
     }
 
-    /// To be ended after so many steps, of nodes and of the network: for programs that may never end.
+    /// To be ended after so many steps, of nodes and of the network: for programs that may never
+    /// end.
     #[must_use]
     pub fn steps(mut self, steps: u64) -> Self {
         self.setup.steps = steps;
@@ -101,7 +103,7 @@ impl Simulation {
     /// With other kernels than those that are built in (see [`Work::Kernel`](crate::Work::Kernel)).
     ///
     /// # Errors
-    /// [`Error::Start`] where a model of the set makes no sense.
+    /// [`Error::Start`] where a model of the set cannot be evaluated.
     pub fn kernels(mut self, set: &ModelSet) -> Result<Self, Error> {
         let kernels = sim::Kernels::new(set)
             .map_err(|error| Error::Start { transport: "sim", reason: format!("kernels: {error}") })?;
@@ -154,11 +156,13 @@ impl Simulation {
 
     /// Runs `program` on every node.
     ///
-    /// `STRATA_LOG` and `STRATA_TRACE` set what it is observed with (see [`develop`](crate::develop)); logs and traces show simulated time.
-    /// `STRATA_NETWORK=1` prints the busiest links at the end, on standard error.
+    /// `STRATA_LOG` and `STRATA_TRACE` set what it is observed with (see
+    /// [`develop`](crate::develop)); logs and traces show simulated time. `STRATA_NETWORK=1` prints
+    /// the busiest links at the end, on standard error.
     ///
     /// # Errors
-    /// The first failure of any node, as [`Error::Node`]; a deadlock is one, and so is taking more [steps](Self::steps) than allowed.
+    /// The first failure of any node, as [`Error::Node`]; a deadlock is one, and so is taking more
+    /// [steps](Self::steps) than allowed.
     pub fn run<T: Send>(
         &self,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,

@@ -2,10 +2,11 @@
 
 /// A piece of local work, said to [`Node::compute`](crate::Node::compute).
 ///
-/// On real machines it says nothing: what runs takes the time it takes. A simulated machine adds the time it stands for to the node's
-/// clock.
+/// On real machines it says nothing: what runs takes the time it takes. A simulated machine adds
+/// the time it stands for to the node's clock.
 ///
-/// The kernels that are built in, with their inputs; times are of one thread and of elements of 8 bytes:
+/// The kernels that are built in, with their inputs; times are of one thread and of elements of 8
+/// bytes:
 ///
 /// | kernel | what it does |
 /// |---|---|
@@ -17,12 +18,13 @@
 /// | `Copy(bytes)`, `Clear(bytes)` | copies memory, sets it to zero |
 /// | `Pack(count, stride)` | gathers every `stride`-th word |
 ///
-/// `specs/kernels` is what they were measured with, `models/epyc-2core-threads1/kernels` what came of it; a simulated machine takes
-/// that times the `kernel_factor` of its file. Another set, of other kernels or another processor, is given by
+/// `specs/kernels` is what they were measured with, `models/epyc-2core-threads1/kernels` what came
+/// of it; a simulated machine takes that times the `kernel_factor` of its file. Another set, of
+/// other kernels or another processor, is given by
 /// [`Simulation::kernels`](crate::Simulation::kernels) or `STRATA_KERNELS=FILE`.
 ///
-/// A size that was not measured is no error. The model is taken at its word there; where it says no more than zero, the nearest
-/// sizes that were measured count.
+/// A size that was not measured is no error: the model is extrapolated; where it gives no more than
+/// zero, the nearest sizes that were measured are used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work<'a> {
     /// So many cycles of the node's processor.
@@ -38,20 +40,23 @@ impl From<f64> for Work<'_> {
     }
 }
 
-/// Where a simulated machine takes the time of local work from, and whether that work is done. [`Work::Cycles`] always count as they say.
+/// Where a simulated machine takes the time of local work from, and whether that work is done.
+/// [`Work::Cycles`] always count as they say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Computing {
     /// Kernels cost what their models say, and run.
     #[default]
     Kernels,
-    /// Kernels cost what this host's thread takes for them, times the machine's `kernel_factor`, whether there are models of them or not.
+    /// Kernels cost what this host's thread takes for them, times the machine's `kernel_factor`,
+    /// whether there are models of them or not.
     ///
     /// **Not deterministic**: no two runs have the same times, so none have the same hash.
     Measured,
-    /// Kernels cost what their models say and [`compute`](crate::Node::compute) leaves them out; blocks made by
-    /// [`Node::block`](crate::Node::block) have a size and no memory.
+    /// Kernels cost what their models say and [`compute`](crate::Node::compute) leaves them out;
+    /// blocks made by [`Node::block`](crate::Node::block) have a size and no memory.
     ///
-    /// Times are those of [`Kernels`](Self::Kernels) for programs that communicate the same whatever their data are.
+    /// Times are those of [`Kernels`](Self::Kernels) for programs that communicate the same
+    /// whatever their data are.
     Skeleton,
 }
 

@@ -1,5 +1,5 @@
-//! What is done in every step of a program allocates nothing: collectives of numbers and of vectors in place, in one
-//! phase or two, messages, polls and puts.
+//! What is done in every step of a program allocates nothing: collectives of numbers and of vectors
+//! in place, in one phase or two, messages, polls and puts.
 
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]
 

@@ -1,4 +1,5 @@
-//! What helps to develop: logs, the watchdog, traces, printing, assertions; each also where the program goes wrong.
+//! What helps to develop: logs, the watchdog, traces, printing, assertions; each also where the
+//! program goes wrong.
 
 use std::process::Command;
 use std::time::Duration;
@@ -94,7 +95,8 @@ fn the_watchdog_names_those_who_wait_and_who_has_not_come() {
 
 #[test]
 fn the_watchdog_names_each_of_two_collectives_that_cannot_meet() {
-    // Barriers do not look at what the others call, so on some transports such nodes wait for each other for ever.
+    // Barriers do not look at what the others call, so on some transports such nodes wait for each
+    // other for ever.
     let development = Development::default().watchdog(Duration::from_millis(100));
     let run = Machine::threads(3).unwrap().run_with(&development, |node| {
         if node.rank() == 2 {
@@ -238,7 +240,8 @@ fn folders_that_cannot_be_written_are_named() {
     }
 }
 
-/// Runs the test `name` of this program again, as a process of its own in which `STRATA_TEST_CHILD` is set.
+/// Runs the test `name` of this program again, as a process of its own in which `STRATA_TEST_CHILD`
+/// is set.
 fn child(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([name, "--exact", "--nocapture", "--test-threads=1"]);

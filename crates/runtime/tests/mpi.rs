@@ -1,7 +1,7 @@
 //! The MPI transport: the same oracle as for threads, and its failures, on 1 to 4 processes.
 //!
-//! Without `harness`: the program starts itself again under `mpirun`, once a case, with the case's name in a
-//! variable, and reads what comes out. Ends with a line `N passed, N failed`.
+//! Without `harness`: the program starts itself again under `mpirun`, once a case, with the case's
+//! name in a variable, and reads what comes out. Ends with a line `N passed, N failed`.
 
 mod mpirun;
 mod oracle;
@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 use strata_runtime::prelude::*;
 
-/// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where it has to fail.
+/// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where
+/// it has to fail.
 struct Case {
     name: &'static str,
     least: usize,

@@ -1,4 +1,5 @@
-//! What things cost on simulated machines: polls, work, kernels, and skeletons, which cost the same and compute nothing.
+//! What things cost on simulated machines: polls, work, kernels, and skeletons, which cost the same
+//! and compute nothing.
 
 #[expect(unreachable_pub, reason = "a module of another crate")]
 #[path = "../../profile/src/kernels.rs"]
@@ -123,15 +124,17 @@ fn measured_work_takes_what_it_takes_here() {
     assert!(run.unwrap().results.iter().all(|time| *time > 1e-6), "a hundred times this host's");
 }
 
-/// Red-black over-relaxation of `width` by `height` points a node, on a square of nodes: halves of the rows and columns at the
-/// edges go to the neighbours after each colour. Answers the sum of the grid.
+/// Red-black over-relaxation of `width` by `height` points a node, on a square of nodes: halves of
+/// the rows and columns at the edges go to the neighbours after each colour. Answers the sum of the
+/// grid.
 fn stencil(node: &mut Node, width: usize, height: usize, iterations: usize) -> Result<f64, Error> {
     let side = node.size().isqrt();
     let (x, y) = (node.rank() % side, node.rank() / side);
     let row = width + 2;
     let mut grid = node.block::<f64>(row * (height + 2));
     grid.iter_mut().enumerate().for_each(|(i, value)| *value = (i % 7) as f64);
-    // Port, neighbour, elements, the first that is sent and the first that is received, and the stride of both.
+    // Port, neighbour, elements, the first that is sent and the first that is received, and the
+    // stride of both.
     let sides = [
         (0, (y > 0).then(|| node.rank() - side), width, row + 1, 1, 1),
         (1, (y + 1 < side).then(|| node.rank() + side), width, row * height + 1, row * (height + 1) + 1, 1),
@@ -297,7 +300,8 @@ fn phantoms_do_no_harm() {
     assert_eq!(run.unwrap(), [0, 0]);
 }
 
-/// Cycles of the CM-5 that `program` takes on node 1, whose port 1 has got `packets` packets from node 0 by then, in turn by both networks.
+/// Cycles of the CM-5 that `program` takes on node 1, whose port 1 has got `packets` packets from
+/// node 0 by then, in turn by both networks.
 fn cycles(packets: usize, program: impl Fn(&mut Node) -> usize + Sync) -> f64 {
     let run = sim("cm5", 2).run(|node| {
         node.install(node.handlers());
@@ -317,7 +321,8 @@ fn cycles(packets: usize, program: impl Fn(&mut Node) -> usize + Sync) -> f64 {
     run.expect("it ends").results[1].round()
 }
 
-/// Brewer 1994, section 6.1.3: 62 cycles to take a packet in, ten to look in vain, which is at one network.
+/// Brewer 1994, section 6.1.3: 62 cycles to take a packet in, ten to look in vain, which is at one
+/// network.
 #[test]
 fn a_look_is_at_one_network() {
     let both = |node: &mut Node| node.poll_once();
@@ -333,7 +338,8 @@ fn a_look_is_at_one_network() {
     assert_eq!([cycles(4, all_requests), cycles(4, all)], [134.0, 268.0]);
 }
 
-/// Section 6.1.3 and figure 7-5: with the delay nodes that send to each other take turns at every packet; without, at whole bursts.
+/// Section 6.1.3 and figure 7-5: with the delay nodes that send to each other take turns at every
+/// packet; without, at whole bursts.
 #[test]
 fn a_shift_gains_by_bandwidth_matching() {
     const NODES: usize = 16;

@@ -1,4 +1,5 @@
-//! Simulated machines against the same oracles as threads, and what only they do: the same again, deadlocks told.
+//! Simulated machines against the same oracles as threads, and what only they do: the same again,
+//! deadlocks told.
 
 mod oracle;
 mod simulated;
@@ -46,7 +47,8 @@ proptest! {
     }
 }
 
-/// The programs that the other transports are tried with: mixed sends, collectives, polls and delays.
+/// The programs that the other transports are tried with: mixed sends, collectives, polls and
+/// delays.
 #[test]
 fn no_random_program_deadlocks_or_loses_a_message() {
     let nodes = [2, 3, 1, 5, 2, 8, 4, 13];

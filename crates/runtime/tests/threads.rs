@@ -42,8 +42,8 @@ proptest! {
     }
 }
 
-/// Programs of mixed sends, collectives, polls and delays; `STRATA_TEST_SCHEDULES` of them, unless told 10,000, and 1,000 without
-/// optimisation.
+/// Programs of mixed sends, collectives, polls and delays; `STRATA_TEST_SCHEDULES` of them, unless
+/// told 10,000, and 1,000 without optimisation.
 #[test]
 fn no_random_program_deadlocks_or_loses_a_message() {
     let schedules = std::env::var("STRATA_TEST_SCHEDULES")

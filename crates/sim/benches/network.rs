@@ -1,7 +1,9 @@
-//! How many events a second the network simulates, and how much slower that is than not to simulate a network: the same messages in a
-//! plain discrete-event simulation by LogGP (Alexandrov, Ionescu, Schauser, Scheiman 1995), where each is sent, arrives, and meets no other.
+//! How many events a second the network simulates, and how much slower that is than not to simulate
+//! a network: the same messages in a plain discrete-event simulation by LogGP (Alexandrov, Ionescu,
+//! Schauser, Scheiman 1995), where each is sent, arrives, and meets no other.
 //!
-//! `cargo bench -p strata-sim --bench network [-- ROUNDS]` prints medians over the rounds, in which all take turns.
+//! `cargo bench -p strata-sim --bench network [-- ROUNDS]` prints medians over the rounds, in which
+//! all take turns.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -176,7 +178,8 @@ fn simulate(case: &Case) -> Network<[u32; 4]> {
     network
 }
 
-/// The same messages by LogGP: overheads, latency and time of bytes, a heap of sends and arrivals. Returns the events.
+/// The same messages by LogGP: overheads, latency and time of bytes, a heap of sends and arrivals.
+/// Returns the events.
 fn loggp(case: &Case) -> u64 {
     let interface = &case.platform.interface;
     let byte = Time((1e12 / case.platform.link.bandwidth) as u64);

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A moment since the simulation began, or a span, in whole picoseconds: exact, and equal on every host. 213 days fit.
+/// A moment since the simulation began, or a span, in whole picoseconds: exact, and equal on every
+/// host. 213 days fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
@@ -13,7 +14,8 @@ impl Time {
     /// Later than anything.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The nearest to `seconds`; 0 for what is negative or no number, [`NEVER`](Self::NEVER) for what is too long.
+    /// The nearest to `seconds`; 0 for what is negative or no number, [`NEVER`](Self::NEVER) for
+    /// what is too long.
     #[must_use]
     pub fn from_seconds(seconds: f64) -> Self {
         Self((seconds * 1e12).round() as u64)

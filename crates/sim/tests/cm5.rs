@@ -15,7 +15,8 @@ fn network(nodes: usize) -> Network<()> {
     Network::new(&cm5(), nodes, 1).expect("the nodes fit")
 }
 
-/// Packets that a node has got rid of, on average, when nobody receives: a cyclic shift by so many nodes.
+/// Packets that a node has got rid of, on average, when nobody receives: a cyclic shift by so many
+/// nodes.
 fn capacity(nodes: usize, shift: usize) -> f64 {
     let mut network = network(nodes);
     let mut sent = 0;
@@ -43,8 +44,9 @@ fn the_network_holds_about_ten_packets_a_node() {
     assert!(of(32) > of(16) && of(128) > of(64), "{:?}", [16, 32, 64, 128].map(of));
 }
 
-/// Cycles from packet to packet in the long run where each node of `senders` sends to the one `shift` further, and polls once, one network,
-/// for each packet: sending takes 27 cycles, a poll that finds a packet 62, and one that does not 10.
+/// Cycles from packet to packet in the long run where each node of `senders` sends to the one
+/// `shift` further, and polls once, one network, for each packet: sending takes 27 cycles, a poll
+/// that finds a packet 62, and one that does not 10.
 fn period(nodes: usize, shift: usize, senders: usize) -> f64 {
     const PACKETS: usize = 2000;
     let platform = cm5();
@@ -92,18 +94,20 @@ fn period(nodes: usize, shift: usize, senders: usize) -> f64 {
     (last - first).seconds() * platform.cpu.frequency / (PACKETS - 500) as f64
 }
 
-/// Equations 47 and 48: the processors are the limit, 62 cycles a packet one way and 89 both ways, not queues or links.
+/// Equations 47 and 48: the processors are the limit, 62 cycles a packet one way and 89 both ways,
+/// not queues or links.
 #[test]
 fn processors_limit_transfers() {
     let one_way = period(64, 32, 1);
     assert!((one_way - 62.0).abs() < 0.5, "{one_way}");
-    // Figure 7-5: permutations come to 5.3 of 5.93 MB/s, that is 99 of 89 cycles; this one is a cyclic shift by four.
+    // Figure 7-5: permutations come to 5.3 of 5.93 MB/s, that is 99 of 89 cycles; this one is a
+    // cyclic shift by four.
     let two_ways = period(64, 4, 64);
     assert!((89.0..=99.0).contains(&two_ways), "{two_ways}");
 }
 
-/// Where every packet crosses the middle, that is the limit: 5 MB/s a node, 105.6 cycles a packet of 16 bytes. Packets that take the ways up
-/// which others want least use all of it.
+/// Where every packet crosses the middle, that is the limit: 5 MB/s a node, 105.6 cycles a packet
+/// of 16 bytes. Packets that take the ways up which others want least use all of it.
 #[test]
 fn the_bisection_limits_the_farthest_shift() {
     let across = period(64, 32, 64);

@@ -1,4 +1,5 @@
-//! Small networks, computed by hand. A packet of 32 bytes and its header of 4 take 36 000 ps on a link.
+//! Small networks, computed by hand. A packet of 32 bytes and its header of 4 take 36 000 ps on a
+//! link.
 
 mod common;
 
@@ -49,19 +50,21 @@ fn interfaces_delay_every_packet_alike() {
     let mut platform = machine(Topology::Crossbar);
     platform.interface.latency = Time(50_000);
     let plan = [vec![message(1), message(1)], vec![message(1)]];
-    // From node 1 to itself, and from node 0. The two take the places in the receive queue from when they start, so that the third
-    // starts on the last link when the first is received.
+    // From node 1 to itself, and from node 0. The two take the places in the receive queue from
+    // when they start, so that the third starts on the last link when the first is received.
     let first = PACKET + 50_000;
     assert_eq!(times(&platform, 2, &plan), [first, first + 200, first + PACKET + 100 + 50_000]);
 }
 
 #[test]
 fn a_tail_does_not_leave_before_it_has_come() {
-    // Own links of 1 GB/s around a global one of 2 GB/s and 500 ps: the fast link waits for the tail.
+    // Own links of 1 GB/s around a global one of 2 GB/s and 500 ps: the fast link waits for the
+    // tail.
     let (cut_through, whole) = one(dragonfly(1, 1, 1), 2);
     assert_eq!(cut_through, PACKET + 100 + 500 + 100);
     assert_eq!(whole, PACKET + 100 + PACKET / 2 + 500 + PACKET + 100);
-    // A backplane half as fast holds everything up: the head waits nowhere, the tail leaves it last.
+    // A backplane half as fast holds everything up: the head waits nowhere, the tail leaves it
+    // last.
     assert_eq!(one(Topology::Switch { backplane: 0.5 * GB }, 3).0, 2 * PACKET + 200);
     assert_eq!(one(Topology::Switch { backplane: f64::INFINITY }, 3).0, PACKET + 200);
 }
@@ -79,8 +82,8 @@ fn packets_that_share_a_link_follow_each_other() {
     // Nothing but.
     let plan = [vec![message(1)], vec![message(2)]];
     assert_eq!(times(&machine(Topology::Bus), 4, &plan), [PACKET + 100, 2 * PACKET + 100]);
-    // A backplane of 27 000 ps a packet: the first has to wait for its tail, two more follow, and when the last starts, its head
-    // goes on to its own link.
+    // A backplane of 27 000 ps a packet: the first has to wait for its tail, two more follow, and
+    // when the last starts, its head goes on to its own link.
     let plan: Vec<_> = (0..4).map(|node| vec![message((node + 1) % 4)]).collect();
     let shared = times(&machine(Topology::Switch { backplane: 4.0 / 3.0 * GB }), 4, &plan);
     assert_eq!(shared.last(), Some(&(100 + PACKET + 2 * 27_000 + PACKET + 100)));
@@ -105,7 +108,8 @@ fn links_serve_in_the_order_of_asking() {
     assert_eq!(order, [0, 2, 1]);
 }
 
-/// Nodes that send on and on; how many packets arrive at the last node from each sender and channel in the time of so many.
+/// Nodes that send on and on; how many packets arrive at the last node from each sender and channel
+/// in the time of so many.
 fn shares(senders: &[(usize, Channel)], nodes: usize, packets: u64) -> Vec<usize> {
     let mut network = Network::new(&machine(Topology::Crossbar), nodes, 1).expect("a machine that fits");
     let mut counts = vec![0; senders.len()];
@@ -196,7 +200,8 @@ fn a_receiver_that_takes_nothing_stalls_the_sender() {
 #[test]
 fn a_packet_that_cannot_go_holds_up_those_behind() {
     let mut network = Network::new(&machine(Topology::Crossbar), 3, 1).unwrap();
-    // All queues to node 1 are full; the send queue holds two for it, the buffer at the crossbar too.
+    // All queues to node 1 are full; the send queue holds two for it, the buffer at the crossbar
+    // too.
     fill(&mut network, 1, Channel(0));
     // One out: a packet for node 2 gets into the send queue, and no further.
     let start = network.now();
@@ -212,12 +217,14 @@ fn a_packet_that_cannot_go_holds_up_those_behind() {
     network.try_send(network.now(), 0, 2, Channel(1), 32, 100).unwrap();
     while network.step().is_some() {}
     assert_eq!(network.receive(network.now(), 2, Channel(1)).unwrap().item, 100);
-    // It goes when all before it have gone: 2 in the receive queue, 2 in the buffer, 1 in the send queue.
+    // It goes when all before it have gone: 2 in the receive queue, 2 in the buffer, 1 in the send
+    // queue.
     for taken in 1.. {
         network.receive(network.now(), 1, Channel(0)).unwrap();
         while network.step().is_some() {}
         if network.arrived(2, Channel(0)) == 1 {
-            // The buffer has room for two; the packet for node 2 leaves it when the two before it have left.
+            // The buffer has room for two; the packet for node 2 leaves it when the two before it
+            // have left.
             assert_eq!(taken, 3);
             break;
         }

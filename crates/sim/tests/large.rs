@@ -26,7 +26,8 @@ fn count(bytes: usize) {
     let _ = BYTES.try_with(|sum| sum.set(sum.get() + bytes));
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; counting touches cells of this thread and does not allocate.
+// SAFETY: every call goes to the system's allocator unchanged; counting touches cells of this
+// thread and does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -41,7 +42,8 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
-        // SAFETY: the pointer came from `System` with this layout, and the caller keeps the contract of `realloc`.
+        // SAFETY: the pointer came from `System` with this layout, and the caller keeps the
+        // contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

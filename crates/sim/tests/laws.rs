@@ -26,7 +26,8 @@ fn anything(nodes: usize, packets: usize, seed: u64) -> Vec<Vec<Message>> {
     (0..nodes).map(|_| (0..packets).map(|_| message()).collect()).collect()
 }
 
-/// Every message once; those from one node to another on one channel in their order, where there is one path only.
+/// Every message once; those from one node to another on one channel in their order, where there is
+/// one path only.
 fn check(plan: &[Vec<Message>], log: &[Received], in_order: bool) {
     let mut seen: Vec<_> = plan.iter().map(|messages| vec![false; messages.len()]).collect();
     let mut last = BTreeMap::new();
@@ -61,7 +62,8 @@ fn nothing_locks_up_at_saturation() {
     }
 }
 
-/// Its bytes once, and the latency of each hop: of all links 100 ps, of a dragonfly's global ones 500.
+/// Its bytes once, and the latency of each hop: of all links 100 ps, of a dragonfly's global ones
+/// 500.
 #[test]
 fn alone_a_packet_takes_its_bytes_and_its_hops() {
     for (topology, _) in topologies() {

@@ -94,7 +94,8 @@ fn the_thesiss_models_come_out() {
     }
 }
 
-/// Equations 47 and 48 and table 1 for the CM-5; the formulas for a machine without a control network.
+/// Equations 47 and 48 and table 1 for the CM-5; the formulas for a machine without a control
+/// network.
 #[test]
 fn figures_follow_from_the_costs() {
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-3;

@@ -1,9 +1,10 @@
 //! How a node's clock differs from node 0's.
 //!
-//! Clocks of processes begin at different times. Between two barriers, node 0 reads its clock once; every other node has
-//! read its own before the first and reads it again after the second. So what node 0 read was read in between, and the
-//! offset lies in an interval as long as both barriers took; its middle is wrong by at most half of that. Of many such
-//! rounds each node takes its shortest (Cristian, *Probabilistic clock synchronization*, 1989, with barriers for messages).
+//! Clocks of processes begin at different times. Between two barriers, node 0 reads its clock once;
+//! every other node has read its own before the first and reads it again after the second. So what
+//! node 0 read was read in between, and the offset lies in an interval as long as both barriers
+//! took; its middle is wrong by at most half of that. Of many such rounds each node takes its
+//! shortest (Cristian, *Probabilistic clock synchronization*, 1989, with barriers for messages).
 
 use super::ClockOffset;
 use crate::clock::Clock;
@@ -11,14 +12,16 @@ use crate::node::Node;
 use crate::transport::{Action, Call, Endpoint};
 use std::panic::Location;
 
-/// Rounds: the shortest of them should be one in which nobody was switched out.
+/// Rounds: in the shortest, probably no node was descheduled.
 const ROUNDS: usize = 64;
 
 impl Node {
-    /// Estimates by how much this node's clock ([`now`](Self::now)) is ahead of node 0's, and the most by which that may be wrong; adds it
-    /// to the trace. On threads all nodes have one clock, and the answer is zero.
+    /// Estimates by how much this node's clock ([`now`](Self::now)) is ahead of node 0's, and the
+    /// most by which that may be wrong; adds it to the trace. On threads all nodes share one clock,
+    /// and both are zero.
     ///
-    /// Clocks of different hosts also run at different rates: the bound holds for the moment of the call.
+    /// Clocks of different hosts also run at different rates: the bound holds for the moment of the
+    /// call.
     ///
     /// # Participation
     /// Collective.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use strata_develop::log::{ENDING, Entry, Head, OLD_ENDING, What};
 use strata_develop::{node_file, nodes_with_files};
 
-/// A file that has grown so long is put aside, in place of the one before it: a node's log takes at most twice this.
+/// A file that has grown so long is put aside, in place of the one before it: a node's log takes at
+/// most twice this.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Where a node writes what it does. Each entry is one write, with nothing held back: what was written is there after
-/// `kill -9`.
+/// Where a node writes what it does. Each entry is one write, with nothing held back: what was
+/// written is there after `kill -9`.
 pub(crate) struct LogFile {
     head: Head,
     folder: PathBuf,

@@ -1,4 +1,5 @@
-//! Help for developing: printing, logs, assertions, a watchdog, state traces (Brewer, manual, §9 and §10).
+//! Help for developing: printing, logs, assertions, a watchdog, state traces (Brewer, manual, §9
+//! and §10).
 //!
 //! | set | or call | and |
 //! |---|---|---|
@@ -8,8 +9,8 @@
 //! | `STRATA_WATCHDOG=30s` | [`Development::watchdog`] | a wait that lasts longer ends the job, and each node's place is told |
 //! | `STRATA_TRACE=DIR` | [`Development::trace`] | each node's states and packets are recorded; `specc trace DIR` draws them |
 //!
-//! All but printing and assertions is done by a layer between node and transport (`observed`) that is only there where
-//! something is set: what is not used costs nothing.
+//! All but printing and assertions is done by a layer between node and transport (`observed`) that
+//! is only there where something is set: what is not used costs nothing.
 
 mod board;
 mod clocks;
@@ -47,14 +48,16 @@ pub struct Development {
 }
 
 impl Development {
-    /// Each node writes a [log](strata_develop::log) to `folder`, which is made where it is missing.
+    /// Each node writes a [log](strata_develop::log) to `folder`, which is made where it is
+    /// missing.
     #[must_use]
     pub fn log(mut self, folder: impl Into<PathBuf>) -> Self {
         self.log = Some(folder.into());
         self
     }
 
-    /// Each node writes a [trace](strata_develop::trace) to `folder`, which is made where it is missing.
+    /// Each node writes a [trace](strata_develop::trace) to `folder`, which is made where it is
+    /// missing.
     #[must_use]
     pub fn trace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.trace = Some(folder.into());
@@ -63,9 +66,10 @@ impl Development {
 
     /// A wait that lasts longer than `limit` ends the job.
     ///
-    /// On threads the failure names each node that waits and each that has not come; nodes that wait are ended, and
-    /// a node that neither waits nor ends within the same time again (at least a second) ends the whole process. On MPI each
-    /// process that has waited for too long says where on standard error, and a second later aborts the job.
+    /// On threads the failure names each node that waits and each that has not come; nodes that
+    /// wait are ended, and a node that neither waits nor ends within the same time again (at least
+    /// a second) ends the whole process. On MPI each process that has waited for too long says
+    /// where on standard error, and a second later aborts the job.
     #[must_use]
     pub fn watchdog(mut self, limit: Duration) -> Self {
         self.watchdog = Some(limit);

@@ -17,11 +17,12 @@ impl Node {
         Reporter(self.notes().clone())
     }
 
-    /// Queues a line to be printed on standard output; usable anywhere, as it neither waits nor (after the first)
-    /// allocates. False if the queue of 64 KiB had no room for it: then the line is lost, and counted.
+    /// Queues a line to be printed on standard output; usable anywhere, as it neither waits nor
+    /// (after the first) allocates. False if the queue of 64 KiB had no room for it: then the line
+    /// is lost, and counted.
     ///
-    /// A line stays whole. With MPI what [`mpirun` forwards](https://www.open-mpi.org) at once is 4 KiB, so longer lines may be torn by
-    /// other nodes' there.
+    /// A line stays whole. With MPI what [`mpirun` forwards](https://www.open-mpi.org) at once is 4
+    /// KiB, so longer lines may be torn by other nodes' there.
     ///
     /// # Participation
     /// Local.
@@ -29,8 +30,8 @@ impl Node {
         self.notes().print(message)
     }
 
-    /// Prints what was queued on this node; also done at the end of the program, and when it fails. Answers how many
-    /// messages that were.
+    /// Prints what was queued on this node; also done at the end of the program, and when it fails.
+    /// Returns how many messages that were.
     ///
     /// # Participation
     /// Local.
@@ -46,13 +47,16 @@ impl Node {
         self.notes().log(What::Say(message));
     }
 
-    /// Names states of the program's own, and gives them; a name that was named before gives the same state again.
+    /// Names states of the program's own, and gives them; a name that was named before gives the
+    /// same state again.
     ///
-    /// There is room for eight. Names beyond that give [`State::BUSY`], so that a library may name its own without harm.
+    /// There is room for eight. Names beyond that give [`State::BUSY`], so that a library may name
+    /// its own without harm.
     ///
     /// # Participation
-    /// Local; every node names the same ones in the same order, else their traces do not fit together. An empty name, one longer
-    /// than 40 bytes, and one that does not fit into a line end the job.
+    /// Local; every node names the same ones in the same order, else their traces do not fit
+    /// together. An empty name, one longer than 40 bytes, and one that does not fit into a line end
+    /// the job.
     #[track_caller]
     pub fn name_states<const N: usize>(&mut self, names: [&str; N]) -> [State; N] {
         let place = Location::caller();
@@ -62,7 +66,7 @@ impl Node {
         })
     }
 
-    /// Says what this node does from now on; answers what it did before.
+    /// Sets what this node does from now on; returns what it did before.
     ///
     /// # Participation
     /// Local.
@@ -71,8 +75,8 @@ impl Node {
         self.notes().set_state(state)
     }
 
-    /// Turns the recording of states and packets on (as it is in the beginning, in a job that keeps traces) or off;
-    /// answers what it was.
+    /// Turns the recording of states and packets on (as it is in the beginning, in a job that keeps
+    /// traces) or off; returns what it was.
     ///
     /// # Participation
     /// Local.
@@ -80,8 +84,8 @@ impl Node {
         self.notes().record_states(on)
     }
 
-    /// Writes what was recorded so far to the trace. That is also done at the end, and whenever 32,768 events have
-    /// gathered; done here, all nodes pause at a time of the program's choice.
+    /// Writes what was recorded so far to the trace. That is also done at the end, and whenever
+    /// 32,768 events have gathered; done here, all nodes pause at a time of the program's choice.
     ///
     /// # Participation
     /// Collective.

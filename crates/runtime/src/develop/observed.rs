@@ -1,4 +1,5 @@
-//! A layer between node and transport that sees every call: where nodes are, for log, watchdog and trace.
+//! A layer between node and transport that sees every call: where nodes are, for log, watchdog and
+//! trace.
 
 use super::board::{Board, Doing, Position};
 use super::reporter::Notes;
@@ -19,7 +20,8 @@ struct Observed {
     notes: Rc<Notes>,
     board: Option<Arc<Board>>,
     position: Position,
-    /// The wait that is going on: what the node pauses for, again and again. It ends with what is awaited.
+    /// The wait that is going on: what the node pauses for, again and again. It ends with what is
+    /// awaited.
     pausing: Option<(Call, Awaited)>,
     rank: usize,
 }

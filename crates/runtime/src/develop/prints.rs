@@ -29,13 +29,13 @@ impl Prints {
         written.is_ok()
     }
 
-    /// Writes what waits to standard output, at once; answers how many messages that were.
+    /// Writes the queue to standard output in one piece; returns how many messages that were.
     pub(crate) fn flush(&mut self, rank: usize) -> usize {
         let messages = std::mem::take(&mut self.messages);
         let lost = std::mem::take(&mut self.lost);
         if messages + lost > 0 {
             let mut out = io::stdout().lock();
-            // Nobody reads any more: then nobody misses it either.
+            // The reader has closed the pipe: there is nobody to tell.
             let _ = out.write_all(self.text.as_bytes());
             if lost > 0 {
                 let _ = writeln!(

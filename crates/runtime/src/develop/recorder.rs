@@ -53,7 +53,7 @@ impl Recorder {
         self.events.push(Event { at, what: What::End });
     }
 
-    /// Records from now on, or no longer; answers what was before.
+    /// Switches recording on or off; returns what it was.
     pub(crate) fn switch(&mut self, on: bool, at: u64, state: State) -> bool {
         let before = self.on;
         if before != on {
@@ -69,7 +69,8 @@ impl Recorder {
         let _ = writeln!(self.text, "{offset}");
     }
 
-    /// Writes what is in memory. A trace that cannot be written does not end the program: it ends in mid-file.
+    /// Writes what is in memory. A trace that cannot be written does not end the program: it ends
+    /// in mid-file.
     pub(crate) fn flush(&mut self, names: &Names) {
         for ((number, name), written) in names.all.iter().enumerate().zip(&mut self.written) {
             if let (Some(name), false) = (name, *written) {

@@ -4,8 +4,8 @@ use strata_develop::trace::{STATES, check_name};
 
 /// What a node is doing; one of at most 16 (Brewer, manual, §10).
 ///
-/// Two are for a program to set as it likes, six are the run-time's own, and eight the program names by
-/// [`Node::name_states`](crate::Node::name_states).
+/// Two are for a program to set as it likes, six are the run-time's own, and eight the program
+/// names by [`Node::name_states`](crate::Node::name_states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State(pub(crate) u8);
 

@@ -1,4 +1,5 @@
-//! The watchdog: a thread that looks where nodes are, and ends a job in which one has waited for too long.
+//! The watchdog: a thread that looks where nodes are, and ends a job in which one has waited for
+//! too long.
 
 use super::board::{Board, Position};
 use crate::clock::HostClock;
@@ -30,7 +31,8 @@ struct Watch {
 }
 
 impl Watchdog {
-    /// Begins to watch. Where no thread can be had there is no watchdog, and a line on standard error says so.
+    /// Begins to watch. Where no thread can be had there is no watchdog, and a line on standard
+    /// error says so.
     pub(crate) fn watch(board: &Arc<Board>, clock: HostClock, limit: Duration, log: Option<&Path>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let watch = Watch {
@@ -106,7 +108,8 @@ impl Watch {
         }
     }
 
-    /// Nodes that wait have been ended; one that does not wait may never notice, and the job would hang after all.
+    /// Nodes that wait have been ended; one that does not wait may never notice, and the job would
+    /// hang after all.
     fn end_the_rest(&self, rank: usize, message: &str) {
         let patience = self.limit.max(COURTESY);
         let until = self.clock.ns().saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));

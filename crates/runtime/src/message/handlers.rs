@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A handler of requests with arguments `A`, by its number: equal on all nodes that have installed alike.
+/// A handler of requests with arguments `A`, by its number: equal on all nodes that have installed
+/// alike.
 pub struct Request<A> {
     pub(crate) number: u16,
     arguments: PhantomData<fn(A)>,

@@ -1,5 +1,5 @@
-//! What a node keeps for its messages: installed handlers, replies on their way out, messages of several packets that
-//! are not yet complete.
+//! What a node keeps for its messages: installed handlers, replies on their way out, messages of
+//! several packets that are not yet complete.
 
 use super::handlers::{Handlers, OnReply, OnRequest, Outbox, Replied, Requested};
 use crate::transport::{Network, Packet, Part};
@@ -8,7 +8,8 @@ use crate::transport::{Network, Packet, Part};
 pub(crate) struct Inbox {
     requests: Vec<OnRequest>,
     replies: Vec<OnReply>,
-    /// Replies of the last request handled that have not yet left; bounded, as no request is handled meanwhile.
+    /// Replies of the last request handled that have not yet left; bounded, as no request is
+    /// handled meanwhile.
     pub(crate) outbox: Outbox,
     /// The parts received so far, by network and sender; grows to the longest message, and stays.
     parts: [Vec<Vec<u8>>; 2],

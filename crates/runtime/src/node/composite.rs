@@ -1,7 +1,8 @@
 //! Composite reductions (Brewer, manual, §5): statistics of one number a node.
 //!
-//! Every node receives all numbers and computes the same from them in the same order, so results are equal to the last bit. That
-//! moves 8 bytes a node, and leaves no room for the overflow and the cancellation of sums of squares.
+//! Every node receives all numbers and computes the same from them in the same order, so results
+//! are equal to the last bit. That moves 8 bytes a node, and leaves no room for the overflow and
+//! the cancellation of sums of squares.
 
 use super::Node;
 use crate::number::Number;
@@ -20,8 +21,8 @@ impl Node {
         mean(&values)
     }
 
-    /// The sample variance of every node's `value`: the sum of the squared deviations from the mean over `size() - 1`; 0
-    /// on one node. Computed in `f64` as [`average`](Self::average).
+    /// The sample variance of every node's `value`: the sum of the squared deviations from the mean
+    /// over `size() - 1`; 0 on one node. Computed in `f64` as [`average`](Self::average).
     ///
     /// # Participation
     /// Collective.
@@ -35,8 +36,8 @@ impl Node {
         values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
     }
 
-    /// The median of every node's `value`; of an even number of nodes, the lower of the two in the middle. A NaN on any
-    /// node makes it a NaN.
+    /// The median of every node's `value`; of an even number of nodes, the lower of the two in the
+    /// middle. A NaN on any node makes it a NaN.
     ///
     /// # Participation
     /// Collective.

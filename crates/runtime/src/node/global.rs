@@ -1,8 +1,9 @@
 //! Whole collectives.
 //!
-//! In a program that has installed handlers a node that waits must go on receiving, or two nodes could wait for each
-//! other for ever. Short collectives are then started and looked after; a long one begins with a barrier of that kind,
-//! after which no node waits for a message before it has done its part.
+//! In a program that has installed handlers a node that waits must go on receiving, or two nodes
+//! could wait for each other for ever. Short collectives are then run split-phase, with polls in
+//! between; a long one is preceded by such a barrier, after which no node needs another one to
+//! receive before it has done its own part.
 
 use super::Node;
 use crate::block::{Block, RawBlock};
@@ -11,7 +12,8 @@ use crate::transport::{Action, Boundary, Call, Collective, Operation, Scan};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
 
-/// The most bytes that are copied rather than preceded by a barrier, where messages are received meanwhile.
+/// The most bytes that are copied rather than preceded by a barrier, where messages are received
+/// meanwhile.
 const SHORT: usize = 128;
 
 impl Node {
@@ -45,8 +47,8 @@ impl Node {
         self.transport.set_async_or(value);
     }
 
-    /// Whether any node's part of the asynchronous or is true, as far as this node knows now: once all nodes have set
-    /// theirs false and have met, or some time has passed, it is false.
+    /// Whether any node's part of the asynchronous or is true, as far as this node knows now: once
+    /// all nodes have set theirs false and have met, or some time has passed, it is false.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -67,8 +69,8 @@ impl Node {
         self.may_go_on() && self.transport.async_or()
     }
 
-    /// Combines a number, or a vector element by element, over all nodes: a number is answered, a vector changed in
-    /// place.
+    /// Combines a number, or a vector element by element, over all nodes: a number is returned, a
+    /// vector changed in place.
     ///
     /// Bitwise operations are for integers; with `f32` or `f64` they end the job.
     ///
@@ -98,9 +100,10 @@ impl Node {
         self.reduce(Op::Max, operand)
     }
 
-    /// Combines what the nodes *before* this one have (exclusive scan); node 0 receives the identity of `op`.
+    /// Combines what the nodes *before* this one have (exclusive scan); node 0 receives the
+    /// identity of `op`.
     ///
-    /// A number is answered, a vector changed in place.
+    /// A number is returned, a vector changed in place.
     ///
     /// # Participation
     /// Collective, with equal `op` and vectors of equal length.
@@ -110,8 +113,8 @@ impl Node {
         operand.apply(|values| self.scan_vector(op, false, None, values, place))
     }
 
-    /// Combines what the nodes *after* this one have, from the last to the first; the last node receives the identity of
-    /// `op`. Otherwise as [`scan`](Self::scan).
+    /// Combines what the nodes *after* this one have, from the last to the first; the last node
+    /// receives the identity of `op`. Otherwise as [`scan`](Self::scan).
     ///
     /// # Participation
     /// Collective, with equal `op` and vectors of equal length.
@@ -142,8 +145,8 @@ impl Node {
         operand.apply(|values| self.scan_vector(op, false, Some(boundary), values, place))
     }
 
-    /// A [`backward_scan`](Self::backward_scan) in segments. A boundary marks the first node of a segment *in the scan's
-    /// direction*: the one of highest rank.
+    /// A [`backward_scan`](Self::backward_scan) in segments. A boundary marks the first node of a
+    /// segment *in the scan's direction*: the one of highest rank.
     ///
     /// # Participation
     /// Collective, with equal `op` and vectors of equal length; each node has its own `boundary`.
@@ -203,10 +206,11 @@ impl Node {
         all
     }
 
-    /// Sends `blocks[i]` to node i, and answers with the blocks received: the one at index i comes from node i.
+    /// Sends `blocks[i]` to node i, and returns the blocks received: the one at index i comes from
+    /// node i.
     ///
-    /// Blocks change owner: threads pass them on without copying. Lengths are free, and may be 0. The block for this
-    /// node itself stays where it is.
+    /// Blocks change owner: threads pass them on without copying. Lengths are free, and may be 0.
+    /// The block for this node itself stays where it is.
     ///
     /// # Participation
     /// Collective, with one block for each node.
@@ -258,15 +262,16 @@ impl Node {
         }
     }
 
-    /// Whether nodes that wait receive messages; a collective in flight is completed first. Equal on all nodes.
+    /// Whether nodes that wait receive messages; a collective in flight is completed first. Equal
+    /// on all nodes.
     #[inline]
     fn receives(&mut self) -> bool {
         self.complete_current();
         self.inbox.is_in_use()
     }
 
-    /// Whether a collective of `bytes` is to be started and looked after. If not, the nodes have come together where they
-    /// need to, and the whole collective may follow.
+    /// Whether a collective of `bytes` is to be run split-phase, with polls. If not, a barrier has
+    /// been run where one is needed, and the whole collective may follow.
     #[inline]
     fn is_started(&mut self, call: &Call, bytes: usize) -> bool {
         if !self.receives() {

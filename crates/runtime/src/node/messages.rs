@@ -19,13 +19,15 @@ impl Node {
         Handlers::after(requests, replies)
     }
 
-    /// Installs handlers: from now on this node takes messages for them, whenever it polls or waits in any operation.
+    /// Installs handlers: from now on this node takes messages for them, whenever it polls or waits
+    /// in any operation.
     ///
-    /// Libraries may each install their own, one after the other. An empty list is what a program installs that only
-    /// uses ports.
+    /// Libraries may each install their own, one after the other. An empty list is what a program
+    /// installs that only uses ports.
     ///
     /// # Participation
-    /// Collective: all nodes install handlers of the same arguments in the same order; one that does not ends the job.
+    /// Collective: all nodes install handlers of the same arguments in the same order; one that
+    /// does not ends the job.
     #[track_caller]
     pub fn install(&mut self, handlers: Handlers) {
         let call = Call::plain(Action::Install, Location::caller());
@@ -56,14 +58,15 @@ impl Node {
         }
         let result = pattern(self);
         if !receives {
-            // What this node sent is sent, and what it was to receive is there: others need nothing of it any more.
+            // What this node sent is sent, and what it was to receive is there: others need nothing
+            // of it any more.
             self.inbox.clear();
         }
         result
     }
 
-    /// Forgets all handlers, when every message has been handled everywhere: from now on nodes that wait do not receive, which
-    /// is faster.
+    /// Forgets all handlers, when every message has been handled everywhere: from now on nodes that
+    /// wait do not receive, which is faster.
     ///
     /// # Participation
     /// Collective; no port is open on any node, else the job ends.
@@ -76,8 +79,9 @@ impl Node {
         if !self.inbox.is_in_use() || !self.may_go_on() {
             return;
         }
-        // Nothing is under way when as many packets were taken as sent, twice in a row: counts are not taken at one moment
-        // (Mattern, "Algorithms for distributed termination detection", 1987).
+        // Nothing is under way when as many packets were taken as sent, twice in a row: counts are
+        // not taken at one moment (Mattern, "Algorithms for distributed termination detection",
+        // 1987).
         let mut before = None;
         loop {
             self.receive_all();
@@ -92,7 +96,7 @@ impl Node {
         self.inbox.clear();
     }
 
-    /// Whether `value` is equal on all nodes; none is answered before all have come.
+    /// Whether `value` is equal on all nodes; returns when all have called it.
     pub(crate) fn agree_on(&mut self, call: Call, value: u64) -> bool {
         let mut both = [value, !value];
         self.combine_started(
@@ -103,9 +107,11 @@ impl Node {
         both == [value, !value]
     }
 
-    /// Sends a request to node `to`, which may be this one: there `handler` will run with `arguments`.
+    /// Sends a request to node `to`, which may be this one: there `handler` will run with
+    /// `arguments`.
     ///
-    /// Messages to one node arrive in the order sent, each once. While there is no room on the way, the node receives.
+    /// Messages to one node arrive in the order sent, each once. While there is no room on the way,
+    /// the node receives.
     ///
     /// # Participation
     /// Local. There must be a node `to`, and `handler` must be installed, else the job ends.
@@ -148,7 +154,8 @@ impl Node {
         }
     }
 
-    /// Receives until nothing more has come: the usual way to poll. Answers how many messages' handlers ran.
+    /// Receives until nothing more has come: the usual way to poll. Returns how many messages'
+    /// handlers ran.
     ///
     /// # Participation
     /// Local.
@@ -166,8 +173,8 @@ impl Node {
         self.data_arrived(Networks::Both) + self.receive(Network::Reply) + self.receive(Network::Request)
     }
 
-    /// Receives at most one packet from `network`, and what has arrived in ports: where blocks come packet by packet (on
-    /// simulated machines), one of the packets that came by this network.
+    /// Receives at most one packet from `network`, and what has arrived in ports: where blocks come
+    /// packet by packet (on simulated machines), one of the packets that came by this network.
     ///
     /// # Participation
     /// Local.
@@ -190,9 +197,11 @@ impl Node {
         }
     }
 
-    /// Looks at one network and, if something has come there, receives from both until nothing more has come.
+    /// Looks at one network and, if something has come there, receives from both until nothing more
+    /// has come.
     ///
-    /// In a loop the fastest way to poll: once for requests, once for replies (Brewer, manual, §6.2).
+    /// In a loop the fastest way to poll: once for requests, once for replies (Brewer, manual,
+    /// §6.2).
     ///
     /// # Participation
     /// Local.
@@ -204,10 +213,12 @@ impl Node {
         }
     }
 
-    /// Receives until `done`, which is looked at after each message. A node that waits long gives its core away.
+    /// Receives until `done`, which is looked at after each message. A node that waits long gives
+    /// its core away.
     ///
     /// # Participation
-    /// Local. What makes `done` true has to be a handler; else this waits for ever (or until the watchdog ends the job).
+    /// Local. What makes `done` true has to be a handler; else this waits for ever (or until the
+    /// watchdog ends the job).
     #[track_caller]
     pub fn wait_until(&mut self, mut done: impl FnMut() -> bool) {
         let call = Call::plain(Action::WaitUntil, Location::caller());
@@ -223,8 +234,8 @@ impl Node {
         }
     }
 
-    /// Receives until every node's program has ended: others may still send, and wait for replies. What was started is
-    /// completed first.
+    /// Receives until every node's program has ended: others may still send, and wait for replies.
+    /// What was started is completed first.
     pub(crate) fn leave(&mut self) {
         self.complete_current();
         self.complete_transfers();
@@ -276,9 +287,10 @@ impl Node {
         1
     }
 
-    /// Sends the replies of the request handled last, as far as there is room for them. It never waits: a node that waits for a
-    /// collective has to see that it is complete, as others may wait for it with all their doors shut. Until the last reply has left no
-    /// other request is handled, so memory stays bounded; replies are taken in, as they cause no others.
+    /// Sends the replies of the request handled last, as far as there is room for them. It never
+    /// waits: a node that waits for a collective has to notice that it is complete, as other nodes
+    /// may be blocked in it without polling. Until the last reply has left no other request is
+    /// handled, so memory stays bounded; replies are taken in, as they cause no others.
     #[inline]
     fn send_replies(&mut self) {
         while let Some((to, packet)) = self.inbox.outbox.front().copied() {

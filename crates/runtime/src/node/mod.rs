@@ -35,12 +35,14 @@ use transfers::Transfers;
 
 /// One of the nodes that run a program together.
 ///
-/// Every node runs the same function with its own `Node`. Most methods are *collective*: every node calls them, in
-/// the same order, with equal operations and lengths. A collective never fails on one node alone: where a node
-/// panics, returns an error, leaves early or calls something else, the job ends on all nodes (a node that waits
-/// unwinds quietly) and whoever started it gets one [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
+/// Every node runs the same function with its own `Node`. Most methods are *collective*: every node
+/// calls them, in the same order, with equal operations and lengths. A collective never fails on
+/// one node alone: where a node panics, returns an error, leaves early or calls something else, the
+/// job ends on all nodes (a node that waits unwinds quietly) and whoever started it gets one
+/// [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
 ///
-/// Results are equal to the last bit on every node and from run to run: combining goes in rank order. Integers wrap.
+/// Results are equal to the last bit on every node and from run to run: combining goes in rank
+/// order. Integers wrap.
 ///
 /// ```
 /// use strata_runtime::prelude::*;
@@ -98,12 +100,14 @@ impl Node {
 
     /// Local work, on the node itself: just `f`.
     ///
-    /// Only a simulated machine looks at `work`, which says what it charges the node for (see [`Work`]). One that is
-    /// simulated as a [skeleton](crate::Computing::Skeleton) leaves `f` out and answers with `T`'s default: what decides where the program goes is
-    /// said with [`compute_always`](Self::compute_always).
+    /// Only a simulated machine uses `work`: it is what the node is charged for (see [`Work`]). One
+    /// that is simulated as a [skeleton](crate::Computing::Skeleton) skips `f` and returns `T`'s
+    /// default: results that decide what is communicated need
+    /// [`compute_always`](Self::compute_always).
     ///
     /// # Participation
-    /// Local. On a simulated machine a kernel that it does not know, or with other inputs than it has, ends the job.
+    /// Local. On a simulated machine a kernel that it does not know, or with other inputs than it
+    /// has, ends the job.
     #[inline]
     #[track_caller]
     pub fn compute<'a, T: Default>(&mut self, work: impl Into<Work<'a>>, f: impl FnOnce() -> T) -> T {
@@ -114,7 +118,8 @@ impl Node {
         self.compute_always(work, f)
     }
 
-    /// As [`compute`](Self::compute), but `f` is never left out: for results that what is communicated depends on.
+    /// As [`compute`](Self::compute), but `f` is never left out: for results that what is
+    /// communicated depends on.
     ///
     /// # Participation
     /// As [`compute`](Self::compute).
@@ -145,7 +150,8 @@ impl Node {
         }
     }
 
-    /// Whether this is a node of a simulation that leaves computing out (see [`Computing::Skeleton`]).
+    /// Whether this is a node of a simulation that leaves computing out (see
+    /// [`Computing::Skeleton`]).
     #[must_use]
     #[inline]
     pub fn is_skeleton(&self) -> bool {
@@ -154,11 +160,12 @@ impl Node {
 
     /// A block of `len` elements, all zero bytes, for data that are computed and sent.
     ///
-    /// Where [`is_skeleton`](Self::is_skeleton) it has no memory: it is an empty slice that stands for `len`
-    /// [elements](Block::elements). As many are charged for when it is given to [`put_block`](Self::put_block), to
-    /// [`start_transfer`](Self::start_transfer), to [`all_to_all_v`](Self::all_to_all_v) or to a collective that is started, and they arrive where the
-    /// port opened with such a block has room for as many; nothing is stored. What goes by the slice, as [`put`](Self::put), sends
-    /// nothing.
+    /// Where [`is_skeleton`](Self::is_skeleton) it has no memory: it is an empty slice that stands
+    /// for `len` [elements](Block::elements). As many are charged for when it is given to
+    /// [`put_block`](Self::put_block), to [`start_transfer`](Self::start_transfer), to
+    /// [`all_to_all_v`](Self::all_to_all_v) or to a collective that is started, and they arrive
+    /// where the port opened with such a block has room for as many; nothing is stored. What goes
+    /// by the slice, as [`put`](Self::put), sends nothing.
     ///
     /// # Participation
     /// Local.
@@ -167,21 +174,23 @@ impl Node {
         if self.is_skeleton() { Block::phantom(len) } else { Block::zeroed(len) }
     }
 
-    /// The time since the program began; the clock only goes forward. On a simulated machine it is the node's own.
+    /// The time since the program began; the clock only goes forward. On a simulated machine it is
+    /// the node's own.
     #[must_use]
     pub fn now(&self) -> Seconds {
         self.clock.now()
     }
 
-    /// Whether this is a node of a simulated machine: its time is simulated, and other nodes do not run meanwhile.
+    /// Whether this is a node of a simulated machine: its time is simulated, and other nodes do not
+    /// run meanwhile.
     #[must_use]
     #[inline]
     pub fn is_simulated(&self) -> bool {
         self.clock.is_simulated()
     }
 
-    /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes, so that they may
-    /// decide by it together.
+    /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes,
+    /// so that they may decide by it together.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -195,7 +204,8 @@ impl Node {
         self.settings.variable(name)
     }
 
-    /// The machine that this program runs on, as node 0 found it; models fitted on another one do not hold here.
+    /// The machine that this program runs on, as node 0 found it; models fitted on another one do
+    /// not hold here.
     #[must_use]
     pub fn platform(&self) -> Platform {
         self.settings.platform.clone()
@@ -213,7 +223,8 @@ impl Node {
         self.end_job(format!("{call}: {what}"));
     }
 
-    /// Ends the job; what was printed and recorded is written first, as the process may end with it.
+    /// Ends the job; what was printed and recorded is written first, as the process may end with
+    /// it.
     #[cold]
     fn end_job(&mut self, message: String) -> ! {
         self.notes.end(What::Fail(&message));
@@ -225,8 +236,8 @@ impl Node {
         &self.notes
     }
 
-    /// False while this node unwinds from a panic and a destructor calls a collective: the others will not come, and
-    /// unwinding again would abort the process, so the call does nothing.
+    /// False while this node unwinds from a panic and a destructor calls a collective: the others
+    /// will not come, and unwinding again would abort the process, so the call does nothing.
     #[inline]
     pub(crate) fn may_go_on(&self) -> bool {
         !std::thread::panicking()

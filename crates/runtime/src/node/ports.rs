@@ -1,7 +1,8 @@
 //! Ports: memory of one node that others write into (Brewer, manual, §7).
 //!
-//! A port has a count of bytes that are still to come. Data that arrive lower it, headers raise it, in whatever order
-//! they come: when it reaches zero the port is complete. The memory belongs to the run-time while the port is open.
+//! A port has a count of bytes that are still to come. Data that arrive lower it, headers raise it,
+//! in whatever order they come: when it reaches zero the port is complete. The memory belongs to
+//! the run-time while the port is open.
 
 use super::Node;
 use crate::block::{Block, Contents};
@@ -68,8 +69,9 @@ impl Node {
     /// Opens a port of this node: from now on any node may write into `memory`.
     ///
     /// # Participation
-    /// Local. `port` is below 4080 and not open, and handlers, be it an empty list of them, were [installed](Self::install); else
-    /// the job ends. A sender has to know that the port is open: a barrier tells it, or a message.
+    /// Local. `port` is below 4080 and not open, and handlers, be it an empty list of them, were
+    /// [installed](Self::install); else the job ends. A sender has to know that the port is open: a
+    /// barrier tells it, or a message.
     #[track_caller]
     pub fn open_port<T: Pod>(&mut self, port: usize, memory: Block<T>) {
         let call = Call::to(Action::Put, self.rank(), Location::caller());
@@ -98,7 +100,8 @@ impl Node {
         }
     }
 
-    /// Announces `elements` elements of `T` to a port of this node: as if a sender's header had come.
+    /// Announces `elements` elements of `T` to a port of this node: as if a sender's header had
+    /// come.
     ///
     /// # Participation
     /// Local. The port is open, else the job ends.
@@ -134,7 +137,8 @@ impl Node {
         &mut self.ports.open.entry(port).or_default().user
     }
 
-    /// The bytes that were announced to a port and are not yet here; negative where data came before their header.
+    /// The bytes that were announced to a port and are not yet here; negative where data came
+    /// before their header.
     ///
     /// # Participation
     /// Local. The port is open, else the job ends.
@@ -166,7 +170,8 @@ impl Node {
         }
     }
 
-    /// Announces `elements` elements of `T` to port `port` of node `to`. The data may come before it or after it.
+    /// Announces `elements` elements of `T` to port `port` of node `to`. The data may come before
+    /// it or after it.
     ///
     /// # Participation
     /// Local. There is a node `to` whose port is open, else the job ends.
@@ -182,14 +187,15 @@ impl Node {
         }
     }
 
-    /// Writes `values` into port `port` of node `to`, from element `offset` on, and lowers its count by their bytes.
+    /// Writes `values` into port `port` of node `to`, from element `offset` on, and lowers its
+    /// count by their bytes.
     ///
-    /// Returns when `values` may be reused; the data are then on their way or there. Several nodes may write into one
-    /// port; where they write the same elements, one of them wins.
+    /// Returns when `values` may be reused; the data are then on their way or there. Several nodes
+    /// may write into one port; where they write the same elements, one of them wins.
     ///
     /// # Participation
-    /// Local. There is a node `to` whose port is open and long enough, else the job ends. On MPI node `to` has to call any
-    /// operation of its node before a long put returns.
+    /// Local. There is a node `to` whose port is open and long enough, else the job ends. On MPI
+    /// node `to` has to call any operation of its node before a long put returns.
     #[track_caller]
     pub fn put<T: Pod>(&mut self, to: usize, port: usize, offset: usize, values: &[T]) {
         let place = Location::caller();
@@ -197,7 +203,8 @@ impl Node {
         self.put_contents(to, port, offset, cast_slice(values).into(), place);
     }
 
-    /// As [`put`](Self::put) of a block's elements, or of as many as it stands for (see [`block`](Self::block)).
+    /// As [`put`](Self::put) of a block's elements, or of as many as it stands for (see
+    /// [`block`](Self::block)).
     ///
     /// # Participation
     /// As [`put`](Self::put).
@@ -255,7 +262,7 @@ impl Node {
         Block::from_raw(self.transport.close(port).unwrap_or_default())
     }
 
-    /// Counts what has arrived in ports; answers with how many of them something has arrived in.
+    /// Counts what has arrived in ports; returns in how many of them.
     #[inline]
     pub(super) fn data_arrived(&mut self, networks: Networks) -> usize {
         if self.ports.open.is_empty() { 0 } else { self.count_arrivals(networks) }

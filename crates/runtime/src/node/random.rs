@@ -21,7 +21,8 @@ pub(super) fn stream_of(rank: usize) -> ChaCha8Rng {
 impl Node {
     /// The next number of this node's stream, all 64 bits equally likely.
     ///
-    /// Streams differ between nodes and are the same in every run, unless [seeded](Self::set_random_seed) otherwise.
+    /// Streams differ between nodes and are the same in every run, unless
+    /// [seeded](Self::set_random_seed) otherwise.
     ///
     /// # Participation
     /// Local.
@@ -29,7 +30,7 @@ impl Node {
         self.random.next_u64()
     }
 
-    /// Begins this node's stream anew, and answers with the seed, by which it can be repeated.
+    /// Restarts this node's stream; returns the seed, which repeats it.
     ///
     /// # Participation
     /// Local.

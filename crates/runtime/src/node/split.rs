@@ -1,7 +1,7 @@
-//! Split-phase collectives: started, looked after, completed.
+//! Split-phase collectives: start, query, complete.
 //!
-//! One is in flight at a time. Starting another one, or calling a whole collective, first completes the one before;
-//! its result is kept until it is asked for.
+//! One is in flight at a time. Starting another one, or calling a whole collective, first completes
+//! the one before; its result is kept until it is asked for.
 
 use super::Node;
 use crate::block::{Block, RawBlock};
@@ -11,7 +11,8 @@ use bytemuck::bytes_of;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-/// A collective that was started and is to be completed by [`Node::complete`], which answers with an `R`.
+/// A collective that was started and is to be completed by [`Node::complete`], which returns an
+/// `R`.
 #[must_use = "a collective that was started has to be completed"]
 #[derive(Debug)]
 pub struct Pending<R> {
@@ -19,7 +20,7 @@ pub struct Pending<R> {
     result: PhantomData<fn() -> R>,
 }
 
-/// Results that may lie about unasked for; more are a mistake of the program.
+/// Completed results that may wait to be asked for; more are a mistake of the program.
 const MOST_UNASKED: usize = 1024;
 
 /// Looks at a collective before a node pauses.
@@ -42,7 +43,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What a split-phase collective takes and gives back: one number, or a [`Block`] of them, which the run-time owns meanwhile.
+/// What a split-phase collective takes and gives back: one number, or a [`Block`] of them, which
+/// the run-time owns meanwhile.
 pub trait Payload: sealed::Sealed + Sized {
     /// The numbers combined.
     type Number: Number;
@@ -106,7 +108,8 @@ impl Node {
     /// Starts a barrier; [`complete`](Self::complete) returns when all nodes have started it.
     ///
     /// # Participation
-    /// Collective to start; never waits for other nodes, unless a collective is in flight, which it completes first.
+    /// Collective to start; never waits for other nodes, unless a collective is in flight, which it
+    /// completes first.
     #[track_caller]
     pub fn start_barrier(&mut self) -> Pending<()> {
         let call = Call::plain(Action::Barrier, Location::caller());
@@ -171,7 +174,8 @@ impl Node {
     /// Starts a [`segmented_scan`](Self::segmented_scan).
     ///
     /// # Participation
-    /// As [`start_barrier`](Self::start_barrier), with equal `op` and length; each node has its own `boundary`.
+    /// As [`start_barrier`](Self::start_barrier), with equal `op` and length; each node has its own
+    /// `boundary`.
     #[track_caller]
     pub fn start_segmented_scan<P: Payload>(&mut self, op: Op, boundary: Boundary, payload: P) -> Pending<P> {
         self.start_any_scan(op, false, Some(boundary), payload, Location::caller())
@@ -180,7 +184,8 @@ impl Node {
     /// Starts a [`segmented_backward_scan`](Self::segmented_backward_scan).
     ///
     /// # Participation
-    /// As [`start_barrier`](Self::start_barrier), with equal `op` and length; each node has its own `boundary`.
+    /// As [`start_barrier`](Self::start_barrier), with equal `op` and length; each node has its own
+    /// `boundary`.
     #[track_caller]
     pub fn start_segmented_backward_scan<P: Payload>(
         &mut self,
@@ -206,8 +211,8 @@ impl Node {
 
     /// Whether a collective that was started is complete; never waits, and receives no messages.
     ///
-    /// It does this node's share of a long vector's combining, so that work in slices with a query between two of them
-    /// is enough for the collective to come to its end.
+    /// It does this node's share of a long vector's combining, so that work in slices with a query
+    /// between two of them suffices to complete the collective.
     ///
     /// # Participation
     /// Local.
@@ -219,7 +224,8 @@ impl Node {
         }
     }
 
-    /// Waits until a collective that was started is complete, and answers with its result. Messages are received meanwhile.
+    /// Waits until a collective that was started is complete, and returns its result. Receives
+    /// messages meanwhile.
     ///
     /// # Participation
     /// Local: all nodes have started it, but each may complete it when it likes.
@@ -291,7 +297,8 @@ impl Node {
     }
 
     fn wait_for_operation(&mut self, call: &Call) {
-        // Nodes that call a collective together are soon there: pausing, or looking for messages that cannot come, costs more.
+        // Nodes that call a collective together are soon there: pausing, or looking for messages
+        // that cannot come, costs more.
         let mut looks = if self.inbox.is_in_use() { 0 } else { LOOKS };
         while !self.transport.test() {
             if looks > 0 {
@@ -318,7 +325,7 @@ impl Node {
     }
 }
 
-/// What a split-phase collective answers with. Public only because [`Node::complete`] names it.
+/// What a split-phase collective returns. Public only because [`Node::complete`] names it.
 #[doc(hidden)]
 pub trait Outcome {
     fn from_raw(raw: Raw, spare: &mut Spare<'_>) -> Self;

@@ -1,8 +1,9 @@
 //! Transfers of blocks: several at a time, packet by packet in turn, at the pace of the receiver.
 //!
-//! Nodes that send to the same node at once wait for each other, and everything behind them does too. Sending two packets of
-//! each transfer in turn spreads that (Brewer, §7.3: 1.8 to 2.1 times the bandwidth where targets are not known beforehand);
-//! each node takes its targets in another order, drawn once.
+//! Nodes that send to the same node at once wait for each other, and everything behind them does
+//! too. Sending two packets of each transfer in turn spreads that (Brewer, §7.3: 1.8 to 2.1 times
+//! the bandwidth where targets are not known beforehand); each node takes its targets in another
+//! order, drawn once.
 
 use super::Node;
 use crate::block::{Block, Contents, RawBlock};
@@ -76,11 +77,13 @@ impl Transfers {
     }
 }
 
-/// Bandwidth matching: a pause after each packet, so that a sender is no faster than its receiver (Brewer, §6.1.3).
+/// Bandwidth matching: a pause after each packet, so that a sender is no faster than its receiver
+/// (Brewer, §6.1.3).
 ///
-/// A sender that outruns its receiver fills the network's buffers, and all senders behind them stall. The least pause that
-/// avoids it is the time to receive a packet less that to send one. It costs time where the buffers would have taken the
-/// transfer in, so the packets that fit into them go without it.
+/// A sender that outruns its receiver fills the network's buffers, and all senders behind them
+/// stall. The least pause that avoids it is the time to receive a packet less that to send one. It
+/// costs time where the buffers would have taken the transfer in, so the packets that fit into them
+/// go without it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
     delay: Duration,
@@ -88,15 +91,16 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// The pace for packets that take `send` to send and `receive` to receive, where `buffered` packets find room on
-    /// the way.
+    /// The pace for packets that take `send` to send and `receive` to receive, where `buffered`
+    /// packets find room on the way.
     #[must_use]
     pub fn matched(send: Seconds, receive: Seconds, buffered: usize) -> Self {
         let delay = Duration::try_from_secs_f64(receive.get() - send.get()).unwrap_or_default();
         Self { delay, buffered }
     }
 
-    /// The pace by fitted models of packets of `bytes`: `SendPacket(bytes)` and `ReceivePacket(bytes)` of a model set.
+    /// The pace by fitted models of packets of `bytes`: `SendPacket(bytes)` and
+    /// `ReceivePacket(bytes)` of a model set.
     ///
     /// `None` where the set does not have them, or they do not cover `bytes` on `nodes` nodes.
     #[must_use]
@@ -113,7 +117,8 @@ impl Pacing {
 }
 
 impl Node {
-    /// Sets the pace of [`put`](Self::put) and of transfers; `None`, as at the beginning: as fast as they go.
+    /// Sets the pace of [`put`](Self::put) and of transfers; `None`, as at the beginning: as fast
+    /// as they go.
     ///
     /// # Participation
     /// Local.
@@ -123,8 +128,8 @@ impl Node {
 
     /// Starts to write `block` into port `port` of node `to`, from element `offset` on.
     ///
-    /// Nothing is sent before [`service_transfers`](Self::service_transfers) or one of the completing calls: start all
-    /// transfers of a step, then complete them.
+    /// Nothing is sent before [`service_transfers`](Self::service_transfers) or one of the
+    /// completing calls: start all transfers of a step, then complete them.
     ///
     /// # Participation
     /// Local. There is a node `to` whose port is open and long enough, else the job ends.
@@ -149,8 +154,8 @@ impl Node {
         Transfer { number, element: PhantomData }
     }
 
-    /// Sends `2 * rounds` packets of every transfer that was started, two of each in turn, and receives in between.
-    /// Answers how many transfers are not yet sent to their end.
+    /// Sends `2 * rounds` packets of every transfer that was started, two of each in turn, and
+    /// receives in between. Returns how many transfers are not yet sent completely.
     ///
     /// # Participation
     /// Local.
@@ -233,7 +238,8 @@ impl Node {
         moved
     }
 
-    /// Sends pieces that all go into one port of their targets, `together` at a time, two packets of each in turn.
+    /// Sends pieces that all go into one port of their targets, `together` at a time, two packets
+    /// of each in turn.
     pub(crate) fn put_interleaved(
         &mut self,
         call: &Call,
@@ -310,11 +316,13 @@ impl Node {
         }
     }
 
-    /// After a packet: handles what has arrived or, if nothing has, lets the receiver catch up (Brewer, §6.1.3). The networks
-    /// take turns (his manual, §6.2: in a loop that is faster than to poll both).
+    /// After a packet: handles what has arrived or, if nothing has, lets the receiver catch up
+    /// (Brewer, §6.1.3). The networks take turns (his manual, §6.2: in a loop that is faster than
+    /// to poll both).
     ///
-    /// It also keeps nodes in step. Those that handle all that comes by either network find the next packet there whenever one is done, send nothing
-    /// meanwhile, and end up sending and receiving whole bursts in turn; one network's packets leave gaps.
+    /// It also keeps nodes in step. Those that handle all that comes by either network find the
+    /// next packet there whenever one is done, send nothing meanwhile, and end up sending and
+    /// receiving whole bursts in turn; one network's packets leave gaps.
     fn keep_pace(&mut self, packet: usize) {
         let Some(pacing) = self.transfers.pacing else { return };
         let delay = pacing.delay_after(packet);

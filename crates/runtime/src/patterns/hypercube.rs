@@ -7,8 +7,8 @@ use crate::transport::{Action, Call};
 use bytemuck::{Pod, cast_slice};
 use std::panic::Location;
 
-/// For each dimension d from 0: exchanges `values` with the node whose number differs in bit d, and lets `combine` change
-/// them by what came (`combine(dimension, values, theirs)`).
+/// For each dimension d from 0: exchanges `values` with the node whose number differs in bit d, and
+/// lets `combine` change them by what came (`combine(dimension, values, theirs)`).
 ///
 /// With addition this is a reduction in log2 P steps; with a choice of halves, a bitonic exchange.
 ///
@@ -24,7 +24,8 @@ use std::panic::Location;
 /// ```
 ///
 /// # Participation
-/// Collective, with equal lengths, on a number of nodes that is a power of two of at most 4096; else the job ends.
+/// Collective, with equal lengths, on a number of nodes that is a power of two of at most 4096;
+/// else the job ends.
 #[track_caller]
 pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl FnMut(u32, &mut [T], &[T])) {
     let call = Call::moving(Action::Hypercube, size_of::<T>(), 0, values.len(), Location::caller());
@@ -37,7 +38,8 @@ pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl Fn
     }
     let dimensions = size.trailing_zeros();
     let bytes = size_of_val(values);
-    // One port a dimension, all open before the first block leaves: no node waits for its neighbour to be ready.
+    // One port a dimension, all open before the first block leaves: no node waits for its neighbour
+    // to be ready.
     let port = |dimension: u32| PORT + 1 + dimension as usize;
     node.receiving(|node| {
         for dimension in 0..dimensions {

@@ -7,12 +7,15 @@
 //! | [`all_to_all`] | a block from each node to each (the transpose of a matrix of blocks) |
 //! | [`unknown_targets`] | blocks to nodes that do not know what they will receive |
 //!
-//! [`Node::choose`] chooses a [`Schedule`] for an all-to-all of blocks of some size by models of this machine.
+//! [`Node::choose`] chooses a [`Schedule`] for an all-to-all of blocks of some size by models of
+//! this machine.
 //!
-//! All are collective, and a node that waits in one receives messages. They open ports of the run-time's own, which no program sees.
+//! All are collective, and a node that waits in one receives messages. They open ports of the
+//! run-time's own, which no program sees.
 //!
-//! Source: Brewer (1994), chapter 7: a transpose is a sequence of permutations, kept apart by barriers so that no node falls behind
-//! and becomes the target of several (§7.2); where targets are not known, the packets of several transfers in turn (§7.3).
+//! Source: Brewer (1994), chapter 7: a transpose is a sequence of permutations, kept apart by
+//! barriers so that no node falls behind and becomes the target of several (§7.2); where targets
+//! are not known, the packets of several transfers in turn (§7.3).
 
 mod choice;
 mod hypercube;
@@ -36,8 +39,8 @@ const PORT: usize = USER_PORTS;
 /// How many transfers go in turn (§7.3: at least four, eight in its measurements).
 const TOGETHER: usize = 8;
 
-/// Opens the pattern's port for `bytes` bytes on every node, and waits until all have: collective. Ends the job unless all nodes
-/// call it with the same `value`.
+/// Opens the pattern's port for `bytes` bytes on every node, and waits until all have: collective.
+/// Ends the job unless all nodes call it with the same `value`.
 fn begin<T: Pod>(node: &mut Node, call: &Call, memory: Block<T>, bytes: usize, value: u64) {
     node.open_own(PORT, memory, bytes);
     if !node.agree_on(*call, value) {

@@ -7,8 +7,8 @@ use crate::transport::{Action, Call};
 use bytemuck::{Pod, cast_slice};
 use std::panic::Location;
 
-/// Sends `values` to the node `distance` further on (modulo the number of nodes; negative: back), and answers with those of
-/// the node as far before, in the memory of `receive`.
+/// Sends `values` to the node `distance` further on (modulo the number of nodes; negative: back),
+/// and returns those of the node as far before, in the memory of `receive`.
 ///
 /// ```
 /// use strata_runtime::{patterns::cyclic_shift, prelude::*};
@@ -21,7 +21,8 @@ use std::panic::Location;
 /// ```
 ///
 /// # Participation
-/// Collective, with equal `distance` and lengths; `receive` may have any length, which becomes that of `values`.
+/// Collective, with equal `distance` and lengths; `receive` may have any length, which becomes that
+/// of `values`.
 #[track_caller]
 pub fn cyclic_shift<T: Pod>(node: &mut Node, distance: isize, values: &[T], receive: Block<T>) -> Block<T> {
     let call = Call::moving(Action::CyclicShift, size_of::<T>(), 0, values.len(), Location::caller());

@@ -13,8 +13,8 @@ const BETWEEN_BARRIERS: usize = 512;
 /// In which order the blocks of an all-to-all travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Schedule {
-    /// As P − 1 permutations, in step k to the node k further on, with barriers that keep the nodes in step: one every
-    /// ⌈512/B⌉ blocks of B bytes.
+    /// As P − 1 permutations, in step k to the node k further on, with barriers that keep the nodes
+    /// in step: one every ⌈512/B⌉ blocks of B bytes.
     Barriers,
     /// The same permutations, each node at its own speed.
     Free,
@@ -29,8 +29,8 @@ impl Schedule {
     pub const ALL: [Self; 4] = [Self::Barriers, Self::Free, Self::Interleaved, Self::Library];
 }
 
-/// Sends the i-th part of `values`, which has one part of equal length for each node, to node i; answers with the parts received,
-/// that from node i the i-th, in the memory of `receive`.
+/// Sends the i-th part of `values`, which has one part of equal length for each node, to node i;
+/// returns the parts received, that from node i the i-th, in the memory of `receive`.
 ///
 /// ```
 /// use strata_runtime::{patterns::{Schedule, all_to_all}, prelude::*};
@@ -43,7 +43,8 @@ impl Schedule {
 /// ```
 ///
 /// # Participation
-/// Collective, with equal lengths, a multiple of the number of nodes, and equal `schedule`; else the job ends.
+/// Collective, with equal lengths, a multiple of the number of nodes, and equal `schedule`; else
+/// the job ends.
 #[track_caller]
 pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, schedule: Schedule) -> Block<T> {
     let place = Location::caller();

@@ -35,8 +35,8 @@ impl<T: Pod> Received<T> {
     }
 }
 
-/// Sends each slice to its node. Only the senders know the targets: the nodes first tell each other how much is coming, then the
-/// packets of eight transfers at a time go in turn.
+/// Sends each slice to its node. Only the senders know the targets: the nodes first tell each other
+/// how much is coming, then the packets of eight transfers at a time go in turn.
 ///
 /// ```
 /// use strata_runtime::{patterns::unknown_targets, prelude::*};
@@ -51,8 +51,8 @@ impl<T: Pod> Received<T> {
 /// ```
 ///
 /// # Participation
-/// Collective; each node has as many slices as it likes, for any nodes, several for one node too. A target that there is no node
-/// for ends the job.
+/// Collective; each node has as many slices as it likes, for any nodes, several for one node too. A
+/// target that there is no node for ends the job.
 #[track_caller]
 pub fn unknown_targets<T: Pod>(node: &mut Node, slices: &[(usize, &[T])]) -> Received<T> {
     let call = Call::moving(Action::UnknownTargets, size_of::<T>(), 0, 0, Location::caller());

@@ -63,8 +63,8 @@ impl Contributions {
         }
     }
 
-    /// Writes what node `rank` of `size` receives to `to`, when all have brought theirs. Does nothing where that
-    /// has another length: a phantom, which has no memory.
+    /// Writes what node `rank` of `size` receives to `to`, when all have brought theirs. Does
+    /// nothing where that has another length: a phantom, which has no memory.
     pub(crate) fn take(&mut self, kind: CollectiveKind, (rank, size): (usize, usize), to: &mut [u8]) {
         let length = self.length;
         if to.len() != self.received(kind, size) || to.is_empty() {

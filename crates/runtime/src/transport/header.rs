@@ -1,6 +1,7 @@
 //! What a node tells others about the collective it is in, as words that can be sent.
 //!
-//! Processes share no addresses, so the place of the call goes along as text: its line and the end of its file name.
+//! Processes share no addresses, so the place of the call goes along as text: its line and the end
+//! of its file name.
 
 use crate::transport::{Boundary, Call};
 use std::fmt;
@@ -50,7 +51,8 @@ impl Header {
         header
     }
 
-    /// Writes the words, and with them the node's boundary: it goes with the line, which leaves room.
+    /// Writes the words, and with them the node's boundary: it goes with the line, which leaves
+    /// room.
     pub(crate) fn put(&self, boundary: Boundary, words: &mut [u64]) {
         words.copy_from_slice(&self.0);
         words[2] |= (boundary as u64) << 32;

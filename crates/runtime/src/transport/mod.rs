@@ -1,13 +1,15 @@
 //! What lies under [`Node`](crate::Node): endpoints, and the transports that they are made of.
 //!
-//! [`Endpoint`] is all that a node needs of a transport. It is object safe, so that a program is compiled once and runs
-//! on any transport, and speaks bytes: element types end at `Node`, which has checked lengths and operations before an
-//! endpoint sees them. An endpoint whose peers failed unwinds out of the method it is in (see [`Stop`]).
+//! [`Endpoint`] is all that a node needs of a transport. It is object safe, so that a program is
+//! compiled once and runs on any transport, and speaks bytes: element types end at `Node`, which
+//! has checked lengths and operations before an endpoint sees them. An endpoint whose peers failed
+//! unwinds out of the method it is in (see [`Stop`]).
 //!
-//! An endpoint offers four things. *Whole collectives* do not return until they are complete. *Split-phase* ones are
-//! started, tested and finished; one is in flight at a time. *Packets* go from one node to another on two networks and
-//! are only ever tried: what to do when there is no room is for `Node` to decide, which goes on receiving. *Puts* write
-//! into memory that another node has opened, without that node's program.
+//! An endpoint offers four things. *Whole collectives* do not return until they are complete.
+//! *Split-phase* ones are started, tested and finished; one is in flight at a time. *Packets* go
+//! from one node to another on two networks and are only ever tried: what to do when there is no
+//! room is for `Node` to decide, which goes on receiving. *Puts* write into memory that another
+//! node has opened, without that node's program.
 
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
@@ -45,61 +47,69 @@ pub(crate) trait Endpoint {
     /// How many nodes there are.
     fn size(&self) -> usize;
 
-    /// Runs a whole collective: returns when this node has its result. None is in flight on this node.
+    /// Runs a whole collective: returns when this node has its result. None is in flight on this
+    /// node.
     fn collective(&mut self, call: Call, collective: Collective<'_>);
-    /// Starts a split-phase collective on `values`, which belong to the endpoint until [`Endpoint::finish`]. None is in
-    /// flight. Never waits. A whole and a split-phase collective do not match each other.
+    /// Starts a split-phase collective on `values`, which belong to the endpoint until
+    /// [`Endpoint::finish`]. None is in flight. Never waits. A whole and a split-phase collective
+    /// do not match each other.
     fn start(&mut self, call: Call, operation: Operation, values: RawBlock);
-    /// Whether the collective in flight is complete; does what this node can do for it now, and never waits.
+    /// Whether the collective in flight is complete; does what this node can do for it now, and
+    /// never waits.
     fn test(&mut self) -> bool;
-    /// The result of the collective in flight, which [`Endpoint::test`] has found complete; in the memory given to
-    /// `start`.
+    /// The result of the collective in flight, which [`Endpoint::test`] has found complete; in the
+    /// memory given to `start`.
     fn finish(&mut self) -> RawBlock;
 
-    /// Sends a packet to node `to` (which may be this one); false if there is no room now. Packets from one node to
-    /// another on one network arrive in the order sent.
+    /// Sends a packet to node `to` (which may be this one); false if there is no room now. Packets
+    /// from one node to another on one network arrive in the order sent.
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool;
     /// Takes the next packet off a network; false if there is none.
     fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool;
 
-    /// Opens `port` of this node (below [`PORTS`], not open): until it is closed any node may write into `memory`.
+    /// Opens `port` of this node (below [`PORTS`], not open): until it is closed any node may write
+    /// into `memory`.
     fn open(&mut self, port: usize, memory: RawBlock);
-    /// Closes a port of this node and returns its memory, after a put that is just being written. `None` if it was not
-    /// open.
+    /// Closes a port of this node and returns its memory, after a put that is just being written.
+    /// `None` if it was not open.
     fn close(&mut self, port: usize) -> Option<RawBlock>;
     /// The most bytes that [`Endpoint::try_put`] takes.
     fn put_limit(&self) -> usize;
-    /// Writes `contents` at `offset` into a port of node `to`, now or later; false if there is no room now. The bytes
-    /// may be reused at once. A port that is not open, or too short, ends the job, with both nodes named. Phantoms exist
-    /// on simulated machines only.
+    /// Writes `contents` at `offset` into a port of node `to`, now or later; false if there is no
+    /// room now. The bytes may be reused at once. A port that is not open, or too short, ends the
+    /// job, with both nodes named. Phantoms exist on simulated machines only.
     fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>)
     -> bool;
-    /// As [`Endpoint::try_put`] for any length; returns when the bytes may be reused. While it waits it serves other
-    /// nodes' puts, but takes no packet off a network.
+    /// As [`Endpoint::try_put`] for any length; returns when the bytes may be reused. While it
+    /// waits it serves other nodes' puts, but takes no packet off a network.
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>);
-    /// Reports bytes that have arrived in open ports of this node since the last call, port by port, each byte once.
-    /// The bytes are in place. Where this node has to take them off `networks` itself, it takes one packet off each;
-    /// elsewhere `networks` has no meaning.
+    /// Reports bytes that have arrived in open ports of this node since the last call, port by
+    /// port, each byte once. The bytes are in place. Where this node has to take them off
+    /// `networks` itself, it takes one packet off each; elsewhere `networks` has no meaning.
     fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize));
 
     /// Sets this node's bit of the asynchronous or, which is set at the beginning.
     fn set_async_or(&mut self, value: bool);
-    /// Whether any node's bit is set, as far as this node knows now: a change is seen after a while, not at once.
+    /// Whether any node's bit is set, as far as this node knows now: a change is seen after a
+    /// while, not at once.
     fn async_or(&mut self) -> bool;
 
-    /// Waits for news: returns soon after a packet has come on one of `networks`, bytes have arrived in a port, or
-    /// `awaited` has become true. May return early (spurious wake-up); callers loop. Gives the core away where the wait
-    /// is long. `call` says what the node waits for, for messages.
+    /// Waits for news: returns soon after a packet has come on one of `networks`, bytes have
+    /// arrived in a port, or `awaited` has become true. May return early (spurious wake-up);
+    /// callers loop. Gives the core away where the wait is long. `call` says what the node waits
+    /// for, for messages.
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited);
 
     /// This node's program has ended; only packets, puts, arrivals, `pause` and `all_left` follow.
     fn leave(&mut self);
-    /// Whether every node's program has ended. A node found waiting for one that has left ends the job.
+    /// Whether every node's program has ended. A node found waiting for one that has left ends the
+    /// job.
     fn all_left(&mut self) -> bool;
     /// Ends the job on every node because of `failure`.
     fn fail(&mut self, failure: Failure) -> !;
 
-    /// What ends the job from a thread that is no node, where there is such a thing: nodes that wait unwind.
+    /// What ends the job from a thread that is no node, where there is such a thing: nodes that
+    /// wait unwind.
     fn abort_handle(&self) -> Option<AbortHandle> {
         None
     }
@@ -125,7 +135,8 @@ impl dyn Endpoint + '_ {
 pub(crate) trait Simulated {
     /// This node's clock.
     fn clock(&self) -> SimulatedClock;
-    /// This node is busy with `work`, unless that is to be measured. The error says why its time is not known.
+    /// This node is busy with `work`, unless that is to be measured. The error says why its time is
+    /// not known.
     fn charge(&mut self, work: Work<'_>) -> Result<Charge, String>;
     /// This node is busy for what took so many seconds of this host.
     fn charge_host(&mut self, seconds: f64);
@@ -171,9 +182,11 @@ pub(crate) enum Operation {
 pub(crate) enum Collective<'a> {
     /// An operation on values of equal length.
     InPlace(Operation, &'a mut [u8]),
-    /// Places every node's `mine` in `all`, in rank order; `all` has `size` times the length of `mine`.
+    /// Places every node's `mine` in `all`, in rank order; `all` has `size` times the length of
+    /// `mine`.
     AllGather { mine: &'a [u8], all: &'a mut [u8] },
-    /// Sends `blocks[i]` to node i and replaces it by what node i sent here; there are `size` blocks.
+    /// Sends `blocks[i]` to node i and replaces it by what node i sent here; there are `size`
+    /// blocks.
     Exchange(&'a mut [RawBlock]),
 }
 
@@ -200,21 +213,24 @@ impl Scan {
     }
 }
 
-/// Where a node stands in a segmented scan. The scan comes to a node from the one before it in the scan's direction.
+/// Where a node stands in a segmented scan. The scan comes to a node from the one before it in the
+/// scan's direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Boundary {
-    /// Within a segment: receives what came before it in its segment, and passes it on with its own.
+    /// Within a segment: receives what came before it in its segment, and passes it on with its
+    /// own.
     #[default]
     None,
     /// The first of a segment: receives the identity, and passes on its own alone.
     Element,
-    /// The segment begins *within* this node's own elements: receives what came before, as [`Boundary::None`], and
-    /// passes on its own alone, as [`Boundary::Element`].
+    /// The segment begins *within* this node's own elements: receives what came before, as
+    /// [`Boundary::None`], and passes on its own alone, as [`Boundary::Element`].
     Array,
 }
 
-/// The private payload with which a node unwinds when its job has ended: nothing is printed, nothing is reported twice.
+/// The private payload with which a node unwinds when its job has ended: nothing is printed,
+/// nothing is reported twice.
 pub(crate) struct Stop;
 
 /// A failure and the node that caused it.

@@ -1,15 +1,15 @@
 //! The reference implementation of an [`Endpoint`]: everything a node needs, over packets alone.
 //!
-//! A transport that moves packets is complete with this layer; one that is faster at collectives or puts
-//! implements [`Endpoint`] itself. Simple rather than fast:
-//! - A *collective* is gathered at node 0, which compares all calls, combines in rank order and sends each node
-//!   its result; blocks of an exchange then go straight to the nodes they are for.
+//! A transport that moves packets is complete with this layer; one that is faster at collectives or
+//! puts implements [`Endpoint`] itself. Simple rather than fast:
+//! - A *collective* is gathered at node 0, which compares all calls, combines in rank order and
+//!   sends each node its result; blocks of an exchange then go straight to the nodes they are for.
 //! - A *put* is a packet for each 64 bytes, written to the port when the receiver takes it.
 //! - The asynchronous or and the ends of programs are told to all nodes, each by a packet.
 //!
-//! The layer's own packets go by the reply network, which is always emptied: a node that waits takes them in, and
-//! keeps the program's replies among them until it asks. Requests stay in the transport, so that senders stall
-//! where a program does not receive.
+//! The layer's own packets go by the reply network, which is always emptied: a node that waits
+//! takes them in, and keeps the program's replies among them until it asks. Requests stay in the
+//! transport, so that senders stall where a program does not receive.
 
 use super::contributions::{CollectiveKind, Contributions};
 use super::header::{HEADER, Header};
@@ -28,14 +28,15 @@ pub(crate) trait Transport {
     fn rank(&self) -> usize;
     /// How many nodes there are.
     fn size(&self) -> usize;
-    /// Sends a packet to node `to` (which may be this one), with [`Packet::from`] filled in; false if there is no
-    /// room now. Packets from one node to another on one network arrive in the order sent; those to a node that
-    /// has gone are lost.
+    /// Sends a packet to node `to` (which may be this one), with [`Packet::from`] filled in; false
+    /// if there is no room now. Packets from one node to another on one network arrive in the order
+    /// sent; those to a node that has gone are lost.
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool;
-    /// Takes the next packet off a network; false if there is none. Unwinds with [`Stop`](super::Stop) where the job
-    /// has failed.
+    /// Takes the next packet off a network; false if there is none. Unwinds with
+    /// [`Stop`](super::Stop) where the job has failed.
     fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool;
-    /// Waits a while for a packet on `networks` or for room for one; may return at once. Unwinds as `try_receive`.
+    /// Waits a while for a packet on `networks` or for room for one; may return at once. Unwinds as
+    /// `try_receive`.
     fn pause(&mut self, networks: Networks);
     /// Ends the job on every node because of `failure`.
     fn fail(&mut self, failure: Failure) -> !;
@@ -216,7 +217,8 @@ impl<T: Transport> OverPackets<T> {
         self.progress();
     }
 
-    /// Whether a message of each of `nodes` is here; ends the job where one of them has left without it.
+    /// Whether a message of each of `nodes` is here; ends the job where one of them has left
+    /// without it.
     fn have(&mut self, mut nodes: impl Iterator<Item = usize>, call: &Call) -> bool {
         let Some(missing) = nodes.find(|node| self.incoming[*node].messages.is_empty()) else { return true };
         if self.left[missing] {
@@ -258,7 +260,8 @@ impl<T: Transport> OverPackets<T> {
         self.progress();
     }
 
-    /// Waits until the collective in flight is complete, taking in nothing but this layer's packets.
+    /// Waits until the collective in flight is complete, taking in nothing but this layer's
+    /// packets.
     fn complete(&mut self) -> RawBlock {
         while !self.test() {
             self.transport.pause(Networks::Only(Network::Reply));

@@ -5,14 +5,15 @@ use bytemuck::{Pod, Zeroable};
 /// The bytes of data that one packet carries.
 pub(crate) const PACKET: usize = 64;
 
-/// The two networks. Requests may wait until there is room for what they cause; replies are always taken in, as they
-/// cause nothing: so no program deadlocks because a buffer is full (Brewer, manual, §6; von Eicken et al., 1992).
+/// The two networks. Requests may wait until there is room for what they cause; replies are always
+/// taken in, as they cause nothing: so no program deadlocks because a buffer is full (Brewer,
+/// manual, §6; von Eicken et al., 1992).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Network {
     /// What programs send.
     Request = 0,
-    /// What handlers answer.
+    /// Replies of handlers.
     Reply = 1,
 }
 
@@ -32,7 +33,7 @@ impl Network {
 /// Which networks a node receives from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Networks {
-    /// One; replies only, where a handler's answers wait for room.
+    /// One: replies only, where a handler's replies wait for room.
     Only(Network),
     /// Both.
     Both,

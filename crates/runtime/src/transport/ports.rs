@@ -20,7 +20,8 @@ impl Ports {
         self.open.remove(&port)
     }
 
-    /// Writes bytes that have arrived at node `rank`, this one; the error says what the sender did wrong.
+    /// Writes bytes that have arrived at node `rank`, this one; the error says what the sender did
+    /// wrong.
     ///
     /// Phantoms, and what comes into the memory of one, are counted and not written.
     pub(crate) fn write(

@@ -1,7 +1,8 @@
 //! Exclusive scans over all nodes' values: forward and backward, in one segment or several.
 //!
-//! The scan goes from node to node in its direction and carries what has been combined so far in the segment. Both
-//! functions combine in this order and with the same functions, so their results are equal to the last bit.
+//! The scan goes from node to node in its direction and carries what has been combined so far in
+//! the segment. Both functions combine in this order and with the same functions, so their results
+//! are equal to the last bit.
 
 #[cfg(feature = "mpi")]
 use crate::number::fold;
@@ -25,7 +26,8 @@ pub(super) fn of_one<'a>(
 ) {
     let own = at(scan, size, rank);
     let begins = |step: &usize| *step == 0 || boundary(at(scan, size, *step)) != Boundary::None;
-    // `at` is its own inverse. What comes to the node begins with the last node before it that passed on its own alone.
+    // `at` is its own inverse. What comes to the node begins with the last node before it that
+    // passed on its own alone.
     if own == 0 || boundary(rank) == Boundary::Element {
         return fill_identity(scan.kind, scan.op, result);
     }
@@ -34,8 +36,8 @@ pub(super) fn of_one<'a>(
     (first + 1..own).for_each(|step| fold(scan.kind, scan.op, result, value(at(scan, size, step))));
 }
 
-/// The results of all nodes, each in place of its values: parts of `length` bytes, `stride` apart, then as much room.
-/// The values of the scan's last node do not matter.
+/// The results of all nodes, each in place of its values: parts of `length` bytes, `stride` apart,
+/// then as much room. The values of the scan's last node do not matter.
 pub(super) fn of_all(
     scan: Scan,
     size: usize,

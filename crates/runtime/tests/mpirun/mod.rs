@@ -38,8 +38,8 @@ fn mpirun() -> OsString {
     std::env::var_os("STRATA_MPIRUN").unwrap_or_else(|| "mpirun".into())
 }
 
-/// The numbers of nodes to try: those of `all` up to what `STRATA_TEST_NODES` says. For libraries whose processes do not give
-/// way to each other where they are more than the cores.
+/// The numbers of nodes to try: those of `all` up to what `STRATA_TEST_NODES` says. For libraries
+/// whose processes do not give way to each other where they are more than the cores.
 pub(crate) fn nodes(all: &[usize]) -> Vec<usize> {
     let most = std::env::var("STRATA_TEST_NODES").ok().and_then(|most| most.parse().ok());
     all.iter().copied().filter(|nodes| most.is_none_or(|most| *nodes <= most)).collect()

@@ -1,4 +1,5 @@
-//! Random programs of sends, collectives, polls and delays: everything arrives once, in the order sent.
+//! Random programs of sends, collectives, polls and delays: everything arrives once, in the order
+//! sent.
 
 use super::mix;
 use std::cell::RefCell;
@@ -65,7 +66,8 @@ impl Mail {
         Self { short, long, state }
     }
 
-    /// One random program. All nodes draw the same steps, and each its own sends, polls and delays in between.
+    /// One random program. All nodes draw the same steps, and each its own sends, polls and delays
+    /// in between.
     pub(crate) fn schedule(&self, node: &mut Node, seed: u64) {
         let (rank, size) = (node.rank(), node.size());
         {

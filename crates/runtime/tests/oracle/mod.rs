@@ -1,6 +1,8 @@
-//! Every collective against a sequential oracle; what a node checks is the same whatever the transport.
+//! Every collective against a sequential oracle; what a node checks is the same whatever the
+//! transport.
 //!
-//! Inputs come from a hash of seed, node and index, so that each node can compute what all others bring.
+//! Inputs come from a hash of seed, node and index, so that each node can compute what all others
+//! bring.
 
 pub(crate) mod messages;
 pub(crate) mod moving;
@@ -101,7 +103,8 @@ fn same<T: NoUninit + Debug>(found: &[T], wanted: &[T], what: &str) {
     }
 }
 
-/// The scan of all nodes' `input`s for node `rank`, one node after the other in the scan's direction (Brewer, manual, §4.3.1).
+/// The scan of all nodes' `input`s for node `rank`, one node after the other in the scan's
+/// direction (Brewer, manual, §4.3.1).
 fn scanned<T: Known>(
     op: Op,
     order: impl Iterator<Item = usize>,

@@ -72,7 +72,8 @@ pub(crate) fn ports(node: &mut Node, seed: u64, length: usize) {
     });
     node.install(handlers);
 
-    // Everyone writes into everyone's port, headers before, between and after the data; slowly and in turn.
+    // Everyone writes into everyone's port, headers before, between and after the data; slowly and
+    // in turn.
     let completed = Rc::new(Cell::new(0));
     node.open_port(7, Block::<u64>::zeroed(length * size));
     node.port_user(7)[4] = 44;
@@ -106,7 +107,8 @@ pub(crate) fn ports(node: &mut Node, seed: u64, length: usize) {
             node.send_header::<u64>(to, 7, length);
         }
     }
-    // Headers are messages and keep their order among others; the count may have been zero in between.
+    // Headers are messages and keep their order among others; the count may have been zero in
+    // between.
     (0..size).for_each(|to| node.send(to, announce, ()));
     node.wait_until(|| announced.get() == size);
     while node.port_count(7) != 0 {

@@ -10,8 +10,8 @@ use crate::topology::{Graph, Place, TopologyError};
 /// The most queues and packets that events can name.
 const MOST: usize = 1 << 30;
 
-/// For each channel: the nodes' receive queues, the nodes' send queues, then the links', lane by lane. One channel's are together
-/// because most programs use few.
+/// For each channel: the nodes' receive queues, the nodes' send queues, then the links', lane by
+/// lane. One channel's are together because most programs use few.
 ///
 /// # Errors
 /// [`TopologyError`] where a queue has no room, or there are too many of them.
@@ -44,7 +44,8 @@ pub(super) fn fifos(platform: &Platform, graph: &Graph) -> Result<Vec<Fifo>, Top
     Ok(fifos)
 }
 
-/// The graph's links and then each node's loop, by which it sends to itself; and what many of them have in common.
+/// The graph's links and then each node's loop, by which it sends to itself; and what many of them
+/// have in common.
 pub(super) fn links(platform: &Platform, graph: &Graph) -> (Vec<Link>, Vec<Class>) {
     let mut classes = Vec::new();
     let mut link = |bandwidth, latency, delivers, first_fifo| {

@@ -9,7 +9,8 @@ pub(super) enum Kind {
     Wake = 0,
     /// A link has let a packet's tail out of the queue behind it.
     Free = 1,
-    /// A packet reached the queue at the far end: its head, or all of it where it cannot go on before.
+    /// A packet reached the queue at the far end: its head, or all of it where it cannot go on
+    /// before.
     Head = 2,
 }
 
@@ -23,12 +24,14 @@ pub(super) struct Event {
 
 /// The events to come: the earliest first, of equal time the first pushed.
 ///
-/// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, *Faster Algorithms for the Shortest Path Problem*, 1990), which serves because no event
-/// is pushed for a time before that of the last one taken. Bucket 0 holds the events of that time, and bucket `b` those that
-/// differ from it in bit `b - 1` and in none above. When bucket 0 is empty, the lowest other bucket's earliest time becomes that
-/// time, and that bucket's events go to lower ones. Events of equal time are always in one bucket, in the order pushed. They lie one
-/// after another in memory and need no sequence number, which makes the whole network 1.3 to 1.9 times as fast as with a binary heap
-/// (`benches/network.rs`, from 64 nodes to 4096).
+/// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, *Faster Algorithms for the Shortest Path Problem*,
+/// 1990), which serves because no event is pushed for a time before that of the last one taken.
+/// Bucket 0 holds the events of that time, and bucket `b` those that differ from it in bit `b - 1`
+/// and in none above. When bucket 0 is empty, the lowest other bucket's earliest time becomes that
+/// time, and that bucket's events go to lower ones. Events of equal time are always in one bucket,
+/// in the order pushed. They lie one after another in memory and need no sequence number, which
+/// makes the whole network 1.3 to 1.9 times as fast as with a binary heap (`benches/network.rs`,
+/// from 64 nodes to 4096).
 #[derive(Debug)]
 pub(super) struct Events {
     buckets: [Vec<Event>; 65],

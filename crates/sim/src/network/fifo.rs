@@ -1,7 +1,8 @@
 //! A queue of packets.
 //!
-//! Packets hang together by their own `next`, and queues that wait for something by theirs: nothing is allocated when a packet
-//! moves. A large machine has a million queues, so each is half of a cache line.
+//! Packets hang together by their own `next`, and queues that wait for something by theirs: nothing
+//! is allocated when a packet moves. A large machine has a million queues, so each is half of a
+//! cache line.
 
 /// No packet, queue or link.
 pub(super) const NONE: u32 = u32::MAX;
@@ -27,7 +28,8 @@ pub(super) struct Fifo {
     pub(super) waiters: List,
     /// The next queue in the list that this one waits in.
     pub(super) next: u32,
-    /// Places that are not taken, by packets here, on their way out, on their way here or about to be.
+    /// Places that are not taken, by packets here, on their way out, on their way here or about to
+    /// be.
     pub(super) room: u32,
     /// The link that its head waits for or is on; `NONE` where it has no head.
     pub(super) link: u32,

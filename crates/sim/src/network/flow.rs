@@ -62,8 +62,8 @@ impl<T> Network<T> {
         Some(first)
     }
 
-    /// One of the links that do equally well: the one that fewest packets want, the one on it among them; chance decides
-    /// among equals.
+    /// One of the links that do equally well: the one that fewest packets want, the one on it among
+    /// them; chance decides among equals.
     fn choose(&mut self, hop: Hop, channel_offset: u32) -> Hop {
         let wanted = |number: u32| {
             let link = &self.links[number as usize];
@@ -152,7 +152,8 @@ impl<T> Network<T> {
         self.events.push(there, Kind::Head, number);
     }
 
-    /// A link's packet has left the queue behind: that has a place more and perhaps a new head, and the link can serve the next.
+    /// A link's packet has left the queue behind: that has a place more and perhaps a new head, and
+    /// the link can serve the next.
     pub(super) fn free(&mut self, at: Time, number: u32) -> Step {
         let link = &mut self.links[number as usize];
         let fifo = link.serving;

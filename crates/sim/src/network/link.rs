@@ -3,7 +3,8 @@
 use super::fifo::{List, NONE};
 use crate::Time;
 
-/// Time for a byte, in 2⁻²⁰ ps: whole, so that sums are equal on every host. Of bandwidths from 1 byte a second.
+/// Time for a byte, in 2⁻²⁰ ps: whole, so that sums are equal on every host. Of bandwidths from 1
+/// byte a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rate(u64);
 
@@ -43,7 +44,8 @@ pub(super) struct Link {
     /// Heads that want it, those without a place at the far end among them.
     pub(super) waiting: u32,
     pub(super) most_waiting: u32,
-    /// Queues whose heads want it and have a place at the far end, in the order in which they had both.
+    /// Queues whose heads want it and have a place at the far end, in the order in which they had
+    /// both.
     pub(super) askers: List,
     pub(super) packets: u64,
     pub(super) bytes: u64,

@@ -1,32 +1,37 @@
 //! A network, packet by packet.
 //!
 //! # Model
-//! Every directed link has a queue of `link.buffer` packets at its far end for each [`Channel`]; more where a circle of links could lock up
-//! (two lanes), and behind a switch's backplane (one for each target). A node has for each channel a send queue before its link into the network, and a receive
-//! queue, which is the queue at the far end of its link out of the network.
+//! Every directed link has a queue of `link.buffer` packets at its far end for each [`Channel`];
+//! more where a circle of links could lock up (two lanes), and behind a switch's backplane (one for
+//! each target). A node has for each channel a send queue before its link into the network, and a
+//! receive queue, which is the queue at the far end of its link out of the network.
 //!
-//! The packet at the head of a queue asks for the one link that it goes on by. It first needs a place in the queue at that
-//! link's far end, and keeps it from then on; places go to those that wait in the order of asking. Then it needs the link, which
-//! serves in the order in which packets got their places, one at a time, whatever their channel. So a receiver that takes nothing fills
-//! the network behind it, and stalls those who send through there, but no packet waits for ever where others go on.
+//! The packet at the head of a queue asks for the one link that it goes on by. It first needs a
+//! place in the queue at that link's far end, and keeps it from then on; places go to those that
+//! wait in the order of asking. Then it needs the link, which serves in the order in which packets
+//! got their places, one at a time, whatever their channel. So a receiver that takes nothing fills
+//! the network behind it, and stalls those who send through there, but no packet waits for ever
+//! where others go on.
 //!
-//! The link is busy for the packet's bytes, header included, by its bandwidth. When the tail has left, the link and the
-//! place in the queue behind are free. The head is at the far end after the link's latency, the tail so much after it left. With
-//! `cut_through`, a packet may go on when its head is there, but its tail does not leave before it has come; else it goes on
-//! when its tail is there. It can be received when its tail has come and `interface.latency` has passed; its place in the receive queue is
-//! taken all the while.
+//! The link is busy for the packet's bytes, header included, by its bandwidth. When the tail has
+//! left, the link and the place in the queue behind are free. The head is at the far end after the
+//! link's latency, the tail so much after it left. With `cut_through`, a packet may go on when its
+//! head is there, but its tail does not leave before it has come; else it goes on when its tail is
+//! there. It can be received when its tail has come and `interface.latency` has passed; its place
+//! in the receive queue is taken all the while.
 //!
-//! Where several links do equally well, on the way up a fat tree, the packet takes the one that fewest others want, and chance
-//! decides among equals: "adaptive routing on the way up the tree, selecting pseudo-randomly from the available links" (Brewer
-//! 1994, section 7.1, of the CM-5).
+//! Where several links do equally well, on the way up a fat tree, the packet takes the one that
+//! fewest others want, and chance decides among equals: "adaptive routing on the way up the tree,
+//! selecting pseudo-randomly from the available links" (Brewer 1994, section 7.1, of the CM-5).
 //!
-//! A packet to its own node goes from the send queue to the receive queue by a loop in the interface: it takes no link, no
-//! latency but the interface's, and the time of its bytes at the bandwidth of a link; the loop carries one packet at a time.
+//! A packet to its own node goes from the send queue to the receive queue by a loop in the
+//! interface: it takes no link, no latency but the interface's, and the time of its bytes at the
+//! bandwidth of a link; the loop carries one packet at a time.
 //!
 //! # Determinism
-//! Time is in whole picoseconds and the time of a byte a whole number; events are ordered by time, those of equal time as
-//! they were scheduled; chance (among the fat tree's ways up that are wanted equally little) comes from one seeded generator. Equal calls give equal events
-//! on every host.
+//! Time is in whole picoseconds and the time of a byte a whole number; events are ordered by time,
+//! those of equal time as they were scheduled; chance (among the fat tree's ways up that are wanted
+//! equally little) comes from one seeded generator. Equal calls give equal events on every host.
 
 mod build;
 mod events;
@@ -53,7 +58,8 @@ use std::hash::Hasher;
 /// Virtual channels.
 pub const CHANNELS: usize = 5;
 
-/// A virtual channel, 0 to 4: packets of one never wait for room that those of another take; they share the links' time.
+/// A virtual channel, 0 to 4: packets of one never wait for room that those of another take; they
+/// share the links' time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel(pub u8);
 
@@ -125,9 +131,10 @@ struct Packet<T> {
 
 /// A network and the packets in it. `T` is what a packet carries.
 ///
-/// Its user schedules wakes, sends, receives, and calls [`step`](Self::step) for one event after another. All calls that take a
-/// time `at` are to be in order: not before [`now`](Self::now), and not while an event before `at` has still to happen (checked in
-/// debug builds; else what is before now happens now). They panic where there is no such node or channel.
+/// Its user schedules wakes, sends, receives, and calls [`step`](Self::step) for one event after
+/// another. All calls that take a time `at` are to be in order: not before [`now`](Self::now), and
+/// not while an event before `at` has still to happen (checked in debug builds; else what is before
+/// now happens now). They panic where there is no such node or channel.
 pub struct Network<T> {
     graph: Graph,
     /// The graph's, then each node's loop.
@@ -170,10 +177,12 @@ struct Traffic {
 }
 
 impl<T> Network<T> {
-    /// An empty network for so many nodes. Chance, where the topology leaves something to it, comes from `seed`.
+    /// An empty network for so many nodes. Chance, where the topology leaves something to it, comes
+    /// from `seed`.
     ///
     /// # Errors
-    /// [`TopologyError`] where the nodes do not fit the topology (it says how many do), or the platform makes no network.
+    /// [`TopologyError`] where the nodes do not fit the topology (it says how many do), or the
+    /// platform makes no network.
     pub fn new(platform: &Platform, nodes: usize, seed: u64) -> Result<Self, TopologyError> {
         let graph = Graph::new(platform, nodes)?;
         let fifos = build::fifos(platform, &graph)?;
@@ -209,7 +218,8 @@ impl<T> Network<T> {
         self.now
     }
 
-    /// Has [`step`](Self::step) return [`Step::Wake`] for the node at that time, or now where it has passed.
+    /// Has [`step`](Self::step) return [`Step::Wake`] for the node at that time, or now where it
+    /// has passed.
     pub fn schedule(&mut self, at: Time, node: usize) {
         assert!(node < self.nodes.len(), "node {node} of {}", self.nodes.len());
         self.events.push(at.max(self.now), Kind::Wake, node as u32);
@@ -265,7 +275,8 @@ impl<T> Network<T> {
         self.nodes[node].arrived[channel.index()] as usize
     }
 
-    /// Takes the packet that has been in a node's receive queue for longest, if there is one; its place is free from `at` on.
+    /// Takes the packet that has been in a node's receive queue for longest, if there is one; its
+    /// place is free from `at` on.
     pub fn receive(&mut self, at: Time, node: usize, channel: Channel) -> Option<Arrival<T>> {
         let at = self.in_order(at);
         let fifo = self.receive_fifo(node, channel);
@@ -322,7 +333,8 @@ impl<T> Network<T> {
         self.steps
     }
 
-    /// Of all events so far, with their times: equal for equal runs, on all hosts with 64-bit words.
+    /// Of all events so far, with their times: equal for equal runs, on all hosts with 64-bit
+    /// words.
     #[must_use]
     pub fn hash(&self) -> u64 {
         self.hasher.finish()
@@ -357,7 +369,8 @@ impl<T> Network<T> {
         self.nodes.len() as u32 + self.receive_fifo(node, channel)
     }
 
-    /// Of a node's queue: receive queues count as those of nodes, send queues as those of nodes beyond the last.
+    /// Of a node's queue: receive queues count as those of nodes, send queues as those of nodes
+    /// beyond the last.
     fn node_and_channel(&self, fifo: u32) -> (usize, Channel) {
         ((fifo % self.channel_stride) as usize, Channel((fifo / self.channel_stride) as u8))
     }

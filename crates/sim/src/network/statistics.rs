@@ -30,7 +30,8 @@ pub struct LinkUse {
     pub busy: Time,
     /// `busy` as a share of the time until now: 0 to 1.
     pub utilisation: f64,
-    /// The most packets that wanted it at a time and had to wait, whether for the link or for room at its far end.
+    /// The most packets that wanted it at a time and had to wait, whether for the link or for room
+    /// at its far end.
     pub most_waiting: usize,
 }
 

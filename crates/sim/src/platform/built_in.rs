@@ -1,6 +1,7 @@
 //! The platforms that are compiled in.
 
-/// Names and texts, in the order in which they are listed: the thesis's four, its time's others, then today's.
+/// Names and texts, in the order in which they are listed: the thesis's four, its time's others,
+/// then today's.
 const BUILT_IN: [(&str, &str); 8] = [
     ("cm5", include_str!("../../../../platforms/cm5.toml")),
     ("alewife", include_str!("../../../../platforms/alewife.toml")),

@@ -1,6 +1,8 @@
-//! Tables of a platform file, key by key: each has its unit and its range, and what nobody asks for is refused.
+//! Tables of a platform file, key by key: each has its unit and its range, and what nobody asks for
+//! is refused.
 //!
-//! A fault does not end the reading: it is kept, the field is `None`, and the reader goes on to the next one.
+//! A fault does not end the reading: it is kept, the field is `None`, and the reader goes on to the
+//! next one.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +20,8 @@ use crate::Time;
 pub(super) const LONGEST: f64 = 1000.0;
 /// Bandwidths in MB/s: from a byte in a millisecond to one in a picosecond, the least [`Time`].
 const BANDWIDTHS: RangeInclusive<f64> = 0.001..=1e6;
-/// Units that the key of a time may end in, each with what makes seconds of it; cycles depend on the processor.
+/// Units that the key of a time may end in, each with what makes seconds of it; cycles depend on
+/// the processor.
 const UNITS: [(&str, Option<f64>); 3] = [("cycles", None), ("ns", Some(1e-9)), ("us", Some(1e-6))];
 
 /// Where a key stands, and its value.
@@ -91,7 +94,8 @@ impl<'a> Fields<'a> {
         Some(Self::new(format!("`[{key}]`"), at, table, self.frequency, self.faults))
     }
 
-    /// A time of at most [`LONGEST`], whose key ends in a unit: `NAME_cycles`, `NAME_ns` or `NAME_us`.
+    /// A time of at most [`LONGEST`], whose key ends in a unit: `NAME_cycles`, `NAME_ns` or
+    /// `NAME_us`.
     pub(super) fn time(&mut self, name: &str, example: &str) -> Option<Time> {
         let mut found: Vec<_> = Vec::new();
         for (unit, size) in UNITS {

@@ -1,12 +1,15 @@
-//! What follows from a platform's costs for so many nodes, without simulating: the figures by which machines are compared.
+//! What follows from a platform's costs for so many nodes, without simulating: the figures by which
+//! machines are compared.
 
 use super::Platform;
 use crate::Time;
 use crate::topology::{Graph, Place, TopologyError};
 
-/// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995) of an idle machine, and its limits.
+/// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995) of an idle machine,
+/// and its limits.
 ///
-/// Small messages carry [`SMALL`](Self::SMALL) bytes. Bandwidths count data, in bytes a second, without headers.
+/// Small messages carry [`SMALL`](Self::SMALL) bytes. Bandwidths count data, in bytes a second,
+/// without headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
     /// Nodes.
@@ -15,7 +18,8 @@ pub struct Figures {
     pub links: usize,
     /// Hops between two nodes: the mean over all pairs, and the most.
     pub hops: (f64, usize),
-    /// L: from the end of sending a small message to the beginning of its reception; the mean over all pairs, and the most.
+    /// L: from the end of sending a small message to the beginning of its reception; the mean over
+    /// all pairs, and the most.
     pub latency: (Time, Time),
     /// o at the sender of a small message.
     pub send: Time,
@@ -25,13 +29,17 @@ pub struct Figures {
     pub gap: Time,
     /// G: seconds a byte of a long block that the processors move; the inverse of `one_way`.
     pub gap_byte: f64,
-    /// Bytes a second of a long block while nothing comes back. The sender polls once a packet, and finds nothing.
+    /// Bytes a second of a long block while nothing comes back. The sender polls once a packet, and
+    /// finds nothing.
     pub one_way: f64,
-    /// Bytes a second each way where both nodes send. Each polls once a packet, and finds one (Brewer 1994, equation 47).
+    /// Bytes a second each way where both nodes send. Each polls once a packet, and finds one
+    /// (Brewer 1994, equation 47).
     pub two_way: f64,
-    /// Bytes a second of a long block that goes by DMA, where there is one: the nodes' links are the limit.
+    /// Bytes a second of a long block that goes by DMA, where there is one: the nodes' links are
+    /// the limit.
     pub dma: Option<f64>,
-    /// Bytes a second, headers among them, from one half of the machine to the other: see [`Graph::bisection`].
+    /// Bytes a second, headers among them, from one half of the machine to the other: see
+    /// [`Graph::bisection`].
     pub bisection: f64,
     /// A barrier at which all nodes arrive together.
     pub barrier: Barrier,
@@ -42,7 +50,8 @@ pub struct Figures {
 pub enum Barrier {
     /// The control network's time.
     Control(Time),
-    /// An estimate: ⌈log₂ P⌉ rounds of dissemination (Hensgen, Finkel and Manber 1988), each of o + L + o with the mean L.
+    /// An estimate: ⌈log₂ P⌉ rounds of dissemination (Hensgen, Finkel and Manber 1988), each of o +
+    /// L + o with the mean L.
     Dissemination(Time),
 }
 

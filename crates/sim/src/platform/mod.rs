@@ -1,7 +1,7 @@
 //! What a simulated machine is like: costs, queues, topology.
 //!
-//! [`Platform::find`] takes a built-in platform by its name, or reads one from a file. The format is TOML; `platforms/cm5.toml`
-//! is an example, and explains itself.
+//! [`Platform::find`] takes a built-in platform by its name, or reads one from a file. The format
+//! is TOML; `platforms/cm5.toml` is an example, and explains itself.
 
 mod built_in;
 mod error;
@@ -42,7 +42,8 @@ pub struct Platform {
 pub struct Cpu {
     /// Cycles a second; all costs in cycles are by it.
     pub frequency: f64,
-    /// How much longer local work takes than on the machine that the kernels' models were calibrated on.
+    /// How much longer local work takes than on the machine that the kernels' models were
+    /// calibrated on.
     pub kernel_factor: f64,
 }
 
@@ -53,7 +54,8 @@ pub struct Interface {
     pub send: Time,
     /// More, for each byte of data in it.
     pub send_byte: Time,
-    /// What sending costs on top once the packet is in the queue and may already be on its way: the way back from the kernel.
+    /// What sending costs on top once the packet is in the queue and may already be on its way: the
+    /// way back from the kernel.
     pub after_send: Time,
     /// To take one packet out of the receive queue.
     pub receive: Time,
@@ -71,8 +73,9 @@ pub struct Interface {
     pub packet: usize,
     /// Bytes of a packet besides its data.
     pub header: usize,
-    /// What a packet takes besides its links: the time in both nodes' interfaces, which no processor spends. It passes after
-    /// the last link; packets follow each other through it, each with a place in the receive queue.
+    /// What a packet takes besides its links: the time in both nodes' interfaces, which no
+    /// processor spends. It passes after the last link; packets follow each other through it, each
+    /// with a place in the receive queue.
     pub latency: Time,
     /// Packets that wait to be sent, at most; of each channel.
     pub send_queue: usize,
@@ -92,16 +95,20 @@ pub enum Topology {
     },
     /// One link for all.
     Bus,
-    /// A fat tree of switches with `arity` children each; a packet goes up by links drawn at random, and down by the only way.
+    /// A fat tree of switches with `arity` children each; a packet goes up by links drawn at
+    /// random, and down by the only way.
     FatTree {
         /// Children of a switch.
         arity: usize,
-        /// Parents of a switch at each level above the nodes', from below; the last holds for all levels above.
+        /// Parents of a switch at each level above the nodes', from below; the last holds for all
+        /// levels above.
         parents: Vec<usize>,
-        /// Bytes a second of one link above the nodes', at each level from below; the last holds for all above.
+        /// Bytes a second of one link above the nodes', at each level from below; the last holds
+        /// for all above.
         bandwidths: Vec<f64>,
     },
-    /// A grid of two or three dimensions, or with `wrap` a torus; packets go along the first dimension first.
+    /// A grid of two or three dimensions, or with `wrap` a torus; packets go along the first
+    /// dimension first.
     Mesh {
         /// Nodes in each dimension; where not given, as square as the number of nodes allows.
         extents: Option<Vec<usize>>,
@@ -112,8 +119,8 @@ pub enum Topology {
     },
     /// A hypercube; packets correct the lowest differing bit first (e-cube).
     Hypercube,
-    /// Groups of switches, all connected within a group, and groups connected by at least one link each; packets take a
-    /// least way (local, global, local).
+    /// Groups of switches, all connected within a group, and groups connected by at least one link
+    /// each; packets take a least way (local, global, local).
     Dragonfly {
         /// Nodes of one switch.
         nodes: usize,

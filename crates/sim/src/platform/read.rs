@@ -45,12 +45,14 @@ impl Platform {
         Ok(Self::parse(name, text.as_bytes())?)
     }
 
-    /// The built-in platform of that name, or else the one in the file of that path. A file that is called like a built-in
-    /// platform is meant by `./NAME`.
+    /// The built-in platform of that name, or else the one in the file of that path. A file that is
+    /// called like a built-in platform is meant by `./NAME`.
     ///
     /// # Errors
-    /// [`PlatformError::Unknown`]: neither, and it does not look like a path; the error lists the names.
-    /// [`PlatformError::File`]: the file cannot be read. [`PlatformError::Faults`]: it is not a platform.
+    /// [`PlatformError::Unknown`]: neither, and it does not look like a path; the error lists the
+    /// names.
+    /// [`PlatformError::File`]: the file cannot be read. [`PlatformError::Faults`]: it is not a
+    /// platform.
     pub fn find(name_or_path: &str) -> Result<Self, PlatformError> {
         let path = Path::new(name_or_path);
         let is_path = path.components().count() > 1 || name_or_path.ends_with(".toml") || path.exists();
@@ -66,7 +68,8 @@ impl Platform {
     /// [`PlatformError::File`]: it cannot be read. [`PlatformError::Faults`]: it is not a platform.
     pub fn read(path: &Path) -> Result<Self, PlatformError> {
         let mut bytes = Vec::new();
-        // No more than is needed to know that it is too long: the path may name a device that never ends.
+        // No more than is needed to know that it is too long: the path may name a device that never
+        // ends.
         File::open(path)
             .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
             .map_err(|source| PlatformError::File { path: path.into(), source })?;
@@ -132,7 +135,8 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
     let name = name(&mut file);
     let summary = summary(&mut file);
     let cpu = file.table("cpu", "frequency_mhz = 33").and_then(cpu);
-    // Where the frequency is at fault, times in cycles are looked at all the same, and come to nothing.
+    // Where the frequency is at fault, times in cycles are looked at all the same, and come to
+    // nothing.
     file.set_frequency(cpu.map_or(1e9, |cpu| cpu.frequency));
     let interface = file.table("interface", "send_cycles = 27").and_then(interface);
     let topology = file.table("topology", "kind = \"fat-tree\"").and_then(topology);

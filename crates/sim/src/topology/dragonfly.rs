@@ -1,9 +1,11 @@
 //! Dragonflies (Kim, Dally, Scott, Abts 2008).
 //!
-//! Groups of switches, each connected to every other of its group, and the groups all connected to each other. Of the `switches · global`
-//! global links that a group has, as many lead to each other group as to any; what is left over is not used. A packet takes a least
-//! way: to a switch of its group with a link to the target's group, over that, and to the target's switch. In the first
-//! group it queues in lane 0 and in the second in lane 1, so that none wait for each other in a circle.
+//! Groups of switches, each connected to every other of its group, and the groups all connected to
+//! each other. Of the `switches · global` global links that a group has, as many lead to each other
+//! group as to any; what is left over is not used. A packet takes a least way: to a switch of its
+//! group with a link to the target's group, over that, and to the target's switch. In the first
+//! group it queues in lane 0 and in the second in lane 1, so that none wait for each other in a
+//! circle.
 
 use super::error::{at_least, bandwidth, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
@@ -12,8 +14,8 @@ use crate::platform::Link;
 
 /// A dragonfly. Node `i` is at switch `i / nodes`, which is in group `i / nodes / switches`.
 ///
-/// From group `g`, link `r` to group `g + d` (round the groups) starts at switch `(r · (groups - 1) + d - 1) / global` and
-/// ends at the switch where link `r` back starts.
+/// From group `g`, link `r` to group `g + d` (round the groups) starts at switch
+/// `(r · (groups - 1) + d - 1) / global` and ends at the switch where link `r` back starts.
 #[derive(Debug)]
 pub(super) struct Dragonfly {
     /// Of a switch.
@@ -102,7 +104,8 @@ impl Dragonfly {
         (to + self.groups - from) % self.groups
     }
 
-    /// The number in its group of the switch where link `link` to the group `distance` further starts.
+    /// The number in its group of the switch where link `link` to the group `distance` further
+    /// starts.
     fn start(&self, distance: u32, link: u32) -> u32 {
         (link * (self.groups - 1) + distance - 1) / self.global
     }

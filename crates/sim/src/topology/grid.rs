@@ -1,9 +1,10 @@
 //! Meshes and tori of two or three dimensions.
 //!
-//! A packet goes along the first dimension until it is where its target is, then along the next. In a torus it takes the shorter
-//! way round; where both are as long, even positions go up and odd ones down, so that both are used. Around a ring, packets that
-//! have still to pass the end of the row queue in lane 0 and all others in lane 1 (Dally and Seitz 1987): no queue's
-//! packets wait for each other in a circle.
+//! A packet goes along the first dimension until it is where its target is, then along the next. In
+//! a torus it takes the shorter way round; where both are as long, even positions go up and odd
+//! ones down, so that both are used. Around a ring, packets that have still to pass the end of the
+//! row queue in lane 0 and all others in lane 1 (Dally and Seitz 1987): no queue's packets wait for
+//! each other in a circle.
 
 use super::error::{refuse, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
@@ -18,7 +19,8 @@ const EDGE: u32 = u32::MAX;
 /// Most dimensions.
 const MOST: usize = 3;
 
-/// A mesh or torus. Switch `x + extent₀ · (y + extent₁ · z)` is at (x, y, z), node `i` at switch `i`.
+/// A mesh or torus. Switch `x + extent₀ · (y + extent₁ · z)` is at (x, y, z), node `i` at switch
+/// `i`.
 #[derive(Debug)]
 pub(super) struct Grid {
     extents: Vec<u32>,
@@ -185,7 +187,8 @@ fn squarest(nodes: usize) -> [usize; 2] {
     [nodes / less, less]
 }
 
-/// Three factors of a number with the least sum, the largest first: of equal volume, that box has the least diameter.
+/// Three factors of a number with the least sum, the largest first: of equal volume, that box has
+/// the least diameter.
 fn cubest(nodes: usize) -> [usize; 3] {
     let factors = (1..=nodes).take_while(|factor| factor * factor * factor <= nodes);
     let boxes = factors.filter(|&least| nodes.is_multiple_of(least)).map(|least| {

@@ -1,12 +1,14 @@
 //! Hypercubes.
 //!
-//! A packet corrects the lowest bit first in which it differs from its target (e-cube), so that no packet goes on by a lower bit
-//! than it came by, and none wait for each other in a circle (Sullivan and Bashkow 1977).
+//! A packet corrects the lowest bit first in which it differs from its target (e-cube), so that no
+//! packet goes on by a lower bit than it came by, and none wait for each other in a circle
+//! (Sullivan and Bashkow 1977).
 
 use super::{Hop, Place, Shape, TopologyError, Wire};
 use crate::platform::Link;
 
-/// A hypercube; node `i` is at switch `i`, and link `bits · i + b` leads to the switch that differs in bit `b`.
+/// A hypercube; node `i` is at switch `i`, and link `bits · i + b` leads to the switch that differs
+/// in bit `b`.
 #[derive(Debug)]
 pub(super) struct Hypercube {
     bits: u32,

@@ -1,12 +1,13 @@
 //! How nodes, switches and links hang together, and which link a packet takes next.
 //!
-//! A [`Graph`] is built from a platform for a number of nodes. Routes are computed step by step from where a packet is and where
-//! it goes: there are no tables over pairs of nodes. Every topology is free of deadlock as long as nodes take what arrives:
-//! where links form a ring, the queues at their far ends are split into lanes whose order no route goes back in
-//! (Dally and Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, 1987).
+//! A [`Graph`] is built from a platform for a number of nodes. Routes are computed step by step
+//! from where a packet is and where it goes: there are no tables over pairs of nodes. Every
+//! topology is free of deadlock as long as nodes take what arrives: where links form a ring, the
+//! queues at their far ends are split into lanes whose order no route goes back in (Dally and
+//! Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, 1987).
 //!
-//! Every node has a link into the network and one out of it. In meshes, tori and hypercubes a node sits at a switch of its own,
-//! and these two links take no latency.
+//! Every node has a link into the network and one out of it. In meshes, tori and hypercubes a node
+//! sits at a switch of its own, and these two links take no latency.
 
 mod dragonfly;
 mod error;
@@ -105,7 +106,8 @@ impl Graph {
     /// The network of `platform` for so many nodes: 1 to 2²⁰.
     ///
     /// # Errors
-    /// [`TopologyError`] where the nodes do not fit (it says how many do), or the platform's topology or link makes no network.
+    /// [`TopologyError`] where the nodes do not fit (it says how many do), or the platform's
+    /// topology or link makes no network.
     pub fn new(platform: &Platform, nodes: usize) -> Result<Self, TopologyError> {
         if nodes == 0 {
             return Err(TopologyError::NoNodes);
@@ -161,8 +163,9 @@ impl Graph {
         &self.wires
     }
 
-    /// Links on a least path from one node to another: those that take latency, so that a mesh's are the steps between switches, and
-    /// a switch's backplane does not count. 0 from a node to itself.
+    /// Links on a least path from one node to another: those that take latency, so that a mesh's
+    /// are the steps between switches, and a switch's backplane does not count. 0 from a node to
+    /// itself.
     ///
     /// # Panics
     /// Where there is no such node.
@@ -183,8 +186,9 @@ impl Graph {
         pairs.map(|(from, to)| self.hops(from, to)).max().unwrap_or(0)
     }
 
-    /// Bytes a second that can go from one half of the machine to the other, in one direction: over the links where it is thinnest, and
-    /// no more than half of the nodes can send. Where halves are not equal, the smaller counts; switches without nodes count as others.
+    /// Bytes a second that can go from one half of the machine to the other, in one direction: over
+    /// the links where it is thinnest, and no more than half of the nodes can send. Where halves
+    /// are not equal, the smaller counts; switches without nodes count as others.
     #[must_use]
     pub fn bisection(&self) -> f64 {
         let one = self.wires.first().map_or(0.0, |wire| wire.bandwidth);

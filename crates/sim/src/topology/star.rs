@@ -9,7 +9,8 @@ const INTO: u32 = 0;
 /// Beyond the backplane, the switch that nodes receive from.
 const OUT: u32 = 1;
 
-/// A centre; with a backplane, all packets pass it, and wait behind it for their targets' links, each target's in their own queue.
+/// A centre; with a backplane, all packets pass it, and wait behind it for their targets' links,
+/// each target's in their own queue.
 #[derive(Debug)]
 pub(super) struct Star {
     nodes: u32,

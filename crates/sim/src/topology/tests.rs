@@ -113,7 +113,8 @@ fn least_links(graph: &Graph, from: usize) -> Vec<usize> {
 #[test]
 fn no_way_is_shorter_than_the_hops() {
     for topology in all() {
-        // In a dragonfly, a packet takes one global link, though two and no local links may be shorter.
+        // In a dragonfly, a packet takes one global link, though two and no local links may be
+        // shorter.
         if matches!(topology, Topology::Bus | Topology::Dragonfly { .. }) {
             continue;
         }
@@ -127,8 +128,8 @@ fn no_way_is_shorter_than_the_hops() {
     }
 }
 
-/// No deadlock: where a queue's packets wait for a place in another, those do not wait for the first, nor by way of others
-/// (Dally and Seitz 1987, theorem 1).
+/// No deadlock: where a queue's packets wait for a place in another, those do not wait for the
+/// first, nor by way of others (Dally and Seitz 1987, theorem 1).
 #[test]
 fn queues_wait_for_each_other_in_no_circle() {
     let mut random = ChaCha8Rng::seed_from_u64(7);

@@ -84,10 +84,12 @@ pub(crate) struct Received {
     pub(crate) number: usize,
 }
 
-/// Sends each node's messages in their order, each as soon as there is room, and takes every packet `delay` after its arrival.
+/// Sends each node's messages in their order, each as soon as there is room, and takes every packet
+/// `delay` after its arrival.
 ///
 /// # Panics
-/// Where time goes back, packets get lost or come out of nothing, or everything stands still with packets under way.
+/// Where time goes back, packets get lost or come out of nothing, or everything stands still with
+/// packets under way.
 pub(crate) fn run(network: &mut Network<usize>, plan: &[Vec<Message>], delay: Time) -> Vec<Received> {
     let mut plan: Vec<VecDeque<_>> =
         plan.iter().map(|messages| messages.iter().copied().enumerate().collect()).collect();

@@ -1,20 +1,26 @@
-//! Collectives: nodes tell each other what they call and bring, in *frames*, and long vectors then go by *shares*.
+//! Collectives: nodes tell each other what they call and bring, in *frames*, and long vectors then
+//! go by *shares*.
 //!
-//! Frames go round as in the all-gather of Bruck et al. ("Efficient Algorithms for All-to-All Communications in
-//! Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997): in round k a node sends what it has gathered, 2ᵏ frames,
-//! to the node 2ᵏ after it; after ⌈log₂ P⌉ rounds each has all. With frames of no length that is the barrier
-//! by dissemination (Hensgen, Finkel and Manber, 1988). Each node combines the frames itself, in rank order, so that
-//! floating-point numbers come out equal to the last bit.
+//! Frames go round as in the all-gather of Bruck et al. ("Efficient Algorithms for All-to-All
+//! Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997): in round k a node
+//! sends what it has gathered, 2ᵏ frames, to the node 2ᵏ after it; after ⌈log₂ P⌉ rounds each has
+//! all. With frames of no length that is the barrier by dissemination (Hensgen, Finkel and Manber,
+//! 1988). Each node combines the frames itself, in rank order, so that floating-point numbers come
+//! out equal to the last bit.
 //!
-//! What is too long for a frame is cut into shares, one a node: each node receives its share of all vectors, combines,
-//! and sends each node what is its own. 2n(P − 1)/P bytes leave and reach a node, which is the least for a reduce; a
-//! broadcast likewise (van de Geijn). Where vectors are short enough for that to be cheaper, all go to all. All frames have come before that, so all nodes agree on the length.
+//! What is too long for a frame is cut into shares, one a node: each node receives its share of all
+//! vectors, combines, and sends each node what is its own. 2n(P − 1)/P bytes leave and reach a
+//! node, which is the least for a reduce; a broadcast likewise (van de Geijn). Where vectors are
+//! short enough for that to be cheaper, all go to all. All frames have come before that, so all
+//! nodes agree on the length.
 //!
-//! A scan in one segment needs only what comes before, and there, unless all is to be checked, frames go no further than
-//! the last node: nobody waits for those after it. A node hears from all those before it, so of two that
-//! differ one finds it, and does before it sends the other anything.
+//! A scan in one segment needs only what comes before, and there, unless all is to be checked,
+//! frames go no further than the last node: nobody waits for those after it. A node hears from all
+//! those before it, so of two that differ one finds it, and does before it sends the other
+//! anything.
 //!
-//! One machine of states does it, driven by tests: for a whole collective at once, for a started one bit by bit.
+//! One state machine does it, driven by tests: for a whole collective until it is complete, for a
+//! split-phase one step by step.
 
 use super::ffi::World;
 use super::ffi::requests::{Buffers, Memory, Requests};
@@ -31,8 +37,8 @@ const FRAME: usize = 32;
 /// Bytes of data that fit into a frame.
 pub(super) const SHORT: usize = FRAME * 8 - HEADER;
 
-/// The most bytes that a node receives where all vectors go to all nodes. More would cost more to copy and combine than
-/// the second way that shares take costs (Open MPI 4.1, 2 nodes).
+/// The most bytes that a node receives where all vectors go to all nodes. More would cost more to
+/// copy and combine than the second way that shares take costs (Open MPI 4.1, 2 nodes).
 const SMALL: usize = 16 << 10;
 
 /// Rounds of shares, as tags; frames have those below.
@@ -191,7 +197,8 @@ impl Collectives {
         }
         self.stage = Stage::Frames(round);
         let (before, after) = ((rank + size - distance) % size, (rank + distance) % size);
-        // How many frames come from the one node and go to the other: of those there, what the receiver lacks.
+        // How many frames come from the one node and go to the other: of those there, what the
+        // receiver lacks.
         let gathered = |there: usize| there.min(distance);
         let (from, coming) = match self.way {
             Way::Round => (before, gathered(size - distance)),
@@ -300,7 +307,8 @@ impl Collectives {
         let (operation, small) = (self.operation, self.is_small());
         let last = |scan| self.ends(scan).1;
         let last = if let Operation::Scan(scan) = operation { Some(last(scan)) } else { None };
-        // Nobody needs the values of a scan's last node, and where all combine for themselves, those of nodes after them.
+        // Nobody needs the values of a scan's last node, and where all combine for themselves,
+        // those of nodes after them.
         let goes = |from: usize, to: usize| match operation {
             Operation::Scan(scan) if small => (from > to) == scan.backward,
             _ => last != Some(from),
@@ -347,7 +355,8 @@ impl Collectives {
         }
     }
 
-    /// A broadcast's first half: the root's values go out, a share to each node; the root has no second half.
+    /// A broadcast's first half: the root's values go out, a share to each node; the root has no
+    /// second half.
     fn scatter(&mut self, root: usize) {
         let rank = self.world.rank();
         if rank != root {
@@ -459,8 +468,8 @@ fn reduce(kind: NumberType, op: Op, parts: &mut [u8], each: usize, length: usize
     first
 }
 
-/// Which frames a node has, and in which order: its own first, then that of the node before it if they go up, else that of the
-/// one after it.
+/// Which frames a node has, and in which order: its own first, then that of the node before it if
+/// they go up, else that of the one after it.
 #[derive(Clone, Copy)]
 struct Places {
     rank: usize,

@@ -1,12 +1,14 @@
 //! What nodes send each other outside collectives: packets, short and long puts, and credits.
 //!
-//! *Credits.* A node may have so many packets on their way to another on each network, and so many puts, that have not
-//! been taken there; so the memory that messages lie in is bounded, whatever a node does for however long. What has been taken
-//! is told with every packet and put that goes the other way, as a count since the beginning (of which 16 bits are
-//! enough), and by a message of its own when half is used.
+//! *Credits.* A node may have so many packets on their way to another on each network, and so many
+//! puts, that have not been taken there; so the memory that messages lie in is bounded, whatever a
+//! node does for however long. What has been taken is told with every packet and put that goes the
+//! other way, as a count since the beginning (of which 16 bits are enough), and by a message of its
+//! own when half is used.
 //!
-//! *Progress.* MPI has no thread of its own: messages move while somebody is in it. Every function here that finds nothing
-//! to do looks at all lanes once, and serves what concerns the transport alone.
+//! *Progress.* MPI has no thread of its own: messages move while somebody is in it. So every
+//! function here that finds nothing to do polls all lanes once and handles the transport's own
+//! messages.
 
 use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World};
@@ -16,7 +18,8 @@ use crate::transport::{Call, Network, Packet};
 use bytemuck::{bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use std::collections::VecDeque;
 
-/// Packets under way from one node to another on one network; fewer where there are very many nodes.
+/// Packets under way from one node to another on one network; fewer where there are very many
+/// nodes.
 const PACKETS: usize = 64;
 const ALL_PACKETS: usize = 8192;
 
@@ -30,7 +33,8 @@ const CONTROLS: usize = 32;
 /// Packets that can be on their way out of this node on one network.
 const LEAVING: usize = 256;
 
-/// The most bytes that go along with a control message: what MPI libraries send at once (4 KiB and more), less the headers.
+/// The most bytes that go along with a control message: what MPI libraries send at once (4 KiB and
+/// more), less the headers.
 const SHORT_PUT: usize = 3968;
 
 /// Words of a control message without data, and of a packet.
@@ -200,7 +204,8 @@ impl Connections {
         true
     }
 
-    /// Looks at all lanes once, serves puts and credits, and lets MPI go on; whether anything was new.
+    /// Looks at all lanes once, serves puts and credits, and lets MPI go on; whether anything was
+    /// new.
     pub(super) fn poll(&mut self) -> bool {
         if self.is_alone() {
             return false;
@@ -349,7 +354,7 @@ impl Connections {
         self.ports.close(port)
     }
 
-    /// Gives the messages of this job's nodes to the last, after all have come to their ends: none sends any more.
+    /// Receives the last messages of this job, after all nodes have left: none sends any more.
     pub(super) fn finish(mut self, call: &Call) {
         self.closing = true;
         let world = self.world;
@@ -397,8 +402,8 @@ fn acknowledge(known: &mut u16, count: u16) {
     }
 }
 
-/// How long a node has waited in vain: it spins first (in MPI, which yields itself where it knows of too few cores), then
-/// yields, then sleeps.
+/// How long a node has waited: it spins first (in MPI, which yields itself where it knows of too
+/// few cores), then yields, then sleeps.
 #[derive(Default)]
 pub(super) struct Backoff(u32);
 

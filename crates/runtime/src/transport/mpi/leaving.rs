@@ -1,8 +1,9 @@
-//! How a program ends: all nodes come to its end, and one that waits for a node that has left is found.
+//! How a program ends: all nodes leave it, and a node that waits for one that has left is found.
 
 use super::ffi::{Gathering, World};
 
-/// Rounds between two looks at what the others do: looking costs a message each, and nearly always all end together.
+/// Rounds between two checks of what the others do: a check costs a message to each, and nearly
+/// always all nodes leave at about the same time.
 const ROUNDS: u32 = 256;
 
 /// This node's way out.
@@ -30,8 +31,8 @@ impl Leaving {
         self.round = 0;
     }
 
-    /// Whether all nodes have come so far. Ends the job where one has entered a collective after this node's last: it waits
-    /// there, or should have waited, for this one.
+    /// Whether all nodes have come so far. Ends the job where one has entered a collective after
+    /// this node's last: it waits there, or should have waited, for this one.
     pub(super) fn all_left(&mut self) -> bool {
         let Some(gathering) = &mut self.gathering else { return false };
         let was_complete = gathering.was_complete();

@@ -1,17 +1,19 @@
 //! Nodes as processes of an MPI job.
 //!
-//! A collective begins with a *frame*: every node tells every other its call and, where it fits, all its data
-//! ([`collectives`]). So lengths, roots and operations that differ are found before they do harm, and short vectors need
-//! nothing else. Only a barrier, and a reduce or scan of one number, go without a header, unless `STRATA_CHECK=1`, which is
-//! where builds with debug assertions start from. Numbers are combined here, in rank order, with the same functions
-//! as on threads.
+//! A collective begins with a *frame*: every node tells every other its call and, where it fits,
+//! all its data ([`collectives`]). So lengths, roots and operations that differ are found before
+//! they do harm, and short vectors need nothing else. Only a barrier, and a reduce or scan of one
+//! number, go without a header, unless `STRATA_CHECK=1`, which is where builds with debug
+//! assertions start from. Numbers are combined here, in rank order, with the same functions as on
+//! threads.
 //!
 //! Packets and puts go through [`connections`] and end in [`ports`].
 //!
-//! Whatever fails says so on standard error and aborts the job. A node that has left the program looks at where the
-//! others are (they show it in a window of memory, at the cost of a few stores) until all have left: a node that
-//! waits for it would wait for ever. What is not always found without `STRATA_CHECK` is a node in a barrier, a scan, or a
-//! reduce of one number, while another is in a collective of another kind.
+//! Whatever fails says so on standard error and aborts the job. A node that has left the program
+//! checks where the others are (they show it in a window of memory, at the cost of a few stores)
+//! until all have left: a node that waits for it would wait for ever. What is not always found
+//! without `STRATA_CHECK` is a node in a barrier, a scan, or a reduce of one number, while another
+//! is in a collective of another kind.
 
 mod ffi;
 mod leaving;
@@ -81,7 +83,7 @@ impl Outside {
                 backoff.wait();
             }
         }
-        // Others may have been putting until just now; after this, nobody sends anything.
+        // Others may have put until just now; after this no node sends anything.
         self.leaving.leave_for_good();
         while !self.leaving.all_left() {
             if !self.connections.poll() {
@@ -132,7 +134,7 @@ impl Mpi {
         }
     }
 
-    /// Shows where this node is now.
+    /// Publishes the call that this node is in.
     fn enter(&mut self, call: &Call) {
         self.turn += 1;
         if self.place.is_some_and(|place| std::ptr::eq(place, call.place)) {
@@ -192,14 +194,15 @@ impl Mpi {
         blocks.iter_mut().zip(received).for_each(|(block, new)| *block = new);
     }
 
-    /// Exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job unless all nodes made the same call.
+    /// Exchanges frames with `data` (at most [`SHORT`] bytes), and ends the job unless all nodes
+    /// made the same call.
     fn meet(&mut self, data: &[u8]) {
         self.whole.meet(&self.header, data);
         self.complete();
     }
 
-    /// Waits until the whole collective under way is complete. A node with open ports serves others' puts meanwhile:
-    /// a node that waits for that cannot come here.
+    /// Waits until the whole collective under way is complete. A node with open ports serves
+    /// others' puts meanwhile: a node that waits for that cannot come here.
     fn complete(&mut self) {
         let done = if self.outside.borrow().connections.ports.are_open() {
             let mut backoff = Backoff::default();
@@ -319,7 +322,8 @@ impl Endpoint for Mpi {
         self.world.show_bit(value);
     }
 
-    /// Looks at the others' windows, which needs nothing of them; first at the node whose bit was set last time.
+    /// Reads the others' windows, which needs nothing of them; first that of the node whose bit was
+    /// set last time.
     fn async_or(&mut self) -> bool {
         let size = self.world.size();
         for rank in (self.set..size).chain(0..self.set) {

@@ -17,7 +17,8 @@ struct Coming {
     receive: Receive,
     from: usize,
     port: usize,
-    /// Its own bytes, and those of puts that the same node made to the same port after it: they count when this one is here.
+    /// Its own bytes, and those of puts that the same node made to the same port after it: they
+    /// count when this one is here.
     bytes: usize,
 }
 
@@ -93,7 +94,8 @@ impl Ports {
         self.count(from, port, bytes.len(), self.coming.len());
     }
 
-    /// Counts bytes, when the pieces before the `before`th that the same node puts into the same port are here.
+    /// Counts bytes, when the pieces before the `before`th that the same node puts into the same
+    /// port are here.
     fn count(&mut self, from: usize, port: usize, bytes: usize, before: usize) {
         let mut earlier = self.coming[..before].iter_mut().rev();
         if let Some(earlier) = earlier.find(|coming| coming.from == from && coming.port == port) {

@@ -1,7 +1,7 @@
 //! Packets, puts and started collectives, as `Node` calls them, under `mpirun`.
 //!
-//! The one test starts this test program again, once a case; there `node` runs the case. It asserts on the nodes; an
-//! assertion that fails ends the job.
+//! The one test starts this test program again, once a case; there `node` runs the case. It asserts
+//! on the nodes; an assertion that fails ends the job.
 
 #[path = "../../../tests/mpirun/mod.rs"]
 mod mpirun;

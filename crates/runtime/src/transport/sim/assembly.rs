@@ -1,7 +1,8 @@
 //! Messages of several packets, and packets that overtake each other.
 //!
-//! A message of the run-time is longer than some machines' packets, so it goes in parts; and where packets take different ways
-//! (up a fat tree), later ones may come first. Messages carry numbers, and are given out whole and in the order sent.
+//! A message of the run-time is longer than some machines' packets, so it goes in parts; and where
+//! packets take different ways (up a fat tree), later ones may come first. Messages carry numbers,
+//! and are given out whole and in the order sent.
 
 use crate::transport::{Network, Packet};
 use std::collections::BTreeMap;

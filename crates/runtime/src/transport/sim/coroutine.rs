@@ -6,7 +6,8 @@ use generator::{Generator, Gn};
 pub(super) struct Coroutine<'a>(Generator<'a, (), ()>);
 
 impl<'a> Coroutine<'a> {
-    /// One with a stack of `stack` bytes, of which memory is only taken as it is touched. `body` does not unwind.
+    /// One with a stack of `stack` bytes, of which memory is only taken as it is touched. `body`
+    /// does not unwind.
     pub(super) fn new(stack: usize, body: impl FnOnce() + Send + 'a) -> Self {
         Self(Gn::new_opt(stack / size_of::<usize>(), body))
     }
@@ -22,7 +23,8 @@ impl<'a> Coroutine<'a> {
 
 /// Gives control back to whoever resumed the coroutine that calls this.
 pub(super) fn suspend() {
-    // The crate would rather have a handle passed down; ours would have to outlive the call that it belongs to.
+    // The crate would rather have a handle passed down; ours would have to outlive the call that it
+    // belongs to.
     #[expect(deprecated, reason = "the only safe way to suspend without a handle")]
     generator::yield_with(());
 }

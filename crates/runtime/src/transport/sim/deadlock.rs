@@ -9,7 +9,8 @@ use strata_sim::Time;
 /// Groups told of at most.
 const MOST: usize = 12;
 
-/// Who waits for what, when all that have not ended wait and nothing is under way. `None` if all have ended.
+/// Who waits for what, when all that have not ended wait and nothing is under way. `None` if all
+/// have ended.
 pub(super) fn explain(state: &State, now: Time) -> Option<Failure> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut ended = Vec::new();

@@ -62,7 +62,8 @@ impl Kernels {
         Ok(Self { digest: set.digest(), all })
     }
 
-    /// What a kernel costs on the machine that it was measured on, in seconds. The error names it and says what there is.
+    /// What a kernel costs on the machine that it was measured on, in seconds. The error names it
+    /// and says what there is.
     pub(super) fn seconds(&self, name: &str, inputs: &[f64]) -> Result<f64, String> {
         let Some(kernel) = self.all.get(name) else {
             let known: Vec<&str> = self.all.keys().map(String::as_str).collect();

@@ -1,12 +1,14 @@
 //! Nodes of a simulated machine.
 //!
-//! Each node is a coroutine with a clock of its own, in whole picoseconds. What the program computes is charged by
-//! [`Node::compute`](crate::Node::compute); what it communicates costs what the platform's file says, and goes through
-//! the simulated network ([`strata_sim::Network`]) packet by packet. All runs on one thread, so a simulation is the same to the bit each time.
+//! Each node is a coroutine with a clock of its own, in whole picoseconds. What the program
+//! computes is charged by [`Node::compute`](crate::Node::compute); what it communicates costs what
+//! the platform's file says, and goes through the simulated network ([`strata_sim::Network`])
+//! packet by packet. All runs on one thread, so a simulation is the same to the bit each time.
 //!
-//! A processor pays for each packet it sends or takes, for each look that finds nothing, and for what it combines. A node
-//! that waits notices what comes at once. Nodes wait for room in their own send queue and for packets in their own receive
-//! queue only: where a receiver does not poll, the network fills up and its senders stall.
+//! A processor pays for each packet it sends or takes, for each look that finds nothing, and for
+//! what it combines. A node that waits notices what comes at once. Nodes wait for room in their own
+//! send queue and for packets in their own receive queue only: where a receiver does not poll, the
+//! network fills up and its senders stall.
 
 mod assembly;
 mod coroutine;
@@ -50,7 +52,8 @@ struct Sim {
     world: Rc<World>,
     rank: usize,
     known: PollCache,
-    /// By which network the next packet for a port goes: they alternate (Brewer's manual, section 7: "sent on both networks").
+    /// By which network the next packet for a port goes: they alternate (Brewer's manual, section
+    /// 7: "sent on both networks").
     next_data_network: Network,
     /// Collectives that this node has come to.
     epoch: u64,
@@ -101,7 +104,7 @@ impl Sim {
         u32::try_from(bytes.div_ceil(self.world.platform.interface.packet).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// This node has looked at a queue in vain.
+    /// This node has polled an empty queue.
     fn poll_failed(&mut self, channel: Channel) {
         let now = self.world.time(self.rank);
         if !self.known.tells(now, channel) {
@@ -109,7 +112,7 @@ impl Sim {
         }
     }
 
-    /// This node is busy for this long with a look at a channel and what it has found there.
+    /// This node is busy for this long with polling a channel and taking what it found there.
     fn spend_polling(&mut self, channel: Channel, time: Time) {
         let start = self.world.time(self.rank);
         self.spend(time);
@@ -176,7 +179,8 @@ impl Sim {
         }
         let state = self.world.sync(self.rank);
         if awaited == Awaited::Operation {
-            // Now, and not before: others may have run meanwhile, and the last of them may have come.
+            // Now, and not before: others may have run meanwhile, and the last of them may have
+            // come.
             self.add_obstacle(&state, &mut wait);
         }
         let has = |channel: u8| state.network.arrived(self.rank, Channel(channel)) > 0;
@@ -357,7 +361,8 @@ impl Endpoint for Sim {
             } else if sent == 0 {
                 return false;
             } else {
-                // Only where there is a DMA unit that short blocks do without: data come in without this node.
+                // Only where there is a DMA unit that short blocks do without: data come in without
+                // this node.
                 self.wait(call, Awaited::PutRoom(to), 0, 0);
             }
         }
@@ -387,7 +392,7 @@ impl Endpoint for Sim {
         if self.world.platform.dma.is_none() {
             self.take_data(networks);
         } else {
-            // The unit has taken them in; what it says is read with a network's word.
+            // The DMA unit has taken them in; its status is read with a network's status register.
             drop(self.world.sync(self.rank));
             let network = if networks.has(Network::Request) { Network::Request } else { Network::Reply };
             self.poll_failed(data(network));

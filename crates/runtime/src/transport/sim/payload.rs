@@ -12,7 +12,8 @@ pub(super) fn messages(network: Network) -> Channel {
     Channel(network as u8)
 }
 
-/// The channel of a network's packets for ports. They have queues of their own, as a node takes them in where it takes no messages.
+/// The channel of a network's packets for ports. They have queues of their own, as a node takes
+/// them in where it takes no messages.
 pub(super) fn data(network: Network) -> Channel {
     Channel(2 + network as u8)
 }
@@ -49,7 +50,8 @@ impl From<Contents<'_>> for Cargo {
     }
 }
 
-/// A packet's contents, in the simulated network's units: a message of the run-time may take several.
+/// A packet's contents, in the simulated network's units: a message of the run-time may take
+/// several.
 #[derive(Debug)]
 pub(super) enum Payload {
     /// One of the `parts` of a message.
@@ -62,6 +64,7 @@ pub(super) enum Payload {
     },
     /// Bytes for a port.
     Put { port: u32, offset: usize, cargo: Cargo },
-    /// One of the `packets` that one node sends to another in a collective. What they say is looked up (see [`rendezvous`](super::rendezvous)).
+    /// One of the `packets` that one node sends to another in a collective. What they say is looked
+    /// up (see [`rendezvous`](super::rendezvous)).
     Collective { epoch: u64, packets: u32 },
 }

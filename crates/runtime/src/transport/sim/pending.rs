@@ -20,7 +20,8 @@ pub(super) struct PendingCollective {
     at: usize,
     /// Packets of the message being sent that have left.
     sent: u32,
-    /// What the control network does needs no messages: how long it takes from when the last node has come.
+    /// What the control network does needs no messages: how long it takes from when the last node
+    /// has come.
     control: Option<Time>,
 }
 
@@ -143,7 +144,8 @@ impl Sim {
         true
     }
 
-    /// Sends the rest of a message; false if there is no room for all of it now. What arrives meanwhile is taken in.
+    /// Sends the rest of a message; false if there is no room for all of it now. What arrives
+    /// meanwhile is taken in.
     fn send_message(&mut self, epoch: u64, to: usize, bytes: usize, sent: &mut u32) -> bool {
         let packets = self.packets(bytes);
         while *sent < packets {

@@ -1,22 +1,24 @@
-//! What a look at the queues costs, and what it shows.
+//! What a poll of the queues costs, and what it tells.
 
 use super::payload::{COLLECTIVES, data, messages};
 use crate::transport::Network;
 use strata_sim::{Time, network::Channel};
 
-/// What a node knows of its queues. Those of one network show in one word (on the CM-5, a status register of its interface to that network), so one
-/// look is at all of them; collectives show in both words. A word is known until time passes that is not spent on looking and receiving.
+/// What a node knows of its queues. A poll reads the status register of one network (on the CM-5,
+/// of its interface to that network) and so checks every queue of it; collectives show in both
+/// registers. The result is cached until simulated time advances other than by polling and
+/// receiving.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PollCache {
-    /// When the last look, or reception, ended.
+    /// When the last poll, or reception, ended.
     ended: Time,
-    /// The networks whose words are known, as bits.
+    /// The networks whose registers are cached, as bits.
     words: u8,
-    /// The channels that have been asked for since, as bits: to ask again is to look again.
+    /// The channels that have been asked for since, as bits: asking again is another poll.
     asked: u8,
 }
 
-/// The networks in whose words a channel shows, as bits.
+/// The networks whose registers show a channel, as bits.
 fn words(channel: Channel) -> u8 {
     let shows = |network| channel == COLLECTIVES || channel == messages(network) || channel == data(network);
     Network::BOTH
@@ -26,7 +28,7 @@ fn words(channel: Channel) -> u8 {
 }
 
 impl PollCache {
-    /// Whether what is known at the time `now` tells that a channel has nothing, without another look.
+    /// Whether the cache tells, at the time `now`, that a channel is empty.
     pub(super) fn tells(&mut self, now: Time, channel: Channel) -> bool {
         let bit = 1 << channel.0;
         let tells = self.ended == now && self.words & words(channel) != 0 && self.asked & bit == 0;
@@ -34,8 +36,8 @@ impl PollCache {
         tells
     }
 
-    /// A look from `start` to `end`, at a channel that was empty, or had a packet that was taken in by then: it has shown the other queues of that
-    /// network too.
+    /// A look from `start` to `end`, at a channel that was empty, or had a packet that was taken in
+    /// by then: it has shown the other queues of that network too.
     pub(super) fn polled(&mut self, channel: Channel, (start, end): (Time, Time)) {
         if self.ended != start {
             *self = Self::default();

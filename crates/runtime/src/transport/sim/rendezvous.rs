@@ -1,8 +1,9 @@
-//! Collectives: what nodes bring to them, and what they answer.
+//! Collectives: what nodes bring to them, and what they receive.
 //!
-//! Time and values are kept apart. How long a collective takes is found out by sending its messages through the network (see
-//! [`steps`](super::steps)), or by what the platform says of its control network. The values themselves lie here, in one place, and
-//! are combined in rank order with the same functions as on threads, so results are equal to the last bit on all transports.
+//! Time and values are kept apart. How long a collective takes is found out by sending its messages
+//! through the network (see [`steps`](super::steps)), or by what the platform says of its control
+//! network. The values themselves lie here, in one place, and are combined in rank order with the
+//! same functions as on threads, so results are equal to the last bit on all transports.
 
 use crate::block::RawBlock;
 use crate::transport::contributions::{CollectiveKind, Contributions};
@@ -44,7 +45,8 @@ impl Rendezvouses {
         let rendezvous = self.0.entry(epoch).or_insert_with(|| Rendezvous::new((rank, call), kind, size));
         let (first, other) = rendezvous.first;
         if !call.agrees(other.what, other.root, other.length) {
-            // Of two that differ, blame the later in rank: so the message does not hang on who came first.
+            // Of two that differ, blame the one of higher rank, so that the message does not depend
+            // on which came first.
             let (rank, call, first, other) =
                 if first < rank { (rank, call, first, other) } else { (first, other, rank, call) };
             return Err(Failure { rank, message: format!("{call}, but node {first} called {other}") });

@@ -17,11 +17,12 @@ use strata_sim::{Network, Time};
 const STACK: usize = 1 << 20;
 
 thread_local! {
-    /// The simulation that this thread runs. Nodes fetch it from here, as what they are given has to be safe to send.
+    /// The simulation that this thread runs. Nodes fetch it from here, as what they are given has
+    /// to be safe to send.
     static WORLD: RefCell<Option<Rc<World>>> = const { RefCell::new(None) };
 }
 
-/// What a simulation answers.
+/// What a simulation returns.
 pub(crate) struct Outcome<T> {
     pub(crate) results: Vec<T>,
     /// When each node's program ended.

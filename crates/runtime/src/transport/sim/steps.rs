@@ -1,8 +1,8 @@
 //! The messages of collectives: what each node does, step after step.
 //!
-//! Values are combined up a binomial tree and the result goes down it, as in the combining tree of Brewer's Strata on
-//! machines without a control network (§6.2); vectors are not pipelined. An exchange sends every block straight to its
-//! node, in cyclic shifts.
+//! Values are combined up a binomial tree and the result goes down it, as in the combining tree of
+//! Brewer's Strata on machines without a control network (§6.2); vectors are not pipelined. An
+//! exchange sends every block straight to its node, in cyclic shifts.
 
 use crate::transport::Operation;
 use crate::transport::contributions::CollectiveKind;
@@ -39,8 +39,8 @@ pub(super) fn exchange(rank: usize, blocks: &[usize]) -> Vec<Step> {
     sends.chain(receives).collect()
 }
 
-/// A node's place in the binomial tree of which node 0 is the root: its parent is its number without the lowest bit set,
-/// so a node and those below it are consecutive.
+/// A node's place in the binomial tree of which node 0 is the root: its parent is its number
+/// without the lowest bit set, so a node and those below it are consecutive.
 struct Place {
     parent: Option<usize>,
     /// The lowest bit set: more than the nodes below it, itself included.
@@ -55,7 +55,8 @@ fn place(rank: usize, size: usize) -> Place {
     Place { parent: Some(rank - lowest), reach: lowest }
 }
 
-/// The children of a node, the nearest first, each with the number of nodes below it, itself included.
+/// The children of a node, the nearest first, each with the number of nodes below it, itself
+/// included.
 fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
     (0..reach.ilog2())
         .map(move |k| (rank + (1 << k), 1 << k))
@@ -63,13 +64,15 @@ fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<
         .map(move |(child, nodes)| (child, nodes.min(size - child)))
 }
 
-/// Up and down: each node combines `combined.0` bytes for each child and sends what `up` says for the nodes below it; `down` bytes
-/// come back. A scan's are what comes before the node: to pass them on it combines `combined.1` bytes for each child, with what lies
-/// between itself and the child, which it knows from the way up.
+/// Up and down: each node combines `combined.0` bytes for each child and sends what `up` says for
+/// the nodes below it; `down` bytes come back. A scan's are what comes before the node: to pass
+/// them on it combines `combined.1` bytes for each child, with what lies between itself and the
+/// child, which it knows from the way up.
 ///
-/// A node's own values go in and its result comes out as if it were a level more, at a combination's cost each: Brewer's models of
-/// `CombineVector` without a control network have 76, 78 and 69 cycles a word that depend on neither the network nor its height, which is twice
-/// what a level's combination costs (figure 6-6).
+/// A node's own values go in and its result comes out as if it were a level more, at a
+/// combination's cost each: Brewer's models of `CombineVector` without a control network have 76,
+/// 78 and 69 cycles a word that depend on neither the network nor its height, which is twice what a
+/// level's combination costs (figure 6-6).
 fn tree(
     rank: usize,
     size: usize,
@@ -113,7 +116,8 @@ mod tests {
     use crate::transport::Scan;
     use std::collections::BTreeSet;
 
-    /// Plays all nodes' steps; the messages that were sent, and how many nodes each has heard of at the end.
+    /// Plays all nodes' steps; the messages that were sent, and how many nodes each has heard of at
+    /// the end.
     fn play(steps: &[Vec<Step>]) -> Vec<BTreeSet<usize>> {
         let size = steps.len();
         let mut heard: Vec<BTreeSet<usize>> = (0..size).map(|node| BTreeSet::from([node])).collect();
@@ -190,7 +194,8 @@ mod tests {
             (Operation::Reduce(NumberType::I64, Op::Add), [4, 2, 3, 2]),
             (Operation::Scan(scan), [6, 2, 4, 2]),
         ] {
-            // Node 0 of 4 has two children, node 2 one; each has its own values to put in and its result to take out.
+            // Node 0 of 4 has two children, node 2 one; each has its own values to put in and its
+            // result to take out.
             let count = |rank| {
                 let steps = of(CollectiveKind::Operation(operation), rank, 4, 8);
                 steps.into_iter().filter(|step| matches!(step, Step::Combine { bytes: 8 })).count()

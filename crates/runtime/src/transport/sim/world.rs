@@ -1,8 +1,9 @@
 //! What all nodes of a simulation share: the network, who waits for what, and which node runs next.
 //!
-//! A node has a clock of its own and runs ahead of the network as long as it keeps to itself. Before it touches anything
-//! that others see, all that happens up to its time is made to happen ([`World::sync`]); so everything happens in the order of
-//! (time, sequence), whatever the order in which nodes run.
+//! A node has a clock of its own and runs ahead of the network as long as it keeps to itself.
+//! Before it touches anything that others see, all that happens up to its time is made to happen
+//! ([`World::sync`]); so everything happens in the order of (time, sequence), whatever the order in
+//! which nodes run.
 
 use super::coroutine::suspend;
 use super::kernels::Kernels;
@@ -131,7 +132,7 @@ impl World {
         clock.set(clock.get().saturating_add(time.0));
     }
 
-    /// Makes all happen that happens up to this node's time, other nodes' doings among it.
+    /// Processes all events up to this node's time, other nodes' steps included.
     pub(super) fn sync(&self, node: usize) -> RefMut<'_, State> {
         let at = self.time(node);
         let mut state = self.state.borrow_mut();
@@ -234,7 +235,8 @@ impl World {
     }
 
     fn arrived(&self, state: &mut State, node: usize, channel: Channel) {
-        // A node without ports never asks for data: that something comes all the same is found here.
+        // A node without ports never asks for data: that something comes all the same is found
+        // here.
         if is_data(channel) && (self.dma || !state.nodes[node].ports.are_open()) {
             state.take_data(node, channel);
         }

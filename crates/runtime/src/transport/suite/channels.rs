@@ -1,5 +1,5 @@
-//! A transport of the least size: nodes are threads, and packets go through bounded channels of the standard
-//! library. It has only what [`Transport`] requires.
+//! A transport of the least size: nodes are threads, and packets go through bounded channels of the
+//! standard library. It has only what [`Transport`] requires.
 
 use crate::error::Error;
 use crate::transport::over_packets::Transport;

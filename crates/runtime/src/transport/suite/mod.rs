@@ -1,5 +1,5 @@
-//! What any transport has to do, as cases that run on an endpoint of it: on channels with the reference
-//! implementations, on threads, on simulated machines and under `mpirun`.
+//! What any transport has to do, as cases that run on an endpoint of it: on channels with the
+//! reference implementations, on threads, on simulated machines and under `mpirun`.
 //!
 //! A case asserts on the nodes; an assertion that fails ends the job.
 
@@ -12,7 +12,8 @@ use super::{Action, Awaited, Call, Endpoint, Network, Networks, Packet, Part, ov
 use crate::error::Error;
 use std::panic::Location;
 
-/// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where it has to fail.
+/// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where
+/// it has to fail.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) least: usize,

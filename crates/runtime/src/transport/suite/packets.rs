@@ -35,7 +35,8 @@ fn length(number: u64) -> usize {
     if number.is_multiple_of(17) { 0 } else { 8 + (number as usize * 13) % 57 }
 }
 
-/// Every node (also node 0) sends node 0 so many packets on each network, which it begins to receive late.
+/// Every node (also node 0) sends node 0 so many packets on each network, which it begins to
+/// receive late.
 fn many_to_one(node: &mut dyn Endpoint, many: usize, late: Duration) {
     let (rank, size) = (node.rank(), node.size());
     let mut sent = [0u64; 2];

@@ -1,11 +1,12 @@
 //! Which core a node runs on.
 //!
-//! A job with at least as many nodes as there are cores fills the machine in any case. Left to the system's scheduler its
-//! nodes lie unevenly for long stretches (three on one core, one on the other), and what they do together takes as long
-//! as the fullest core needs: the same collective is measured at two different speeds. Dealt out evenly the nodes have
-//! one. A smaller job is left alone, since two of them would be bound to the same cores while others idle.
+//! A job with at least as many nodes as there are cores fills the machine in any case. The system's
+//! scheduler may place its nodes unevenly for long periods (three on one core, one on the other).
+//! Collectives then take as long as the fullest core needs, so the same collective has two speeds.
+//! Spread evenly it has one. A smaller job is left alone, since two of them would be bound to the
+//! same cores while others idle.
 
-/// The cores over which to deal out the nodes of a job; none where they are left to the scheduler.
+/// The cores over which to spread the nodes of a job; none where the scheduler decides.
 pub(super) struct Cores(Vec<usize>);
 
 impl Cores {
@@ -29,7 +30,8 @@ impl Cores {
         Self(Vec::new())
     }
 
-    /// Binds the calling thread, which runs node `rank`. Where that is refused the scheduler decides as before.
+    /// Binds the calling thread, which runs node `rank`. Where that is refused the scheduler
+    /// decides as before.
     #[cfg(target_os = "linux")]
     pub(super) fn bind(&self, rank: usize) {
         use nix::sched::{CpuSet, sched_setaffinity};

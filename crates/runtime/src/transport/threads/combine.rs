@@ -1,4 +1,5 @@
-//! What a node does with what all have brought to a rendezvous: combining in rank order, or in the order of a scan.
+//! What a node does with what all have brought to a rendezvous: combining in rank order, or in the
+//! order of a scan.
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
@@ -12,7 +13,8 @@ use std::ops::Range;
 pub(super) const SLICE: usize = 4096;
 
 impl Threads {
-    /// What each node has brought to the present rendezvous, in rank order; `bytes` at most [`SHORT`](super::SHORT).
+    /// What each node has brought to the present rendezvous, in rank order; `bytes` at most
+    /// [`SHORT`](super::SHORT).
     pub(super) fn brought(&self, bytes: usize) -> impl Iterator<Item = &[u8]> {
         (0..self.job.size()).map(move |rank| self.brought_by(rank, bytes))
     }
@@ -132,12 +134,12 @@ impl Threads {
     /// Part of what node `rank` has lent.
     ///
     /// # Safety
-    /// All have come to the present rendezvous and lent at least `at + length` bytes until the next, the part lies in this
-    /// node's share, and no other reference to it lives.
+    /// All have come to the present rendezvous and lent at least `at + length` bytes until the
+    /// next, the part lies in this node's share, and no other reference to it lives.
     #[allow(clippy::mut_from_ref, reason = "the memory is not this transport's")]
     unsafe fn part_of(&self, rank: usize, at: usize, length: usize) -> &mut [u8] {
-        // SAFETY: the caller says that the memory is there; no other node touches this node's share, and the owner
-        // keeps its hands off all of it.
+        // SAFETY: the caller says that the memory is there; no other node touches this node's
+        // share, and the owner keeps its hands off all of it.
         unsafe { std::slice::from_raw_parts_mut(self.lent(rank).add(at), length) }
     }
 }

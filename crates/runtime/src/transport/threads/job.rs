@@ -18,20 +18,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// Blocks under way from one node to another. An exchange starts with a rendezvous, so there is never more than one.
+/// Blocks under way from one node to another. An exchange starts with a rendezvous, so there is
+/// never more than one.
 type Channel = Queue<RawBlock, 2>;
 
 /// Packets that wait at a node on one network: 32 KiB, as much as a near cache takes.
 pub(super) const RING: usize = 256;
 type Packets = Ring<RING>;
 
-/// A node's stack. What runs on the main thread elsewhere should run on a node; the memory is only reserved.
+/// A node's stack. What runs on the main thread elsewhere should run on a node; the memory is only
+/// reserved.
 const STACK: usize = 8 << 20;
 
-/// The most nodes that each wait for every other's slot: a guess, as each reads as many cache lines.
+/// The most nodes that each wait for every other's slot: a guess, as each reads as many cache
+/// lines.
 const MOST_EAGER: usize = 16;
 
-/// A line of its own for a word that many wait for.
+/// A cache line of its own for a value that many wait for.
 #[repr(align(128))]
 #[derive(Default)]
 struct Apart<T>(T);
@@ -54,8 +57,8 @@ pub(super) enum Peers {
 pub(super) enum Unwinds {
     /// As soon as the job has failed.
     WhenFailed,
-    /// When the rendezvous can no longer be complete. The node has lent memory of its program, and whoever sees the
-    /// rendezvous complete follows the address, failed job or not.
+    /// When the rendezvous can no longer be complete. The node has lent memory of its program, and
+    /// whoever sees the rendezvous complete follows the address, failed job or not.
     WhenIncomplete,
     /// Not at all: all nodes are between two rendezvous of this module.
     Never,
@@ -85,7 +88,8 @@ pub(super) struct Job {
     leavers: AtomicUsize,
     /// Which nodes have given up their transport.
     gone: Box<[AtomicBool]>,
-    /// Memory lent by nodes that went with an operation in flight: others may still follow its address.
+    /// Memory lent by nodes that went with an operation in flight: others may still follow its
+    /// address.
     retained: Mutex<Vec<Loan>>,
     /// The failure that ended the job.
     failure: Mutex<Option<Failure>>,
@@ -161,7 +165,8 @@ impl Job {
         }
     }
 
-    /// Whether all have come to rendezvous `epoch`; of the first `seen` nodes that is known, and more of it may be afterwards.
+    /// Whether all have come to rendezvous `epoch`; of the first `seen` nodes that is known, and
+    /// more of it may be afterwards.
     #[inline]
     pub(super) fn all_arrived(&self, epoch: u64, seen: &mut usize) -> bool {
         if self.eager {
@@ -177,7 +182,8 @@ impl Job {
         &self.slots
     }
 
-    /// The failure to report where not all came to rendezvous `epoch` with the same call; equal on all nodes.
+    /// The failure to report where not all came to rendezvous `epoch` with the same call; equal on
+    /// all nodes.
     ///
     /// # Safety
     /// The caller attends rendezvous `epoch`, all have come, and it has not gone to the next.
@@ -254,7 +260,8 @@ impl Job {
         self.rings[2 * rank + network as usize].get().is_some_and(|packets| unsafe { packets.pop(packet) })
     }
 
-    /// Node `rank` waits until `ready`, which a packet to node `to` finding room makes true; `check` may unwind.
+    /// Node `rank` waits until `ready`, which becomes true when a packet to node `to` finds room;
+    /// `check` may unwind.
     pub(super) fn wait_for_room(
         &self,
         rank: usize,
@@ -263,7 +270,7 @@ impl Job {
         check: impl Fn(),
     ) {
         let ring = 2 * to + network as usize;
-        // Before the fence of the wait, as what the parker says.
+        // Before the fence of the wait, as the parker's fields.
         self.waiters[ring].fetch_add(1, Ordering::Relaxed);
         self.parkers.wait_for(rank, ring + 1, ready, check);
         self.waiters[ring].fetch_sub(1, Ordering::Relaxed);
@@ -304,8 +311,8 @@ impl Job {
         self.parkers.wait(rank, &ready, || self.check(rank, call, peers, &ready));
     }
 
-    /// Unwinds if the job has failed, or if a node that is waited for has left: after it is seen to have left,
-    /// whatever it did before is seen too, so a condition still not true never will be.
+    /// Unwinds if the job has failed, or if a node that is waited for has left: after it is seen to
+    /// have left, whatever it did before is seen too, so a condition still not true never will be.
     pub(super) fn check(&self, rank: usize, call: &Call, peers: Peers, ready: &dyn Fn() -> bool) {
         self.unwind_if_failed();
         if self.leavers.load(Ordering::Acquire) == 0 {
@@ -330,7 +337,8 @@ impl Job {
         }
     }
 
-    /// Unwinds where a node has ended without coming to rendezvous `epoch`, so that it is never complete.
+    /// Unwinds where a node has ended without coming to rendezvous `epoch`, so that it is never
+    /// complete.
     fn unwind_if_incomplete(&self, rank: usize, epoch: u64, call: &Call) {
         if self.leavers.load(Ordering::Acquire) == 0 {
             return;

@@ -5,7 +5,8 @@
 use crate::block::RawBlock;
 use std::mem::ManuallyDrop;
 
-/// A [`RawBlock`] taken apart, so that no reference to its memory exists while other nodes write there.
+/// A [`RawBlock`] taken apart, so that no reference to its memory exists while other nodes write
+/// there.
 pub(super) struct Loan {
     words: *mut u64,
     length: usize,
@@ -51,7 +52,8 @@ impl Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        // SAFETY: as in `end`, which does not come here. Whoever drops a loan knows that nobody follows the address.
+        // SAFETY: as in `end`, which does not come here. Whoever drops a loan knows that nobody
+        // follows the address.
         drop(unsafe { Vec::from_raw_parts(self.words, self.length, self.capacity) });
     }
 }

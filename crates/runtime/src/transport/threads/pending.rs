@@ -1,8 +1,9 @@
-//! Split-phase operations: the rendezvous of the blocking ones, as a state that advances when it is looked at.
+//! Split-phase operations: the rendezvous of the blocking ones, as a state machine that each test
+//! advances.
 //!
-//! A node comes to the first rendezvous when it starts an operation. When all have come a short operation is complete at once;
-//! of a long one each node then combines its share, some slices at each look, and comes to a second rendezvous,
-//! which ends the loan. A look never waits.
+//! A node comes to the first rendezvous when it starts an operation. When all have come a short
+//! operation is complete at once; for a long one each node then combines its share, some slices at
+//! each test, and comes to a second rendezvous, which ends the loan. A test never waits.
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
@@ -14,7 +15,7 @@ use super::rendezvous::{Mode, SHORT};
 use crate::block::RawBlock;
 use crate::transport::{Boundary, Call, Failure, Operation};
 
-/// The most bytes that one look reads: some microseconds.
+/// The most bytes that one test reads: some microseconds.
 const LOOK: usize = 16 << 10;
 
 /// How far an operation is.
@@ -76,7 +77,7 @@ impl Threads {
         }
     }
 
-    /// Whether a look at the operation in flight may get it on.
+    /// Whether a test of the operation in flight may advance it.
     pub(super) fn may_advance(&self) -> bool {
         match self.pending.as_ref().map(|pending| pending.stage) {
             Some(Stage::Coming(seen) | Stage::Parting(seen)) => {
@@ -86,7 +87,7 @@ impl Threads {
         }
     }
 
-    /// Does what can be done for the operation in flight; whether it is complete.
+    /// Does what can be done now for the operation in flight; returns whether it is complete.
     pub(super) fn advance(&mut self) -> bool {
         let Some(pending) = &mut self.pending else { return true };
         let (call, operation, bytes) = (pending.call, pending.operation, pending.loan.bytes());
@@ -139,8 +140,8 @@ impl Threads {
         }
     }
 
-    /// Combines at most some slices of this node's share and, after the last, comes to the second rendezvous. Whether the
-    /// operation is complete.
+    /// Combines at most some slices of this node's share and, after the last, comes to the second
+    /// rendezvous. Whether the operation is complete.
     fn combine(
         &mut self,
         call: &Call,
@@ -157,8 +158,9 @@ impl Threads {
         match operation {
             Operation::Reduce(kind, op) => self.reduce_share(kind, op, at..to),
             Operation::Scan(scan) => self.scan_share(scan, at..to),
-            // SAFETY: the root lends as many bytes (the calls agree) until the next rendezvous, and nobody writes them; the
-            // memory at `address` is this node's, and nobody follows its address. The root's own range is empty.
+            // SAFETY: the root lends as many bytes (the calls agree) until the next rendezvous, and
+            // nobody writes them; the memory at `address` is this node's, and nobody follows its
+            // address. The root's own range is empty.
             Operation::Broadcast(root) => unsafe {
                 address.add(at).copy_from_nonoverlapping(self.lent(root).add(at), to - at);
             },
@@ -195,7 +197,7 @@ impl Threads {
         }
     }
 
-    /// Unwinds where those who have not come never will.
+    /// Unwinds where a node that has not come has left.
     fn check_peers(&self, call: &Call) {
         self.job.check(self.rank, call, Peers::All, &|| self.may_advance());
     }

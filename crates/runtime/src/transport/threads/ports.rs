@@ -1,9 +1,10 @@
 //! Ports: memory of a node into which any node writes.
 //!
-//! A put copies straight to where the bytes belong; nothing of the receiver's program runs. While a piece is copied
-//! its writer holds the port's lock, so two writers never touch the same memory at once, and closing a port waits
-//! for at most one piece. What has arrived is counted at the port, and two levels of bits lead to the ports
-//! with news: asking for arrivals where there are none is one read.
+//! A put copies straight to where the bytes belong; nothing of the receiver's program runs. While a
+//! piece is copied its writer holds the port's lock, so two writers never touch the same memory at
+//! once, and closing a port waits for at most one piece. What has arrived is counted at the port,
+//! and two levels of bits lead to the ports with news: asking for arrivals where there are none is
+//! one read.
 
 #![allow(unsafe_code, reason = "copies into memory that the port's lock guards")]
 
@@ -55,8 +56,8 @@ pub(super) struct Ports {
     groups: [OnceLock<Box<Group>>; PORTS / GROUP],
 }
 
-// SAFETY: the memory of a port is touched only by whoever moved its state to `LOCKED` (acquire), or by the owner while
-// it is `CLOSED`; it is given away by a release store of the state.
+// SAFETY: the memory of a port is touched only by whoever moved its state to `LOCKED` (acquire), or
+// by the owner while it is `CLOSED`; it is given away by a release store of the state.
 unsafe impl Sync for Port {}
 
 impl Port {
@@ -64,7 +65,8 @@ impl Port {
         Self { state: AtomicU32::new(CLOSED), arrived: AtomicUsize::new(0), memory: UnsafeCell::new(None) }
     }
 
-    /// Locks the port; false if it is closed. Whoever holds the lock copies one piece and does not unwind.
+    /// Locks the port; false if it is closed. Whoever holds the lock copies one piece and does not
+    /// unwind.
     fn lock(&self) -> bool {
         let mut spins = 0;
         loop {
@@ -85,8 +87,9 @@ impl Port {
         if !self.lock() {
             return Err(Refusal::NotOpen);
         }
-        // SAFETY: this thread holds the lock, so memory is there and its bytes are touched by nobody else; `piece` is
-        // not part of them, as they belong to no program until the port is closed. `end` was checked.
+        // SAFETY: this thread holds the lock, so memory is there and its bytes are touched by
+        // nobody else; `piece` is not part of them, as they belong to no program until the port is
+        // closed. `end` was checked.
         let written = unsafe {
             match (*self.memory.get()).as_ref().map(|loan| (loan.address(), loan.bytes())) {
                 Some((address, bytes)) if end.is_some_and(|end| end <= bytes) => {
@@ -131,7 +134,8 @@ impl Ports {
         if !port.lock() {
             return None;
         }
-        // SAFETY: this thread holds the lock; when it is taken out of the port nobody follows the address.
+        // SAFETY: this thread holds the lock; when it is taken out of the port nobody follows the
+        // address.
         let memory = unsafe { (*port.memory.get()).take().map(|loan| loan.end()) };
         port.state.store(CLOSED, Ordering::Release);
         memory
@@ -157,12 +161,14 @@ impl Ports {
             at += piece.len();
             self.report(number);
         }
-        // Once a put: waking a sleeper costs as much as copying a piece. Who polls sees every piece.
+        // Once a put: waking a sleeper costs as much as copying a piece. Who polls sees every
+        // piece.
         told();
         Ok(())
     }
 
-    /// Sets the bits that lead to a port: its own first, so that the one of its group is never there too early.
+    /// Sets the bits that lead to a port: its own first, so that the one of its group is never
+    /// there too early.
     fn report(&self, port: usize) {
         if let Some(group) = self.groups.get(port / GROUP).and_then(OnceLock::get) {
             group.news.fetch_or(1 << (port % GROUP), Ordering::Release);

@@ -1,8 +1,8 @@
 //! A bounded queue of one producer and one consumer, without locks.
 //!
-//! The producer alone moves `tail`, the consumer alone moves `head`; each publishes a slot by a release store that
-//! the other acquires (Lamport, *Specifying concurrent program modules*, 1983). Both counters stand on cache lines of
-//! their own. What is pushed is moved, never copied.
+//! The producer alone moves `tail`, the consumer alone moves `head`; each publishes a slot by a
+//! release store that the other acquires (Lamport, *Specifying concurrent program modules*, 1983).
+//! Both counters stand on cache lines of their own. What is pushed is moved, never copied.
 
 #![allow(unsafe_code, reason = "slots are shared memory whose ownership the two counters hand over")]
 
@@ -18,8 +18,9 @@ pub(super) struct Queue<T, const N: usize> {
     slots: [UnsafeCell<MaybeUninit<T>>; N],
 }
 
-// SAFETY: a slot is touched by the producer only while head..tail does not cover it and by the consumer only while
-// it does; both moves of the boundary are release/acquire pairs. The element itself changes threads: `T: Send`.
+// SAFETY: a slot is touched by the producer only while head..tail does not cover it and by the
+// consumer only while it does; both moves of the boundary are release/acquire pairs. The element
+// itself changes threads: `T: Send`.
 unsafe impl<T: Send, const N: usize> Sync for Queue<T, N> {}
 
 impl<T, const N: usize> Queue<T, N> {
@@ -40,7 +41,8 @@ impl<T, const N: usize> Queue<T, N> {
         if tail.wrapping_sub(self.head.0.load(Ordering::Acquire)) == N {
             return Err(value);
         }
-        // SAFETY: the slot is outside head..tail, so the consumer leaves it alone, and there is no other producer.
+        // SAFETY: the slot is outside head..tail, so the consumer leaves it alone, and there is no
+        // other producer.
         self.slots[tail % N].with_mut(|slot| unsafe { (*slot).write(value) });
         self.tail.0.store(tail.wrapping_add(1), Ordering::Release);
         Ok(())
@@ -55,8 +57,9 @@ impl<T, const N: usize> Queue<T, N> {
         if head == self.tail.0.load(Ordering::Acquire) {
             return None;
         }
-        // SAFETY: the slot is inside head..tail: the producer wrote it before the store of `tail` that was acquired,
-        // and leaves it alone until `head` has passed. It is read once, as `head` passes it here.
+        // SAFETY: the slot is inside head..tail: the producer wrote it before the store of `tail`
+        // that was acquired, and leaves it alone until `head` has passed. It is read once, as
+        // `head` passes it here.
         let value = self.slots[head % N].with(|slot| unsafe { (*slot).assume_init_read() });
         self.head.0.store(head.wrapping_add(1), Ordering::Release);
         Some(value)

@@ -1,12 +1,13 @@
 //! Slots: what each node brings to a rendezvous, and how nodes know that all have come.
 //!
-//! A node has two slots and uses them in epoch. It may write the slot of epoch t only when all others have read that
-//! of epoch t − 2; they have, because they attended epoch t − 1 after it. So one rendezvous is enough for everything that
-//! fits on a slot.
+//! A node has two slots and uses them in epoch. It may write the slot of epoch t only when all
+//! others have read that of epoch t − 2; they have, because they attended epoch t − 1 after it. So
+//! one rendezvous is enough for everything that fits on a slot.
 //!
-//! With a core for every node, each waits for every other node's slot: one cache line moves from writer to reader,
-//! and it brings the call and the first numbers with it. With more nodes than cores, P² reads by nodes that take turns on
-//! a core would be the cost; there a counter is raised by each and the last one raises the epoch that all wait for.
+//! With a core for every node, each waits for every other node's slot: one cache line moves from
+//! writer to reader, and it brings the call and the first numbers with it. With more nodes than
+//! cores, P² reads by nodes that take turns on a core would be the cost; there a counter is raised
+//! by each and the last one raises the epoch that all wait for.
 
 #![allow(unsafe_code, reason = "slots are shared memory; the rendezvous order their writes and reads")]
 
@@ -75,9 +76,10 @@ struct Slot {
 #[repr(align(128))]
 pub(super) struct Slots([Slot; 2]);
 
-// SAFETY: the content of a slot is written by its owner before it raises `epoch` (a release store), read by others
-// after they have seen that epoch (acquire), and not written again until they have attended the next rendezvous (see
-// the module's text). The pointer in it is followed under the rules of the folder's root module.
+// SAFETY: the content of a slot is written by its owner before it raises `epoch` (a release store),
+// read by others after they have seen that epoch (acquire), and not written again until they have
+// attended the next rendezvous (see the module's text). The pointer in it is followed under the
+// rules of the folder's root module.
 unsafe impl Sync for Slots {}
 // SAFETY: nothing in a slot belongs to a thread; the pointer is plain data here.
 unsafe impl Send for Slots {}
@@ -102,13 +104,15 @@ impl Slots {
         &self.0[(epoch % 2) as usize]
     }
 
-    /// Writes what the owner brings to rendezvous `epoch`: at most [`SHORT`] bytes and perhaps a loan.
+    /// Writes what the owner brings to rendezvous `epoch`: at most [`SHORT`] bytes and perhaps a
+    /// loan.
     ///
     /// # Safety
     /// The caller is the owner and has attended all rendezvous before `epoch`.
     pub(super) unsafe fn write(&self, epoch: u64, call: &Call, mode: Mode, bytes: &[u8], lent: *mut u8) {
         let slot = self.slot(epoch);
-        // SAFETY: the others have done with this slot, as they attended rendezvous `epoch - 1`; the caller is its owner.
+        // SAFETY: the others have done with this slot, as they attended rendezvous `epoch - 1`; the
+        // caller is its owner.
         let content = unsafe { &mut *slot.content.get() };
         content.place = call.place;
         content.what = call.what;

@@ -1,12 +1,13 @@
 //! A bounded queue of packets with many producers and one consumer, without locks.
 //!
-//! Each slot has a sequence number that says whose turn it is: that of the producer of element i where it is i, that
-//! of the consumer where it is i + 1; freed, it is i plus the capacity (D. Vyukov's bounded queue). Producers
-//! claim a slot by moving `tail`, so one that is preempted in between holds up those behind it, but nobody who polls:
-//! to the consumer the queue is empty. One consumer needs no read-modify-write at all.
+//! Each slot has a sequence number that says who may use the slot: the producer of element i where
+//! it is i, the consumer where it is i + 1; freed, it is i plus the capacity (D. Vyukov's bounded
+//! queue). Producers claim a slot by moving `tail`, so one that is preempted in between holds up
+//! those behind it, but nobody who polls: to the consumer the queue looks empty. One consumer needs
+//! no read-modify-write at all.
 //!
-//! Sequence number, header and the first data stand on one cache line, which is all that moves between two cores
-//! for a short packet.
+//! Sequence number, header and the first data stand on one cache line, which is all that moves
+//! between two cores for a short packet.
 
 #![allow(unsafe_code, reason = "slots are shared memory whose ownership the sequence numbers hand over")]
 
@@ -38,8 +39,9 @@ pub(super) struct Ring<const N: usize> {
     slots: [Slot; N],
 }
 
-// SAFETY: a packet is touched only by whom the slot's sequence number gives it to: the one producer that claimed the
-// element, or the consumer. The number changes by a release store, and is acquired before the packet is touched.
+// SAFETY: a packet is touched only by whom the slot's sequence number gives it to: the one producer
+// that claimed the element, or the consumer. The number changes by a release store, and is acquired
+// before the packet is touched.
 unsafe impl<const N: usize> Sync for Ring<N> {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl<const N: usize> Send for Ring<N> {}
@@ -74,8 +76,8 @@ impl<const N: usize> Ring<N> {
                 Err(now) => tail = now,
             }
         };
-        // SAFETY: the sequence number gives the slot to the producer of element `tail`, and only this thread has
-        // moved the queue's tail past it. The words copied lie within both packets.
+        // SAFETY: the sequence number gives the slot to the producer of element `tail`, and only
+        // this thread has moved the queue's tail past it. The words copied lie within both packets.
         slot.packet.with_mut(|to| unsafe {
             copy(std::ptr::from_ref(packet), to, packet.length);
             (*to).from = from;
@@ -116,15 +118,16 @@ impl<const N: usize> Ring<N> {
     }
 }
 
-/// Copies what counts of a packet with `length` bytes of data: as little as shares the header's line, or all.
+/// Copies what counts of a packet with `length` bytes of data: as little as shares the header's
+/// line, or all.
 ///
 /// # Safety
 /// `from` may be read and `to` written.
 #[inline]
 unsafe fn copy(from: *const Packet, to: *mut Packet, length: u8) {
     let (from, to) = (from.cast::<[u64; WORDS]>(), to.cast::<[u64; WORDS]>());
-    // SAFETY: passed on to the caller; a packet is as many words, and any bits are one. Lengths that the compiler
-    // knows become a few moves.
+    // SAFETY: passed on to the caller; a packet is as many words, and any bits are one. Lengths
+    // that the compiler knows become a few moves.
     unsafe {
         if length <= NEAR_DATA {
             *to.cast::<[u64; NEAR]>() = *from.cast::<[u64; NEAR]>();
@@ -146,8 +149,9 @@ mod loom_tests {
         Packet::new(0, Part::Whole, i, &[i as u8 + 1; 64][..64 * (i % 2)])
     }
 
-    /// `producers` try to put `each` packets into two slots, while the consumer tries `looks` times to take one; what
-    /// was taken in, and no more, comes once and in order. Nobody spins, so that all interleavings are few.
+    /// `producers` try to put `each` packets into two slots, while the consumer tries `looks` times
+    /// to take one; what was taken in, and no more, comes once and in order. Nobody spins, so that
+    /// all interleavings are few.
     fn many_to_one(producers: usize, each: usize, looks: usize, preemptions: Option<usize>) {
         let mut builder = Builder::new();
         builder.preemption_bound = preemptions;

@@ -1,4 +1,5 @@
-//! The atomics and cells of the queues: those of `std`, or those of loom, which tries every interleaving of a test.
+//! The atomics and cells of the queues: those of `std`, or those of loom, which tries every
+//! interleaving of a test.
 //!
 //! The cell has loom's interface, which sees when an access begins and ends.
 

@@ -1,14 +1,14 @@
 //! Waiting: spin, then yield, then sleep.
 //!
-//! What a node waits for is a condition on shared memory. Spinning answers soonest, but only if whoever is to fulfil
-//! the condition runs on another core; else it takes away the very core that is waited for. Nobody can tell
-//! beforehand (more nodes than cores, other programs, the scheduler's placing), so each node learns: a spin that
-//! succeeds doubles the spins of the next, one that fails quarters it. Long waits end in sleep, so that a node
-//! alone at work has the machine to itself.
+//! What a node waits for is a condition on shared memory. Spinning notices it soonest, but only if
+//! the node that fulfils it runs on another core; else spinning takes that node's core. This cannot
+//! be known beforehand (more nodes than cores, other programs, the scheduler's placing), so each
+//! node adapts: a spin that succeeds doubles the spins of the next, one that fails quarters it.
+//! Long waits end in sleep, so that a node alone at work has the machine to itself.
 //!
-//! Waking is the classical two-flag handshake: a sleeper says so, then looks at the condition once more; a waker
-//! fulfils the condition, then looks for sleepers. A sequentially consistent fence between the two steps on each
-//! side makes sure that at least one of them sees the other.
+//! Waking is the classical two-flag handshake: a sleeper sets its flag, then checks the condition
+//! once more; a waker fulfils the condition, then checks the flags. A sequentially consistent fence
+//! between the two steps on each side makes sure that at least one of them sees the other.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
@@ -21,22 +21,24 @@ const FEWEST_SPINS: u32 = 16;
 /// Yields before sleeping.
 const YIELDS: u32 = 200;
 
-/// A node's parker; padded so that falling asleep disturbs no neighbour.
+/// Where a node sleeps; padded, so that going to sleep touches no other node's cache line.
 #[repr(align(128))]
 #[derive(Default)]
 struct Parker {
     /// How long this node spins; written by it alone.
     spins: AtomicU32,
     asleep: AtomicBool,
-    /// What this node waits for, as a number of the caller's choice; 0 for nothing that is woken by number.
+    /// What this node waits for, as a number of the caller's choice; 0 for nothing that is woken by
+    /// number.
     awaits: AtomicUsize,
     thread: OnceLock<Thread>,
 }
 
-/// Where nodes sleep.
+/// The parkers of all nodes.
 pub(super) struct Parkers {
     parkers: Box<[Parker]>,
-    /// How many are asleep or about to be: while it is 0, waking costs one read of a line that nobody writes.
+    /// How many are asleep or about to be: while it is 0, waking costs one read of a line that
+    /// nobody writes.
     sleepers: AtomicUsize,
 }
 
@@ -45,13 +47,13 @@ impl Parkers {
         Self { parkers: (0..nodes).map(|_| Parker::default()).collect(), sleepers: AtomicUsize::new(0) }
     }
 
-    /// Says which thread is node `rank`: the one that calls.
+    /// Registers the calling thread as node `rank`'s.
     pub(super) fn enter(&self, rank: usize) {
         // A second call would be the same thread again.
         let _ = self.parkers[rank].thread.set(std::thread::current());
     }
 
-    /// Returns when `ready` is true; between spins `check` is asked, which may unwind.
+    /// Returns when `ready` is true; calls `check` between spins, which may unwind.
     pub(super) fn wait(&self, rank: usize, ready: impl Fn() -> bool, check: impl Fn()) {
         if ready() {
             return;
@@ -96,7 +98,7 @@ impl Parkers {
         }
     }
 
-    /// Wakes whoever sleeps; to be called after a condition that many may wait for has come true.
+    /// Wakes all sleepers; called after a condition that many may wait for has come true.
     pub(super) fn wake_all(&self) {
         if self.someone_sleeps() {
             self.wake_sleepers();
@@ -112,13 +114,14 @@ impl Parkers {
 
     /// As [`Parkers::wait`], to be woken by [`Parkers::wake_awaiting`] too.
     pub(super) fn wait_for(&self, rank: usize, awaits: usize, ready: impl Fn() -> bool, check: impl Fn()) {
-        // Before the fence of the wait, after which it looks at the condition once more.
+        // Before the fence of the wait, after which the condition is checked once more.
         self.parkers[rank].awaits.store(awaits, Ordering::Relaxed);
         self.wait(rank, ready, check);
         self.parkers[rank].awaits.store(0, Ordering::Relaxed);
     }
 
-    /// Whether some node sleeps; to be called as [`Parkers::wake`] is, after a condition has come true.
+    /// Whether some node sleeps; to be called as [`Parkers::wake`] is, after a condition has come
+    /// true.
     pub(super) fn someone_sleeps(&self) -> bool {
         fence(Ordering::SeqCst);
         self.sleepers.load(Ordering::Relaxed) > 0

@@ -1,14 +1,15 @@
 //! The calls of the MPI library that this transport makes: all of its unsafe code.
 //!
-//! rsmpi's own safe collectives tie neither the types nor the lengths of what is sent and received; here both are
-//! slices whose lengths are checked before the library sees them. Every code that MPI returns is polled at. An error
-//! has no remedy on one node, and memory that a request still uses must not be given back, so it ends the job at once
-//! ([`World::die`]).
+//! rsmpi's own safe collectives tie neither the types nor the lengths of what is sent and received;
+//! here both are slices whose lengths are checked before the library sees them. Every code that MPI
+//! returns is polled at. An error has no remedy on one node, and memory that a request still uses
+//! must not be given back, so it ends the job at once ([`World::die`]).
 //!
 //! Counts are `int` in MPI 3: what is longer goes in pieces of [`PIECE`] bytes.
 //!
-//! Here are the job itself and what is called once or for long data; [`post`] has the messages that go to a ring of
-//! receives, [`requests`] the messages of one collective, [`region`] memory that others write into.
+//! Here are the job itself and what is called once or for long data; [`post`] has the messages that
+//! go to a ring of receives, [`requests`] the messages of one collective, [`region`] memory that
+//! others write into.
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
@@ -46,7 +47,8 @@ pub(super) struct World {
     size: usize,
     /// What programs communicate in.
     programs: ffi::MPI_Comm,
-    /// What is sent straight into memory that is known to be there: vectors of collectives, long puts.
+    /// What is sent straight into memory that is known to be there: vectors of collectives, long
+    /// puts.
     pairs: ffi::MPI_Comm,
     /// What goes to rings of receives, by [`Lane`].
     lanes: [ffi::MPI_Comm; Lane::ALL.len()],
@@ -59,13 +61,14 @@ pub(super) struct World {
     running: AtomicBool,
 }
 
-// SAFETY: handles of MPI are plain numbers or addresses that any thread may use; MPI was asked for a level at which
-// threads may take turns, and `World::enter` sees to it that they do.
+// SAFETY: handles of MPI are plain numbers or addresses that any thread may use; MPI was asked for
+// a level at which threads may take turns, and `World::enter` sees to it that they do.
 unsafe impl Sync for World {}
 // SAFETY: as above.
 unsafe impl Send for World {}
 
-/// The messages that go to rings of receives; each kind has its own, so that none is found behind another.
+/// The messages that go to rings of receives; each kind has its own, so that none is found behind
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
     /// Packets of the request network.
@@ -94,14 +97,16 @@ fn error_of(code: c_int, name: &str) -> Result<(), String> {
     }
     let mut text = [0u8; 2048];
     let mut length: c_int = 0;
-    // SAFETY: the text has room for MPI_MAX_ERROR_STRING (at most 1024 in all implementations) characters.
+    // SAFETY: the text has room for MPI_MAX_ERROR_STRING (at most 1024 in all implementations)
+    // characters.
     let told = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
     let length = usize::try_from(length).unwrap_or(0).min(text.len());
     let text = if told == 0 { String::from_utf8_lossy(&text[..length]) } else { "no text".into() };
     Err(format!("{name} returned {code}: {text}"))
 }
 
-/// Calls an MPI function; `Err` where that returns an error. The caller writes `unsafe`, with its reason.
+/// Calls an MPI function; `Err` where that returns an error. The caller writes `unsafe`, with its
+/// reason.
 macro_rules! attempt {
     (unsafe { $function:ident($($argument:expr),* $(,)?) }) => {
         // SAFETY: the caller's, who has written `unsafe`.
@@ -190,8 +195,9 @@ impl World {
         })?;
         // SAFETY: the window has just been made, and the handler is one of MPI's own.
         attempt!(unsafe { MPI_Win_set_errhandler(window, returns) })?;
-        // SAFETY: MPI has allocated WINDOW bytes there, aligned for any type, and keeps them until the window is freed
-        // at the process's end. All accesses are through these atomics or through MPI, which reads on other nodes' behalf.
+        // SAFETY: MPI has allocated WINDOW bytes there, aligned for any type, and keeps them until
+        // the window is freed at the process's end. All accesses are through these atomics or
+        // through MPI, which reads on other nodes' behalf.
         let shown = unsafe { &*base.cast::<[AtomicU64; WINDOW / 8]>() };
         shown.iter().for_each(|word| word.store(0, Ordering::Relaxed));
         // SAFETY: the window has just been made and is not locked.
@@ -242,7 +248,8 @@ impl World {
         std::process::abort();
     }
 
-    /// Shows the other nodes which collective this node is about to enter, and that it is its `turn`th.
+    /// Shows the other nodes which collective this node is about to enter, and that it is its
+    /// `turn`th.
     pub(super) fn show(&self, turn: u64, header: &[u64]) {
         for (word, value) in self.shown[1..].iter().zip(header) {
             word.store(*value, Ordering::Relaxed);
@@ -342,8 +349,8 @@ impl World {
         must!(self, call, unsafe { MPI_Alltoall(from, 1, word, to, 1, word, self.programs) });
     }
 
-    /// Sends `send[i]` to node i and fills `receive[i]` from it, in place; MPI 3.1, §3.7. Both sides know the
-    /// lengths: what is empty is not sent, and this node's own part is left alone.
+    /// Sends `send[i]` to node i and fills `receive[i]` from it, in place; MPI 3.1, §3.7. Both
+    /// sides know the lengths: what is empty is not sent, and this node's own part is left alone.
     pub(super) fn exchange(&self, call: &Call, send: &[&[u8]], receive: &mut [&mut [u8]]) {
         assert_eq!((send.len(), receive.len()), (self.size, self.size), "{call}");
         let mut requests = Vec::with_capacity(2 * self.size);
@@ -374,7 +381,8 @@ impl World {
                 requests.push(request);
             }
         }
-        // The slices are borrowed until here, and `must` does not return on an error: no request outlives its memory.
+        // The slices are borrowed until here, and `must` does not return on an error: no request
+        // outlives its memory.
         // SAFETY: as many requests as the vector holds, each made above and completed here once.
         must!(self, call, unsafe { MPI_Waitall(count(requests.len()), requests.as_mut_ptr(), ignore) });
     }
@@ -421,7 +429,8 @@ fn is_done(world: &World, request: &mut ffi::MPI_Request) -> bool {
     done != 0
 }
 
-/// Called when the process exits: gives MPI up, or ends the job where the process leaves in mid-program.
+/// Called when the process exits: gives MPI up, or ends the job where the process leaves in
+/// mid-program.
 extern "C" fn finish() {
     let Some(Ok(world)) = WORLD.get() else { return };
     if world.running.load(Ordering::Acquire) {

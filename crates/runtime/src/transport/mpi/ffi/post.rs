@@ -1,7 +1,8 @@
 //! Short messages: receives that are posted ahead of them, and the memory they are sent from.
 //!
-//! Receives are posted from any node, oldest first, and a message is matched with the oldest; so it is enough to ask for the
-//! oldest of each lane, and messages of one node stay in order (MPI 3.1, §3.5).
+//! Receives are posted from any node, oldest first, and a message is matched with the oldest; so it
+//! is enough to ask for the oldest of each lane, and messages of one node stay in order (MPI 3.1,
+//! §3.5).
 
 #![allow(unsafe_code, reason = "requests write and read this module's memory")]
 
@@ -9,8 +10,9 @@ use super::{Lane, TAG, World, bytes, count, error_of, is_done, peer};
 use mpi::ffi;
 use std::ffi::c_int;
 
-/// Words that requests may write or read at any time: never under a Rust reference as a whole. It is given back only by
-/// [`Words::free`], so that no unwinding gives it back while a request uses it.
+/// Words that requests may write or read at any time: never under a Rust reference as a whole. It
+/// is given back only by [`Words::free`], so that no unwinding gives it back while a request uses
+/// it.
 struct Words(*mut [u64]);
 
 impl Words {
@@ -96,7 +98,8 @@ impl Inbox {
         Self { world, rings, heads, sources: [None; LANES] }
     }
 
-    /// Looks whether messages have come, and lets MPI go on. True if there is one that was not there before.
+    /// Looks whether messages have come, and lets MPI go on. True if there is one that was not
+    /// there before.
     #[inline]
     pub(in super::super) fn poll(&mut self) -> bool {
         let (mut found, mut which) = (0, [0; LANES]);
@@ -123,7 +126,8 @@ impl Inbox {
         let from = self.sources[lane as usize]?;
         let ring = &self.rings[lane as usize];
         let at = ring.memory.slot(ring.head, ring.each);
-        // SAFETY: the slot's receive is complete, and is posted again only by `take`, which needs `&mut self`.
+        // SAFETY: the slot's receive is complete, and is posted again only by `take`, which needs
+        // `&mut self`.
         Some((from, unsafe { std::slice::from_raw_parts(at, ring.each) }))
     }
 
@@ -139,8 +143,9 @@ impl Inbox {
         self.heads[lane as usize] = ring.requests[ring.head];
     }
 
-    /// Ends all receives. No message is in flight to this node, and none lies here: each receive is served by a
-    /// message of this node's own (cancelling is the part of MPI that libraries do least well).
+    /// Ends all receives. No message is in flight to this node, and none lies here: each receive is
+    /// served by a message of this node's own (cancelling is the part of MPI that libraries do
+    /// least well).
     pub(in super::super) fn finish(self) {
         // SAFETY: a constant that the shim defines when it is loaded.
         let (none, ignore) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_STATUSES_IGNORE) };

@@ -6,7 +6,8 @@ use super::{LONG, PIECE, World, bytes, count, error_of, is_done, peer};
 use crate::block::RawBlock;
 use mpi::ffi;
 
-/// A block that receives may be writing into. Dropped before they are complete, its memory is lost, not given back.
+/// A block that receives may be writing into. Dropped before they are complete, its memory is lost,
+/// not given back.
 pub(in super::super) struct Region {
     block: Option<RawBlock>,
     base: *mut u8,
@@ -45,8 +46,8 @@ impl Region {
     /// Copies `from` to `offset`; the caller has checked that it fits.
     pub(in super::super) fn write(&mut self, offset: usize, from: &[u8]) {
         let at = self.at(offset, from.len());
-        // SAFETY: `at` has room for them and nobody holds a reference into the block; should a receive write there at the same
-        // time, the program has asked for either.
+        // SAFETY: `at` has room for them and nobody holds a reference into the block; should a
+        // receive write there at the same time, the program has asked for either.
         unsafe { std::ptr::copy(from.as_ptr(), at, from.len()) };
     }
 

@@ -8,8 +8,8 @@ use mpi::ffi;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Three pieces of memory and the messages between them and other nodes'. While a message is under way nobody
-/// else can touch the memory; dropped while one is, it is lost and not given back.
+/// Three pieces of memory and the messages between them and other nodes'. While a message is under
+/// way nobody else can touch the memory; dropped while one is, it is lost and not given back.
 pub(in super::super) struct Requests {
     world: &'static World,
     /// Distinguishes these messages from those of another collective.
@@ -77,7 +77,8 @@ impl Requests {
         std::mem::take(&mut self.block)
     }
 
-    /// Whether it is loaded with this many bytes: as long as messages are under way nothing else may be asked.
+    /// Whether it is loaded with this many bytes: as long as messages are under way nothing else
+    /// may be asked.
     pub(in super::super) fn length(&self) -> usize {
         self.length
     }
@@ -112,8 +113,9 @@ impl Requests {
     /// The memory; all messages have arrived.
     pub(in super::super) fn buffers(&mut self) -> Buffers<'_> {
         assert!(self.requests.is_empty());
-        // SAFETY: no request uses the memory; it is the block's, which it owns and does not touch otherwise, or
-        // lent to it for longer than this borrow (`lend` clears the length before the loan ends).
+        // SAFETY: no request uses the memory; it is the block's, which it owns and does not touch
+        // otherwise, or lent to it for longer than this borrow (`lend` clears the length before the
+        // loan ends).
         let values = unsafe { std::slice::from_raw_parts_mut(self.values, self.length) };
         Buffers { frames: &mut self.frames, values, scratch: &mut self.scratch }
     }

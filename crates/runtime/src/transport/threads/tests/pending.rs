@@ -11,7 +11,8 @@ use std::time::Duration;
 
 const NODES: [usize; 6] = [1, 2, 3, 5, 8, 13];
 
-/// A node's numbers. Floating-point numbers are of many magnitudes, so that the order of combining shows.
+/// A node's numbers. Floating-point numbers are of many magnitudes, so that the order of combining
+/// shows.
 fn input(kind: NumberType, length: usize, random: &mut Seeded) -> RawBlock {
     let float =
         |bits: u64| ((bits >> 12) as f64 - (1u64 << 51) as f64) * f64::powi(2.0, (bits % 41) as i32 - 20);
@@ -115,7 +116,8 @@ fn block(node: &mut dyn Endpoint, operation: Operation, mut values: RawBlock) ->
     values
 }
 
-/// One step of a program: an operation chosen by `salt`, equal on all nodes, split-phase or blocking.
+/// One step of a program: an operation chosen by `salt`, equal on all nodes, split-phase or
+/// blocking.
 fn step(node: &mut dyn Endpoint, salt: usize, operation: impl Fn(Boundary) -> Operation, length: usize) {
     let (rank, size) = (node.rank(), node.size());
     let boundaries: Vec<Boundary> = (0..size)
@@ -173,7 +175,8 @@ fn operations() -> Vec<impl Fn(Boundary) -> Operation + Sync> {
 
 #[test]
 fn every_operation_agrees_with_the_oracle_split_or_blocking() {
-    // About the lengths at which a vector no longer fits on a slot, has another slice, or needs another look.
+    // About the lengths at which a vector no longer fits on a slot, has another slice, or needs
+    // another look.
     let lengths = [0, 1, 2, SHORT / 8, SHORT / 8 + 1, SHORT / 4, SHORT / 4 + 1, 600, 1025];
     for nodes in NODES {
         run(nodes, |node| {
@@ -366,8 +369,8 @@ fn long_blocking_and_split_phase_calls_do_not_meet() {
     assert!(message.contains(", but node 0 called split-phase reduce add of "), "{message}");
 }
 
-/// The watchdog may end the job while one node is late for a reduction of lent memory. That node follows the
-/// addresses when it comes, so those who have lent must not have unwound.
+/// The watchdog may end the job while one node is late for a reduction of lent memory. That node
+/// follows the addresses when it comes, so those who have lent must not have unwound.
 #[test]
 fn lent_memory_outlives_a_failure_from_outside() {
     struct Lent<'a>(&'a AtomicUsize);
