@@ -3,11 +3,11 @@
 //! ```text
 //! spec     specs/sort  sha256 21dee8ec13becf7f47f2038429c5669513ed3898a822e3b40f7c19fbcca4ced4
 //! samples  sha256 1230d7229e2267d0f1565fb6d1e5ac5365752e1e7adf72d0e6a44f6c624bf3b5
-//! models   sha256 7bedcbc4e48a6aadf86b2c01a85f9071011eef565fbd5bb5feaad765c7f96364
+//! models   sha256 baa6fdb01a4f6b60c0a2e4eea53eca026156010f1beaee707aeaf485fa8671a8
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Gather: doubtful, rank 5 of 5, condition 5.5e1; held-out error 4.8 % (20 of 96 samples)
 //!     valid for keys in 16..=8192, width in 1..=64, 4 nodes
-//! Radix: verified, rank 8 of 8, condition 1.2e1; held-out error 8.9 % (20 of 280 samples)
+//! Radix: verified within noise, rank 8 of 8, condition 1.2e1; held-out error 8.9 % (20 of 280 samples)
 //!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
 //! SampleSort: verified, rank 6 of 6, condition 5.9e0; held-out error 7.0 % (20 of 224 samples)
 //!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 4 nodes
@@ -66,7 +66,7 @@ pub fn gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
     checked(seconds)
 }
 
-/// `Radix`: verified, rank 8 of 8, condition 1.2e1; held-out error 8.9 % (20 of 280 samples).
+/// `Radix`: verified within noise, rank 8 of 8, condition 1.2e1; held-out error 8.9 % (20 of 280 samples).
 ///
 /// Valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 4 nodes, requires ceil(width/bits)\*keys\<=4194304, requires ceil(width/bits)\*pow(2,bits)\<=65536.
 #[must_use]
@@ -266,7 +266,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "7bedcbc4e48a6aadf86b2c01a85f9071011eef565fbd5bb5feaad765c7f96364",
+    digest: "baa6fdb01a4f6b60c0a2e4eea53eca026156010f1beaee707aeaf485fa8671a8",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (4, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -280,7 +280,7 @@ pub static SORT: Table = Table {
         Entry {
             name: "radix",
             parameters: &[Parameter::new("bits", 2, 16)],
-            verdict: Verdict::Verified,
+            verdict: Verdict::WithinNoise,
             seconds: sort_radix_seconds_at,
             predict: sort_radix_at,
         },
