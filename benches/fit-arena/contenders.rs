@@ -81,7 +81,9 @@ impl Question<'_> {
             Err(error) => return failed(error.to_string()),
         };
         // The formula itself, since a model declines where it was not measured and extrapolation is judged too.
-        let Some(expr) = resolved.expression("m") else { return failed("no formula".into()) };
+        let Some(expr) = resolved.formula("m").map(|formula| &formula.mean) else {
+            return failed("no formula".into());
+        };
         let Ok(program) = Program::compile(expr, &self.inputs) else { return failed(expr.to_string()) };
         let predictions = self.tests.iter().map(|test| program.eval(test)).collect();
         let interval = |test: &Vec<f64>| {

@@ -33,7 +33,7 @@ fn error(text: &str, options: &Options) -> String {
 
 /// Rows of a model `M` with the columns `columns` on 2 to 8 nodes, every third for verification.
 fn on_nodes(columns: &str, row: impl Fn(f64) -> String) -> String {
-    let line = |p: usize| format!("{}M {}\n", if p % 3 == 0 { "@" } else { "" }, row(p as f64));
+    let line = |p: usize| format!("{}M {}\n", if p.is_multiple_of(3) { "@" } else { "" }, row(p as f64));
     format!("M {columns}\n{}", (2..=8).map(line).collect::<String>())
 }
 

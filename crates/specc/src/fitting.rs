@@ -248,7 +248,7 @@ fn factored(model: &SpecModel, expression: &Expr) -> Model {
 
 /// An earlier model as a function of its inputs, with all that it calls inlined.
 fn callee(set: &ModelSet, name: &str) -> Option<Callee> {
-    let model = set.model(name)?;
-    let body = set.resolve().ok()?.expression(name)?.clone();
-    Some(Callee { inputs: model.inputs.iter().map(|i| i.name.clone()).collect(), body })
+    let resolved = set.resolve().ok()?;
+    let formula = resolved.formula(name)?;
+    Some(Callee { inputs: formula.inputs.clone(), body: formula.mean.clone() })
 }

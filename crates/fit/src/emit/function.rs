@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use strata_model::codegen::{Scope, markdown, one_line, snake};
 use strata_model::expr::rust_number;
-use strata_model::set::{Check, Kind, Mode, Model, ModelSet, Nodes, SetError};
+use strata_model::set::calls::{Site, name_calls, result_number};
+use strata_model::set::{Check, FitSpread, Formula, Model, ModelSet, Nodes};
 use strata_model::{Expr, Resolved, expr};
-
-use super::calls::{Site, name_calls, result_number};
 
 /// Names that functions and tables of emitted text must not take.
 const RESERVED: [&str; 9] =
@@ -37,98 +36,28 @@ pub(super) struct Functions {
 }
 
 /// A model or candidate as what is emitted of it.
-pub(super) struct Subject {
-    pub(super) inputs: Vec<String>,
-    /// The time, fully inlined.
-    pub(super) expr: Expr,
-    pub(super) checks: Vec<Check>,
-    pub(super) ranges: Vec<(f64, f64)>,
-    pub(super) nodes: Nodes,
-    /// The time before inlining, for what the models it calls add to the interval.
-    pub(super) outer: Expr,
-    /// What the fit itself adds.
-    fit: Option<Fit>,
+pub(super) struct Subject<'a> {
+    formula: &'a Formula,
     doc: String,
     public: bool,
 }
 
-struct Fit {
-    terms: Vec<Expr>,
-    covariance: Vec<Vec<f64>>,
-    noise: f64,
-    relative: bool,
-    t_quantile: f64,
-}
-
-impl Subject {
+impl<'a> Subject<'a> {
     /// A model of the set.
-    pub(super) fn model(resolved: &Resolved, model: &Model) -> Result<Self, SetError> {
-        let place = || format!("model `{}`", model.name);
-        let parse = |text: &str| {
-            expr::parse(text).map_err(|e| SetError::Content { place: place(), message: e.message })
-        };
-        let kept: Vec<usize> = (0..model.terms.len()).filter(|&j| model.terms[j].relevant).collect();
-        let terms = kept.iter().map(|&j| parse(&model.terms[j].term)).collect::<Result<Vec<_>, _>>()?;
-        let inlined = || resolved.expression(&model.name).cloned().unwrap_or_else(|| Expr::number(f64::NAN));
-        let (outer, fit) = match &model.kind {
-            Kind::Factored { expression } => (parse(expression)?, None),
-            Kind::Fitted => {
-                let relative = model.mode == Mode::Relative && model.mean_time > 0.0;
-                let noise =
-                    model.noise_variance / if relative { model.mean_time * model.mean_time } else { 1.0 };
-                let covariance = if model.covariance.is_empty() {
-                    Vec::new()
-                } else {
-                    kept.iter().map(|&i| kept.iter().map(|&j| model.covariance[i][j]).collect()).collect()
-                };
-                let outer = linear(kept.iter().map(|&j| model.terms[j].coefficient).zip(&terms));
-                let t_quantile = model.t_quantile;
-                (outer, Some(Fit { terms, covariance, noise, relative, t_quantile }))
-            }
-        };
-        Ok(Self {
-            inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
-            expr: inlined(),
-            checks: resolved.checks(&model.name).unwrap_or_default().to_vec(),
-            ranges: resolved.ranges(&model.name).unwrap_or_default().to_vec(),
-            nodes: resolved.nodes(&model.name).unwrap_or(model.nodes),
-            outer,
-            fit,
-            doc: format!(
-                "/// `{}`: {}.\n///\n/// Valid for {}.\n",
-                one_line(&model.name),
-                markdown(&model.quality()),
-                markdown(&resolved.validity(model)),
-            ),
-            public: true,
-        })
+    pub(super) fn model(resolved: &Resolved, model: &Model, formula: &'a Formula) -> Self {
+        let doc = format!(
+            "/// `{}`: {}.\n///\n/// Valid for {}.\n",
+            one_line(&model.name),
+            markdown(&model.quality()),
+            markdown(&resolved.validity(model)),
+        );
+        Self { formula, doc, public: true }
     }
 
     /// A candidate of a library, whose time is that of a model.
-    pub(super) fn candidate(
-        inputs: Vec<String>,
-        expr: Expr,
-        checks: Vec<Check>,
-        ranges: Vec<(f64, f64)>,
-        nodes: Nodes,
-        outer: Expr,
-    ) -> Self {
-        Self { inputs, expr, checks, ranges, nodes, outer, fit: None, doc: String::new(), public: false }
+    pub(super) fn candidate(formula: &'a Formula) -> Self {
+        Self { formula, doc: String::new(), public: false }
     }
-}
-
-/// The sum of coefficients times terms.
-fn linear<'a>(terms: impl Iterator<Item = (f64, &'a Expr)>) -> Expr {
-    use strata_model::expr::BinaryOp::{Add, Multiply};
-    let addends = terms.map(|(coefficient, term)| {
-        let coefficient = Expr::number(coefficient);
-        if term.as_number() == Some(1.0) {
-            coefficient
-        } else {
-            Expr::binary(Multiply, coefficient, term.clone())
-        }
-    });
-    addends.reduce(|sum, addend| Expr::binary(Add, sum, addend)).unwrap_or_else(|| Expr::number(f64::NAN))
 }
 
 impl Functions {
@@ -144,12 +73,12 @@ impl Functions {
     }
 
     /// Both functions of a model.
-    pub(super) fn of_model(&self, model: &Model, subject: &Subject) -> String {
+    pub(super) fn of_model(&self, model: &Model, subject: &Subject<'_>) -> String {
         self.emit(self.names.get(&model.name).map_or("m_", String::as_str), subject)
     }
 
     /// Both functions, called `name` and `name_seconds`.
-    pub(super) fn emit(&self, name: &str, s: &Subject) -> String {
+    pub(super) fn emit(&self, name: &str, s: &Subject<'_>) -> String {
         let locals = Locals::new(s);
         let visibility = if s.public { "pub " } else { "" };
         let must_use = if s.public { "#[must_use]\n" } else { "" };
@@ -175,12 +104,11 @@ impl Functions {
     }
 
     /// The body of the function that tells the interval too.
-    fn prediction(&self, name: &str, s: &Subject, locals: &Locals) -> String {
+    fn prediction(&self, name: &str, s: &Subject<'_>, locals: &Locals) -> String {
         let mut sites = Vec::new();
-        let outer = name_calls(&s.outer, &mut sites);
-        let terms: Vec<Expr> =
-            s.fit.iter().flat_map(|fit| &fit.terms).map(|term| name_calls(term, &mut sites)).collect();
-        let fit = s.fit.as_ref().filter(|_| !terms.is_empty());
+        let outer = name_calls(&s.formula.outer, &mut sites);
+        let terms: Vec<Expr> = s.formula.terms.iter().map(|term| name_calls(term, &mut sites)).collect();
+        let fit = Some(&s.formula.fit).filter(|_| !terms.is_empty());
         let seconds = format!("{name}_seconds({})?;\n", locals.arguments());
         if let (None, [site]) = (fit, &sites[..])
             && outer.as_name().is_some()
@@ -241,7 +169,7 @@ impl Functions {
 }
 
 /// t² (x'Σx + noise).
-fn fit_square(fit: &Fit, terms: &[Expr], mutable: &str, locals: &Locals) -> String {
+fn fit_square(fit: &FitSpread, terms: &[Expr], mutable: &str, locals: &Locals) -> String {
     let noise = match (fit.relative, fit.noise) {
         (true, noise) => format!("{noise:?} * seconds * seconds"),
         (false, noise) => format!("{noise:?}"),
@@ -255,7 +183,7 @@ fn fit_square(fit: &Fit, terms: &[Expr], mutable: &str, locals: &Locals) -> Stri
         code += &format!("        {},\n", locals.rust(term));
     }
     code += "    ];\n    let covariance = [\n";
-    for row in &fit.covariance {
+    for row in fit.covariance.chunks_exact(terms.len()) {
         let row: Vec<String> = row.iter().map(|c| format!("{c:?}")).collect();
         code += &format!("        [{}],\n", row.join(", "));
     }
@@ -267,20 +195,20 @@ fn fit_square(fit: &Fit, terms: &[Expr], mutable: &str, locals: &Locals) -> Stri
 }
 
 /// The body of the quick function.
-fn seconds(s: &Subject, locals: &Locals) -> String {
-    let mut conditions = vec![match (s.nodes.fixed(), s.nodes) {
+fn seconds(s: &Subject<'_>, locals: &Locals) -> String {
+    let mut conditions = vec![match (s.formula.nodes.fixed(), s.formula.nodes) {
         (Some(nodes), _) => format!("nodes == {nodes}"),
         (None, Nodes::ANY) => "nodes > 0".to_owned(),
         (None, Nodes { min, max }) => format!("({min}..={max}).contains(&nodes)"),
     }];
-    for (input, (min, max)) in locals.inputs.iter().zip(&s.ranges) {
+    for (input, (min, max)) in locals.inputs.iter().zip(&s.formula.ranges) {
         conditions.push(if *min == f64::NEG_INFINITY && *max == f64::INFINITY {
             format!("!{input}.is_nan()")
         } else {
             format!("within({input}, {}, {})", rust_number(*min), rust_number(*max))
         });
     }
-    for check in s.checks.iter().filter(|check| !always_passes(check, locals)) {
+    for check in s.formula.checks.iter().filter(|check| !always_passes(check, locals)) {
         conditions.push(match check {
             Check::Range { value, min, max } => {
                 format!("within({}, {}, {})", locals.rust(value), rust_number(*min), rust_number(*max))
@@ -288,8 +216,8 @@ fn seconds(s: &Subject, locals: &Locals) -> String {
             Check::Require(condition) => format!("holds({})", locals.rust(condition)),
         });
     }
-    let checks = s.checks.iter().filter(|check| !always_passes(check, locals)).map(Check::expr);
-    let used: Vec<&Expr> = checks.chain([&s.expr]).collect();
+    let checks = s.formula.checks.iter().filter(|check| !always_passes(check, locals)).map(Check::expr);
+    let used: Vec<&Expr> = checks.chain([&s.formula.mean]).collect();
     let mut code = locals.nodes_used_by(&used);
     let line = format!("    let valid = {};\n", conditions.join(" && "));
     code += &if line.len() <= WIDTH + 1 {
@@ -298,7 +226,7 @@ fn seconds(s: &Subject, locals: &Locals) -> String {
         format!("    let valid = {};\n", conditions.join("\n        && "))
     };
     code += "    if !valid {\n        return None;\n    }\n";
-    code += &sum("let seconds = ", &s.expr, locals);
+    code += &sum("let seconds = ", &s.formula.mean, locals);
     code + "    checked(seconds)\n"
 }
 
@@ -342,10 +270,10 @@ struct Locals {
 }
 
 impl Locals {
-    fn new(s: &Subject) -> Self {
+    fn new(s: &Subject<'_>) -> Self {
         let mut scope = Scope::with(&LOCALS);
-        let inputs = s.inputs.iter().map(|name| scope.claim(&snake(name), &[""])).collect();
-        Self { names: s.inputs.clone(), inputs, nodes: s.nodes, results: scope }
+        let inputs = s.formula.inputs.iter().map(|name| scope.claim(&snake(name), &[""])).collect();
+        Self { names: s.formula.inputs.clone(), inputs, nodes: s.formula.nodes, results: scope }
     }
 
     /// The parameters of a function; one that its body does not use says so.

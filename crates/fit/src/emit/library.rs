@@ -2,8 +2,8 @@
 
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, snake};
-use strata_model::expr::{self, Expr, ExprKind, rust_number};
-use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, Nodes, SetError};
+use strata_model::expr::rust_number;
+use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, SetError};
 
 use super::function::{Functions, Subject};
 use super::typed;
@@ -33,8 +33,9 @@ pub(super) fn table(
     for (index, candidate) in library.candidates.iter().enumerate() {
         let wanted = format!("{prefix}_{}", snake(&candidate.name));
         let name = scope.claim(&wanted, &["", "_seconds", "_at", "_seconds_at"]);
-        let subject = subject(&models, library, candidate, index)?;
-        code += &functions.emit(&name, &subject);
+        if let Some(formula) = models.formula(index) {
+            code += &functions.emit(&name, &Subject::candidate(formula));
+        }
         code += &wrapper(&name, "", "Prediction", library, candidate);
         code += &wrapper(&name, "_seconds", "f64", library, candidate);
         let parameters: String = candidate
@@ -81,32 +82,6 @@ pub(super) fn table(
     );
     code += &typed::library(set, library, &prefix.to_ascii_uppercase())?;
     Ok(if entries.is_empty() { code.replace("    entries: &[\n    ],", "    entries: &[],") } else { code })
-}
-
-/// A candidate as a model: the call of its model with its arguments.
-fn subject(
-    models: &LibraryModels,
-    library: &Library,
-    candidate: &LibraryCandidate,
-    index: usize,
-) -> Result<Subject, SetError> {
-    let parse = |text: &String| {
-        expr::parse(text).map_err(|e| SetError::Content {
-            place: format!("library `{}`, candidate `{}`", library.name, candidate.name),
-            message: e.message,
-        })
-    };
-    let arguments = candidate.arguments.iter().map(parse).collect::<Result<_, _>>()?;
-    let call = Expr::new(ExprKind::Call { name: candidate.model.clone(), arguments });
-    let inputs = library.inputs.iter().chain(candidate.parameters.iter().map(|p| &p.name)).cloned().collect();
-    Ok(Subject::candidate(
-        inputs,
-        models.expression(index).cloned().unwrap_or_else(|| Expr::number(f64::NAN)),
-        models.checks(index).unwrap_or_default().to_vec(),
-        models.ranges(index).unwrap_or_default().to_vec(),
-        models.nodes(index).unwrap_or(Nodes::ANY),
-        call,
-    ))
 }
 
 /// The function that takes inputs and parameters as slices.

@@ -8,7 +8,6 @@
 //! The text is a function of the set alone: no date, no absolute path, everything in the order of the set, numbers in
 //! the shortest form that reads back equal. rustfmt leaves it alone, so that its version does not matter.
 
-mod calls;
 mod function;
 mod header;
 mod library;
@@ -29,8 +28,9 @@ pub fn rust(set: &ModelSet) -> Result<String, SetError> {
     let functions = Functions::name(set);
     let mut body = String::new();
     for model in &set.models {
-        let subject = Subject::model(&resolved, model)?;
-        body += &functions.of_model(model, &subject);
+        if let Some(formula) = resolved.formula(&model.name) {
+            body += &functions.of_model(model, &Subject::model(&resolved, model, formula));
+        }
     }
     for library in &set.libraries {
         body += &library::table(set, &resolved, library, &functions, &digest)?;

@@ -6,7 +6,7 @@
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, Row, UnaryOp};
-use strata_model::set::{Check, Model, ModelSet, Nodes, SetError};
+use strata_model::set::{Check, Formula, Model, ModelSet, Nodes, SetError};
 
 /// How a language spells what expressions are made of.
 pub(super) trait Language {
@@ -37,36 +37,31 @@ pub(super) struct PlainModel {
     pub(super) arguments: Vec<String>,
     /// How it was fitted and where it holds, in two lines.
     pub(super) doc: [String; 2],
-    inputs: Vec<String>,
-    expr: Expr,
-    checks: Vec<Check>,
-    ranges: Vec<(f64, f64)>,
-    nodes: Nodes,
+    formula: Formula,
 }
 
-fn one(resolved: &Resolved, model: &Model, reserved: &[&str], scope: &mut Scope) -> PlainModel {
+fn one(resolved: &Resolved, model: &Model, reserved: &[&str], scope: &mut Scope) -> Option<PlainModel> {
+    let formula = resolved.formula(&model.name)?.clone();
     let name = scope.claim(&snake(&model.name), &[""]);
     let mut locals = Scope::with(reserved);
     for taken in ["nodes", "seconds", "p", "log_p", "sqrt_p"] {
         locals.claim(taken, &[""]);
     }
-    PlainModel {
+    Some(PlainModel {
         name,
         arguments: model.inputs.iter().map(|i| locals.claim(&snake(&i.name), &[""])).collect(),
         doc: [model.quality(), resolved.validity(model)].map(|line| one_line(&line)),
-        inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
-        expr: resolved.expression(&model.name).cloned().unwrap_or_else(|| Expr::number(f64::NAN)),
-        checks: resolved.checks(&model.name).unwrap_or_default().to_vec(),
-        ranges: resolved.ranges(&model.name).unwrap_or_default().to_vec(),
-        nodes: resolved.nodes(&model.name).unwrap_or(model.nodes),
-    }
+        formula,
+    })
 }
 
 impl PlainModel {
     /// Whether the formula or the guard reads the number of nodes, its logarithm, its root.
     pub(super) fn reads_nodes(&self) -> [bool; 3] {
-        let all: Vec<&Expr> = self.checks.iter().map(Check::expr).chain([&self.expr]).collect();
-        RESERVED.map(|name| self.nodes.fixed().is_none() && all.iter().any(|e| e.names().contains(name)))
+        let all: Vec<&Expr> =
+            self.formula.checks.iter().map(Check::expr).chain([&self.formula.mean]).collect();
+        RESERVED
+            .map(|name| self.formula.nodes.fixed().is_none() && all.iter().any(|e| e.names().contains(name)))
     }
 
     /// The conditions under which there is a prediction; all must hold.
@@ -74,14 +69,14 @@ impl PlainModel {
         let within = |value: &str, min: f64, max: f64| {
             format!("{} <= {value} {} {value} <= {}", L::number(min), L::AND, L::number(max))
         };
-        let nodes = match (self.nodes.fixed(), self.nodes) {
+        let nodes = match (self.formula.nodes.fixed(), self.formula.nodes) {
             (Some(nodes), _) => format!("nodes == {nodes}"),
             (None, Nodes::ANY) => "nodes > 0".into(),
             (None, Nodes { min, max }) => format!("{min} <= nodes {} nodes <= {max}", L::AND),
         };
-        let ranges = self.arguments.iter().zip(&self.ranges);
+        let ranges = self.arguments.iter().zip(&self.formula.ranges);
         let ranges = ranges.map(|(name, (min, max))| within(name, *min, *max));
-        let checks = self.checks.iter().map(|check| match check {
+        let checks = self.formula.checks.iter().map(|check| match check {
             Check::Range { value, min, max } => within(&format!("({})", self.value::<L>(value)), *min, *max),
             Check::Require(condition) => L::call("holds", &[self.value::<L>(condition)]),
         });
@@ -91,7 +86,7 @@ impl PlainModel {
     /// The addends of the formula.
     pub(super) fn addends<L: Language>(&self) -> Vec<String> {
         let mut addends = Vec::new();
-        let mut rest = &self.nodes.fix(&self.expr);
+        let mut rest = &self.formula.nodes.fix(&self.formula.mean);
         while let ExprKind::Binary(BinaryOp::Add, left, right) = &rest.kind {
             addends.push(self.printer::<L>().operand(right));
             rest = left;
@@ -103,16 +98,16 @@ impl PlainModel {
 
     /// The formula, for a language with a printer of its own.
     pub(super) fn formula(&self) -> Expr {
-        self.nodes.fix(&self.expr)
+        self.formula.nodes.fix(&self.formula.mean)
     }
 
     /// The range of each input, infinite where it is free.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (&str, (f64, f64))> {
-        self.inputs.iter().map(String::as_str).zip(self.ranges.iter().copied())
+        self.formula.inputs.iter().map(String::as_str).zip(self.formula.ranges.iter().copied())
     }
 
     fn value<L: Language>(&self, expr: &Expr) -> String {
-        self.printer::<L>().value(&self.nodes.fix(expr))
+        self.printer::<L>().value(&self.formula.nodes.fix(expr))
     }
 
     fn printer<L: Language>(&self) -> Printer<'_, L> {
@@ -125,7 +120,7 @@ impl PlainModel {
             "logP" => "log_p".into(),
             "sqrtP" => "sqrt_p".into(),
             _ => {
-                let place = self.inputs.iter().position(|n| n == name);
+                let place = self.formula.inputs.iter().position(|n| n == name);
                 place.map_or("m_".into(), |place| self.arguments[place].clone())
             }
         }
@@ -235,5 +230,5 @@ pub(super) fn used(helpers: &[(&str, &str)], body: &str) -> String {
 pub(super) fn resolve(set: &ModelSet, reserved: &[&str]) -> Result<Vec<PlainModel>, SetError> {
     let resolved = set.resolve()?;
     let mut scope = Scope::with(reserved);
-    Ok(set.models.iter().map(|model| one(&resolved, model, reserved, &mut scope)).collect())
+    Ok(set.models.iter().filter_map(|model| one(&resolved, model, reserved, &mut scope)).collect())
 }

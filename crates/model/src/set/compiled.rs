@@ -1,8 +1,9 @@
 //! Evaluation of resolved models: no allocation, no panic, `None` where a model has nothing to say.
 
 use super::SetError;
-use super::inline::{Check, Inlined};
-use crate::expr::{CompileError, Expr, ExprKind, Function, Program, RESERVED, holds, node_values};
+use super::calls::{Site, name_calls, result_name};
+use super::inline::{Check, FitSpread, Formula};
+use crate::expr::{CompileError, Expr, Program, RESERVED, holds, node_values};
 use crate::{Prediction, Seconds};
 
 /// As many inputs (with parameters, for a candidate) as a model can have.
@@ -18,7 +19,7 @@ pub(super) const MAX_VALUES: usize = MAX_INPUTS + RESERVED.len() + MAX_CALLS;
 /// A model or candidate, ready to be evaluated.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
-    pub(super) inlined: Inlined,
+    pub(super) formula: Formula,
     guards: Vec<Guard>,
     /// Over the inputs, then `P`, `logP`, `sqrtP` if they are needed.
     program: Program,
@@ -55,70 +56,51 @@ pub(super) struct Call {
     nested: bool,
 }
 
-/// The part of the spread that the fit itself gives.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FitSpread {
-    /// Over the kept terms, row by row.
-    pub(super) covariance: Vec<f64>,
-    /// The variance of one measurement: this much, or this much times the square of the prediction.
-    pub(super) noise: f64,
-    pub(super) relative: bool,
-    pub(super) t_quantile: f64,
-    /// The greatest leverage of a sample; zero: not known.
-    pub(super) leverage_limit: f64,
-    /// The model's own error, a relative standard deviation; `None`: not told from noise.
-    pub(super) own_error: Option<f64>,
-}
-
-/// What [`Compiled::new`] makes a model of.
-pub(super) struct Source<'a> {
-    pub(super) place: &'a str,
-    /// Before inlining.
-    pub(super) expr: &'a Expr,
-    /// The kept terms before inlining.
-    pub(super) terms: &'a [Expr],
-    pub(super) fit: FitSpread,
-    /// The index and name of every model that may be called.
-    pub(super) index: &'a dyn Fn(&str) -> Option<usize>,
-}
-
 impl Compiled {
-    pub(super) fn new(mut inlined: Inlined, source: Source<'_>) -> Result<Self, SetError> {
-        let fail = |message: String| SetError::Content { place: source.place.to_owned(), message };
+    /// `place` is what messages name; `index` finds every model that may be called.
+    pub(super) fn new(
+        mut formula: Formula,
+        place: &str,
+        index: &dyn Fn(&str) -> Option<usize>,
+    ) -> Result<Self, SetError> {
+        let fail = |message: String| SetError::Content { place: place.to_owned(), message };
         let wrong = |error: CompileError| fail(error.to_string());
-        if inlined.inputs.len() > MAX_INPUTS {
+        if formula.inputs.len() > MAX_INPUTS {
             return Err(fail(format!(
                 "{} inputs are too many, {MAX_INPUTS} are possible",
-                inlined.inputs.len()
+                formula.inputs.len()
             )));
         }
-        if source.terms.len() > MAX_TERMS {
-            return Err(fail(format!("{} terms are too many, {MAX_TERMS} are possible", source.terms.len())));
+        if formula.terms.len() > MAX_TERMS {
+            return Err(fail(format!(
+                "{} terms are too many, {MAX_TERMS} are possible",
+                formula.terms.len()
+            )));
         }
-        merge_ranges(&mut inlined);
+        merge_ranges(&mut formula);
         let mut names: Vec<String> =
-            inlined.inputs.iter().cloned().chain(RESERVED.map(String::from)).collect();
+            formula.inputs.iter().cloned().chain(RESERVED.map(String::from)).collect();
         let compile = |expr: &Expr, names: &[String]| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             // Where the number of nodes is fixed it is a constant, and so is what depends on nothing else.
-            Program::compile(&inlined.nodes.fix(expr), &names).map_err(wrong)
+            Program::compile(&formula.nodes.fix(expr), &names).map_err(wrong)
         };
         let reads_nodes = |expr: &Expr| expr.names().iter().any(|name| RESERVED.contains(&name.as_str()));
-        let read = reads_nodes(&inlined.expr) || inlined.checks.iter().any(|check| reads_nodes(check.expr()));
-        let reserved = inlined.nodes.fixed().is_none() && read;
-        let direct = if reserved { &names[..] } else { &names[..inlined.inputs.len()] };
-        let program = compile(&inlined.expr, direct)?;
+        let read = reads_nodes(&formula.mean) || formula.checks.iter().any(|check| reads_nodes(check.expr()));
+        let reserved = formula.nodes.fixed().is_none() && read;
+        let direct = if reserved { &names[..] } else { &names[..formula.inputs.len()] };
+        let program = compile(&formula.mean, direct)?;
         let mut guards = Vec::new();
-        for check in &inlined.checks {
+        for check in &formula.checks {
             guards.push(match check {
                 Check::Range { value, min, max } => Guard::Range(compile(value, direct)?, *min, *max),
                 Check::Require(condition) => Guard::Require(compile(condition, direct)?),
             });
         }
         let mut calls = Vec::new();
-        let mut sites: Vec<Expr> = Vec::new();
+        let mut sites: Vec<Site> = Vec::new();
         let mut replaced = Vec::new();
-        for expr in [source.expr].into_iter().chain(source.terms) {
+        for expr in [&formula.outer].into_iter().chain(&formula.terms) {
             replaced.push(name_calls(expr, &mut sites));
         }
         if sites.len() > MAX_CALLS {
@@ -128,15 +110,12 @@ impl Compiled {
             )));
         }
         for (number, site) in sites.iter().enumerate() {
-            let ExprKind::Call { name, arguments } = &site.kind else { continue };
-            let model =
-                (source.index)(name).ok_or_else(|| fail(format!("calls `{name}`, which is not known")))?;
-            let nested =
-                arguments.iter().any(|argument| argument.names().iter().any(|name| name.starts_with('#')));
-            let arguments =
-                arguments.iter().map(|argument| compile(argument, &names)).collect::<Result<_, _>>()?;
+            let unknown = || fail(format!("calls `{}`, which is not known", site.model));
+            let model = index(&site.model).ok_or_else(unknown)?;
+            let nested = site.nested();
+            let arguments = site.arguments.iter().map(|a| compile(a, &names)).collect::<Result<_, _>>()?;
             calls.push(Call { model, arguments, nested });
-            names.push(site_name(number));
+            names.push(result_name(number));
         }
         let outer = if calls.is_empty() { None } else { Some(compile(&replaced[0], &names)?) };
         let terms = replaced[1..].iter().map(|term| compile(term, &names)).collect::<Result<_, _>>()?;
@@ -144,14 +123,14 @@ impl Compiled {
             guards,
             program,
             reserved,
-            spread: Spread { calls, outer, terms, fit: source.fit },
-            inlined,
+            spread: Spread { calls, outer, terms, fit: formula.fit.clone() },
+            formula,
         })
     }
 
     /// The predicted time in seconds. `values`: inputs, then `integers` for the parameters of a candidate.
     pub(super) fn seconds(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<f64> {
-        let Inlined { ranges, nodes: valid, .. } = &self.inlined;
+        let Formula { ranges, nodes: valid, .. } = &self.formula;
         if !valid.contains(nodes) || values.len() + integers.len() != ranges.len() {
             return None;
         }
@@ -291,8 +270,8 @@ impl Call {
 }
 
 /// A range on a plain input is a comparison, not a program.
-fn merge_ranges(inlined: &mut Inlined) {
-    let Inlined { inputs, ranges, checks, .. } = inlined;
+fn merge_ranges(formula: &mut Formula) {
+    let Formula { inputs, ranges, checks, .. } = formula;
     checks.retain(|check| {
         let Check::Range { value, min, max } = check else { return true };
         let place = value.as_name().and_then(|name| inputs.iter().position(|input| input == name));
@@ -300,36 +279,4 @@ fn merge_ranges(inlined: &mut Inlined) {
         *range = (range.0.max(*min), range.1.min(*max));
         false
     });
-}
-
-/// Not a name that could be written: the result of a call.
-fn site_name(number: usize) -> String {
-    format!("#{number}")
-}
-
-/// Replaces calls of models by names, innermost first, and lists the different calls.
-fn name_calls(expr: &Expr, sites: &mut Vec<Expr>) -> Expr {
-    let kind = match &expr.kind {
-        ExprKind::Number(_) | ExprKind::Name(_) => return expr.clone(),
-        ExprKind::Unary(op, a) => ExprKind::Unary(*op, Box::new(name_calls(a, sites))),
-        ExprKind::Binary(op, a, b) => {
-            let (a, b) = (name_calls(a, sites), name_calls(b, sites));
-            ExprKind::Binary(*op, Box::new(a), Box::new(b))
-        }
-        ExprKind::Call { name, arguments } => {
-            let arguments = arguments.iter().map(|argument| name_calls(argument, sites)).collect();
-            ExprKind::Call { name: name.clone(), arguments }
-        }
-    };
-    let replaced = Expr { kind, span: expr.span };
-    match &replaced.kind {
-        ExprKind::Call { name, .. } if Function::from_name(name).is_none() => {
-            let number = sites.iter().position(|site| *site == replaced).unwrap_or_else(|| {
-                sites.push(replaced.clone());
-                sites.len() - 1
-            });
-            Expr::name(site_name(number))
-        }
-        _ => replaced,
-    }
 }

@@ -29,7 +29,8 @@ impl Resolved {
     /// Where a model predicts, in one line.
     #[must_use]
     pub fn validity(&self, model: &Model) -> String {
-        let ranges = self.ranges(&model.name).unwrap_or_default();
+        let formula = self.formula(&model.name);
+        let ranges = formula.map_or(&[][..], |formula| &formula.ranges);
         let mut parts: Vec<String> = model
             .inputs
             .iter()
@@ -38,7 +39,7 @@ impl Resolved {
                 format!("{} in {}..={}", input.name, number_text(*min), number_text(*max))
             })
             .collect();
-        parts.push(self.nodes(&model.name).unwrap_or(model.nodes).to_string());
+        parts.push(formula.map_or(model.nodes, |formula| formula.nodes).to_string());
         parts.extend(model.requires.iter().map(|r| format!("requires {r}")));
         parts.join(", ")
     }

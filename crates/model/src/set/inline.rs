@@ -48,22 +48,50 @@ impl Check {
     }
 }
 
-/// A model as a function of its inputs alone.
+/// What a fitted model means, for the interpreter, the emitters and the fit alike: its mean as a
+/// function of its inputs alone, where it holds, and what its interval comes from.
 #[derive(Clone, Debug)]
-pub(super) struct Inlined {
-    pub(super) inputs: Vec<String>,
-    /// One range an input.
-    pub(super) ranges: Vec<(f64, f64)>,
-    pub(super) expr: Expr,
-    pub(super) checks: Vec<Check>,
+pub struct Formula {
+    /// The names of the inputs.
+    pub inputs: Vec<String>,
+    /// The range of each input: what was measured, and what the models that it calls with that input
+    /// allow; infinite where nothing limits it.
+    pub ranges: Vec<(f64, f64)>,
+    /// The mean in seconds, over the inputs and `P`, `logP`, `sqrtP`: dropped terms left out, calls inlined.
+    pub mean: Expr,
+    /// What must hold besides the ranges.
+    pub checks: Vec<Check>,
     /// The numbers of nodes for which all of it holds.
-    pub(super) nodes: Nodes,
+    pub nodes: Nodes,
+    /// Of a fitted model its own, else the worst of those that it calls.
+    pub verdict: Verdict,
+    /// The mean before calls were inlined: the interval follows what the called models add to it.
+    pub outer: Expr,
+    /// The terms that were kept, before inlining; none for a factored model.
+    pub terms: Vec<Expr>,
+    /// What the fit itself adds to the interval.
+    pub fit: FitSpread,
     /// The nodes of this model and of all that it calls, as often as it calls them: the work of a prediction.
     pub(super) cost: usize,
     /// How many models call each other, this one included.
     pub(super) chain: usize,
-    /// Of a fitted model its own, else the worst of those that it calls.
-    pub(super) verdict: Verdict,
+}
+
+/// The part of the interval that the fit of a model itself gives.
+#[derive(Clone, Debug, Default)]
+pub struct FitSpread {
+    /// Over the kept terms, row by row.
+    pub covariance: Vec<f64>,
+    /// The variance of one measurement: this much, or this much times the square of the prediction.
+    pub noise: f64,
+    /// Whether the noise is relative to the prediction.
+    pub relative: bool,
+    /// The quantile of Student's t by which standard errors become half widths.
+    pub t_quantile: f64,
+    /// The greatest leverage of a sample; zero: not known.
+    pub leverage_limit: f64,
+    /// The model's own error, a relative standard deviation; `None`: not told from noise.
+    pub own_error: Option<f64>,
 }
 
 /// Inlines the expressions of one model or candidate.
@@ -71,7 +99,7 @@ pub(super) struct Inliner<'a> {
     /// What messages name.
     pub(super) place: &'a str,
     /// The models that may be called.
-    pub(super) models: &'a BTreeMap<String, Inlined>,
+    pub(super) models: &'a BTreeMap<String, Formula>,
     pub(super) checks: Vec<Check>,
     pub(super) nodes: Nodes,
     pub(super) cost: usize,
@@ -84,7 +112,7 @@ pub(super) struct Inliner<'a> {
 
 impl<'a> Inliner<'a> {
     /// `nodes`: where the caller itself holds.
-    pub(super) fn new(place: &'a str, models: &'a BTreeMap<String, Inlined>, nodes: Nodes) -> Self {
+    pub(super) fn new(place: &'a str, models: &'a BTreeMap<String, Formula>, nodes: Nodes) -> Self {
         Self { place, models, checks: Vec::new(), nodes, cost: 0, chain: 1, verdict: None, size: 0 }
     }
 
@@ -168,7 +196,7 @@ impl<'a> Inliner<'a> {
             size
         };
         let checks = model.checks.iter().map(|check| size(check.expr())).fold(0, usize::saturating_add);
-        self.grow(size(&model.expr).saturating_add(checks).saturating_add(sizes.iter().sum()), 0)?;
+        self.grow(size(&model.mean).saturating_add(checks).saturating_add(sizes.iter().sum()), 0)?;
         let replace = |name: &str| {
             let place = model.inputs.iter().position(|input| input == name)?;
             Some(arguments[place].clone())
@@ -181,7 +209,7 @@ impl<'a> Inliner<'a> {
         for check in &model.checks {
             self.check(check.substitute(&replace));
         }
-        Ok(model.expr.substitute(&replace))
+        Ok(model.mean.substitute(&replace))
     }
 
     /// Adds a check, once.

@@ -2,12 +2,12 @@
 //!
 //! A candidate is a model of a model: its time is that of the model it names, with arguments computed from the library's inputs
 //! and the candidate's parameters. So a library can run from a file that was calibrated on this machine as well as from the
-//! [`Table`](crate::table::Table) that was compiled in.
+//! [`Table`](strata_select::Table) that was compiled in.
 
 use std::sync::Arc;
 
-use super::compiled::{self, Compiled, FitSpread, MAX_INPUTS};
-use super::inline::{Check, Inlined, Inliner};
+use super::compiled::{Compiled, MAX_INPUTS};
+use super::inline::{Check, FitSpread, Formula, Inliner};
 use super::resolve::{Resolved, check_name, check_names, content, parse};
 use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError, Verdict};
 use crate::Prediction;
@@ -28,7 +28,7 @@ pub struct LibraryModels {
 ///
 /// Candidates that leave the input free do not count, unless all do.
 fn box_side(candidates: &[Compiled], input: usize) -> (f64, f64) {
-    let ranges = candidates.iter().filter_map(|candidate| candidate.inlined.ranges.get(input).copied());
+    let ranges = candidates.iter().filter_map(|candidate| candidate.formula.ranges.get(input).copied());
     ranges
         .filter(|(min, max)| min.is_finite() || max.is_finite())
         .reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
@@ -81,28 +81,11 @@ impl LibraryModels {
         self.library.candidates.get(candidate).map_or(&[], |candidate| &candidate.parameters)
     }
 
-    /// A candidate's time in seconds as an expression over inputs, parameters and `P`, `logP`, `sqrtP`.
+    /// Everything that the predictions of a candidate come from; its inputs are those of the library,
+    /// then the candidate's parameters.
     #[must_use]
-    pub fn expression(&self, candidate: usize) -> Option<&Expr> {
-        Some(&self.candidates.get(candidate)?.inlined.expr)
-    }
-
-    /// What must hold for a candidate to predict, besides its [`ranges`](Self::ranges).
-    #[must_use]
-    pub fn checks(&self, candidate: usize) -> Option<&[Check]> {
-        Some(&self.candidates.get(candidate)?.inlined.checks)
-    }
-
-    /// The range of each input, then of each parameter, in which a candidate predicts; infinite where nothing limits it.
-    #[must_use]
-    pub fn ranges(&self, candidate: usize) -> Option<&[(f64, f64)]> {
-        Some(&self.candidates.get(candidate)?.inlined.ranges)
-    }
-
-    /// The numbers of nodes for which a candidate's model holds.
-    #[must_use]
-    pub fn nodes(&self, candidate: usize) -> Option<Nodes> {
-        Some(self.candidates.get(candidate)?.inlined.nodes)
+    pub fn formula(&self, candidate: usize) -> Option<&Formula> {
+        Some(&self.candidates.get(candidate)?.formula)
     }
 }
 
@@ -110,14 +93,14 @@ impl LibraryModels {
 impl Source for LibraryModels {
     fn domain(&self) -> Domain<'_> {
         // As for inputs: candidates that leave it free do not count, unless all do.
-        let nodes = self.candidates.iter().map(|candidate| candidate.inlined.nodes);
+        let nodes = self.candidates.iter().map(|candidate| candidate.formula.nodes);
         let limited = nodes.filter(|nodes| *nodes != Nodes::ANY).map(|nodes| (nodes.min, nodes.max));
         let nodes = limited.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         Domain { nodes: nodes.unwrap_or(Domain::ANY_NODES), inputs: &self.ranges }
     }
 
     fn verdict(&self, candidate: usize) -> Verdict {
-        self.candidates.get(candidate).map_or_else(Verdict::default, |candidate| candidate.inlined.verdict)
+        self.candidates.get(candidate).map_or_else(Verdict::default, |candidate| candidate.formula.verdict)
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
@@ -175,7 +158,7 @@ fn compile(
         ExprKind::Call { name: candidate.model.clone(), arguments: arguments.collect::<Result<_, _>>()? };
     let call = Expr::new(kind);
     let mut inliner = Inliner::new(&place, &resolved.inlined, Nodes::ANY);
-    let expr = inliner.inline(&call)?;
+    let mean = inliner.inline(&call)?;
     for text in &candidate.requires {
         let condition = inliner.inline(&parse(&place, "the requirement", text)?)?;
         inliner.check(Check::Require(condition));
@@ -183,10 +166,13 @@ fn compile(
     let everything = (f64::NEG_INFINITY, f64::INFINITY);
     let parameters =
         candidate.parameters.iter().map(|parameter| (parameter.min as f64, parameter.max as f64));
-    let inlined = Inlined {
+    let formula = Formula {
         inputs: names.cloned().collect(),
         ranges: library.inputs.iter().map(|_| everything).chain(parameters).collect(),
-        expr,
+        mean,
+        outer: call,
+        terms: Vec::new(),
+        fit: FitSpread::default(),
         nodes: inliner.nodes,
         cost: inliner.cost,
         chain: inliner.chain,
@@ -194,7 +180,5 @@ fn compile(
         checks: inliner.checks,
     };
     let index = |name: &str| resolved.index.get(name).copied();
-    let source =
-        compiled::Source { place: &place, expr: &call, terms: &[], fit: FitSpread::default(), index: &index };
-    Compiled::new(inlined, source)
+    Compiled::new(formula, &place, &index)
 }

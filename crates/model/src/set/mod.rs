@@ -4,6 +4,7 @@
 //! judge a prediction: the range that was measured, the covariance of the coefficients, the error on samples that the fit never
 //! saw, and the hashes of the spec and the samples it came from.
 
+pub mod calls;
 mod compiled;
 mod describe;
 mod inline;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Platform, SpecId};
 
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
-pub use inline::{Check, MAX_CHAIN, MAX_NODES};
+pub use inline::{Check, FitSpread, Formula, MAX_CHAIN, MAX_NODES};
 pub use library::LibraryModels;
 pub use nodes::Nodes;
 pub use resolve::Resolved;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::compiled::{Compiled, FitSpread, Source};
-use super::inline::{Check, Inlined, Inliner, MAX_CHAIN};
+use super::compiled::Compiled;
+use super::inline::{Check, FitSpread, Formula, Inliner, MAX_CHAIN};
 use super::library::LibraryModels;
-use super::{Kind, Mode, Model, ModelSet, Nodes, SetError};
+use super::{Kind, Mode, Model, ModelSet, SetError};
 use crate::Prediction;
 use crate::expr::{self, BinaryOp, Expr, Function, RESERVED, is_name};
 
@@ -15,7 +15,7 @@ use crate::expr::{self, BinaryOp, Expr, Function, RESERVED, is_name};
 pub struct Resolved {
     pub(super) models: Arc<[Compiled]>,
     pub(super) index: BTreeMap<String, usize>,
-    pub(super) inlined: BTreeMap<String, Inlined>,
+    pub(super) inlined: BTreeMap<String, Formula>,
     libraries: Vec<LibraryModels>,
 }
 
@@ -83,28 +83,10 @@ impl Resolved {
         self.find(model)?.seconds(nodes, inputs, &[])
     }
 
-    /// The model as an expression over its inputs and `P`, `logP`, `sqrtP`: dropped terms left out, calls inlined.
+    /// Everything that the predictions of a model come from.
     #[must_use]
-    pub fn expression(&self, model: &str) -> Option<&Expr> {
-        Some(&self.find(model)?.inlined.expr)
-    }
-
-    /// What must hold for the model to predict, besides the [`ranges`](Self::ranges) of its inputs.
-    #[must_use]
-    pub fn checks(&self, model: &str) -> Option<&[Check]> {
-        Some(&self.find(model)?.inlined.checks)
-    }
-
-    /// The range of each input: what was measured, and what the models that it calls with that input allow.
-    #[must_use]
-    pub fn ranges(&self, model: &str) -> Option<&[(f64, f64)]> {
-        Some(&self.find(model)?.inlined.ranges)
-    }
-
-    /// The numbers of nodes for which the model holds.
-    #[must_use]
-    pub fn nodes(&self, model: &str) -> Option<Nodes> {
-        Some(self.find(model)?.inlined.nodes)
+    pub fn formula(&self, model: &str) -> Option<&Formula> {
+        Some(&self.find(model)?.formula)
     }
 
     /// The library of this name.
@@ -178,7 +160,7 @@ struct Work<'a> {
     set: &'a ModelSet,
     /// The names of the compiled models, in their order.
     order: Vec<String>,
-    inlined: BTreeMap<String, Inlined>,
+    inlined: BTreeMap<String, Formula>,
     models: Vec<Compiled>,
 }
 
@@ -213,7 +195,7 @@ impl Work<'_> {
         }
         path.pop();
         let mut inliner = Inliner::new(&place, &self.inlined, model.nodes);
-        let expr = inliner.inline(&whole)?;
+        let mean = inliner.inline(&whole)?;
         for condition in &requires {
             let condition = inliner.inline(condition)?;
             inliner.check(Check::Require(condition));
@@ -221,10 +203,18 @@ impl Work<'_> {
         if inliner.chain > MAX_CHAIN {
             return content(&place, format!("more than {MAX_CHAIN} models call each other in a chain"));
         }
-        let inlined = Inlined {
+        let terms = if model.kind == Kind::Fitted {
+            terms.into_iter().map(|(_, term)| term).collect()
+        } else {
+            Vec::new()
+        };
+        let formula = Formula {
             inputs: model.inputs.iter().map(|input| input.name.clone()).collect(),
             ranges: model.inputs.iter().map(|input| (input.min, input.max)).collect(),
-            expr,
+            mean,
+            outer: whole,
+            terms,
+            fit: fit_spread(model),
             nodes: inliner.nodes,
             cost: inliner.cost,
             chain: inliner.chain,
@@ -234,17 +224,10 @@ impl Work<'_> {
             },
             checks: inliner.checks,
         };
-        let terms: Vec<Expr> = if model.kind == Kind::Fitted {
-            terms.into_iter().map(|(_, term)| term).collect()
-        } else {
-            Vec::new()
-        };
         let index = |name: &str| self.order.iter().position(|known| known == name);
-        let source =
-            Source { place: &place, expr: &whole, terms: &terms, fit: fit_spread(model), index: &index };
-        let compiled = Compiled::new(inlined, source)?;
+        let compiled = Compiled::new(formula, &place, &index)?;
         // With the ranges as they are after compiling: callers need them all.
-        self.inlined.insert(name.to_owned(), compiled.inlined.clone());
+        self.inlined.insert(name.to_owned(), compiled.formula.clone());
         self.order.push(name.to_owned());
         self.models.push(compiled);
         Ok(())

@@ -115,7 +115,7 @@ fn a_set_written_by_hand_reads() {
 fn predicts_what_the_terms_say() {
     let resolved = sorts().resolve().unwrap();
     assert_eq!(
-        resolved.expression("Radix").unwrap().to_string(),
+        resolved.formula("Radix").unwrap().mean.to_string(),
         "3.4e-7*2^bits+3e-7*(ceil(width/bits)*keys)"
     );
     let radix = 3.4e-7 * 256.0 + 3e-7 * (4.0 * 1000.0);
@@ -144,10 +144,10 @@ fn predicts_nothing_where_nothing_was_measured() {
             .resolve()
             .unwrap();
     assert!(outside.seconds("F", 4, &[32.0]).is_some());
-    assert_eq!(outside.ranges("F").unwrap(), [(8.0, 64.0)]);
+    assert_eq!(outside.formula("F").unwrap().ranges, [(8.0, 64.0)]);
     assert_eq!(outside.seconds("F", 4, &[9.0]), None);
     assert_eq!(outside.seconds("F", 8, &[32.0]), None);
-    assert_eq!(outside.nodes("F"), Some(Nodes::known(4)));
+    assert_eq!(outside.formula("F").unwrap().nodes, Nodes::known(4));
     // Negative and endless times, and models that know nothing.
     let odd = set(vec![
         fitted("Negative", &[], &[term("1", -1.0)]),
@@ -264,7 +264,7 @@ fn a_library_runs_from_a_set() {
     );
     assert_eq!(ours.seconds, direct.seconds);
     assert!((ours.half_width.get() / direct.half_width.get() - 1.0).abs() < 1e-9);
-    assert_eq!(library.ranges(radix).unwrap(), [(1.0, 1e6), (8.0, 64.0), (1.0, 16.0)]);
+    assert_eq!(library.formula(radix).unwrap().ranges, [(1.0, 1e6), (8.0, 64.0), (1.0, 16.0)]);
     assert_eq!(library.seconds(radix, 4, &inputs, &[17]), None);
     assert_eq!(library.seconds(radix, 4, &inputs, &[]), None);
     assert_eq!(library.seconds(1, 4, &[63.0, 32.0], &[]), None, "the candidate's own requirement");

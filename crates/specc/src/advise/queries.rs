@@ -121,7 +121,7 @@ fn model_queries(
     beliefs: &[Option<Belief>],
 ) -> Vec<Query> {
     let nodes = set.nodes();
-    let ranges = resolved.ranges(&model.name).unwrap_or_default();
+    let ranges = resolved.formula(&model.name).map_or(&[][..], |formula| &formula.ranges);
     let ranges: Vec<_> =
         ranges.iter().zip(&model.inputs).map(|(range, input)| (*range, input.integer)).collect();
     let own = resolved.place(&model.name).and_then(|place| beliefs.get(place)?.as_ref());

@@ -81,10 +81,10 @@ pub(super) fn predict(
     let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;
     let nodes = nodes.unwrap_or_else(|| set.nodes());
     let Some(prediction) = resolved.predict(name, nodes, &inputs) else {
-        let ranges = resolved.ranges(name).unwrap_or_default();
+        let ranges = resolved.formula(name).map_or(&[][..], |formula| &formula.ranges);
         let ranges = names.iter().zip(ranges).map(|(n, (low, high))| format!("{n} in {low}..={high}"));
         let requires = model.requires.iter().map(|r| format!("require {r}"));
-        let valid = resolved.nodes(name).map(|nodes| nodes.to_string());
+        let valid = resolved.formula(name).map(|formula| formula.nodes.to_string());
         let told: Vec<String> = valid.into_iter().chain(ranges).chain(requires).collect();
         return Err(Failure::Fault(format!(
             "`{name}` predicts nothing here; it was measured for {}",

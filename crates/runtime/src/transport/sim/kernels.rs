@@ -50,10 +50,9 @@ impl Kernels {
             let inputs: Vec<String> = model.inputs.iter().map(|input| input.name.clone()).collect();
             let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
             // Local work: it is the same on as many nodes as there may be.
-            let nodes = resolved.nodes(&model.name).unwrap_or(model.nodes);
-            let fixed = Nodes::known(nodes.min);
-            let expression = resolved.expression(&model.name).map(|expression| fixed.fix(expression));
-            let expression = expression.ok_or_else(|| content("it has no expression".to_owned()))?;
+            let formula = resolved.formula(&model.name);
+            let formula = formula.ok_or_else(|| content("it has no expression".to_owned()))?;
+            let expression = Nodes::known(formula.nodes.min).fix(&formula.mean);
             let program =
                 Program::compile(&expression, &names).map_err(|error| content(error.to_string()))?;
             let ranges = model.inputs.iter().map(|input| (input.min, input.max)).collect();

@@ -1,33 +1,37 @@
 //! Calls of other models inside an expression, given names so that their results can be varied.
 
-use strata_model::expr::{Expr, ExprKind, Function};
+use crate::expr::{Expr, ExprKind, Function};
 
 /// A call of a model; its arguments may name the results of earlier calls.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Site {
-    pub(super) model: String,
-    pub(super) arguments: Vec<Expr>,
+pub struct Site {
+    /// The name of the model.
+    pub model: String,
+    /// What it is called with.
+    pub arguments: Vec<Expr>,
 }
 
 impl Site {
     /// Whether an argument depends on the result of another call.
-    pub(super) fn nested(&self) -> bool {
+    #[must_use]
+    pub fn nested(&self) -> bool {
         self.arguments.iter().any(|a| a.names().iter().any(|n| result_number(n).is_some()))
     }
 }
 
 /// The name of a call's result in an expression: not one that could be written.
-fn result_name(number: usize) -> String {
+pub(super) fn result_name(number: usize) -> String {
     format!("#{number}")
 }
 
 /// Which call a name is the result of.
-pub(super) fn result_number(name: &str) -> Option<usize> {
+#[must_use]
+pub fn result_number(name: &str) -> Option<usize> {
     name.strip_prefix('#')?.parse().ok()
 }
 
 /// Replaces calls of models by names, innermost first; equal calls are one.
-pub(super) fn name_calls(expr: &Expr, sites: &mut Vec<Site>) -> Expr {
+pub fn name_calls(expr: &Expr, sites: &mut Vec<Site>) -> Expr {
     let kind = match &expr.kind {
         ExprKind::Number(_) | ExprKind::Name(_) => return expr.clone(),
         ExprKind::Unary(op, a) => ExprKind::Unary(*op, Box::new(name_calls(a, sites))),
