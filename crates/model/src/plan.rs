@@ -154,6 +154,9 @@ fn at_text(at: &[i64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whether it verifies, its iteration variables, its columns.
+    type RawPoint = (bool, Vec<i64>, Vec<f64>);
     use proptest::prelude::*;
 
     fn any_plan() -> impl Strategy<Value = Plan> {
@@ -164,25 +167,24 @@ mod tests {
         let model = (name, prop::collection::vec(point, 0..4), 1..9_u32, any::<bool>());
         let run = (1..99_usize, any::<u64>(), prop::collection::vec(model, 0..3));
         prop::collection::vec(run, 0..3).prop_map(|runs| {
-            let model =
-                |(name, points, repeat, once): (String, Vec<(bool, Vec<i64>, Vec<f64>)>, u32, bool)| {
-                    let point = |(verify, at, numbers): (bool, Vec<i64>, Vec<f64>)| PlanPoint {
-                        verify,
-                        at,
-                        bound: numbers[..1].to_vec(),
-                        values: numbers[1..].to_vec(),
-                    };
-                    ModelPlan {
-                        name,
-                        variables: vec!["e".into(), "w".into()],
-                        bound: vec!["n".into()],
-                        columns: vec![Column::input("n"), Column::term("n*logP")],
-                        fit: if once { String::new() } else { "relative, robust huber".into() },
-                        repeat,
-                        once,
-                        points: points.into_iter().map(point).collect(),
-                    }
+            let model = |(name, points, repeat, once): (String, Vec<RawPoint>, u32, bool)| {
+                let point = |(verify, at, numbers): (bool, Vec<i64>, Vec<f64>)| PlanPoint {
+                    verify,
+                    at,
+                    bound: numbers[..1].to_vec(),
+                    values: numbers[1..].to_vec(),
                 };
+                ModelPlan {
+                    name,
+                    variables: vec!["e".into(), "w".into()],
+                    bound: vec!["n".into()],
+                    columns: vec![Column::input("n"), Column::term("n*logP")],
+                    fit: if once { String::new() } else { "relative, robust huber".into() },
+                    repeat,
+                    once,
+                    points: points.into_iter().map(point).collect(),
+                }
+            };
             let run = |(nodes, seed, models): (usize, u64, Vec<_>)| Run {
                 nodes,
                 seed,

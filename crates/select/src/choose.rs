@@ -178,21 +178,20 @@ fn rank<'p>(
     let mut best: Option<(usize, Best)> = None;
     let mut second: Option<(usize, Best)> = None;
     let mut first_that_applies = None;
-    for index in 0..rows.len() {
+    for (index, row) in rows.iter_mut().enumerate() {
         if !field.applies(index) {
             continue;
         }
         first_that_applies.get_or_insert(index);
-        let declared = rows[index].declared;
         let found = match pinned {
             Some((at, fixed)) if at == index && !fixed.is_empty() => cost(field, index, fixed),
-            _ => optimise(field, index, declared),
+            _ => optimise(field, index, row.declared),
         };
         let Some(found) = found else {
-            rows[index].outcome = Outcome::OutOfRange;
+            row.outcome = Outcome::OutOfRange;
             continue;
         };
-        rows[index].outcome = Outcome::Slower(found.seconds, found.parameters);
+        row.outcome = Outcome::Slower(found.seconds, found.parameters);
         let before = |other: &Option<(usize, Best)>| {
             other.as_ref().is_none_or(|(_, there)| found.seconds < there.seconds)
         };

@@ -79,7 +79,7 @@ fn pick<'p>(
     let candidates: Vec<&dyn Candidate<i64, ()>> =
         candidates.iter().map(|c| c as &dyn Candidate<i64, ()>).collect();
     let rows = vec![Row::EMPTY; candidates.len()];
-    choose_with_rows("sort", &candidates, &keys, pin.map(|pin| Pin::parse(pin).unwrap()), rows)
+    choose_with_rows("sort", &candidates, &keys, pin.map(|pin| Pin::parse(pin).expect("a pin")), rows)
 }
 
 #[test]
