@@ -99,6 +99,7 @@ struct Believed<'a> {
     resolved: &'a Resolved,
     name: &'static str,
     with: bool,
+    expected_ratio: f64,
 }
 
 impl Candidate<f64, ()> for Believed<'_> {
@@ -118,6 +119,10 @@ impl Candidate<f64, ()> for Believed<'_> {
     fn predict(&self, n: &f64, parameters: &[i64]) -> Option<Prediction> {
         let w = parameters.first().map_or(1.0, |w| *w as f64);
         self.resolved.predict(self.name, 1, &[*n, w][..if self.with { 2 } else { 1 }])
+    }
+
+    fn expected_ratio(&self, _: &f64) -> f64 {
+        self.expected_ratio
     }
 
     fn run(&self, (): (), _: &[i64]) {}
@@ -191,7 +196,12 @@ pub fn library(kind: usize, seed: u64) -> Tally {
         judge(truth, model, &resolved, &mut tally, &mut rng);
     }
     let believed: Vec<Believed<'_>> = (truths.iter().zip(NAMES))
-        .map(|(truth, name)| Believed { resolved: &resolved, name, with: truth.with })
+        .map(|(truth, name)| Believed {
+            resolved: &resolved,
+            name,
+            with: truth.with,
+            expected_ratio: set.model(name).map_or(1.0, |model| 1.0_f64.hypot(model.own_error)),
+        })
         .collect();
     let candidates: Vec<&dyn Candidate<f64, ()>> = believed.iter().map(|b| b as _).collect();
     for _ in 0..CHOICES {
@@ -217,7 +227,8 @@ pub fn library(kind: usize, seed: u64) -> Tally {
         for (index, b) in believed.iter().enumerate() {
             let widths = if b.with { 1..=32 } else { 1..=1 };
             let all = widths.filter_map(|w| b.predict(&n, &[w][..usize::from(b.with)]));
-            if let Some(best) = all.min_by(|a, b| a.seconds.get().total_cmp(&b.seconds.get())) {
+            let best = all.min_by(|a, b| a.seconds.get().total_cmp(&b.seconds.get()));
+            if let Some(best) = best.and_then(|best| best.times(b.expected_ratio)) {
                 if index == choice.index {
                     place = predictions.len();
                 }

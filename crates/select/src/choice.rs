@@ -9,7 +9,7 @@ use crate::{Parameter, Parameters, Prediction, Seconds, Verdict};
 pub enum Outcome {
     /// It was taken.
     Taken,
-    /// Its best time, with these parameters, is longer than, or as long as, that of the one that was taken.
+    /// Its best expected time, with these parameters, is longer than, or as long as, that of the one that was taken.
     Slower(Seconds, Parameters),
     /// It is not correct for this problem.
     NotApplicable,

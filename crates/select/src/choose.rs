@@ -40,6 +40,11 @@ pub trait Candidate<P: ?Sized, C> {
         Verdict::Unverified
     }
 
+    /// By what a predicted time is multiplied to give the expected one, see [`Entry::expected_ratio`](crate::Entry).
+    fn expected_ratio(&self, _problem: &P) -> f64 {
+        1.0
+    }
+
     /// Runs the implementation.
     fn run(&self, context: C, parameters: &[i64]);
 }
@@ -87,6 +92,7 @@ pub(crate) trait Field {
     fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64>;
     fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction>;
     fn verdict(&self, index: usize) -> Verdict;
+    fn expected_ratio(&self, index: usize) -> f64;
 }
 
 struct Dynamic<'a, P: ?Sized, C> {
@@ -110,6 +116,10 @@ impl<P: ?Sized, C> Field for Dynamic<'_, P, C> {
 
     fn verdict(&self, index: usize) -> Verdict {
         self.candidates[index].verdict(self.problem)
+    }
+
+    fn expected_ratio(&self, index: usize) -> f64 {
+        self.candidates[index].expected_ratio(self.problem)
     }
 }
 
@@ -191,6 +201,8 @@ fn rank<'p>(
             row.outcome = Outcome::OutOfRange;
             continue;
         };
+        let expected = found.seconds.get() * field.expected_ratio(index);
+        let found = Best { seconds: Seconds::new(expected).unwrap_or(found.seconds), ..found };
         row.outcome = Outcome::Slower(found.seconds, found.parameters);
         let before = |other: &Option<(usize, Best)>| {
             other.as_ref().is_none_or(|(_, there)| found.seconds < there.seconds)

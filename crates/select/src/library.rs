@@ -129,7 +129,9 @@ pub fn odds_of<R: AsRef<[Row]>, S: Source + ?Sized>(
     let nearest = nearest.get_mut(..inputs.len())?;
     nearest.copy_from_slice(inputs);
     let (nodes, _) = source.domain().nearest(nodes, nearest);
-    choice.odds(|candidate, parameters| source.predict(candidate, nodes, nearest, parameters))
+    choice.odds(|candidate, parameters| {
+        source.predict(candidate, nodes, nearest, parameters)?.times(source.expected_ratio(candidate))
+    })
 }
 
 /// Chooses by the models that are compiled in.
@@ -203,5 +205,9 @@ impl<S: Source + ?Sized> Field for Modelled<'_, S> {
 
     fn verdict(&self, index: usize) -> Verdict {
         self.source.verdict(index)
+    }
+
+    fn expected_ratio(&self, index: usize) -> f64 {
+        self.source.expected_ratio(index)
     }
 }

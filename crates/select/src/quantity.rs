@@ -129,6 +129,13 @@ impl Prediction {
         Some(Self { deviation: Seconds::new(deviation)?, ..self })
     }
 
+    /// So many times as long, with all its uncertainty; `None` where that is no time.
+    #[must_use]
+    pub fn times(self, ratio: f64) -> Option<Self> {
+        let longer = Self::new(self.seconds.0 * ratio, self.half_width.0 * ratio)?;
+        longer.with_deviation(self.deviation.0 * ratio)
+    }
+
     /// The lower end of the interval, at least zero.
     #[must_use]
     pub fn low(&self) -> Seconds {

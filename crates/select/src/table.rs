@@ -30,6 +30,10 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// What verification found of its model.
     pub verdict: Verdict,
+    /// By what a predicted time is multiplied to give the expected one, at least 1: errors are taken for log-normal with the
+    /// predicted time as their median, so that it is √(1 + own error²). A model that missed widely when it was verified
+    /// is expected to be slower than it says.
+    pub expected_ratio: f64,
     /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was measured or required.
     pub seconds: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>,
     /// The same with the interval of a new measurement.
@@ -93,6 +97,11 @@ pub trait Source {
 
     /// What verification found of the model of a candidate.
     fn verdict(&self, candidate: usize) -> Verdict;
+
+    /// By what a predicted time is multiplied to give the expected one, at least 1: errors are taken for log-normal with the
+    /// predicted time as their median, so that it is √(1 + own error²). A model that missed widely when it was verified
+    /// is expected to be slower than it says.
+    fn expected_ratio(&self, candidate: usize) -> f64;
 }
 
 impl Table {
@@ -126,5 +135,9 @@ impl Source for Table {
 
     fn verdict(&self, candidate: usize) -> Verdict {
         self.entries.get(candidate).map_or(Verdict::Unverified, |entry| entry.verdict)
+    }
+
+    fn expected_ratio(&self, candidate: usize) -> f64 {
+        self.entries.get(candidate).map_or(1.0, |entry| entry.expected_ratio)
     }
 }

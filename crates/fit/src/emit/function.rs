@@ -12,7 +12,7 @@ use strata_model::{Expr, Resolved, expr};
 const RESERVED: [&str; 9] =
     ["within", "holds", "checked", "variance", "spread", "nodes", "inputs", "parameters", "m_"];
 /// Names that variables must not take.
-const LOCALS: [&str; 12] = [
+const LOCALS: [&str; 14] = [
     "nodes",
     "p",
     "log_p",
@@ -20,6 +20,8 @@ const LOCALS: [&str; 12] = [
     "valid",
     "seconds",
     "square",
+    "deviation",
+    "from_fit",
     "by",
     "terms",
     "inputs",
@@ -134,14 +136,18 @@ impl Functions {
             code += &format!("    let {} = {}.seconds.get();\n", locals.result(k), locals.prediction(k));
         }
         match fit {
-            Some(fit) => code += &fit_square(fit, &terms, if sites.is_empty() { "" } else { "mut " }, locals),
-            None => code += "    let mut square = 0.0;\n",
+            Some(fit) => {
+                code += &fit_squares(fit, &terms, if sites.is_empty() { "" } else { "mut " }, locals)
+            }
+            None => code += "    let mut square = 0.0;\n    let mut deviation = 0.0;\n",
         }
         for k in 0..sites.len() {
             code += &self.shift(k, &sites, &outer, locals);
-            code += &format!("    square += spread(shifted, {}.half_width.get());\n", locals.prediction(k));
+            for (sum, of) in [("square", "half_width"), ("deviation", "deviation")] {
+                code += &format!("    {sum} += spread(shifted, {}.{of}.get());\n", locals.prediction(k));
+            }
         }
-        code + "    Prediction::new(seconds, square.sqrt())\n"
+        code + "    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())\n"
     }
 
     /// A closure that tells the time if the result of call `k` were different.
@@ -168,30 +174,29 @@ impl Functions {
     }
 }
 
-/// t² (x'Σx + noise).
-fn fit_square(fit: &FitSpread, terms: &[Expr], mutable: &str, locals: &Locals) -> String {
-    let noise = match (fit.relative, fit.noise) {
-        (true, noise) => format!("{noise:?} * seconds * seconds"),
-        (false, noise) => format!("{noise:?}"),
-    };
-    let t = fit.t_quantile;
+/// The squares of the half width, t² (x'Σx + noise), and of the deviation, x'Σx + the model's own error.
+fn fit_squares(fit: &FitSpread, terms: &[Expr], mutable: &str, locals: &Locals) -> String {
+    let relative = |share: f64| format!("{share:?} * seconds * seconds");
+    let noise = if fit.relative { relative(fit.noise) } else { format!("{:?}", fit.noise) };
+    let own = fit.own_error.map_or(noise.clone(), |own| relative(own * own));
+    let mut code = String::new();
     if fit.covariance.is_empty() {
-        return format!("    let {mutable}square = {:?} * ({noise});\n", t * t);
+        code += "    let from_fit = 0.0;\n";
+    } else {
+        code += "    let terms = [\n";
+        for term in terms {
+            code += &format!("        {},\n", locals.rust(term));
+        }
+        code += "    ];\n    let covariance = [\n";
+        for row in fit.covariance.chunks_exact(terms.len()) {
+            let row: Vec<String> = row.iter().map(|c| format!("{c:?}")).collect();
+            code += &format!("        [{}],\n", row.join(", "));
+        }
+        code += "    ];\n    let from_fit = variance(&terms, &covariance);\n";
     }
-    let mut code = String::from("    let terms = [\n");
-    for term in terms {
-        code += &format!("        {},\n", locals.rust(term));
-    }
-    code += "    ];\n    let covariance = [\n";
-    for row in fit.covariance.chunks_exact(terms.len()) {
-        let row: Vec<String> = row.iter().map(|c| format!("{c:?}")).collect();
-        code += &format!("        [{}],\n", row.join(", "));
-    }
-    code += "    ];\n";
-    code + &format!(
-        "    let {mutable}square = {:?} * ({noise} + variance(&terms, &covariance)).max(0.0);\n",
-        t * t
-    )
+    let t = fit.t_quantile;
+    code += &format!("    let {mutable}square = {:?} * (from_fit + {noise}).max(0.0);\n", t * t);
+    code + &format!("    let {mutable}deviation = (from_fit + {own}).max(0.0);\n")
 }
 
 /// The body of the quick function.
@@ -348,9 +353,9 @@ pub(super) fn helpers(body: &str) -> String {
         ),
         (
             "spread(",
-            "/// The square of what the interval of one call adds to that of the whole.\n\
-             fn spread(shifted: impl Fn(f64) -> f64, half_width: f64) -> f64 {\n    \
-             let difference = (shifted(half_width) - shifted(-half_width)) / 2.0;\n    \
+            "/// The square of what the spread of one call adds to that of the whole.\n\
+             fn spread(shifted: impl Fn(f64) -> f64, by: f64) -> f64 {\n    \
+             let difference = (shifted(by) - shifted(-by)) / 2.0;\n    \
              if difference.is_finite() { difference * difference } else { 0.0 }\n}\n",
         ),
     ];

@@ -51,10 +51,11 @@ pub(super) fn table(
             })
             .collect();
         entries += &format!(
-            "        Entry {{\n            name: {:?},\n            parameters: &[{}],\n            verdict: Verdict::{:?},\n            seconds: {name}_seconds_at,\n            predict: {name}_at,\n        }},\n",
+            "        Entry {{\n            name: {:?},\n            parameters: &[{}],\n            verdict: Verdict::{:?},\n            expected_ratio: {:?},\n            seconds: {name}_seconds_at,\n            predict: {name}_at,\n        }},\n",
             candidate.name,
             parameters.trim_end_matches(", "),
-            models.verdict(index)
+            models.verdict(index),
+            models.expected_ratio(index)
         );
     }
     let strings: Vec<String> = library.inputs.iter().map(|i| format!("{i:?}")).collect();

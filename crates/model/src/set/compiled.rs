@@ -180,12 +180,14 @@ impl Compiled {
         let own = own_error.map_or(noise, |own| (own * seconds).powi(2));
         let mut deviation = (from_fit + own).max(0.0);
         for (number, prediction) in called.iter().enumerate().take(self.spread.calls.len()) {
-            let half_width = prediction.half_width.get();
-            let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
-            let difference = (shifted(half_width) - shifted(-half_width)) / 2.0;
-            if difference.is_finite() && half_width > 0.0 {
-                square += difference * difference;
-                deviation += (difference * prediction.deviation.get() / half_width).powi(2);
+            for (sum, by) in
+                [(&mut square, prediction.half_width.get()), (&mut deviation, prediction.deviation.get())]
+            {
+                let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
+                let difference = (shifted(by) - shifted(-by)) / 2.0;
+                if difference.is_finite() {
+                    *sum += difference * difference;
+                }
             }
         }
         Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())

@@ -65,6 +65,8 @@ pub struct Formula {
     pub nodes: Nodes,
     /// Of a fitted model its own, else the worst of those that it calls.
     pub verdict: Verdict,
+    /// The own error of the model that has the greatest, of this one and all that it calls; zero: not known.
+    pub own_error: f64,
     /// The mean before calls were inlined: the interval follows what the called models add to it.
     pub outer: Expr,
     /// The terms that were kept, before inlining; none for a factored model.
@@ -106,6 +108,8 @@ pub(super) struct Inliner<'a> {
     pub(super) chain: usize,
     /// The worst of the models that are called; `None` if none is.
     pub(super) verdict: Option<Verdict>,
+    /// The greatest own error of the models that are called.
+    pub(super) own_error: f64,
     /// Tree nodes built so far.
     size: usize,
 }
@@ -113,7 +117,17 @@ pub(super) struct Inliner<'a> {
 impl<'a> Inliner<'a> {
     /// `nodes`: where the caller itself holds.
     pub(super) fn new(place: &'a str, models: &'a BTreeMap<String, Formula>, nodes: Nodes) -> Self {
-        Self { place, models, checks: Vec::new(), nodes, cost: 0, chain: 1, verdict: None, size: 0 }
+        Self {
+            place,
+            models,
+            checks: Vec::new(),
+            nodes,
+            cost: 0,
+            chain: 1,
+            verdict: None,
+            own_error: 0.0,
+            size: 0,
+        }
     }
 
     fn fail<T>(&self, message: String) -> Result<T, SetError> {
@@ -185,6 +199,7 @@ impl<'a> Inliner<'a> {
         self.nodes = both;
         self.chain = self.chain.max(model.chain + 1);
         self.verdict = self.verdict.max(Some(model.verdict));
+        self.own_error = self.own_error.max(model.own_error);
         self.grow(0, model.cost)?;
         let sizes: Vec<usize> = arguments.iter().map(|argument| argument.measure().0).collect();
         let size = |expr: &Expr| {

@@ -103,6 +103,10 @@ impl Source for LibraryModels {
         self.candidates.get(candidate).map_or_else(Verdict::default, |candidate| candidate.formula.verdict)
     }
 
+    fn expected_ratio(&self, candidate: usize) -> f64 {
+        self.candidates.get(candidate).map_or(1.0, |candidate| 1.0_f64.hypot(candidate.formula.own_error))
+    }
+
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         if inputs.len() != self.library.inputs.len() {
             return None;
@@ -177,6 +181,7 @@ fn compile(
         cost: inliner.cost,
         chain: inliner.chain,
         verdict: inliner.verdict.unwrap_or_default(),
+        own_error: inliner.own_error,
         checks: inliner.checks,
     };
     let index = |name: &str| resolved.index.get(name).copied();

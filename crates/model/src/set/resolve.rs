@@ -218,6 +218,7 @@ impl Work<'_> {
             nodes: inliner.nodes,
             cost: inliner.cost,
             chain: inliner.chain,
+            own_error: inliner.own_error.max(model.own_error),
             verdict: match model.kind {
                 Kind::Fitted => model.verdict,
                 Kind::Factored { .. } => inliner.verdict.unwrap_or_default(),

@@ -9,6 +9,7 @@ const fn entry(name: &'static str) -> Entry {
         name,
         parameters: &[],
         verdict: Verdict::Unverified,
+        expected_ratio: 1.0,
         seconds: |_, _, _| None,
         predict: |_, _, _| None,
     }
