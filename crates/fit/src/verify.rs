@@ -158,7 +158,8 @@ pub(crate) fn judge(
     let verdict = match () {
         () if !doubts.is_empty() => Verdict::Doubtful,
         () if own.high <= options.accept && mre <= options.accept => Verdict::Verified,
-        () if held_out.noise > 0.0 && own.at <= options.accept => Verdict::WithinNoise,
+        // The noise must be what hides the answer: a large own error of few samples is not told by a quieter machine.
+        () if held_out.noise >= own.at && own.at <= options.accept => Verdict::WithinNoise,
         () => Verdict::Doubtful,
     };
     let mut reason = match verdict {

@@ -140,6 +140,11 @@ impl Source for File {
         let place = self.places.get(candidate).copied().flatten();
         place.map_or(Verdict::Unverified, |place| self.models.verdict(place))
     }
+
+    fn expected_ratio(&self, candidate: usize) -> f64 {
+        let place = self.places.get(candidate).copied().flatten();
+        place.map_or(1.0, |place| self.models.expected_ratio(place))
+    }
 }
 
 impl File {
