@@ -12,7 +12,7 @@ use serde::Serialize;
 use strata_fit::{Options, Search, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
-use strata_model::set::{Model, Resolved};
+use strata_model::set::{Model, Resolved, expected_ratio};
 use strata_model::{ModelSet, Program};
 use strata_select::{Candidate, Parameter, Prediction, Row, Verdict, choose_with_rows, odds};
 
@@ -200,7 +200,7 @@ pub fn library(kind: usize, seed: u64) -> Tally {
             resolved: &resolved,
             name,
             with: truth.with,
-            expected_ratio: set.model(name).map_or(1.0, |model| 1.0_f64.hypot(model.own_error)),
+            expected_ratio: set.model(name).map_or(1.0, |model| expected_ratio(model.own_error)),
         })
         .collect();
     let candidates: Vec<&dyn Candidate<f64, ()>> = believed.iter().map(|b| b as _).collect();

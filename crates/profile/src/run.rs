@@ -414,6 +414,9 @@ impl<'a> Director<'a> {
         let elapsed = self.elapsed(ended);
         let price = elapsed - self.spent;
         self.spent = elapsed;
+        if timing.interval == f64::INFINITY {
+            self.schedule.reports(place.model);
+        }
         self.schedule.record(place, single, timing.preempted, ended - begun, price);
         self.journal.timing(place, &self.plans[place.model].points[place.point], single, timing.preempted)?;
         let model = &self.plans[place.model].name;

@@ -108,6 +108,8 @@ struct Work {
     sizes: Vec<f64>,
     points: Vec<Timings>,
     repeat: usize,
+    /// Whether its task has reported a time of its own (`sample { … }`): nothing is known of what slows that.
+    reports: bool,
     /// Time used on this model in this run.
     spent: f64,
     /// Next in `order` that may not have been begun.
@@ -151,6 +153,7 @@ impl Schedule {
                 order,
                 sizes,
                 repeat: (repeat.max(1) as usize).min(rules.most),
+                reports: false,
                 spent: 0.0,
                 begin: 0,
                 begun: 0,
@@ -272,6 +275,11 @@ impl Schedule {
         self.owed = (self.owed + after - before).max(0.0);
     }
 
+    /// The task of this model reports its time itself.
+    pub(crate) fn reports(&mut self, model: usize) {
+        self.models[model].reports = true;
+    }
+
     /// Takes in a timing of an earlier run, which cost this one nothing.
     pub(crate) fn restore(&mut self, place: Place, timing: Timing, preempted: bool) {
         self.models[place.model].add(place.point, timing, preempted, self.rules.discard);
@@ -296,19 +304,29 @@ impl Schedule {
 
     /// What is known of every point of every model; `None` before its first timing.
     pub(crate) fn summaries(&self) -> Vec<Vec<Option<Summary>>> {
-        let used: Vec<Vec<Timing>> = self
-            .models
-            .iter()
-            .flat_map(|work| work.points.iter().map(|point| point.used(work.repeat, self.rules.discard)))
-            .collect();
-        let mut levels = levels(&used).into_iter().zip(used);
-        let mut summary = |point: &Timings| {
-            let (level, timings) = levels.next()?;
+        let used = |work: &Work| -> Vec<Vec<Timing>> {
+            work.points.iter().map(|point| point.used(work.repeat, self.rules.discard)).collect()
+        };
+        let timed: Vec<Vec<Timing>> =
+            self.models.iter().filter(|work| !work.reports).flat_map(used).collect();
+        let mut together = levels(&timed).into_iter();
+        let summary = |(point, timings, level): (&Timings, Vec<Timing>, Option<Level>)| {
             let Level { seconds, half_width } = level?;
             let preempted = point.preempted.len() as u32 + point.lost;
             Some(Summary { seconds, spread: half_width, preempted, timings })
         };
-        self.models.iter().map(|work| work.points.iter().map(&mut summary).collect()).collect()
+        let mut of_model = |work: &Work| -> Vec<Option<Summary>> {
+            let timed = work.points.iter().zip(used(work)).map(|(point, timings)| {
+                let level = if work.reports {
+                    levels(std::slice::from_ref(&timings)).pop().flatten()
+                } else {
+                    together.next().flatten()
+                };
+                (point, timings, level)
+            });
+            timed.map(summary).collect()
+        };
+        self.models.iter().map(&mut of_model).collect()
     }
 
     /// Points with at least one timing, and all points.

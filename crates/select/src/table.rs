@@ -31,7 +31,7 @@ pub struct Entry {
     /// What verification found of its model.
     pub verdict: Verdict,
     /// By what a predicted time is multiplied to give the expected one, at least 1: errors are taken for log-normal with the
-    /// predicted time as their median, so that it is √(1 + own error²). A model that missed widely when it was verified
+    /// predicted time as their median, so that it is √(1 + own error²) beyond a modest own error. A model that missed widely when it was verified
     /// is expected to be slower than it says.
     pub expected_ratio: f64,
     /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was measured or required.
@@ -99,7 +99,7 @@ pub trait Source {
     fn verdict(&self, candidate: usize) -> Verdict;
 
     /// By what a predicted time is multiplied to give the expected one, at least 1: errors are taken for log-normal with the
-    /// predicted time as their median, so that it is √(1 + own error²). A model that missed widely when it was verified
+    /// predicted time as their median, so that it is √(1 + own error²) beyond a modest own error. A model that missed widely when it was verified
     /// is expected to be slower than it says.
     fn expected_ratio(&self, candidate: usize) -> f64;
 }

@@ -104,7 +104,7 @@ impl Source for LibraryModels {
     }
 
     fn expected_ratio(&self, candidate: usize) -> f64 {
-        self.candidates.get(candidate).map_or(1.0, |candidate| 1.0_f64.hypot(candidate.formula.own_error))
+        self.candidates.get(candidate).map_or(1.0, |candidate| expected_ratio(candidate.formula.own_error))
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
@@ -132,6 +132,16 @@ impl Source for LibraryModels {
         }
         self.candidates.get(candidate)?.predict(&self.models, nodes, values.get(..count)?)
     }
+}
+
+/// An own error up to this is itself as uncertain, known from some twenty samples, as what it would change.
+const MODEST: f64 = 0.2;
+
+/// By what the predicted times of a model are multiplied to give the expected ones; see
+/// [`Entry::expected_ratio`](strata_select::Entry). A modest own error changes nothing.
+#[must_use]
+pub fn expected_ratio(own_error: f64) -> f64 {
+    (1.0 + (own_error * own_error - MODEST * MODEST).max(0.0)).sqrt()
 }
 
 fn compile(

@@ -21,7 +21,7 @@ use crate::{Platform, SpecId};
 
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
 pub use inline::{Check, FitSpread, Formula, MAX_CHAIN, MAX_NODES};
-pub use library::LibraryModels;
+pub use library::{LibraryModels, expected_ratio};
 pub use nodes::Nodes;
 pub use resolve::Resolved;
 pub use sensitivity::Sensitivity;
