@@ -56,7 +56,7 @@ impl Resolved {
 }
 
 impl LibraryModels {
-    /// How a candidate's prediction follows the coefficients of the models of the set. `None` where [`predict`](Self::predict) is.
+    /// How a candidate's prediction follows the coefficients of the models of the set. `None` where the prediction is.
     #[must_use]
     pub fn sensitivity(
         &self,
