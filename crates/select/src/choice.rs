@@ -111,7 +111,7 @@ pub struct Choice<R> {
     pub pinned: bool,
     /// What decided where there is no prediction and no pin; `None`: the order of the candidates did.
     pub note: Option<Note>,
-    /// How far the problem lies outside what was measured, 0 within: see [`Domain::distance`](crate::Domain::distance).
+    /// How far the problem lies outside what was measured, 0 within: see [`Domain::nearest`](crate::Domain::nearest).
     pub distance: f64,
     pub(crate) rows: R,
 }
