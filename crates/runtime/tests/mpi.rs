@@ -74,7 +74,7 @@ const CASES: &[Case] = &[
             }
             go_on(node)
         },
-        fails_with: &["node 0: put 16 bytes at 72 into port 3 of node 1, which ends at 80"],
+        fails_with: &["node 0: put 16 bytes at 72 into port 3 of node 1, which has 80 bytes"],
     },
     Case {
         name: "a handler that panics ends the job",
