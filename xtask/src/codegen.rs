@@ -18,6 +18,11 @@ const GENERATED: &[Generated] = &[
         folder: "models/epyc-2core-threads4/sort",
         source: Some("crates/sort/src/models.rs"),
     },
+    Generated {
+        spec: "examples/own-library/matmul.spec",
+        folder: "examples/own-library/models",
+        source: Some("examples/own-library/src/multiply/models.rs"),
+    },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads2/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi2/strata", source: None },
     // Simulated machines read it as it is.

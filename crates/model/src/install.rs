@@ -1,17 +1,125 @@
 //! Where the models of a machine are kept for all programs of its user.
+//!
+//! A library has a folder for each machine and transport, in it a file for each range of numbers of nodes: `4.toml`,
+//! `1-4.toml`. So that programs on several numbers of nodes find each their own, what is installed for one number leaves
+//! that for others alone.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::{Platform, sha256_hex};
+use crate::{LibraryModels, ModelSet, Platform, sha256_hex, write_atomically};
 
-/// The file of a library's models for this machine and transport in the user's cache folder: that in `XDG_CACHE_HOME`,
-/// or `~/.cache`; `None` where neither is known. The number of nodes plays no part: models say which they cover.
-#[must_use]
-pub fn installed_models(platform: &Platform, library: &str) -> Option<PathBuf> {
+/// Why models cannot be installed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// There is no folder to install to.
+    #[error("there is no cache folder to install models in: neither XDG_CACHE_HOME nor HOME is set")]
+    NoFolder,
+    /// The folder cannot be written.
+    #[error("cannot install models in {}: {source}; XDG_CACHE_HOME names another folder", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// No program would read the models; why.
+    #[error("these models cannot be installed: {0}")]
+    Unused(String),
+}
+
+/// `strata` in the user's cache folder, which is that in `XDG_CACHE_HOME`, or `~/.cache`.
+fn cache() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+    Some(cache.join("strata"))
+}
+
+/// The way from the cache to the folder of a library's models for this machine and transport.
+fn below(platform: &Platform, library: &str) -> PathBuf {
     let machine = Platform { nodes: 0, transport: String::new(), ..platform.clone() };
     let machine = sha256_hex(machine.to_string().as_bytes());
     let transport = platform.transport.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    Some(cache.join("strata").join(&machine[..16]).join(transport).join(format!("{library}.toml")))
+    Path::new(&machine[..16]).join(transport).join(library)
+}
+
+/// Whether models can be installed, asked before the time for measuring them is spent.
+///
+/// # Errors
+/// There is no cache folder, or it cannot be written.
+pub fn can_install() -> Result<(), InstallError> {
+    let folder = cache().ok_or(InstallError::NoFolder)?;
+    let probe = folder.join(format!("probe-{}", std::process::id()));
+    let tried = fs::create_dir_all(&folder)
+        .and_then(|()| write_atomically(&probe, |_| Ok(())))
+        .and_then(|()| fs::remove_file(&probe));
+    tried.map_err(|source| InstallError::Folder { folder, source })
+}
+
+/// Puts the models of each library of the set where programs of this user on that machine find them; the files.
+///
+/// # Errors
+/// As [`can_install`]; the set has no library or does not say where it was measured, or it is of a simulated machine, whose
+/// results depend on nothing that is installed.
+pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
+    let unused = |why: &str| InstallError::Unused(why.to_owned());
+    let platform =
+        set.platform.as_ref().ok_or_else(|| unused("their samples do not say where they were taken"))?;
+    if platform.is_simulated() {
+        return Err(unused(
+            "what a simulated machine does depends on nothing that is installed; name the models with STRATA_MODELS",
+        ));
+    }
+    if set.libraries.is_empty() {
+        return Err(unused("their spec has no library, so that no program chooses by them"));
+    }
+    let resolved = set.resolve().map_err(|error| unused(&error.to_string()))?;
+    let mut files = Vec::new();
+    for library in &set.libraries {
+        let models = LibraryModels::new(&resolved, library).map_err(|error| unused(&error.to_string()))?;
+        let (least, greatest) = strata_select::Source::domain(&models).nodes;
+        let nodes = if least == greatest { least.to_string() } else { format!("{least}-{greatest}") };
+        let folder = cache().ok_or(InstallError::NoFolder)?.join(below(platform, &library.name));
+        let file = folder.join(nodes).with_extension("toml");
+        fs::create_dir_all(&folder)
+            .and_then(|()| write_atomically(&file, |out| out.write_all(set.to_text().as_bytes())))
+            .map_err(|source| InstallError::Folder { folder, source })?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// The installed file of a library's models for this machine, transport and number of nodes: of those that cover the
+/// number the one with the smallest range, else the nearest; `None` where none is installed.
+#[must_use]
+pub fn installed_models(platform: &Platform, library: &str) -> Option<PathBuf> {
+    let folder = cache()?.join(below(platform, library));
+    let found = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| {
+        let path = entry.path();
+        let (least, greatest) = range(path.file_name()?.to_str()?.strip_suffix(".toml")?)?;
+        let outside = least.saturating_sub(platform.nodes).max(platform.nodes.saturating_sub(greatest));
+        Some(((outside, greatest - least, least), path))
+    });
+    found.min().map(|(_, path)| path)
+}
+
+/// The numbers of nodes in a file's name.
+fn range(name: &str) -> Option<(usize, usize)> {
+    let (least, greatest) = name.split_once('-').unwrap_or((name, name));
+    let range = (least.parse().ok()?, greatest.parse().ok()?);
+    (range.0 <= range.1).then_some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range;
+
+    #[test]
+    fn names_of_files_are_ranges_of_numbers_of_nodes() {
+        assert_eq!((range("4"), range("1-4")), (Some((4, 4)), Some((1, 4))));
+        for other in ["", "-", "4-1", "four", "1-", ".4", "1-2-3"] {
+            assert_eq!(range(other), None, "{other}");
+        }
+    }
 }

@@ -13,7 +13,7 @@
 //! Times, predictions and the choice among candidates are `strata-select`'s, the crate that applications link;
 //! [`LibraryModels`] is a source of models for it.
 //!
-//! There is no input or output here except the three text formats and [`write_atomically`].
+//! There is no input or output here except the text formats, [`write_atomically`] and the folder of installed models.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +32,7 @@ mod number;
 pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use hash::sha256_hex;
-pub use install::installed_models;
+pub use install::{InstallError, can_install, install, installed_models};
 pub use number::{number_text, percent};
 pub use plan::{Plan, Points};
 pub use platform::Platform;

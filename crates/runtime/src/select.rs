@@ -115,6 +115,7 @@ struct File {
     places: Vec<Option<usize>>,
     platform: Option<Platform>,
     hash: u64,
+    path: PathBuf,
 }
 
 impl Source for File {
@@ -175,7 +176,13 @@ impl File {
         let resolved = set.resolve().map_err(|error| fail(error.to_string()))?;
         let models = LibraryModels::new(&resolved, library).map_err(|error| fail(error.to_string()))?;
         let places = table.entries.iter().map(|entry| models.candidate(entry.name)).collect();
-        Ok(Self { models, places, hash: hash_of(&set.digest()), platform: set.platform })
+        Ok(Self {
+            models,
+            places,
+            hash: hash_of(&set.digest()),
+            platform: set.platform,
+            path: path.to_owned(),
+        })
     }
 
     /// The same, but each file is read once a process, and its models stay.
@@ -250,7 +257,15 @@ impl Selector {
             (None, None) => None,
         };
         let named = options.models.as_deref().or_else(|| node.setting("STRATA_MODELS").map(Path::new));
-        let installed = || installed_models(&here, table.library).filter(|path| path.exists());
+        let installed = |path: PathBuf| {
+            File::read_once::<L>(&path).map_err(|error| match error {
+                SelectError::Models { path, reason, spec } => {
+                    let reason = format!("{reason}; they are installed: remove the file or install others");
+                    SelectError::Models { path, reason, spec }
+                }
+                other => other,
+            })
+        };
         let file = match named {
             Some(path) => {
                 let file = File::read_once::<L>(path)?;
@@ -258,7 +273,7 @@ impl Selector {
                 Some(file)
             }
             None if here.is_simulated() => None,
-            None => installed().map(|path| File::read_once::<L>(&path)).transpose()?,
+            None => installed_models(&here, table.library).map(installed).transpose()?,
         };
         let platform = match file {
             Some(file) => file.platform.clone(),
@@ -329,7 +344,8 @@ impl Node {
     }
 
     /// The candidate of `L` that the models, or a pin, say is best for `inputs`; `applies` tells which candidates are
-    /// correct. With a `note` the models only rank the candidates. `STRATA_EXPLAIN=1` prints the choice on node 0's stderr.
+    /// correct. With a `note` the models only rank the candidates. `STRATA_EXPLAIN=1` prints the choice on node 0's stderr,
+    /// and which models made it.
     ///
     /// # Participation
     /// Local: equal on all nodes for equal arguments and selectors of equal [`word`](Selector::word)s.
@@ -372,6 +388,10 @@ impl Node {
         };
         if selector.explain && self.rank() == 0 {
             eprintln!("{}", chosen.choice);
+            match selector.file {
+                Some(file) => eprintln!("  by the models in {}", file.path.display()),
+                None => eprintln!("  by the models that are compiled in"),
+            }
             let odds = match selector.file {
                 Some(file) => odds_of(&chosen.choice, file, self.size(), inputs),
                 None => odds_of(&chosen.choice, L::TABLE, self.size(), inputs),

@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use strata_model::{ModelSet, Platform, installed_models};
+use strata_model::set::Nodes;
+use strata_model::{ModelSet, Platform, install};
 use strata_runtime::prelude::*;
 use strata_runtime::select::{Options, SelectError};
 use strata_select::{Choice, Domain, Entry, Library, Parameter, Pin, Prediction, Row, Table, Verdict};
@@ -192,40 +193,100 @@ fn program() {
     }
 }
 
-fn with_settings(settings: &[(&str, &str)]) -> Output {
+fn start(test: &str, settings: &[(&str, &str)]) -> Output {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "program", "--ignored", "--nocapture"])
+        .args(["--exact", test, "--ignored", "--nocapture"])
         .envs(settings.iter().copied())
         .output()
         .unwrap()
 }
 
+/// What `specc calibrate --install` does, for a change of the models of `idle`.
+#[test]
+#[ignore = "a part of others"]
+fn installer() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let nodes = std::env::var("NODES").unwrap();
+    write(file.path(), |set| {
+        let (min, max) = nodes.split_once('-').unwrap();
+        for model in &mut set.models {
+            model.nodes = Nodes { min: min.parse().unwrap(), max: max.parse().unwrap() };
+        }
+        if let Ok(candidate) = std::env::var("CANDIDATE") {
+            set.libraries[0].candidates[0].name = candidate;
+        }
+    });
+    let set = ModelSet::read(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+    match install(&set) {
+        Ok(files) => files.iter().for_each(|file| println!("file {}", file.display())),
+        Err(error) => println!("refused: {error}"),
+    }
+}
+
 #[test]
 fn installed_models_go_before_those_compiled_in() {
     let folder = tempfile::tempdir().unwrap();
-    // The same folder as the child will find.
-    let path = installed_models(&here(3), "idle").unwrap();
-    let below: std::path::PathBuf =
-        path.components().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
-    let path = folder.path().join(below);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let cache = folder.path().to_str().unwrap();
-    let run = || {
-        let output = with_settings(&[("XDG_CACHE_HOME", cache)]);
+    let cache = ("XDG_CACHE_HOME", folder.path().to_str().unwrap());
+    let start = |test, settings: &[(&str, &str)]| {
+        let output = start(test, &[settings, &[cache]].concat());
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    let run = || start("program", &[("STRATA_EXPLAIN", "1")]);
+    let (out, err) = run();
+    assert!(out.contains("idle: spin (turns = 64), outside what was measured"), "{out}");
+    assert!(err.contains("by the models that are compiled in"), "{err}");
+    // The program has three nodes. Nearest, then covering, then covering least decides.
+    for (nodes, candidate) in [("9-9", "9"), ("8-8", "8"), ("1-5", "1-5"), ("3-3", "3"), ("2-2", "3")] {
+        let (out, _) = start("installer", &[("NODES", nodes)]);
+        assert!(out.contains("file "), "{out}");
+        let (out, err) = run();
+        let covers = ["3", "1-5"].contains(&candidate);
+        assert_eq!(out.contains("idle: spin (turns = 1), predicted 10.0 µs"), covers, "{out}");
+        assert!(err.contains(&format!("/idle/{candidate}.toml\n")), "{candidate}: {err}");
+    }
+    // Named models go before installed ones.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    write(file.path(), |_| ());
+    let named = file.path().to_str().unwrap();
+    let (_, err) = start("program", &[("STRATA_EXPLAIN", "1"), ("STRATA_MODELS", named)]);
+    assert!(err.contains(&format!("by the models in {named}\n")), "{err}");
+    // Of an older program: refused, with the place and the way out.
+    start("installer", &[("NODES", "3-3"), ("CANDIDATE", "run")]);
+    let (out, _) = run();
+    for part in ["refused", "idle/3.toml", "`run` is not one of this program", "remove the file or install"] {
+        assert!(out.contains(part), "{out}");
+    }
+}
+
+#[test]
+fn what_cannot_be_installed_says_why() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let out = |cache: &str| {
+        let output = start("installer", &[("NODES", "3-3"), ("XDG_CACHE_HOME", cache)]);
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(run().contains("idle: spin (turns = 64), outside what was measured"), "{}", run());
-    write(&path, |_| ());
-    assert!(run().contains("idle: spin (turns = 1), predicted 10.0 µs"), "{}", run());
-    // They are not refused, as nobody named them: another machine's only rank.
-    write(&path, |set| set.platform.as_mut().unwrap().cpu = "Abacus".into());
-    assert!(run().contains("idle: spin (turns = 1), outside what was measured"), "{}", run());
+    let (blocked, below) = (file.path().to_str().unwrap(), "refused: cannot install models in");
+    assert!(out(blocked).contains(below) && out(blocked).contains(blocked), "{}", out(blocked));
+    let refusal = |change: fn(&mut ModelSet)| {
+        write(file.path(), change);
+        let set = ModelSet::read(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+        install(&set).unwrap_err().to_string()
+    };
+    let simulated: fn(&mut ModelSet) = |set| set.platform.as_mut().unwrap().transport = "sim:cm5".into();
+    for (change, why) in [
+        (simulated, "name the models with STRATA_MODELS"),
+        (|set| set.platform = None, "do not say where they were taken"),
+        (|set| set.libraries.clear(), "no library"),
+    ] {
+        assert!(refusal(change).contains(why), "{}", refusal(change));
+    }
 }
 
 #[test]
 fn no_pin_is_ignored() {
     let run = |pin: &str| {
-        let output = with_settings(&[("STRATA_PIN", pin)]);
+        let output = start("program", &[("STRATA_PIN", pin)]);
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (text(output.stdout), text(output.stderr))
     };

@@ -245,6 +245,13 @@ pub(super) struct Calibrate {
     pub(super) refining: Refining,
     #[command(flatten)]
     pub(super) output: Output,
+    /// Also put the models into this user's cache folder (XDG_CACHE_HOME, or ~/.cache), where every program that chooses
+    /// through the run-time finds those of its machine, transport and number of nodes.
+    ///
+    /// They go before models that are compiled in; a file that STRATA_MODELS names goes before them. Models of other
+    /// transports and numbers of nodes that are installed stay. Programs on simulated machines read no cache.
+    #[arg(long)]
+    pub(super) install: bool,
     /// Print the fit as JSON instead of tables.
     #[arg(long)]
     pub(super) json: bool,

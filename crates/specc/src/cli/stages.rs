@@ -7,7 +7,7 @@ use std::time::Instant;
 use miette::{Diagnostic, Report};
 use strata_fit::emit as emit_models;
 use strata_model::set::Library;
-use strata_model::{Samples, write_atomically};
+use strata_model::{ModelSet, Samples, can_install, write_atomically};
 use strata_report::{Map, Report as Page, fit_json, write_residuals};
 
 use super::args::{Calibrate, Fit, Output, Reading, Specs, Target};
@@ -88,31 +88,48 @@ impl From<&Fit> for Overrides {
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
     let source = (&args.samples[..], &args.reading);
-    finish(source, spec.as_ref(), &Overrides::from(args), args.output.as_deref(), args.json)
+    finish(source, spec.as_ref(), &Overrides::from(args), args.output.as_deref(), args.json).map(drop)
 }
 
 /// `specc calibrate`.
 pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
-    let Calibrate { specs, target, refining, output, json } = args;
+    let Calibrate { specs, target, refining, output, install, json } = args;
     let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
+    if *install {
+        // What would be refused after the measuring is refused before it.
+        let usage = |why: &str| Err(Failure::Usage(format!("--install: {why}")));
+        if target.on.starts_with("sim:") {
+            return usage("programs on simulated machines read no cache; name the models with STRATA_MODELS");
+        }
+        if spec.libraries.is_empty() {
+            return usage("the spec has no library, so that no program chooses by its models");
+        }
+        can_install().map_err(|error| Failure::Machine(error.to_string()))?;
+    }
     let samples = measuring::on_each(target, output, &|target, output| match refining.refine {
         true => refining::refine(&spec, target, refining, output),
         false => measuring::measure(&spec, target, output),
     })?;
     let how = if refining.refine { Overrides::of_few() } else { Overrides::default() };
     let source = (&[samples][..], &Reading::default());
-    finish(source, Some(&spec), &how, Some(output), json)
+    let set = finish(source, Some(&spec), &how, Some(output), json)?;
+    if *install {
+        for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
+            eprintln!("installed {}", file.display());
+        }
+    }
+    Ok(())
 }
 
-/// Fits the samples, writes what comes of them to `output`, and prints tables or JSON.
+/// Fits the samples, writes what comes of them to `output`, and prints tables or JSON; the models.
 fn finish(
     (paths, reading): (&[PathBuf], &Reading),
     spec: Option<&CheckedSpec>,
     overrides: &Overrides,
     output: Option<&Path>,
     json: bool,
-) -> Result<(), Failure> {
+) -> Result<ModelSet, Failure> {
     let start = Instant::now();
     let name = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let (mut samples, mut notes, mut bytes) = (Samples::default(), Vec::new(), Vec::new());
@@ -163,7 +180,11 @@ fn finish(
             folder.display()
         );
     }
-    if fitting.failures.is_empty() { Ok(()) } else { Err(Failure::Fault(fitting.failures.join("\n"))) }
+    if fitting.failures.is_empty() {
+        Ok(fitting.set)
+    } else {
+        Err(Failure::Fault(fitting.failures.join("\n")))
+    }
 }
 
 /// One map for each library that has one or two inputs; others need `specc map` with the rest held fixed.

@@ -19,6 +19,9 @@ const BUILT_IN: [&str; 7] = ["std", "core", "alloc", "crate", "self", "super", "
 pub(super) const RUNTIME: &str = "strata_runtime";
 pub(super) const HARNESS: &str = "strata_profile";
 
+/// The crate that a package needs to choose by models.
+const SELECTOR: &str = "strata_select";
+
 /// The workspace that a spec belongs to.
 #[derive(Debug)]
 pub struct Workspace {
@@ -129,16 +132,15 @@ impl Workspace {
                 crates.insert(library, found(package));
             }
         }
-        // Packages depend on the runtime; the harness is found where the runtime is.
-        if let Some(runtime) = crates.get(RUNTIME)
-            && !crates.contains_key(HARNESS)
-        {
-            let folder = runtime.folder.with_file_name("profile");
-            if runtime.registry || folder.join("Cargo.toml").is_file() {
-                let features = BTreeSet::from(["default".to_owned()]);
-                let package = "strata-profile".to_owned();
-                let harness = Found { package, folder, features, ..runtime.clone() };
-                crates.insert(HARNESS.to_owned(), harness);
+        // A package that chooses depends on the selector alone; what only profiling programs need lies beside it.
+        if let Some(known) = [RUNTIME, SELECTOR].iter().find_map(|name| crates.get(*name)).cloned() {
+            for name in [RUNTIME, HARNESS] {
+                let folder = known.folder.with_file_name(name.trim_start_matches("strata_"));
+                if known.registry || folder.join("Cargo.toml").is_file() {
+                    let features = BTreeSet::from(["default".to_owned()]);
+                    let found = Found { package: name.replace('_', "-"), folder, features, ..known.clone() };
+                    crates.entry(name.to_owned()).or_insert(found);
+                }
             }
         }
         Self { metadata, crates }
@@ -309,19 +311,22 @@ mod tests {
     }
 
     #[test]
-    fn the_harness_is_found_beside_the_runtime() {
-        let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("runtime");
+    fn what_profiling_programs_need_is_found_beside_the_selector() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("");
         let folder = tempfile::tempdir().unwrap();
         let manifest = folder.path().join("Cargo.toml");
         let text =
             "[package]\nname = \"user\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[dependencies]\n";
         std::fs::write(folder.path().join("lib.rs"), "").unwrap();
-        std::fs::write(&manifest, format!("{text}strata-runtime = {{ path = {runtime:?} }}\n")).unwrap();
-        let lock = runtime.join("../../Cargo.lock");
-        std::fs::copy(lock, folder.path().join("Cargo.lock")).unwrap();
-        let workspace = Workspace::read(&manifest).unwrap();
-        assert!(workspace.knows(HARNESS));
-        let lines = workspace.dependency_lines(&[HARNESS.to_owned()].into(), folder.path());
-        assert!(lines[0].starts_with("strata-profile = { path =") && lines[0].contains("crates/profile"));
+        for given in ["select", "runtime"] {
+            let line = format!("strata-{given} = {{ path = {:?} }}\n", crates.join(given));
+            std::fs::write(&manifest, format!("{text}{line}")).unwrap();
+            std::fs::copy(crates.join("../Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
+            let workspace = Workspace::read(&manifest).unwrap();
+            let names = [RUNTIME, HARNESS].map(str::to_owned).into();
+            let lines = workspace.dependency_lines(&names, folder.path());
+            assert!(lines[0].starts_with("strata-profile = { path =") && lines[0].contains("crates/profile"));
+            assert!(lines[1].starts_with("strata-runtime = { path =") && lines[1].contains("crates/runtime"));
+        }
     }
 }

@@ -30,9 +30,9 @@ pub enum EmitError {
         /// What cargo said.
         reason: String,
     },
-    /// The workspace has no runtime to measure with.
-    #[error("the workspace {} does not contain or depend on strata-runtime, which profiling programs need", root.display())]
-    #[diagnostic(help("add strata-runtime to the dependencies of one of its packages"))]
+    /// The workspace has no part of Strata, so that what profiling programs need is not found.
+    #[error("the workspace {} does not contain or depend on strata-select or strata-runtime", root.display())]
+    #[diagnostic(help("add strata-select, which chooses by models, to the dependencies of the package"))]
     NoRuntime {
         /// The workspace's folder.
         root: PathBuf,

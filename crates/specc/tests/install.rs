@@ -1,0 +1,67 @@
+//! `specc calibrate --install`: from a spec to a program that chooses by what was installed.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
+
+use std::path::Path;
+use std::process::Command;
+
+use strata_runtime::Machine;
+
+const NODES: usize = 2;
+
+fn run(command: &mut Command, cache: &Path) -> (Option<i32>, String) {
+    let clean = command.env_remove("STRATA_MODELS").env_remove("STRATA_PIN").env("XDG_CACHE_HOME", cache);
+    let output = clean.output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn calibrate(spec: &str, more: &[&str], cache: &Path) -> (Option<i32>, String) {
+    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run").join(spec);
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("install");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
+    command.arg("calibrate").arg(spec).args(["--install", "--budget", "300ms", "-o"]).arg(output).args(more);
+    run(&mut command, cache)
+}
+
+/// What the test below starts as a program of its own: it reads its environment.
+#[test]
+#[ignore = "a part of another"]
+fn program() {
+    let sorted = Machine::threads(NODES).unwrap().run(|node| {
+        let mut keys = vec![3_u64, 1, 2];
+        strata_sort::sort(node, &mut keys)?;
+        Ok(keys)
+    });
+    assert_eq!(sorted.unwrap(), [[1, 1, 2], [2, 3, 3]]);
+}
+
+#[test]
+fn programs_choose_by_installed_models_and_say_so() {
+    let cache = tempfile::tempdir().unwrap();
+    let explained = || {
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "program", "--ignored", "--nocapture"]).env("STRATA_EXPLAIN", "1");
+        run(&mut program, cache.path()).1
+    };
+    assert!(explained().contains("by the models that are compiled in"), "{}", explained());
+    let (status, told) = calibrate("install.spec", &["--nodes", "2"], cache.path());
+    assert_eq!(status, Some(0), "{told}");
+    let file = told.lines().find_map(|line| line.strip_prefix("installed ")).expect(&told);
+    assert!(Path::new(file).starts_with(cache.path()) && file.ends_with("/sort/2.toml"), "{told}");
+    let explained = explained();
+    assert!(explained.contains(&format!("by the models in {file}")), "{explained}");
+    assert!(explained.contains("radix   not taken: its model does not cover"), "{explained}");
+}
+
+#[test]
+fn what_cannot_be_installed_is_refused_before_anything_is_measured() {
+    let cache = tempfile::NamedTempFile::new().unwrap();
+    for (spec, more, status, why) in [
+        ("install.spec", &[][..], 3, "cannot install models in"),
+        ("small.spec", &[], 2, "the spec has no library"),
+        ("install.spec", &["--on", "sim:cm5"], 2, "STRATA_MODELS"),
+    ] {
+        let (ended, told) = calibrate(spec, more, cache.path());
+        assert!(ended == Some(status) && told.contains(why) && !told.contains("built"), "{ended:?} {told}");
+    }
+}
