@@ -9,7 +9,7 @@ use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
-use strata_fit::{Options, Search, Structure, fit_model};
+use strata_fit::{Options, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Model, Resolved, expected_ratio};
@@ -323,8 +323,7 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
             terms: named.chain([null]).filter_map(|t| parse(t).ok()).collect(),
             ..Structure::default()
         };
-        let options = Options { search: Search::Never, ..Options::default() };
-        fit_model(samples, &structure, &options, &|_| None).map(|f| f.model)
+        fit_model(samples, &structure, &Options::default(), &|_| None).map(|f| f.model)
     });
     let nothing = |samples: &ModelSamples| Model { name: samples.name.clone(), ..Model::default() };
     fitted.zip(&all).map(|(model, samples)| model.unwrap_or_else(|_| nothing(samples))).collect()

@@ -31,6 +31,9 @@ pub(crate) const MEAN_OF_NORMAL: f64 = 0.797_884_560_802_865_4;
 const RESAMPLED: usize = 600;
 /// A held-out sample this many standard deviations of the fit off was taken at another speed, where others were.
 const SPOILED: f64 = 4.0;
+/// A held-out sample with so many times the middle one's noise, or of this one where that is less, tells nothing of the model.
+const NOISY: f64 = 3.0;
+const QUIET: f64 = 0.03;
 /// No prediction is less sure than this many times itself.
 const LIMIT: f64 = 1e3;
 /// A third of the samples with so many times the mean error stands out.
@@ -59,6 +62,8 @@ pub(crate) struct HeldOut {
     pub(crate) deviation: f64,
     /// How many were taken while the machine was slow, as samples that the fit left out.
     pub(crate) spoiled: usize,
+    /// How many are so much noisier than the others that they tell nothing of the model.
+    pub(crate) noisy: usize,
 }
 
 /// An error with its 95 % interval.
@@ -137,6 +142,9 @@ pub(crate) fn judge(
     }
     if held_out.spoiled > 0 {
         let _ = write!(reason, "; {} of them were taken while the machine was slow", held_out.spoiled);
+    }
+    if held_out.noisy > 0 {
+        let _ = write!(reason, "; {} of them too noisy to tell anything", held_out.noisy);
     }
     let exceeds = |what: &str| {
         format!(
@@ -261,6 +269,12 @@ impl HeldOut {
         if points.is_empty() || points.iter().any(|p| !p.0.is_finite()) {
             return held_out;
         }
+        // One such sample would otherwise excuse the errors of all others.
+        points.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let limit = NOISY * points[points.len() / 2].1.max(QUIET);
+        let telling = points.partition_point(|p| p.1 <= limit);
+        held_out.noisy = points.len() - telling;
+        points.truncate(telling);
         // Where samples that were fitted had to be left out, so had as many of these, if they are as far off.
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let left: Vec<&Residual> = fit

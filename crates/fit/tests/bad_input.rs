@@ -351,6 +351,19 @@ fn noise_is_told_from_error() {
 }
 
 #[test]
+fn one_sample_of_great_noise_excuses_no_error() {
+    let options = Options { search: Search::Never, ..Options::default() };
+    let bent = |x: f64, e: f64, _| (1.0 + x + if x > 34.0 { 40.0 } else { 0.0 }) * (1.0 + 0.3 * e);
+    let text = noisy(240, bent);
+    let held_out = text.lines().find(|line| line.starts_with('@')).unwrap();
+    let text = text.replacen(held_out, &format!("{held_out} ; repeats=3 spread=40"), 1);
+    let model = try_fit(&text, &options).unwrap().model;
+    assert_eq!(model.verdict, Verdict::Failed, "{}", model.reason);
+    assert!(model.reason.contains("1 of them too noisy"), "{}", model.reason);
+    assert!(model.noise.unwrap() < 0.1, "{:?}", model.noise);
+}
+
+#[test]
 fn what_is_no_task_is_named() {
     let options = Options { search: Search::Never, ..Options::default() };
     let reason = |time: &dyn Fn(i32) -> f64| {
