@@ -4,6 +4,7 @@
 //! relative error the model is not to be trusted).
 
 use strata_model::expr::{Expr, parse};
+use strata_model::percent;
 use strata_model::samples::{ModelSamples, Samples};
 use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
 
@@ -12,8 +13,8 @@ use crate::domain::Domain;
 use crate::noise;
 use crate::regress::{self, Data, Failure, Regression};
 use crate::search::search;
-use crate::solve::{SolveError, dot};
-use crate::stats::mean_relative_error;
+use crate::solve::{SolveError, dot, sum};
+use crate::stats::{mean_relative_error, t_quantile};
 use crate::verify::{self, HeldOut, MEAN_OF_NORMAL};
 use crate::{FitError, Fitted, Lookup, Options, Residual, Search, Structure};
 
@@ -32,7 +33,7 @@ pub fn fit_model(
     lookup: &Lookup<'_>,
 ) -> Result<Fitted, FitError> {
     options.check()?;
-    let named = fit_terms(samples, structure, options, lookup);
+    let named = fit_terms(samples, structure, options, lookup, 0);
     let nothing_named = structure.terms.is_empty();
     let wanted = match options.search {
         Search::Never => false,
@@ -42,36 +43,53 @@ pub fn fit_model(
             Err(_) => nothing_named && !options.constant,
         },
     };
-    if !wanted {
+    // What was named gives way only to what was compared with it.
+    if !wanted || named.is_err() && !nothing_named {
         return named.map(|n| n.fitted);
     }
     let Some(found) = search(samples, structure, options) else { return named.map(|n| n.fitted) };
     let proposed = Structure { terms: found.terms.clone(), ..structure.clone() };
-    let mut searched = match (fit_terms(samples, &proposed, options, lookup), named) {
-        (Ok(searched), Ok(named)) => {
-            // What was named stays, unless what was found predicts better and does not fail itself.
-            let failed = searched.fitted.model.verdict == Verdict::Failed;
-            let worse = searched.held_out >= named.held_out;
-            if worse || failed && !(nothing_named && named.fitted.model.verdict == Verdict::Failed) {
-                return Ok(named.fitted);
-            }
-            searched.fitted
-        }
-        (Ok(searched), Err(_)) => searched.fitted,
-        (Err(_), named) => return named.map(|n| n.fitted),
-    };
     let terms: Vec<String> = found.terms.iter().map(|t| format!("`{t}`")).collect();
     let terms = if terms.is_empty() { "nothing but a constant".to_owned() } else { terms.join(", ") };
+    let name = &samples.name;
+    let failed = |c: &Candidate| c.fitted.model.verdict == Verdict::Failed;
+    let (searched, why) = match (fit_terms(samples, &proposed, options, lookup, found.candidates), named) {
+        (Err(_), named) => return named.map(|n| n.fitted),
+        (Ok(searched), Ok(mut named)) if !nothing_named => {
+            let [of_named, of_found] = [&named, &searched].map(|c| c.fitted.model.mre_verify.map(percent));
+            let errors = of_named.zip(of_found).filter(|_| better(&searched.fitted, &named.fitted));
+            let Some((of_named, of_found)) = errors.filter(|_| !failed(&searched)) else {
+                if options.search == Search::Always {
+                    named.fitted.warnings.push(format!(
+                        "model `{name}`: the named terms stay: a search proposes {terms}, which do not predict the held-out \
+                         samples better beyond noise"
+                    ));
+                }
+                return Ok(named.fitted);
+            };
+            let why = format!(
+                "held-out samples are predicted to {of_found}, by the named terms to {of_named}, beyond noise"
+            );
+            (searched, why)
+        }
+        // Without terms there is a constant, or nothing.
+        (Ok(searched), Ok(named))
+            if searched.held_out >= named.held_out || failed(&searched) && !failed(&named) =>
+        {
+            return Ok(named.fitted);
+        }
+        (Ok(searched), _) => (searched, "no terms are named".to_owned()),
+    };
+    let mut searched = searched.fitted;
     let error = match options.mode {
-        Mode::Relative => strata_model::percent(found.error),
+        Mode::Relative => percent(found.error),
         Mode::Absolute => format!("{:.3e} s", found.error),
     };
-    let why = if nothing_named { "no terms are named" } else { "the named terms predict worse" };
-    let name = &samples.name;
+    let more = if found.cut { ", of more than a search may try," } else { "" };
     searched.warnings.insert(
         0,
         format!(
-            "model `{name}`: {why}; of {} candidates a search proposes {terms}, which predict left-out samples to {error}",
+            "model `{name}`: {why}; of {} candidates{more} a search proposes {terms}, which predict left-out samples to {error}",
             found.candidates
         ),
     );
@@ -85,6 +103,19 @@ pub fn fit_model(
     Ok(searched)
 }
 
+/// Whether one model predicts the samples that were held out better than another, beyond what their noise explains: the
+/// mean difference of errors at the same samples is above zero at a confidence of 97.5 %. Diebold and Mariano,
+/// *Comparing predictive accuracy* (1995), with Student's quantile for few samples.
+fn better(one: &Fitted, other: &Fitted) -> bool {
+    let error = |r: &Residual| r.relative_error().abs().ln_1p();
+    let pairs = one.residuals.iter().zip(&other.residuals).filter(|(r, _)| r.verify && r.observed != 0.0);
+    let gains: Vec<f64> = pairs.map(|(one, other)| error(other) - error(one)).collect();
+    let n = gains.len() as f64;
+    let mean = sum(gains.iter().copied()) / n;
+    let variance = sum(gains.iter().map(|g| (g - mean).powi(2))) / (n - 1.0);
+    t_quantile(0.95, gains.len().saturating_sub(1)).is_some_and(|t| mean > t * (variance / n).sqrt())
+}
+
 /// A model of given terms.
 struct Candidate {
     fitted: Fitted,
@@ -92,12 +123,13 @@ struct Candidate {
     held_out: f64,
 }
 
-/// Fits the terms of a structure.
+/// Fits the terms of a structure, that were chosen from so many candidates, or are the candidates.
 fn fit_terms(
     samples: &ModelSamples,
     structure: &Structure,
     options: &Options,
     lookup: &Lookup<'_>,
+    candidates: usize,
 ) -> Result<Candidate, FitError> {
     let model = || samples.name.clone();
     let design = design::build(samples, structure, options, lookup)?;
@@ -105,6 +137,7 @@ fn fit_terms(
         terms: &design.fit.matrix,
         times: &design.fit.times,
         variances: design.fit.variances.as_ref(),
+        candidates: candidates.max(design.terms.len()),
     };
     let mut regression = regress::fit(data, options).map_err(|f| {
         let have = design.fit.rows.len();
@@ -133,7 +166,7 @@ fn fit_terms(
         None if fit_part.iter().all(|r| r.observed == 0.0) => 0.0,
         None => return Err(FitError::Overflow { model: model() }),
     };
-    let mean_time = crate::solve::sum(design.fit.times.iter().copied()) / fitted as f64;
+    let mean_time = sum(design.fit.times.iter().copied()) / fitted as f64;
     let inputs = ranges(samples, structure, &design);
     let most = regression.leverages.iter().copied().fold(0.0, f64::max);
     let mut leverage_limit = if regression.noise_variance > 0.0 { most } else { 0.0 };
@@ -212,7 +245,7 @@ fn held_out_variance(verify: &[Residual], mean_time: f64, options: &Options) -> 
         let unit = if options.mode == Mode::Relative { r.predicted.abs() / mean_time } else { 1.0 };
         (r.observed - r.predicted).abs() / unit
     };
-    let mean = crate::solve::sum(verify.iter().map(size)) / verify.len().max(1) as f64;
+    let mean = sum(verify.iter().map(size)) / verify.len().max(1) as f64;
     if mean.is_finite() { (mean / MEAN_OF_NORMAL).powi(2) } else { 0.0 }
 }
 

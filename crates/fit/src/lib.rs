@@ -29,6 +29,7 @@ mod error;
 mod fit;
 mod noise;
 mod options;
+mod points;
 mod regress;
 mod search;
 pub mod solve;

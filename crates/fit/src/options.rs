@@ -84,10 +84,11 @@ pub enum Robust {
 pub enum Search {
     /// Never: a model without terms is its constant.
     Never,
-    /// Where no terms are named, or those that are fail verification.
+    /// Where no terms are named, or those that are fail verification; as with `Always`, what is found replaces them only if
+    /// it predicts the samples that were held out better beyond noise.
     #[default]
     WhenNeeded,
-    /// Always; what is found is taken if it predicts samples that were held out better than the named terms do.
+    /// Always.
     Always,
 }
 

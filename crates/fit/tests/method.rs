@@ -236,3 +236,38 @@ fn given_variances_are_the_weights() {
     let none = Structure { variance: Some("w".into()), ..structure };
     assert!(fit_model(model, &none, &absolute(), &|_| None).unwrap_err().to_string().contains("no column"));
 }
+
+/// A line with a kink that the named terms lack or have, and held-out samples; noise is a fixed pattern of relative size.
+fn kinked(noise: f64, kink: f64) -> String {
+    let mut text = String::from("M x\n");
+    for i in 0..60_u32 {
+        let x = 16.0 * f64::from(i % 30 + 1).powf(1.5).round();
+        let wave = f64::from(i * 7919 % 97) / 48.0 - 1.0;
+        let y = (2e-6 + 1e-9 * x + kink * 1e-8 * (x - 600.0).max(0.0)) * (1.0 + noise * wave);
+        text += &format!("{}M {y:e} {x}\n", if i % 3 == 0 { "@" } else { "" });
+    }
+    text
+}
+
+#[test]
+fn named_terms_give_way_only_to_evidence_beyond_noise() {
+    let always = Options { search: Search::Always, ..Options::default() };
+    let terms = |fitted: &Fitted| -> Vec<String> {
+        fitted.model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| t.term.clone()).collect()
+    };
+    // Where the named terms are the truth nothing that was not named comes in, noise or not.
+    for noise in [0.02, 0.1, 0.3] {
+        let fitted = fit(&kinked(noise, 0.0), &always);
+        assert!(terms(&fitted).iter().all(|t| ["1", "x"].contains(&t.as_str())), "{:?}", terms(&fitted));
+        assert!(!fitted.model.reason.contains("search"), "{}", fitted.model.reason);
+    }
+    // Where they miss the cost by far, what is found replaces them, and the reason gives both errors.
+    let fitted = fit(&kinked(0.01, 1.0), &Options::default());
+    assert!(terms(&fitted).iter().any(|t| t.contains("max") || t.contains('>')), "{:?}", terms(&fitted));
+    let reason = &fitted.model.reason;
+    assert!(reason.contains("by the named terms to") && reason.contains("beyond noise"), "{reason}");
+    // Without held-out samples there is no evidence.
+    let fitted = fit(&kinked(0.01, 1.0).replace('@', ""), &always);
+    assert!(terms(&fitted).iter().all(|t| ["1", "x"].contains(&t.as_str())));
+    assert!(fitted.warnings.iter().any(|w| w.contains("the named terms stay")), "{:?}", fitted.warnings);
+}

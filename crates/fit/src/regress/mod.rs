@@ -24,6 +24,7 @@ use strata_model::set::Mode;
 
 use crate::solve::{SolveError, sum};
 use crate::{Elimination, Options, Robust, Weights};
+pub(crate) use outliers::inliers;
 pub(crate) use step::LEAST_SHARE;
 use step::Step;
 
@@ -36,6 +37,8 @@ pub(crate) struct Data<'a> {
     pub(crate) times: &'a DVector<f64>,
     /// n variances, s², if they are known.
     pub(crate) variances: Option<&'a DVector<f64>>,
+    /// From how many candidates the terms were chosen, themselves included.
+    pub(crate) candidates: usize,
 }
 
 /// A fitted linear model, before it has a name and a verdict.
@@ -91,7 +94,10 @@ pub(crate) enum Failure {
 pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
     if options.robust == Some(Robust::Reject) && options.weights == Weights::Predicted {
         let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
-        if let Some(kept) = outliers::inliers(data, &start_weights(data, options, mean)) {
+        let weights = start_weights(data, options, mean);
+        let rows =
+            DMatrix::from_fn(data.terms.nrows(), data.terms.ncols(), |i, j| data.terms[(i, j)] * weights[i]);
+        if let Some(kept) = inliers(&rows, &data.times.component_mul(&weights)) {
             // Where many are far off it is not clear which speed is the machine's own: Huber's weights lie between them.
             if SURE * kept.len() < (SURE - 1) * data.times.len() {
                 let between = Options { robust: Some(Robust::Huber), ..*options };
@@ -110,7 +116,7 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Res
     let n = data.times.len();
     let (terms, times) = (data.terms.select_rows(kept), data.times.select_rows(kept));
     let variances = data.variances.map(|v| v.select_rows(kept));
-    let part = Data { terms: &terms, times: &times, variances: variances.as_ref() };
+    let part = Data { terms: &terms, times: &times, variances: variances.as_ref(), ..data };
     let mut found = fit_all(part, options)?;
     // Variances are in units of the mean time that the weights have, see `Step`.
     if options.mode == Mode::Relative {
@@ -170,7 +176,7 @@ fn fit_all(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
         }
         let mut step = step;
         if !options.keep_all && options.elimination == Elimination::BestSubset {
-            let best = subset::best(&step, options.confidence);
+            let best = subset::best(&step, options.confidence, data.candidates);
             if best.len() < step.active.len() {
                 kept = best.into_iter().map(|at| step.active[at]).collect();
                 step = Step::new(data, &start, mean, &kept, options)?;

@@ -13,7 +13,6 @@
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
-use super::Data;
 use crate::stats::t_quantile;
 
 /// Subsets that are tried, and how many of the best are followed to the end.
@@ -30,12 +29,11 @@ const CHANCE: f64 = 0.01;
 /// Runs along a term are fewer than this many deviations below what chance would give: a misfit.
 const STRUCTURED: f64 = 2.0;
 
-/// The rows to fit, rising; `None` where all of them are.
-pub(super) fn inliers(data: Data<'_>, weights: &DVector<f64>) -> Option<Vec<usize>> {
-    let n = data.times.len();
+/// The rows to fit, rising; `None` where all of them are. `rows` (samples × terms) and `times` are weighted.
+pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<Vec<usize>> {
+    let n = times.len();
     // A column of nothing, or one that others say already, takes part as nothing.
-    let mut rows = DMatrix::from_fn(n, data.terms.ncols(), |i, j| data.terms[(i, j)] * weights[i]);
-    let times = data.times.component_mul(weights);
+    let mut rows = rows.clone();
     let unit = times.amax();
     let times = times / unit;
     for mut column in rows.column_iter_mut() {

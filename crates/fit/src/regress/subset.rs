@@ -25,8 +25,8 @@ const LEAST_LEFT: f64 = 1e-9;
 /// weakest coefficients are surest, where negative ones, which no cost has, count least; then the one named first.
 const TIE: f64 = 1e-6;
 
-/// Positions among the active terms of those that stay, in rising order.
-pub(super) fn best(step: &Step, confidence: f64) -> Vec<usize> {
+/// Positions among the active terms of those that stay, in rising order. `candidates`: from how many they come.
+pub(super) fn best(step: &Step, confidence: f64, candidates: usize) -> Vec<usize> {
     let Some(solution) = &step.solution else { return Vec::new() };
     let triangle = step.rows.clone().qr().r();
     let whole = &triangle * &solution.coefficients;
@@ -34,7 +34,7 @@ pub(super) fn best(step: &Step, confidence: f64) -> Vec<usize> {
     let samples = step.rows.nrows();
     let mut sets = Sets {
         columns: groups.iter().map(|group| triangle.column(group[0]).normalize()).collect(),
-        prices: prices(groups.len(), samples, confidence),
+        prices: prices(groups.len(), candidates.max(groups.len()), samples, confidence),
         samples: samples as f64,
         unexplained: step.weighted_sse(),
         floor: (step.rounding * samples as f64).max(f64::MIN_POSITIVE),
@@ -71,12 +71,12 @@ fn groups(columns: &[DVector<f64>]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// What sets of each length pay.
-fn prices(candidates: usize, samples: usize, confidence: f64) -> Vec<f64> {
+/// What sets of each length up to `longest` pay.
+fn prices(longest: usize, candidates: usize, samples: usize, confidence: f64) -> Vec<f64> {
     let n = samples as f64;
     let each = 1.0 - (1.0 - confidence) / candidates.max(1) as f64;
     let mut prices = vec![0.0];
-    for length in 1..=candidates {
+    for length in 1..=longest {
         let freedom = samples.saturating_sub(length);
         let term = t_quantile(each, freedom).map_or(f64::INFINITY, |t| n * (t * t / freedom as f64).ln_1p());
         prices.push(prices[length - 1] + term);

@@ -7,7 +7,7 @@ fn loop_of(mode: Mode) -> Options {
 }
 
 fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &Options) -> Result<Regression, Failure> {
-    super::fit(Data { terms: f, times: y, variances: None }, options)
+    super::fit(Data { terms: f, times: y, variances: None, candidates: f.ncols() }, options)
 }
 
 fn columns(rows: usize, columns: &[&dyn Fn(f64) -> f64]) -> DMatrix<f64> {

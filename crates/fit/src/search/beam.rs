@@ -15,7 +15,7 @@ const EXCHANGED: usize = 6;
 /// Rounds of exchanges at most.
 const ROUNDS: usize = 4;
 /// A term with a smaller part left beside those chosen says what they say.
-const LEAST_LEFT: f64 = 1e-9;
+pub(super) const LEAST_LEFT: f64 = 1e-9;
 
 /// A set of terms on the way.
 struct Set {

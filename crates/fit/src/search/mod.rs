@@ -1,39 +1,48 @@
 //! Terms that nobody named: found among products of powers and logarithms of the inputs, and breakpoints.
 //!
-//! Sets of up to [`LONGEST`] terms are ranked by the error with which each sample is predicted from all others, and every
-//! term must pay for the many that it was chosen from. Errors are relative to what the best set of a first search predicts,
-//! unless measured times are asked for as weights. What is proposed are ordinary terms; the fit then treats them
-//! like named ones.
+//! Sets of up to [`LONGEST`] terms are ranked by the error with which each point is predicted from all others, and every
+//! term must pay for the many that it was chosen from: those that are as simple as it, so that a plain truth is found
+//! where a wilder sum does hardly better. Errors are relative to what the best set of a first search predicts, unless
+//! measured times are asked for as weights. Samples that the found terms exclude as outliers are left out, and the search
+//! is repeated. What is proposed are ordinary terms; the fit then treats them like named ones.
+//!
+//! Source: Chen and Chen, *Extended Bayesian information criteria* (2008), and Rissanen (1983) for prices by complexity.
 
 mod beam;
 mod pool;
 
 use nalgebra::{DMatrix, DVector};
 use strata_model::expr::Expr;
-use strata_model::samples::ModelSamples;
+use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::Mode;
 
-use crate::regress::LEAST_SHARE;
-use crate::solve::{Solution, solve};
+use crate::points::{self, left_out};
+use crate::regress::{LEAST_SHARE, inliers};
 use crate::{Options, Structure, Weights};
-use pool::{Break, Candidate, Input, evaluate, hinge};
+use pool::{Break, Candidate, Input, LEAST_PIECE, evaluate, hinge};
 
 /// As many terms as a found model has at most.
 const LONGEST: usize = 6;
-/// More samples than these add nothing to the choice of terms.
-const ENOUGH: usize = 1500;
-/// What a term must gain, in units of the logarithm of the squared error times the samples, to be worth having: so much
-/// for each factor e in the number of candidates, as the largest of many chance gains grows.
-const PRICE: f64 = 2.0;
-/// What a term must gain besides if it is rare, or its cost negative.
-const RARE_PRICE: f64 = 1.5;
+/// Distinct points that each coefficient and each place of a breakpoint needs at least: Austin and Steyerberg, *The number
+/// of subjects per variable required in linear regression analyses* (2015).
+const POINTS_EACH: usize = 2;
+/// More samples than these add little to the choice of terms.
+const ENOUGH: usize = 500;
+/// Values in the table of samples and candidates at most: the work of a search is at most some thousand times these.
+const TABLE: usize = 1 << 20;
+/// How often the search is repeated for other outliers.
+const REPEATED: usize = 3;
+/// What a term must gain besides its price if its cost is negative, in units of the logarithm of the squared error times
+/// the samples.
 const NEGATIVE_PRICE: f64 = 8.0;
 /// What a breakpoint must gain besides, since its place was chosen too.
 const BREAK_PRICE: f64 = 6.0;
-/// Sets of each length whose breakpoints are moved from the samples to where they fit best.
+/// The best sets whose breakpoints are moved from the samples to where they fit best, of each length.
 const MOVED: usize = 3;
 /// The best sets, from which each term is left out in turn.
 const SHORTENED: usize = 8;
+/// Steps of each search for a place: they end within a ten-millionth of the gap between two values.
+const PLACED: usize = 36;
 /// Relative errors below this are rounding.
 const EXACT: f64 = 1e-12;
 /// How often weights are taken from new predictions; they need not settle to choose terms.
@@ -46,30 +55,29 @@ const SAME_WEIGHTS: f64 = 1e-6;
 pub(crate) struct Found {
     /// The terms besides the constant.
     pub(crate) terms: Vec<Expr>,
-    /// How many candidates they were chosen from.
+    /// How many candidates they were chosen from, and whether there would have been more.
     pub(crate) candidates: usize,
-    /// The root mean square of the error with which samples were predicted from all others; a fraction in relative mode, else in s.
+    pub(crate) cut: bool,
+    /// The root mean square of the error with which points were predicted from all others; a fraction in relative mode, else in s.
     pub(crate) error: f64,
     /// Between which measured values of which inputs the model breaks.
     pub(crate) breaks: Vec<(String, f64, f64)>,
 }
 
 /// The weighted problem.
-struct Problem {
-    inputs: Vec<Input>,
+struct Problem<'a> {
+    inputs: &'a [Input],
     points: Vec<Vec<f64>>,
+    /// Samples of one point have one number.
+    groups: Vec<usize>,
     /// One over the weight of each sample, scaled so that the times have about the length one.
     weights: DVector<f64>,
     times: DVector<f64>,
-    limits: Limits,
-    /// The logarithm of the number of candidates.
-    choice: f64,
-}
-
-#[derive(Clone, Copy)]
-struct Limits {
-    pieces: usize,
-    nonnegative: bool,
+    options: &'a Options,
+    /// Coefficients and places of breakpoints that the points bear.
+    parameters: usize,
+    /// By complexity, the price of a term.
+    prices: Vec<f64>,
 }
 
 /// A set of terms with its price.
@@ -78,6 +86,7 @@ struct Scored {
     candidates: Vec<Candidate>,
     price: f64,
     error: f64,
+    residual: DVector<f64>,
 }
 
 /// Searches terms for a model; `None` if there is nothing to choose from.
@@ -85,57 +94,120 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
     let columns: Option<Vec<usize>> =
         structure.inputs.iter().map(|input| samples.columns.iter().position(|c| c.text == *input)).collect();
     let columns = columns?;
-    let rows: Vec<_> = samples.rows.iter().filter(|r| !r.verify).collect();
+    let rows: Vec<&Sample> = samples.rows.iter().filter(|r| !r.verify).collect();
     let stride = rows.len().div_ceil(ENOUGH).max(1);
-    let rows: Vec<_> = rows.into_iter().step_by(stride).collect();
-    let points: Vec<Vec<f64>> = rows.iter().map(|r| columns.iter().map(|c| r.values[*c]).collect()).collect();
+    let rows: Vec<&Sample> = rows.into_iter().step_by(stride).collect();
+    let values: Vec<Vec<f64>> = rows.iter().map(|r| columns.iter().map(|c| r.values[*c]).collect()).collect();
     let inputs: Vec<Input> = (structure.inputs.iter().enumerate())
-        .map(|(i, name)| Input::new(name, points.iter().map(|p| p[i])))
+        .map(|(i, name)| Input::new(name, values.iter().map(|p| p[i])))
         .collect();
-    let longest = LONGEST.min(rows.len().saturating_sub(2) / 2);
-    if longest == 0 || inputs.iter().all(|i| i.values.len() < 2) {
+    if inputs.iter().all(|i| i.values.len() < 2) {
         return None;
     }
+    let (all, cut) =
+        pool::candidates(&inputs, options.constant, options.pieces > 1, TABLE / rows.len().max(1));
+    let (all, matrix) = evaluate(all, &inputs, &values);
     let seconds = DVector::from_iterator(rows.len(), rows.iter().map(|r| r.seconds));
-    let limits = Limits { pieces: options.pieces, nonnegative: options.nonnegative };
-    let all = pool::candidates(&inputs, options.constant, options.pieces > 1);
-    let choice = (all.len().max(2) as f64).ln();
-    let (all, matrix) = evaluate(all, &inputs, &points);
-    let mut problem =
-        Problem { inputs, points, weights: seconds.clone(), times: seconds.clone(), limits, choice };
-    problem.weigh(
-        &seconds,
-        match options.mode {
-            Mode::Relative => seconds.map(|y| 1.0 / y),
-            Mode::Absolute => DVector::from_element(rows.len(), 1.0 / seconds.amax().max(f64::MIN_POSITIVE)),
-        },
-    );
-    let (mut best, mut count) = problem.best(&all, &matrix, longest)?;
-    if options.mode == Mode::Relative && options.weights == Weights::Predicted {
-        let weights = problem.predicted(&best, &seconds)?;
-        let change =
-            weights.iter().zip(problem.weights.iter()).map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
-        if change > SAME_WEIGHTS {
-            problem.weigh(&seconds, weights);
-            (best, count) = problem.best(&all, &matrix, longest)?;
-        }
+    let robust = options.robust.is_some() && options.weights == Weights::Predicted;
+    let everything: Vec<usize> = (0..rows.len()).collect();
+    let mut kept = everything.clone();
+    if robust && options.mode == Mode::Relative {
+        kept = inliers(&smooth(&inputs, &values), &seconds.map(f64::ln)).unwrap_or(kept);
     }
-    let unit = if options.mode == Mode::Relative { 1.0 } else { seconds.amax() };
+    let mut found = None;
+    for _ in 0..REPEATED {
+        let points: Vec<Vec<f64>> = kept.iter().map(|i| values[*i].clone()).collect();
+        let part = seconds.select_rows(&kept);
+        let best = best_of(points, &part, &inputs, &all, &matrix.select_rows(&kept), options);
+        let Some((best, count)) = best else { break };
+        let next = if robust {
+            let (_, terms) = evaluate(best.candidates.clone(), &inputs, &values);
+            let unit = |i: usize| if options.mode == Mode::Relative { 1.0 / seconds[i] } else { 1.0 };
+            let rows = DMatrix::from_fn(terms.nrows(), terms.ncols(), |i, j| terms[(i, j)] * unit(i));
+            let times = DVector::from_fn(seconds.len(), |i, _| seconds[i] * unit(i));
+            inliers(&rows, &times).unwrap_or_else(|| everything.clone())
+        } else {
+            kept.clone()
+        };
+        found = Some((best, count, part.amax()));
+        if next == kept {
+            break;
+        }
+        kept = next;
+    }
+    let (best, count, largest) = found?;
     let breaks = best.candidates.iter().filter_map(|c| c.breakpoint);
-    let mut named: Vec<(String, f64, f64)> = breaks
-        .filter(|b| !b.continuous)
-        .map(|b| (problem.inputs[b.input].name.clone(), b.at, b.next))
-        .collect();
+    let mut named: Vec<(String, f64, f64)> =
+        breaks.filter(|b| !b.continuous).map(|b| (inputs[b.input].name.clone(), b.at, b.next)).collect();
     named.dedup();
     Some(Found {
         terms: best.candidates.into_iter().map(|c| c.expr).filter(|e| e.as_number().is_none()).collect(),
         candidates: count,
-        error: best.error * unit,
+        cut,
+        error: best.error * if options.mode == Mode::Relative { 1.0 } else { largest },
         breaks: named,
     })
 }
 
-impl Problem {
+/// A smooth surface for the logarithms of times, to tell who is far off before any terms are known: all products of up to
+/// two logarithms of inputs.
+fn smooth(inputs: &[Input], values: &[Vec<f64>]) -> DMatrix<f64> {
+    let varying: Vec<usize> = (0..inputs.len()).filter(|i| inputs[*i].values.len() > 1).collect();
+    let scale = |i: usize, x: f64| if inputs[i].values[0] > 0.0 { x.ln() } else { x };
+    let mut pairs = vec![(None, None)];
+    for (place, i) in varying.iter().enumerate() {
+        pairs.push((Some(*i), None));
+        pairs.extend(varying[place..].iter().map(|j| (Some(*i), Some(*j))));
+    }
+    DMatrix::from_fn(values.len(), pairs.len(), |row, column| {
+        let factor = |input: Option<usize>| input.map_or(1.0, |i| scale(i, values[row][i]));
+        factor(pairs[column].0) * factor(pairs[column].1)
+    })
+}
+
+/// The best set for some samples, and from how many candidates.
+fn best_of(
+    points: Vec<Vec<f64>>,
+    seconds: &DVector<f64>,
+    inputs: &[Input],
+    all: &[Candidate],
+    matrix: &DMatrix<f64>,
+    options: &Options,
+) -> Option<(Scored, usize)> {
+    let groups = points::groups(points.iter().map(Vec::as_slice));
+    let parameters = groups.iter().max()?.saturating_sub(1) / POINTS_EACH;
+    if parameters == 0 {
+        return None;
+    }
+    let count = |complexity: u8| all.iter().filter(|c| c.complexity <= complexity).count().max(1) as f64;
+    // The largest of many chance gains grows with the logarithm of their number; the constant is not chosen from any.
+    let price = |complexity| (seconds.len() as f64).ln() + 2.0 * count(complexity).ln();
+    let prices = (0..=u8::MAX).map(|c| if c == 0 { 0.0 } else { price(c) }).collect();
+    let (weights, times) = (seconds.clone(), seconds.clone());
+    let mut problem = Problem { inputs, points, groups, weights, times, options, parameters, prices };
+    problem.weigh(
+        seconds,
+        match options.mode {
+            Mode::Relative => seconds.map(|y| 1.0 / y),
+            Mode::Absolute => {
+                DVector::from_element(seconds.len(), 1.0 / seconds.amax().max(f64::MIN_POSITIVE))
+            }
+        },
+    );
+    let (mut best, mut count) = problem.best(all, matrix)?;
+    if options.mode == Mode::Relative && options.weights == Weights::Predicted {
+        let weights = problem.predicted(&best, seconds)?;
+        let change =
+            weights.iter().zip(problem.weights.iter()).map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
+        if change > SAME_WEIGHTS {
+            problem.weigh(seconds, weights);
+            (best, count) = problem.best(all, matrix)?;
+        }
+    }
+    Some((best, count))
+}
+
+impl Problem<'_> {
     /// Sets one over the weights.
     fn weigh(&mut self, seconds: &DVector<f64>, weights: DVector<f64>) {
         self.times = seconds.component_mul(&weights);
@@ -146,8 +218,8 @@ impl Problem {
     fn predicted(&mut self, set: &Scored, seconds: &DVector<f64>) -> Option<DVector<f64>> {
         let before = (self.weights.clone(), self.times.clone());
         for _ in 0..REWEIGHTED {
-            let (_, solution) = self.solve(&set.candidates)?;
-            let predicted = |i: usize| seconds[i] - solution.residual[i] / self.weights[i];
+            let residual = self.score(set.candidates.clone())?.residual;
+            let predicted = |i: usize| seconds[i] - residual[i] / self.weights[i];
             let weights = DVector::from_fn(seconds.len(), |i, _| {
                 1.0 / predicted(i).clamp(LEAST_SHARE * seconds[i], seconds[i] / LEAST_SHARE)
             });
@@ -159,14 +231,14 @@ impl Problem {
     }
 
     /// The best set of terms, and how many candidates there were.
-    fn best(&self, all: &[Candidate], matrix: &DMatrix<f64>, longest: usize) -> Option<(Scored, usize)> {
+    fn best(&self, all: &[Candidate], matrix: &DMatrix<f64>) -> Option<(Scored, usize)> {
         let (candidates, matrix) = self.weighted(all.to_vec(), matrix);
         if candidates.is_empty() {
             return None;
         }
-        let allowed =
-            |terms: &[usize]| self.pieces_of(terms.iter().map(|t| &candidates[*t])) <= self.limits.pieces;
-        let ranks: Vec<u8> = candidates.iter().map(Candidate::rank).collect();
+        let allowed = |terms: &[usize]| self.allowed(terms.iter().map(|t| &candidates[*t]));
+        let ranks: Vec<u8> = candidates.iter().map(|c| c.complexity).collect();
+        let longest = LONGEST.min(self.parameters);
         let sets = beam::best_sets(&matrix, &self.times, &ranks, longest, &allowed);
         let mut scored: Vec<Scored> = sets
             .into_iter()
@@ -215,56 +287,63 @@ impl Problem {
         (kept, matrix)
     }
 
-    /// The most pieces that the range of an input is cut into.
-    fn pieces_of<'a>(&self, candidates: impl Iterator<Item = &'a Candidate>) -> usize {
-        let mut places: Vec<(usize, f64)> =
-            candidates.filter_map(|c| c.breakpoint).map(|b| (b.input, b.at)).collect();
-        places.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        places.dedup();
-        (0..self.inputs.len()).map(|i| 1 + places.iter().filter(|p| p.0 == i).count()).max().unwrap_or(1)
+    /// Whether the points bear so many coefficients and breakpoints, no input is cut into more pieces than may be, and
+    /// every piece holds enough of its values.
+    fn allowed<'a>(&self, candidates: impl Iterator<Item = &'a Candidate> + Clone) -> bool {
+        let places = places(candidates.clone());
+        let pieces = |i: usize| 1 + places.iter().filter(|p| p.0 == i).count();
+        let apart = places.windows(2).all(|pair| {
+            let between = |v: &&f64| pair[0].1 < **v && **v <= pair[1].1;
+            pair[0].0 != pair[1].0
+                || self.inputs[pair[0].0].values.iter().filter(between).count() >= LEAST_PIECE
+        });
+        candidates.count() + places.len() <= self.parameters
+            && (0..self.inputs.len()).all(|i| pieces(i) <= self.options.pieces)
+            && apart
     }
 
-    fn solve(&self, candidates: &[Candidate]) -> Option<(DMatrix<f64>, Solution)> {
-        let (kept, matrix) = evaluate(candidates.to_vec(), &self.inputs, &self.points);
-        let count = kept.len();
-        let (kept, matrix) = self.weighted(kept, &matrix);
-        if kept.len() != candidates.len() || count != kept.len() {
-            return None;
-        }
-        let solution = solve(&matrix, &self.times).ok()?;
-        (solution.rank == kept.len()).then_some((matrix, solution))
-    }
-
-    /// The price of a set: its error on samples left out, and what its terms cost. `None` where they cannot be told apart.
+    /// The price of a set: its error on points left out, and what its terms cost. `None` where they cannot be told apart.
     fn score(&self, candidates: Vec<Candidate>) -> Option<Scored> {
-        let (matrix, solution) = self.solve(&candidates)?;
-        let n = self.points.len() as f64;
-        let negative =
-            |c: &Candidate, beta: f64| beta < 0.0 && (self.limits.nonnegative || c.breakpoint.is_none());
-        let pairs = candidates.iter().zip(solution.coefficients.iter());
-        let negative = pairs.filter(|(c, beta)| negative(c, **beta)).count();
-        if negative > 0 && self.limits.nonnegative {
+        let count = candidates.len();
+        let (candidates, matrix) = evaluate(candidates, self.inputs, &self.points);
+        let (candidates, matrix) = self.weighted(candidates, &matrix);
+        if candidates.len() != count {
             return None;
         }
-        let half = &matrix * &solution.covariance;
-        let mut total = 0.0;
-        for i in 0..self.points.len() {
-            let leverage = half.row(i).dot(&matrix.row(i));
-            total += (solution.residual[i] / (1.0 - leverage).max(1e-6)).powi(2);
+        self.score_columns(candidates, matrix)
+    }
+
+    /// The same for weighted columns of length one.
+    fn score_columns(&self, candidates: Vec<Candidate>, matrix: DMatrix<f64>) -> Option<Scored> {
+        if matrix.ncols() >= matrix.nrows() {
+            return None;
         }
+        let qr = matrix.qr();
+        let (q, r) = (qr.q(), qr.r());
+        if r.diagonal().iter().any(|d| d.abs() <= beam::LEAST_LEFT.sqrt()) {
+            return None;
+        }
+        let along = q.tr_mul(&self.times);
+        let residual = &self.times - &q * &along;
+        let coefficients = r.solve_upper_triangular(&along)?;
+        let negative =
+            |c: &Candidate, beta: f64| beta < 0.0 && (self.options.nonnegative || c.breakpoint.is_none());
+        let pairs = candidates.iter().zip(coefficients.iter());
+        let negative = pairs.filter(|(c, beta)| negative(c, **beta)).count();
+        if negative > 0 && self.options.nonnegative {
+            return None;
+        }
+        let leverages: Vec<f64> = q.row_iter().map(|row| row.norm_squared()).collect();
+        let n = self.points.len() as f64;
+        let total: f64 = left_out(residual.as_slice(), &leverages, &self.groups).iter().map(|e| e * e).sum();
         let error = (total / n).sqrt();
-        let mut breaks: Vec<(usize, f64)> =
-            candidates.iter().filter_map(|c| c.breakpoint).map(|b| (b.input, b.at)).collect();
-        breaks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        breaks.dedup();
         let price = n * 2.0 * error.max(EXACT).ln()
-            + PRICE * self.choice * candidates.len() as f64
+            + candidates.iter().map(|c| self.prices[usize::from(c.complexity)]).sum::<f64>()
             + NEGATIVE_PRICE * negative as f64
-            + RARE_PRICE * candidates.iter().map(|c| c.rarity).sum::<f64>()
-            + BREAK_PRICE * breaks.len() as f64
+            + BREAK_PRICE * places(candidates.iter()).len() as f64
             // Of equals the simpler.
-            + candidates.iter().map(|c| 1e-3 * f64::from(c.rank())).sum::<f64>();
-        Some(Scored { candidates, price, error })
+            + candidates.iter().map(|c| 1e-3 * f64::from(c.complexity)).sum::<f64>();
+        Some(Scored { candidates, price, error, residual })
     }
 
     /// A set without each of its terms in turn.
@@ -287,12 +366,16 @@ impl Problem {
                 let input = &self.inputs[b.input];
                 let below = input.values.iter().rev().find(|v| **v < b.at).copied().unwrap_or(b.at);
                 let above = input.values.iter().find(|v| **v > b.at).copied().unwrap_or(b.at);
-                let moved = |at: f64| {
-                    let mut candidates = best.candidates.clone();
-                    candidates[place] = hinge(input, Break { at, ..b })?;
-                    self.score(candidates)
+                let (_, others) = evaluate(best.candidates.clone(), self.inputs, &self.points);
+                let (_, others) = self.weighted(best.candidates.clone(), &others);
+                let error = |at: f64| {
+                    let mut matrix = others.clone();
+                    let rise = |i: usize| (self.points[i][b.input] - at).max(0.0) * self.weights[i];
+                    let column = DVector::from_fn(self.points.len(), |i, _| rise(i));
+                    matrix.set_column(place, &column.normalize());
+                    let scored = self.score_columns(best.candidates.clone(), matrix);
+                    scored.map_or(f64::INFINITY, |s| s.error)
                 };
-                let error = |at: f64| moved(at).map_or(f64::INFINITY, |s| s.error);
                 let at = [(below, b.at), (b.at, above)]
                     .map(|(low, high)| golden(low, high, &error))
                     .into_iter()
@@ -302,9 +385,12 @@ impl Problem {
                 let round = [at.log2().round().exp2(), at.round(), three_digits(at)];
                 let least = error(at).min(best.error);
                 let better = round.into_iter().chain([at]).find(|at| error(*at) <= least * 1.001 + EXACT);
-                if let Some(scored) = better.and_then(moved)
-                    && scored.error <= best.error
-                {
+                let moved = better.and_then(|at| {
+                    let mut candidates = best.candidates.clone();
+                    candidates[place] = hinge(input, Break { at, ..b })?;
+                    self.score(candidates)
+                });
+                if let Some(scored) = moved.filter(|s| s.error <= best.error) {
                     best = scored;
                 }
             }
@@ -313,12 +399,21 @@ impl Problem {
     }
 }
 
+/// Where a set breaks: inputs and values, rising, each once.
+fn places<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> Vec<(usize, f64)> {
+    let mut places: Vec<(usize, f64)> =
+        candidates.filter_map(|c| c.breakpoint).map(|b| (b.input, b.at)).collect();
+    places.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    places.dedup();
+    places
+}
+
 /// The least value of a function between two bounds, by golden section.
 fn golden(mut low: f64, mut high: f64, f: &dyn Fn(f64) -> f64) -> (f64, f64) {
     const SHARE: f64 = 0.618_033_988_749_894_8;
     let (mut left, mut right) = (high - SHARE * (high - low), low + SHARE * (high - low));
     let (mut at_left, mut at_right) = (f(left), f(right));
-    for _ in 0..60 {
+    for _ in 0..PLACED {
         if at_left <= at_right {
             (high, right, at_right) = (right, left, at_left);
             left = high - SHARE * (high - low);

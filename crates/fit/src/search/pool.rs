@@ -36,8 +36,12 @@ const BESIDE: [(f64, u8); 3] = [(1.0, 0), (0.0, 1), (-1.0, 0)];
 const MAX_FACTORS: usize = 3;
 /// As many distinct values of an input as breakpoints are tried between.
 const MAX_BREAKS: usize = 40;
-/// Fewer distinct values than this do not tell two pieces apart.
-const LEAST_VALUES: usize = 6;
+/// A piece between breakpoints holds at least so many measured values, so that none is there for one sample's sake: the
+/// least span of Friedman, *Multivariate adaptive regression splines* (1991), §3.8.
+pub(super) const LEAST_PIECE: usize = 3;
+
+/// The complexity of a hinge.
+const HINGE: u8 = 4;
 
 /// A candidate term.
 #[derive(Clone, Debug)]
@@ -45,19 +49,8 @@ pub(super) struct Candidate {
     pub(super) expr: Expr,
     /// Where it breaks.
     pub(super) breakpoint: Option<Break>,
-    /// How rare such a term is among costs: 0 for powers and logarithms that are common, more for others.
-    pub(super) rarity: f64,
-}
-
-impl Candidate {
-    /// Lower for terms that are simpler: smooth ones, then jumps, then kinks.
-    pub(super) fn rank(&self) -> u8 {
-        match self.breakpoint {
-            None => 0,
-            Some(Break { continuous: false, .. }) => 1,
-            Some(_) => 2,
-        }
-    }
+    /// 0 for the constant, 1 for an input by itself, more for what is written in more parts or rare among costs.
+    pub(super) complexity: u8,
 }
 
 /// A breakpoint: a term that is zero up to some value of an input.
@@ -134,69 +127,77 @@ fn product(factors: &[String]) -> String {
     text
 }
 
-/// How many of its factors are rare: powers of logarithms, odd roots and powers, roots that are divided by.
-fn rarity(text: &str) -> f64 {
-    let rare = [")^2", "^1.5", "^(1/3)", "^(2/3)", "^3", "1/sqrt"];
-    rare.iter().map(|r| text.matches(r).count() as f64).sum()
+/// The parts of a term, in which powers of logarithms, odd roots and powers, and roots that are divided by count twice.
+fn complexity(text: &str) -> u8 {
+    let parts = ["*", "/", "log2", "sqrt", "^", ">", ")^2", "^1.5", "^(1/3)", "^(2/3)", "^3", "1/sqrt"];
+    1 + parts.iter().map(|part| text.matches(part).count() as u8).sum::<u8>()
 }
 
-/// All candidates over the inputs that vary. `breaks`: whether some may hold above a breakpoint only.
-pub(super) fn candidates(inputs: &[Input], constant: bool, breaks: bool) -> Vec<Candidate> {
-    let mut texts: Vec<String> = Vec::new();
+/// The candidates over the inputs that vary, the simplest first, and whether some were left out so that there are at most
+/// `most`. `breaks`: whether some may hold above a breakpoint only.
+pub(super) fn candidates(
+    inputs: &[Input],
+    constant: bool,
+    breaks: bool,
+    most: usize,
+) -> (Vec<Candidate>, bool) {
     let varying: Vec<&Input> = inputs.iter().filter(|i| i.values.len() > 1).collect();
+    let mut all: Vec<Candidate> = Vec::new();
+    let plain = |text: String| {
+        let complexity = complexity(&text);
+        Some(Candidate { expr: parse(&text).ok()?, complexity, breakpoint: None })
+    };
     if constant {
-        texts.push("1".to_owned());
+        all.extend(plain("1".to_owned()).map(|one| Candidate { complexity: 0, ..one }));
     }
     for input in &varying {
-        texts.extend(ALONE.iter().filter_map(|f| input.factor(*f)));
+        all.extend(ALONE.iter().filter_map(|f| input.factor(*f)).filter_map(plain));
     }
-    // Products of two, then of three.
+    // Products of two, then breakpoints, then products of three.
     let mut open: Vec<(usize, Vec<String>)> = (0..varying.len())
         .flat_map(|i| FACTORS.iter().map(move |f| (i, *f)))
         .filter_map(|(i, f)| Some((i, vec![varying[i].factor(f)?])))
         .collect();
-    for _ in 1..MAX_FACTORS {
+    for count in 2..=MAX_FACTORS {
         let mut longer = Vec::new();
-        for (last, factors) in &open {
+        'all: for (last, factors) in &open {
             for (i, input) in varying.iter().enumerate().skip(last + 1) {
                 for factor in FACTORS.iter().filter_map(|f| input.factor(*f)) {
+                    if all.len() > most {
+                        break 'all;
+                    }
                     let mut factors = factors.clone();
                     factors.push(factor);
-                    texts.push(product(&factors));
+                    all.extend(plain(product(&factors)));
                     longer.push((i, factors));
                 }
             }
         }
         open = longer;
-    }
-    let plain = |text: String| {
-        let expr = parse(&text).ok()?;
-        Some(Candidate { rarity: rarity(&text), expr, breakpoint: None })
-    };
-    let mut all: Vec<Candidate> = texts.into_iter().filter_map(plain).collect();
-    if breaks {
-        for (place, input) in inputs.iter().enumerate().filter(|(_, i)| i.values.len() >= LEAST_VALUES) {
-            breaks_of(place, input, inputs, &mut all);
+        if breaks && count == 2 {
+            let broken = inputs.iter().enumerate().filter(|(_, i)| i.values.len() >= 2 * LEAST_PIECE);
+            broken.for_each(|(place, input)| breaks_of(place, input, inputs, most, &mut all));
         }
     }
-    all
+    let cut = all.len() > most;
+    all.truncate(most);
+    (all, cut)
 }
 
 /// Terms that begin at a breakpoint between two values of an input.
-fn breaks_of(place: usize, input: &Input, inputs: &[Input], all: &mut Vec<Candidate>) {
+fn breaks_of(place: usize, input: &Input, inputs: &[Input], most: usize, all: &mut Vec<Candidate>) {
     let gaps = input.values.len() - 1;
     let stride = gaps.div_ceil(MAX_BREAKS).max(1);
     let others: Vec<String> = (inputs.iter().enumerate())
         .filter(|(i, other)| *i != place && other.values.len() > 1)
         .flat_map(|(_, other)| BESIDE.iter().filter_map(|f| other.factor(*f)))
         .collect();
-    for gap in (0..gaps).step_by(stride) {
+    for gap in (LEAST_PIECE - 1..=gaps - LEAST_PIECE).step_by(stride) {
+        if all.len() > most {
+            return;
+        }
         let breakpoint =
             Break { input: place, at: input.values[gap], next: input.values[gap + 1], continuous: false };
-        // One sample beyond the last breakpoint says nothing of what holds there, one before the first neither.
-        if gap == 0 || gap + 1 == gaps {
-            continue;
-        }
         all.extend(hinge(input, breakpoint));
         let step = format!("({}>{})", input.name, strata_model::number_text(breakpoint.at));
         let jumps = [step.clone(), format!("{}*{step}", input.name)];
@@ -204,7 +205,8 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], all: &mut Vec<Candid
             .flat_map(|jump| others.iter().map(move |other| product(&[jump.clone(), other.clone()])))
             .collect();
         for text in jumps.into_iter().chain(beside) {
-            let candidate = |expr| Candidate { expr, breakpoint: Some(breakpoint), rarity: rarity(&text) };
+            let complexity = complexity(&text);
+            let candidate = |expr| Candidate { expr, breakpoint: Some(breakpoint), complexity };
             all.extend(parse(&text).ok().map(candidate));
         }
     }
@@ -214,7 +216,7 @@ fn breaks_of(place: usize, input: &Input, inputs: &[Input], all: &mut Vec<Candid
 pub(super) fn hinge(input: &Input, breakpoint: Break) -> Option<Candidate> {
     let text = format!("max(0,{}-{})", input.name, strata_model::number_text(breakpoint.at));
     let expr = parse(&text).ok()?;
-    Some(Candidate { expr, breakpoint: Some(Break { continuous: true, ..breakpoint }), rarity: 0.0 })
+    Some(Candidate { expr, breakpoint: Some(Break { continuous: true, ..breakpoint }), complexity: HINGE })
 }
 
 /// The values of terms at points; a term that is not finite everywhere is left out.

@@ -2,12 +2,22 @@
 
 use super::*;
 use strata_model::Samples;
+use strata_model::expr::{Program, parse};
 
 fn found(text: &str, inputs: &[&str]) -> Found {
     let samples = Samples::parse(text, "test").unwrap();
     let structure =
         Structure { inputs: inputs.iter().map(|i| (*i).into()).collect(), ..Structure::default() };
     search(&samples.models[0], &structure, &Options::default()).unwrap()
+}
+
+/// The terms of the model that comes of a search, with their coefficients.
+fn fitted(text: &str, inputs: &[&str]) -> Vec<(String, f64)> {
+    let samples = Samples::parse(text, "test").unwrap();
+    let structure =
+        Structure { inputs: inputs.iter().map(|i| (*i).into()).collect(), ..Structure::default() };
+    let fitted = crate::fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+    fitted.model.terms.into_iter().filter(|t| t.coefficient != 0.0).map(|t| (t.term, t.coefficient)).collect()
 }
 
 /// A cost as a function of one input.
@@ -68,4 +78,96 @@ fn nothing_to_choose_from_is_nothing_found() {
     assert!(search(&samples.models[0], &structure, &Options::default()).is_none());
     let samples = Samples::parse("model M (x)\nM 1 3\nM 1 4\n", "test").unwrap();
     assert!(search(&samples.models[0], &structure, &Options::default()).is_none());
+}
+
+/// Marsaglia's generator, uniform on 0 to 1.
+fn uniform(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn normal(mut uniform: impl FnMut() -> f64) -> impl FnMut() -> f64 {
+    move || (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+}
+
+/// 64 random samples of 1 + x0 + x1 with noise.
+fn plain_sum(noise: f64, even: bool, seed: u64) -> String {
+    let (mut u, mut e) = (uniform(seed), normal(uniform(seed + 100)));
+    let mut x = || if even { 1.0 + (99.0 * u()).round() } else { (10.0 * u()).exp2().round() };
+    let mut text = String::from("model M (x0) (x1)\n");
+    for _ in 0..64 {
+        let (a, b) = (x(), x());
+        text += &format!("M {} {a} {b}\n", (1.0 + a + b) * (1.0 + noise * e()));
+    }
+    text
+}
+
+#[test]
+fn a_plain_sum_is_found_whatever_the_noise() {
+    for (noise, even) in [(0.0, false), (0.01, true), (0.01, false), (0.03, true), (0.03, false)] {
+        for seed in 1..=10 {
+            let fitted = fitted(&plain_sum(noise, even, seed), &["x0", "x1"]);
+            let mut got: Vec<String> = fitted.into_iter().map(|t| t.0).filter(|t| t != "1").collect();
+            got.sort();
+            assert_eq!(got, ["x0", "x1"], "noise {noise}, even {even}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn one_outlier_gives_no_spike() {
+    let truth = |x: f64| 2e-6 + 1e-9 * x;
+    for (outlier, factor) in (0..17).flat_map(|i| [(i, 7.0), (i, 1.0 / 7.0)]) {
+        let mut e = normal(uniform(outlier as u64 + 1));
+        let row = |i: usize| {
+            let x = (i as f64 + 4.0).exp2();
+            let off = if i == outlier { factor } else { 1.0 };
+            format!("M {:e} {x}\n", truth(x) * (1.0 + 0.015 * e()) * off)
+        };
+        let text = format!("model M (x)\n{}", (0..17).map(row).collect::<String>());
+        let program = |term: &str| Program::compile(&parse(term).unwrap(), &["x"]).unwrap();
+        let programs: Vec<(Program, f64)> =
+            fitted(&text, &["x"]).iter().map(|(term, c)| (program(term), *c)).collect();
+        for x in (16..=80).map(|i| (f64::from(i) / 4.0).exp2()) {
+            let predicted: f64 = programs.iter().map(|(term, c)| c * term.eval(&[x])).sum();
+            let error = predicted / truth(x) - 1.0;
+            assert!(error.abs() < 0.06, "outlier {outlier} times {factor}: {error} off at {x}");
+        }
+    }
+}
+
+#[test]
+fn no_more_terms_than_the_points_bear() {
+    // Eight points bear three coefficients, however often each was sampled and however wild the times.
+    for seed in 1..=10 {
+        let mut u = uniform(seed);
+        let times: Vec<f64> = (0..8).map(|_| 1.0 + 9.0 * u()).collect();
+        let row = |i: usize| format!("M {} {}\n", times[i % 8] * (1.0 + 1e-3 * u()), 2 << (i % 8));
+        let text = format!("model M (x)\n{}", (0..40).map(row).collect::<String>());
+        let samples = Samples::parse(&text, "test").unwrap();
+        let structure = Structure { inputs: vec!["x".into()], ..Structure::default() };
+        let options = Options { constant: false, robust: None, ..Options::default() };
+        let got = search(&samples.models[0], &structure, &options).unwrap();
+        assert!((1..=3).contains(&got.terms.len()), "seed {seed}: {got:?}");
+    }
+}
+
+#[test]
+fn the_work_is_bounded_and_says_so() {
+    let names: Vec<String> = (0..12).map(|i| format!("x{i}")).collect();
+    let mut u = uniform(3);
+    let mut text = format!("model M ({})\n", names.join(") ("));
+    for _ in 0..600 {
+        let x: Vec<f64> = names.iter().map(|_| (8.0 * u()).exp2()).collect();
+        let values: Vec<String> = x.iter().map(f64::to_string).collect();
+        text += &format!("M {} {}\n", 3.0 + x[2] * x[7], values.join(" "));
+    }
+    let got = found(&text, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(got.cut && got.candidates * 300 <= TABLE, "{} candidates", got.candidates);
+    assert_eq!(self::names(&got), ["x2*x7"]);
 }

@@ -1,0 +1,31 @@
+//! Samples of one point are not independent: where its memory lies and what ran beside it hold for all of them.
+//!
+//! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (repeats and lack of fit); Cook and
+//! Weisberg, *Residuals and Influence in Regression* (1982), §3.6 (deleting groups of samples).
+
+use std::collections::BTreeMap;
+
+/// A number for each row, the same for equal rows, counted from 0 in the order in which they first occur.
+pub(crate) fn groups<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<usize> {
+    let mut known: BTreeMap<Vec<u64>, usize> = BTreeMap::new();
+    let key = |row: &[f64]| row.iter().map(|v| v.to_bits()).collect();
+    let mut number = |row| {
+        let next = known.len();
+        *known.entry(key(row)).or_insert(next)
+    };
+    rows.map(&mut number).collect()
+}
+
+/// By how much each sample is off where it and all others of its point take no part in the fit.
+///
+/// Rows of one point are multiples of each other, so its block of the hat matrix is c wwᵀ and
+/// (I − c wwᵀ)⁻¹ r = r + c w (wᵀr)/(1 − c wᵀw).
+pub(crate) fn left_out(residuals: &[f64], leverages: &[f64], groups: &[usize]) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); groups.iter().max().map_or(0, |most| most + 1)];
+    for ((r, h), group) in residuals.iter().zip(leverages).zip(groups) {
+        sums[*group].0 += h;
+        sums[*group].1 += h.sqrt() * r;
+    }
+    let each = residuals.iter().zip(leverages).zip(groups);
+    each.map(|((r, h), group)| r + h.sqrt() * sums[*group].1 / (1.0 - sums[*group].0).max(1e-6)).collect()
+}
