@@ -8,6 +8,7 @@ use strata_model::expr::{Expr, ExprKind, Function, Program, RESERVED, node_value
 use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::{Mode, Nodes};
 
+use crate::points;
 use crate::{FitError, Lookup, Options, Structure};
 
 /// Name of the constant term.
@@ -37,6 +38,8 @@ pub(crate) struct Part {
     pub(crate) variances: Option<DVector<f64>>,
     /// Index of each in the rows of the samples.
     pub(crate) rows: Vec<usize>,
+    /// The point of each: the same number where inputs, nodes and terms are the same.
+    pub(crate) points: Vec<usize>,
 }
 
 /// Where the values of a term come from.
@@ -134,7 +137,14 @@ pub(crate) fn build(
         let variances = variance.map(|column| {
             DVector::from_iterator(rows.len(), rows.iter().map(|&row| samples.rows[row].values[column]))
         });
-        Part { matrix, times, variances, rows }
+        let values: Vec<Vec<f64>> = (rows.iter().enumerate())
+            .map(|(i, &row)| {
+                let at = inputs.iter().map(|&c| samples.rows[row].values[c]);
+                at.chain([row_nodes[row] as f64]).chain(matrix.row(i).iter().copied()).collect()
+            })
+            .collect();
+        let points = points::groups(values.iter().map(Vec::as_slice));
+        Part { matrix, times, variances, rows, points }
     };
     let (fit, verify) = (part(false), part(true));
     if fit.rows.is_empty() {

@@ -53,12 +53,11 @@ pub fn fit_model(
     let terms = if terms.is_empty() { "nothing but a constant".to_owned() } else { terms.join(", ") };
     let name = &samples.name;
     let failed = |c: &Candidate| c.fitted.model.verdict == Verdict::Failed;
+    let size = |c: &Candidate| sum(c.left_out.iter().map(|error| error.ln_1p()));
     let (searched, why) = match (fit_terms(samples, &proposed, options, lookup, found.candidates), named) {
         (Err(_), named) => return named.map(|n| n.fitted),
         (Ok(searched), Ok(mut named)) if !nothing_named => {
-            let [of_named, of_found] = [&named, &searched].map(|c| c.fitted.model.mre_verify.map(percent));
-            let errors = of_named.zip(of_found).filter(|_| better(&searched.fitted, &named.fitted));
-            let Some((of_named, of_found)) = errors.filter(|_| !failed(&searched)) else {
+            if !searched.better(&named) || failed(&searched) {
                 if options.search == Search::Always {
                     named.fitted.warnings.push(format!(
                         "model `{name}`: the named terms stay: a search proposes {terms}, which do not predict the held-out \
@@ -66,15 +65,19 @@ pub fn fit_model(
                     ));
                 }
                 return Ok(named.fitted);
-            };
+            }
+            let [of_named, of_found] = [&named, &searched].map(|c| match c.fitted.model.mre_verify {
+                Some(mre) => format!(" to {}", percent(mre)),
+                None => String::new(),
+            });
             let why = format!(
-                "held-out samples are predicted to {of_found}, by the named terms to {of_named}, beyond noise"
+                "held-out samples are predicted{of_found} better than by the named terms{of_named}, beyond noise"
             );
             (searched, why)
         }
         // Without terms there is a constant, or nothing.
         (Ok(searched), Ok(named))
-            if searched.held_out >= named.held_out || failed(&searched) && !failed(&named) =>
+            if size(&searched) >= size(&named) || failed(&searched) && !failed(&named) =>
         {
             return Ok(named.fitted);
         }
@@ -103,24 +106,33 @@ pub fn fit_model(
     Ok(searched)
 }
 
-/// Whether one model predicts the samples that were held out better than another, beyond what their noise explains: the
-/// mean difference of errors at the same samples is above zero at a confidence of 97.5 %. Diebold and Mariano,
-/// *Comparing predictive accuracy* (1995), with Student's quantile for few samples.
-fn better(one: &Fitted, other: &Fitted) -> bool {
-    let error = |r: &Residual| r.relative_error().abs().ln_1p();
-    let pairs = one.residuals.iter().zip(&other.residuals).filter(|(r, _)| r.verify && r.observed != 0.0);
-    let gains: Vec<f64> = pairs.map(|(one, other)| error(other) - error(one)).collect();
-    let n = gains.len() as f64;
-    let mean = sum(gains.iter().copied()) / n;
-    let variance = sum(gains.iter().map(|g| (g - mean).powi(2))) / (n - 1.0);
-    t_quantile(0.95, gains.len().saturating_sub(1)).is_some_and(|t| mean > t * (variance / n).sqrt())
-}
-
 /// A model of given terms.
 struct Candidate {
     fitted: Fitted,
-    /// The root mean square of the error with which samples are predicted from all others, as [`search`] counts it.
-    held_out: f64,
+    /// The error with which each sample is predicted from those of all other points.
+    left_out: Vec<f64>,
+}
+
+impl Candidate {
+    /// Whether it predicts held-out samples better than another, beyond what their noise explains: the mean difference of
+    /// errors at the same samples is above zero at a confidence of 97.5 %. Diebold and Mariano, *Comparing predictive
+    /// accuracy* (1995), with Student's quantile for few samples. Where none were held out each sample of a model that
+    /// failed is predicted from all others.
+    fn better(&self, named: &Self) -> bool {
+        let verified = |c: &Self| {
+            let verify = c.fitted.residuals.iter().filter(|r| r.verify && r.observed != 0.0);
+            verify.map(|r| r.relative_error().abs()).collect::<Vec<f64>>()
+        };
+        let (mut ours, mut theirs) = (verified(self), verified(named));
+        if ours.is_empty() && named.fitted.model.verdict == Verdict::Failed {
+            (ours, theirs) = (self.left_out.clone(), named.left_out.clone());
+        }
+        let gains: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| b.ln_1p() - a.ln_1p()).collect();
+        let n = gains.len() as f64;
+        let mean = sum(gains.iter().copied()) / n;
+        let variance = sum(gains.iter().map(|g| (g - mean).powi(2))) / (n - 1.0);
+        t_quantile(0.95, gains.len().saturating_sub(1)).is_some_and(|t| mean > t * (variance / n).sqrt())
+    }
 }
 
 /// Fits the terms of a structure, that were chosen from so many candidates, or are the candidates.
@@ -138,6 +150,7 @@ fn fit_terms(
         times: &design.fit.times,
         variances: design.fit.variances.as_ref(),
         candidates: candidates.max(design.terms.len()),
+        points: &design.fit.points,
     };
     let mut regression = regress::fit(data, options).map_err(|f| {
         let have = design.fit.rows.len();
@@ -206,7 +219,7 @@ fn fit_terms(
         })
         .collect();
     let scale = if options.mode == Mode::Relative { mean_time.abs() } else { 1.0 };
-    let left_out = regression.left_out / scale;
+    let left_out = regression.left_out.iter().map(|error| error.abs() / scale).collect();
     let model = Model {
         name: samples.name.clone(),
         inputs,
@@ -235,7 +248,7 @@ fn fit_terms(
         condition: regression.condition,
         nodes: design.nodes,
     };
-    Ok(Candidate { fitted: Fitted { model, residuals, warnings }, held_out: left_out })
+    Ok(Candidate { fitted: Fitted { model, residuals, warnings }, left_out })
 }
 
 /// The variance of held-out samples about their predictions, in units of the mode as a model set has it; from the mean of

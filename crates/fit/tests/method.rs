@@ -265,7 +265,7 @@ fn named_terms_give_way_only_to_evidence_beyond_noise() {
     let fitted = fit(&kinked(0.01, 1.0), &Options::default());
     assert!(terms(&fitted).iter().any(|t| t.contains("max") || t.contains('>')), "{:?}", terms(&fitted));
     let reason = &fitted.model.reason;
-    assert!(reason.contains("by the named terms to") && reason.contains("beyond noise"), "{reason}");
+    assert!(reason.contains("better than by the named terms") && reason.contains("beyond noise"), "{reason}");
     // Without held-out samples there is no evidence.
     let fitted = fit(&kinked(0.01, 1.0).replace('@', ""), &always);
     assert!(terms(&fitted).iter().all(|t| ["1", "x"].contains(&t.as_str())));

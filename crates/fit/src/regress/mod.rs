@@ -39,6 +39,8 @@ pub(crate) struct Data<'a> {
     pub(crate) variances: Option<&'a DVector<f64>>,
     /// From how many candidates the terms were chosen, themselves included.
     pub(crate) candidates: usize,
+    /// The point of each sample, a number: samples of one point are not independent.
+    pub(crate) points: &'a [usize],
 }
 
 /// A fitted linear model, before it has a name and a verdict.
@@ -64,8 +66,8 @@ pub(crate) struct Regression {
     pub(crate) dependent: Vec<Vec<usize>>,
     /// Of each sample, by how much its own time moves its prediction: 0 to 1.
     pub(crate) leverages: Vec<f64>,
-    /// The root mean square of the weighted error with which samples are predicted from all others.
-    pub(crate) left_out: f64,
+    /// Of each sample, the weighted error with which it is predicted from those of all other points.
+    pub(crate) left_out: Vec<f64>,
     /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact but for rounding, and of
     /// samples that were left out.
     pub(crate) standardised: Vec<f64>,
@@ -116,37 +118,43 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Res
     let n = data.times.len();
     let (terms, times) = (data.terms.select_rows(kept), data.times.select_rows(kept));
     let variances = data.variances.map(|v| v.select_rows(kept));
-    let part = Data { terms: &terms, times: &times, variances: variances.as_ref(), ..data };
+    let points: Vec<usize> = kept.iter().map(|i| data.points[*i]).collect();
+    let part = Data { terms: &terms, times: &times, variances: variances.as_ref(), points: &points, ..data };
     let mut found = fit_all(part, options)?;
     // Variances are in units of the mean time that the weights have, see `Step`.
     if options.mode == Mode::Relative {
         let own = sum(times.iter().copied()) / times.len() as f64;
         found.noise_variance *= (mean / own).powi(2);
-        found.left_out *= mean / own;
+        found.left_out.iter_mut().for_each(|error| *error *= mean / own);
     }
     found.cover(data, mean, options);
-    let spread = |values: &[f64]| {
-        let mut all = vec![0.0; n];
+    let spread = |values: &[f64], mut all: Vec<f64>| {
         kept.iter().zip(values).for_each(|(i, value)| all[*i] = *value);
         all
     };
-    found.leverages = spread(&found.leverages);
-    found.standardised = spread(&found.standardised);
+    found.leverages = spread(&found.leverages, vec![0.0; n]);
+    found.standardised = spread(&found.standardised, vec![0.0; n]);
+    found.left_out = spread(&found.left_out, found.errors(data, mean, options));
     found.rejected = (0..n).filter(|i| kept.binary_search(i).is_err()).collect();
     Ok(found)
 }
 
 impl Regression {
-    /// Widens the variance of a new measurement until its interval would have covered as many of the samples as it claims.
-    fn cover(&mut self, data: Data<'_>, mean: f64, options: &Options) {
-        let n = data.times.len();
-        let size = |i: usize| {
-            let kept = (0..data.terms.ncols()).filter(|j| self.coefficients[*j] != 0.0);
-            let predicted = sum(kept.map(|j| self.coefficients[j] * data.terms[(i, j)]));
+    /// The size of each sample's error, under the weights of a new measurement.
+    fn errors(&self, data: Data<'_>, mean: f64, options: &Options) -> Vec<f64> {
+        let kept: Vec<usize> = (0..data.terms.ncols()).filter(|j| self.coefficients[*j] != 0.0).collect();
+        let error = |i: usize| {
+            let predicted = sum(kept.iter().map(|j| self.coefficients[*j] * data.terms[(i, *j)]));
             let unit = if options.mode == Mode::Relative { predicted.abs() / mean } else { 1.0 };
             (data.times[i] - predicted).abs() / unit
         };
-        let mut sizes: Vec<f64> = (0..n).map(size).collect();
+        (0..data.times.len()).map(error).collect()
+    }
+
+    /// Widens the variance of a new measurement until its interval would have covered as many of the samples as it claims.
+    fn cover(&mut self, data: Data<'_>, mean: f64, options: &Options) {
+        let n = data.times.len();
+        let mut sizes = self.errors(data, mean, options);
         sizes.sort_by(f64::total_cmp);
         let covering = sizes[((options.confidence * n as f64).ceil() as usize).clamp(1, n) - 1];
         if covering.is_finite() {

@@ -4,6 +4,7 @@ use nalgebra::{DMatrix, DVector};
 use strata_model::set::Mode;
 
 use super::{Data, Failure, Regression, nonnegative, robust};
+use crate::points::left_out;
 use crate::solve::{Solution, SolveError, solve, sum};
 use crate::stats::t_quantile;
 use crate::{Options, Robust, Weights};
@@ -189,13 +190,7 @@ impl Step {
             rank: 0,
             condition: 1.0,
             dependent,
-            left_out: (sum(self
-                .residuals
-                .iter()
-                .zip(&leverages)
-                .map(|(r, h)| (r / (1.0 - h).max(1e-6)).powi(2)))
-                / data.times.len() as f64)
-                .sqrt(),
+            left_out: left_out(self.residuals.as_slice(), &leverages, data.points),
             leverages,
             rejected: Vec::new(),
             standardised: self.residuals.iter().map(|r| if exact { 0.0 } else { r / scale }).collect(),
