@@ -10,8 +10,9 @@ use crate::{Choice, ChooseError, Fault, Note, Parameters, Pin, Prediction, Row, 
 /// As many inputs as a library can have.
 pub const MAX_INPUTS: usize = 24;
 
-/// The distance of models of another machine: a factor of two in each time would not surprise.
-const OTHER_MACHINE: f64 = 1.0;
+/// The distance of models of another machine, or of another kind of problem: a factor of two in each
+/// time would not surprise.
+const ELSEWHERE: f64 = 1.0;
 
 /// The candidates of a library as an enum; `specc emit` writes the implementation.
 pub trait Library: Copy + 'static {
@@ -83,8 +84,8 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
         None if distance > 0.0 => Some(Note::Nearest),
         note => note,
     };
-    if let Some(Note::OtherMachine { .. }) = question.note {
-        distance += OTHER_MACHINE;
+    if let Some(Note::OtherMachine { .. } | Note::Other(_)) = question.note {
+        distance += ELSEWHERE;
     }
     let mut choice = decide(library, rows, &Modelled { source, nodes: nearest, inputs, applies }, pin)?;
     if note.is_some() && choice.predicted.take().is_some() {

@@ -50,6 +50,9 @@ use strata_runtime::Node;
 use strata_runtime::select::Chosen;
 use strata_select::{Note, Row};
 
+/// The size of the elements that the specs in `specs/sort` measure.
+const MEASURED_BYTES: usize = size_of::<u64>();
+
 /// What was chosen, and why.
 pub type Choice = strata_select::Choice<[Row; 3]>;
 
@@ -110,8 +113,13 @@ fn sort_by<T: Item>(
     };
     let inputs = [problem.keys() as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;
-    let note =
-        alone.then_some(Note::Other("on one node there is nothing to choose: all come to one local sort"));
+    let note = match alone {
+        true => Some(Note::Other("on one node there is nothing to choose: all come to one local sort")),
+        false if size_of::<T>() != MEASURED_BYTES => Some(Note::Other(
+            "the models were measured with elements of 8 bytes: they only rank the algorithms for others",
+        )),
+        false => None,
+    };
     let chosen = node.choose_by::<Sort>(&selector, &inputs, &applies, note)?;
     match chosen.candidate {
         _ if alone => work::sort::<T, _>(node, items.len(), problem.range.width, || {

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 use strata_runtime::prelude::*;
-use strata_sort::{Choice, Options, Pin, SelectError, profile, sort_with};
+use strata_sort::{Choice, Options, Pair, Pin, SelectError, profile, sort_with};
 
 fn choose(nodes: usize, keys: usize, options: &Options) -> Choice {
     let mut choices = Machine::threads(nodes)
@@ -35,6 +35,25 @@ fn on_one_node_there_is_nothing_to_choose() {
     for keys in [0, 1, 5000] {
         let choice = choose(1, keys, &Options::default());
         assert!(choice.to_string().contains("nothing to choose"), "{choice}");
+    }
+}
+
+#[test]
+fn elements_of_another_size_are_ranked_but_no_time_is_predicted() {
+    let choose = |machine: Machine| {
+        machine.run(|node| {
+            let keys: Vec<u64> = profile::keys(node, 1000, 32, 1);
+            let mut pairs: Vec<Pair<u64, u64>> = keys.iter().map(|key| Pair::new(*key, !key)).collect();
+            let of_pairs = sort_with(node, &mut pairs, &Options::default())?;
+            assert!(pairs.iter().all(|pair| { pair.key } == !pair.value));
+            let of_keys = sort_with(node, &mut keys.clone(), &Options::default())?;
+            Ok((of_pairs, of_keys))
+        })
+    };
+    for (of_pairs, of_keys) in choose(Machine::threads(3).unwrap()).unwrap() {
+        assert_eq!((of_pairs.name, of_pairs.predicted), (of_keys.name, None));
+        assert!(of_pairs.to_string().contains("elements of 8 bytes"), "{of_pairs}");
+        assert!(of_pairs.distance >= 1.0, "{}", of_pairs.distance);
     }
 }
 
