@@ -1,5 +1,7 @@
 //! A selection map: who wins where, over two inputs.
 
+use std::collections::BTreeSet;
+
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use strata_select::Odds;
@@ -50,24 +52,25 @@ impl Axis {
     }
 }
 
-/// The winner at one point.
+/// What is chosen at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Index into [`Map::candidates`].
     pub winner: usize,
     /// The winner's best parameters.
     pub parameters: Vec<i64>,
-    /// The time predicted for it, s.
-    pub seconds: f64,
+    /// The time predicted for it, s; or, where no model covers the point, why it is chosen, in words.
+    pub seconds: Result<f64, String>,
     /// How sure it is the fastest, if that is known.
     pub odds: Option<Odds>,
 }
 
 impl Cell {
-    /// Whether the winner is the fastest with a probability of at least [`SURE`]; without odds that is not known, and true.
+    /// Whether the winner is the fastest with a probability of at least [`SURE`]; without odds, and where no model covers the
+    /// point, that is not known, and true.
     #[must_use]
     pub fn is_sure(&self) -> bool {
-        self.odds.is_none_or(|odds| odds.fastest >= SURE)
+        self.seconds.is_err() || self.odds.is_none_or(|odds| odds.fastest >= SURE)
     }
 }
 
@@ -86,20 +89,25 @@ pub struct Map {
     pub candidates: Vec<String>,
     /// Names of the parameters of each candidate.
     pub parameters: Vec<Vec<String>>,
-    /// One row a value of `y`, one cell a value of `x`; `None` where no candidate has a prediction.
-    pub cells: Vec<Vec<Option<Cell>>>,
+    /// One row a value of `y`, one cell a value of `x`.
+    pub cells: Vec<Vec<Cell>>,
 }
 
 impl Map {
-    /// The winner's cell at a column and row, if both are inside and somebody wins.
-    #[must_use]
-    pub fn cell(&self, x: usize, y: usize) -> Option<&Cell> {
-        self.cells.get(y)?.get(x)?.as_ref()
+    /// All cells.
+    pub fn all(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().flatten()
     }
 
-    /// The cells in which somebody wins.
-    pub fn won(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().flatten().flatten()
+    /// The cells that a model covers.
+    pub fn covered(&self) -> impl Iterator<Item = &Cell> {
+        self.all().filter(|cell| cell.seconds.is_ok())
+    }
+
+    /// Why candidates are chosen where no model covers the point, each reason once.
+    #[must_use]
+    pub fn reasons(&self) -> BTreeSet<&str> {
+        self.all().filter_map(|cell| cell.seconds.as_ref().err()).map(String::as_str).collect()
     }
 
     /// The colour of a candidate.
@@ -135,17 +143,18 @@ pub(crate) fn svg(map: &Map) -> Option<String> {
             letter(cell.winner) + &if full { join(&cell.parameters) } else { String::new() }
         };
         let font_of = |full: bool| {
-            let widest = map.won().map(|cell| text_width(&text(cell, full), 1.0)).fold(1.0, f64::max);
+            let widest = map.all().map(|cell| text_width(&text(cell, full), 1.0)).fold(1.0, f64::max);
             // Some air on both sides.
             let font = (cell_width / (widest + 0.5)).min(cell_height - 2.0).min(FONTS.1);
             (font >= FONTS.0).then_some((full, font))
         };
         let written = font_of(true).or_else(|| font_of(false));
         for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
-            let Some(cell) = map.cell(column, row) else { continue };
+            let Some(cell) = map.cells.get(row).and_then(|cells| cells.get(column)) else { continue };
             let (left, low) = (column as f64 - 0.5, row as f64 - 0.5);
             let corners = [(left, low), (left + 1.0, low + 1.0)];
-            chart.draw_series([Rectangle::new(corners, Map::colour(cell.winner).filled())])?;
+            let colour = if cell.seconds.is_ok() { Map::colour(cell.winner) } else { WHITE };
+            chart.draw_series([Rectangle::new(corners, colour.filled())])?;
             if !cell.is_sure() {
                 chart.draw_series([hatch(left, low)])?;
             }

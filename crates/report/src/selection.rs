@@ -48,20 +48,24 @@ fn drawing(page: &mut Page, index: usize, map: &Map, svg: &str) {
 
 /// How sure the choices are, and what being wrong would cost.
 fn certainty(map: &Map) -> String {
-    if map.won().all(|cell| cell.odds.is_none()) {
+    let covered = map.covered().count();
+    if covered == 0 {
+        return "No model covers any of these points.".into();
+    }
+    if map.covered().all(|cell| cell.odds.is_none()) {
         return "How sure the choices are is not known: the models have no intervals.".into();
     }
-    let unsure: Vec<&Cell> = map.won().filter(|cell| !cell.is_sure()).collect();
+    let unsure: Vec<&Cell> = map.all().filter(|cell| !cell.is_sure()).collect();
     if unsure.is_empty() {
-        return format!("Everywhere it is the fastest with a probability of at least {}.", percent(SURE));
+        let place = if map.reasons().is_empty() { "Everywhere" } else { "Where a model covers the point" };
+        return format!("{place} it is the fastest with a probability of at least {}.", percent(SURE));
     }
-    let share = |cell: &&Cell| cell.odds.map_or(0.0, |odds| odds.loss / cell.seconds.max(f64::MIN_POSITIVE));
-    let loss = unsure.iter().map(share).filter(|s| s.is_finite()).fold(0.0, f64::max);
+    let share = |cell: &&Cell| Some(cell.odds?.loss / cell.seconds.as_ref().ok()?.max(f64::MIN_POSITIVE));
+    let loss = unsure.iter().filter_map(share).filter(|s| s.is_finite()).fold(0.0, f64::max);
     format!(
-        "In {} of {} fields (hatched) it is the fastest with a probability below {}; choosing it there is expected to cost {} of \
+        "In {} of {covered} fields (hatched) it is the fastest with a probability below {}; choosing it there is expected to cost {} of \
          the time at most.",
         unsure.len(),
-        map.won().count(),
         percent(SURE),
         percent(loss)
     )
@@ -70,7 +74,7 @@ fn certainty(map: &Map) -> String {
 fn legend(page: &mut Page, map: &Map, cells: usize) {
     page.add(format_args!("<ul class=\"legend\">\n"));
     for (i, candidate) in map.candidates.iter().enumerate() {
-        let wins = map.won().filter(|cell| cell.winner == i).count();
+        let wins = map.covered().filter(|cell| cell.winner == i).count();
         let parameters = match map.parameters.get(i) {
             Some(names) if !names.is_empty() => format!(" (parameters: {})", names.join(", ")),
             _ => String::new(),
@@ -83,15 +87,15 @@ fn legend(page: &mut Page, map: &Map, cells: usize) {
             Escaped(&parameters)
         ));
     }
-    if map.won().any(|cell| !cell.is_sure()) {
+    if map.all().any(|cell| !cell.is_sure()) {
         page.add(format_args!(
             "<li>{} hatched: the fastest with a probability below {}</li>\n",
             map::swatch(None, true),
             Escaped(&percent(SURE))
         ));
     }
-    if map.won().count() < cells {
-        page.add(format_args!("<li>empty: outside what was measured</li>\n"));
+    for reason in map.reasons() {
+        page.add(format_args!("<li>{} white: {}</li>\n", map::swatch(None, false), Escaped(reason)));
     }
     page.add(format_args!("</ul>\n"));
 }
@@ -110,21 +114,14 @@ fn table(page: &mut Page, index: usize, map: &Map) {
     for (y, value) in map.y.values.iter().enumerate().rev() {
         let label = if map.y.name.is_empty() { map.library.clone() } else { Axis::label(*value) };
         page.add(format_args!("<tr><th scope=\"row\" id=\"map-{index}-{y}\">{}</th>", Escaped(&label)));
-        for x in 0..map.x.values.len() {
-            match map.cell(x, y) {
-                None => page.add(format_args!("<td>–</td>")),
-                Some(cell) => {
-                    let odds = cell.odds.map_or(String::new(), |odds| percent(odds.fastest));
-                    let parameters: String = cell.parameters.iter().map(|p| format!(":{p}")).collect();
-                    let name = map.candidates.get(cell.winner).map_or("", String::as_str);
-                    let time = Seconds::new(cell.seconds).map_or(String::new(), |s| s.to_string());
-                    let class = if cell.is_sure() { "" } else { " class=\"unsure\"" };
-                    page.add(format_args!(
-                        "<td{class}>{}{parameters}<br>{time}<br>{odds}</td>",
-                        Escaped(name)
-                    ));
-                }
-            }
+        for cell in map.cells.get(y).into_iter().flatten() {
+            let odds = cell.odds.map_or(String::new(), |odds| percent(odds.fastest));
+            let parameters: String = cell.parameters.iter().map(|p| format!(":{p}")).collect();
+            let name = map.candidates.get(cell.winner).map_or("", String::as_str);
+            let seconds = cell.seconds.as_ref().ok().and_then(|seconds| Seconds::new(*seconds));
+            let time = seconds.map_or("not measured".to_owned(), |seconds| seconds.to_string());
+            let class = if cell.is_sure() { "" } else { " class=\"unsure\"" };
+            page.add(format_args!("<td{class}>{}{parameters}<br>{time}<br>{odds}</td>", Escaped(name)));
         }
         page.add(format_args!("</tr>\n"));
     }

@@ -122,6 +122,12 @@ impl<R: AsRef<[Row]>> Choice<R> {
         self.rows.as_ref().iter().map(|row| (row.name, row.outcome))
     }
 
+    /// What decided where there is no prediction and no pin.
+    #[must_use]
+    pub fn reason(&self) -> Note {
+        self.note.unwrap_or(Note::Other("the first that applies: no model covers this problem"))
+    }
+
     /// The parameters of a candidate as they are declared.
     #[must_use]
     pub fn declared(&self, candidate: usize) -> &'static [Parameter] {
@@ -157,10 +163,7 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
                 }
             }
             None if self.pinned => f.write_str(", outside what its model was measured for")?,
-            None => {
-                const FIRST: Note = Note::Other("the first that applies: no model covers this problem");
-                write!(f, ", {}", self.note.unwrap_or(FIRST))?;
-            }
+            None => write!(f, ", {}", self.reason())?,
         }
         if self.pinned {
             f.write_str(" (pinned)")?;

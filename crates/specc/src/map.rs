@@ -54,12 +54,13 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
                 inputs[y] = y_value;
             }
             let choice = competition.choose(&inputs, None).map_err(|e| e.to_string())?;
-            row.push(choice.predicted.map(|predicted| Cell {
+            let seconds = choice.predicted.map(|predicted| predicted.seconds.get());
+            row.push(Cell {
                 winner: choice.index,
                 parameters: choice.parameters.to_vec(),
-                seconds: predicted.seconds.get(),
+                seconds: seconds.ok_or_else(|| choice.reason().to_string()),
                 odds: competition.odds(&inputs, &choice),
-            }));
+            });
         }
         cells.push(row);
     }

@@ -66,3 +66,23 @@ fn samples_of_other_machines_are_not_fitted_together() {
         assert!(status == Some(1) && err.contains(other) && err.contains(why), "{err}");
     }
 }
+
+#[test]
+fn an_emitted_program_lies_beside_what_it_measures() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/small.spec");
+    let emit = |more: &[&str]| {
+        let spec = spec.to_string_lossy();
+        let (status, out, err) = specc(folder.path(), &[&["emit", &*spec, "-o", "."], more].concat());
+        assert_eq!(status, Some(0), "{err}");
+        assert!(Path::new(out.trim_end()).join("Cargo.toml").is_file(), "{out}");
+        strata_model::Plan::parse(
+            &fs::read_to_string(folder.path().join("plan.txt")).expect("written"),
+            "plan.txt",
+        )
+        .expect("a plan")
+    };
+    let plan = emit(&["--nodes", "3,1,3"]);
+    assert!(plan.run(1).is_some() && plan.run(3).is_some() && plan.run(2).is_none());
+    assert!(emit(&[]).run(3).is_none());
+}

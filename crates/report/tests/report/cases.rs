@@ -133,13 +133,15 @@ pub(crate) fn many(models: usize, samples: usize) -> Case {
     Case::of(&text)
 }
 
-/// Three candidates over many columns, some choices unsure, some fields empty.
+/// Three candidates over many columns, some choices unsure, some points not covered.
 pub(crate) fn wide_map() -> Map {
     let cell = |x: usize, y: usize| {
         let winner = (x + y) / 9 % 3;
         let fastest = if (x + y) % 9 < 2 { 0.6 } else { 0.999 };
         let odds = Some(Odds { fastest, loss: 1e-8 });
-        (x + y < 36).then(|| Cell { winner, parameters: vec![x as i64], seconds: 1e-6, odds })
+        let outside = || "outside what was measured: ranked at the nearest point".to_owned();
+        let seconds = if x + y < 36 { Ok(1e-6) } else { Err(outside()) };
+        Cell { winner, parameters: vec![x as i64], seconds, odds }
     };
     let axis = |name: &str, count: i32| Axis {
         name: name.into(),
@@ -159,9 +161,13 @@ pub(crate) fn wide_map() -> Map {
 
 /// A small map with names that are markup; one choice is not sure.
 pub(crate) fn map() -> Map {
-    let cell = |winner, fastest| {
-        Some(Cell { winner, parameters: vec![11], seconds: 1e-6, odds: Some(Odds { fastest, loss: 1e-7 }) })
+    let cell = |winner, fastest| Cell {
+        winner,
+        parameters: vec![11],
+        seconds: Ok(1e-6),
+        odds: Some(Odds { fastest, loss: 1e-7 }),
     };
+    let first = Cell { seconds: Err("the first that <applies>".into()), odds: None, ..cell(1, 0.0) };
     Map {
         library: "sort <i>".into(),
         fixed: "P = 4 & more".into(),
@@ -169,6 +175,9 @@ pub(crate) fn map() -> Map {
         y: Axis { name: "width".into(), values: vec![8.0, 64.0] },
         candidates: vec!["radix".into(), "sample".into()],
         parameters: vec![vec!["bits".into()], Vec::new()],
-        cells: vec![vec![cell(0, 1.0), cell(1, 0.7), None], vec![cell(1, 0.99), cell(1, 0.95), cell(0, 1.0)]],
+        cells: vec![
+            vec![cell(0, 1.0), cell(1, 0.7), first],
+            vec![cell(1, 0.99), cell(1, 0.95), cell(0, 1.0)],
+        ],
     }
 }

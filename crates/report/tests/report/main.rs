@@ -42,8 +42,8 @@ fn assert_well_formed(html: &str) {
 fn the_page_is_well_formed_and_keeps_to_itself() {
     let page = hostile().text();
     assert_well_formed(&page);
-    // A map with keys of two candidates and of the hatching, and the plots: against each other, the prediction, the input, counts.
-    assert_eq!(page.matches("<svg ").count(), 1 + 3 + 4);
+    // A map with keys of two candidates, of the hatching and of white, and the plots: against each other, the prediction, the input, counts.
+    assert_eq!(page.matches("<svg ").count(), 1 + 4 + 4);
     for absent in ["<script", "<b>", "<i>", "href=\"http", "src=", "url(", "@import", "NaN"] {
         assert!(!page.contains(absent), "{absent}");
     }
@@ -138,15 +138,25 @@ fn unsure_choices_are_hatched_and_counted() {
     assert!(page.contains("In 1 of 5 fields (hatched)") && page.contains("cost 10 % of"), "{page}");
     assert!(page.contains("sample:11<br>1.00 µs<br>70 %"));
     let with = hatched(&case);
-    for cell in case.maps[0].cells.iter_mut().flatten().flatten() {
+    for cell in case.maps[0].cells.iter_mut().flatten() {
         cell.odds = cell.odds.map(|odds| strata_select::Odds { fastest: 1.0, ..odds });
     }
     assert_eq!(hatched(&case), with - 1);
-    assert!(case.text().contains("Everywhere it is the fastest with a probability of at least 95 %"));
-    for cell in case.maps[0].cells.iter_mut().flatten().flatten() {
+    let page = case.text();
+    assert!(
+        page.contains("Where a model covers the point it is the fastest with a probability of at least 95 %")
+    );
+    assert!(
+        page.contains("white: the first that &lt;applies&gt;") && page.contains("sample:11<br>not measured")
+    );
+    for cell in case.maps[0].cells.iter_mut().flatten() {
         cell.odds = None;
     }
     assert!(case.text().contains("is not known"));
+    for cell in case.maps[0].cells.iter_mut().flatten() {
+        cell.seconds = Err("far away".into());
+    }
+    assert!(case.text().contains("No model covers any of these points"));
 }
 
 #[test]

@@ -45,10 +45,16 @@ pub(super) enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Write the profiling program of a spec, a cargo package, without running it.
+    /// Write the profiling program of a spec, a cargo package, and `plan.txt`, what it is to measure, without running it.
+    ///
+    /// In the output folder `STRATA_ON=threads:4 cargo run --release --manifest-path profile/Cargo.toml` measures it on 4
+    /// nodes, or `STRATA_ON=sim:cm5:16`, or under mpirun with `--features mpi`; `-- --help` shows the program's options.
     Emit {
         #[command(flatten)]
         specs: Specs,
+        /// The numbers of nodes to plan for, `1,2,4`; the number of cores where it is left out.
+        #[arg(long, value_delimiter = ',', value_parser = node_count())]
+        nodes: Vec<u32>,
         #[command(flatten)]
         output: Output,
     },

@@ -200,14 +200,14 @@ pub(super) fn map(
     if as_json {
         let cells: Vec<Value> = (map.cells.iter())
             .map(|row| {
-                let cell = |c: &Option<strata_report::Cell>| match c {
-                    Some(c) => json!({
+                let cell = |c: &strata_report::Cell| {
+                    json!({
                         "candidate": map.candidates[c.winner],
                         "parameters": c.parameters,
-                        "seconds": c.seconds,
+                        "seconds": c.seconds.as_ref().ok(),
+                        "note": c.seconds.as_ref().err(),
                         "probability_fastest": c.odds.map(|odds| odds.fastest),
-                    }),
-                    None => Value::Null,
+                    })
                 };
                 row.iter().map(cell).collect()
             })

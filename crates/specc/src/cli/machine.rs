@@ -34,12 +34,17 @@ fn remarks(nodes: usize, cores: usize, others: Option<f64>) -> String {
     text
 }
 
+/// The number of this machine's cores.
+pub(super) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Says on stderr what disturbs a run on this machine; nothing where time is simulated.
 pub(super) fn announce(on: &On, nodes: usize) {
     if matches!(on, On::Sim(_)) {
         return;
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     eprint!("{}", remarks(nodes, cores, load()));
 }
 

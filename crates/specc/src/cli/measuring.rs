@@ -30,10 +30,9 @@ pub(super) struct Campaign<'a> {
 impl<'a> Campaign<'a> {
     /// Writes and builds the profiling program of `spec` in `output`.
     pub(super) fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let options = drive::Options {
             on: target.on.parse::<On>().map_err(Failure::Usage)?,
-            nodes: target.nodes.first().map_or(cores, |nodes| *nodes as usize),
+            nodes: target.nodes.first().map_or_else(machine::cores, |nodes| *nodes as usize),
             budget: Some(target.budget.as_secs_f64()),
             plan: output.join("plan.txt"),
             resume: target.resume,
@@ -67,10 +66,7 @@ impl<'a> Campaign<'a> {
 
     /// Plans and measures.
     fn run(&self, given: &Points, options: &drive::Options) -> Result<PathBuf, Failure> {
-        let (run, notes) = points::plan(self.spec, options.nodes, self.seed, given)
-            .map_err(|faults| Failure::Fault(faults.join("\n")))?;
-        notes.iter().for_each(|note| eprintln!("{note}"));
-        let plan = Plan { spec: self.emitted.spec.clone(), runs: vec![run] };
+        let plan = plan(self.spec, &self.emitted, [options.nodes], self.seed, given)?;
         write(&options.plan, &plan.to_text())?;
         Ok(drive::profile(&self.program, &self.emitted, options)?)
     }
@@ -132,7 +128,25 @@ impl<'a> Campaign<'a> {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+/// The plan of a profiling program for these numbers of nodes; notes go to standard error.
+pub(super) fn plan(
+    spec: &CheckedSpec,
+    emitted: &Emitted,
+    nodes: impl IntoIterator<Item = usize>,
+    seed: u64,
+    given: &Points,
+) -> Result<Plan, Failure> {
+    let mut plan = Plan { spec: emitted.spec.clone(), runs: Vec::new() };
+    for nodes in nodes {
+        let (run, notes) =
+            points::plan(spec, nodes, seed, given).map_err(|faults| Failure::Fault(faults.join("\n")))?;
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        plan.runs.push(run);
+    }
+    Ok(plan)
+}
+
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::Machine(e.to_string()))
 }
 

@@ -24,7 +24,7 @@ pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check { specs, json } => specs::check(&specs.specs, json),
         Command::Fmt { specs, check } => specs::format(&specs.specs, check),
-        Command::Emit { specs, output } => stages::emit(&specs, &output),
+        Command::Emit { specs, nodes, output } => stages::emit(&specs, &nodes, &output),
         Command::Profile { specs, target, output } => stages::profile(&specs, &target, &output),
         Command::Fit(fit) => stages::fit(&fit),
         Command::Calibrate(calibrate) => stages::calibrate(&calibrate),

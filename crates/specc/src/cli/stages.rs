@@ -1,5 +1,6 @@
 //! The stages that measure and fit: `emit`, `profile`, `fit` and `calibrate`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -7,17 +8,17 @@ use std::time::Instant;
 use miette::{Diagnostic, Report};
 use strata_fit::emit as emit_models;
 use strata_model::set::Library;
-use strata_model::{ModelSet, Samples, can_install, write_atomically};
+use strata_model::{ModelSet, Points, Samples, can_install, write_atomically};
 use strata_report::{Map, Report as Page, fit_json, write_residuals};
 
 use super::args::{Calibrate, Fit, Output, Reading, Specs, Target};
 use super::exchange;
 use super::failure::{Failure, print};
 use super::tables::{fit_table, map_table};
-use super::{measuring, refining, specs};
+use super::{machine, measuring, refining, specs};
 use crate::competition::Competition;
 use crate::drive::DriveError;
-use crate::emit::{self, EmitError, Emitted};
+use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
 use crate::map;
@@ -40,16 +41,17 @@ fn render(error: impl Diagnostic + Send + Sync + 'static) -> String {
 }
 
 /// `specc emit`.
-pub(super) fn emit(specs: &Specs, output: &Output) -> Result<(), Failure> {
+pub(super) fn emit(specs: &Specs, nodes: &[u32], output: &Output) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
-    let emitted = write_program(&spec, &output.output)?;
-    print(emitted.folder.display())?;
-    Ok(())
-}
-
-fn write_program(spec: &CheckedSpec, output: &Path) -> Result<Emitted, Failure> {
-    make_folder(output)?;
-    Ok(emit::emit(spec, output)?)
+    make_folder(&output.output)?;
+    let emitted = emit::emit(&spec, &output.output)?;
+    let mut numbers: BTreeSet<usize> = nodes.iter().map(|nodes| *nodes as usize).collect();
+    if numbers.is_empty() {
+        numbers.insert(machine::cores());
+    }
+    let plan = measuring::plan(&spec, &emitted, numbers, 1, &Points::default())?;
+    measuring::write(&output.output.join("plan.txt"), &plan.to_text())?;
+    print(emitted.folder.display())
 }
 
 fn make_folder(path: &Path) -> Result<(), Failure> {

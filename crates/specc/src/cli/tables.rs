@@ -106,29 +106,24 @@ pub(super) fn map_table(map: &Map) -> String {
     let corner = if one { map.x.name.clone() } else { format!("{} \\ {}", map.y.name, map.x.name) };
     table.set_header(std::iter::once(corner).chain(map.x.values.iter().map(|v| Axis::label(*v))));
     for (y, value) in map.y.values.iter().enumerate() {
-        let cells = (0..map.x.values.len()).map(|x| match map.cell(x, y) {
-            None => "·".to_owned(),
-            Some(cell) => {
-                let mut text = map.candidates[cell.winner].clone();
-                for parameter in &cell.parameters {
-                    text.push_str(&format!(":{parameter}"));
-                }
-                if !cell.is_sure() {
-                    text.push('?');
-                }
-                text
-            }
+        let cells = map.cells.get(y).into_iter().flatten().map(|cell| {
+            let parameters: String = cell.parameters.iter().map(|p| format!(":{p}")).collect();
+            let text = format!("{}{parameters}", map.candidates[cell.winner]);
+            let text = if cell.seconds.is_ok() { text } else { format!("({text})") };
+            if cell.is_sure() { text } else { text + "?" }
         });
         let label = if one { String::new() } else { Axis::label(*value) };
         table.add_row(std::iter::once(label).chain(cells));
     }
     let fixed = if map.fixed.is_empty() { String::new() } else { format!(", {}", map.fixed) };
-    let unsure = if map.won().all(|cell| cell.is_sure()) {
-        String::new()
-    } else {
-        format!("; ? is the fastest with a probability below {:.0} %", 100.0 * SURE)
-    };
-    format!("who wins in `{}`{fixed} (· is outside what was measured{unsure})\n{table}", map.library)
+    let mut legend = String::new();
+    if map.all().any(|cell| !cell.is_sure()) {
+        legend += &format!("\n?  is the fastest with a probability below {:.0} %", 100.0 * SURE);
+    }
+    for reason in map.reasons() {
+        legend += &format!("\n() {reason}");
+    }
+    format!("who wins in `{}`{fixed}\n{table}{legend}", map.library)
 }
 
 pub(super) fn new() -> Table {
@@ -152,19 +147,19 @@ mod tests {
             y: Axis { name: String::new(), values: vec![0.0] },
             candidates: vec!["steps".into()],
             parameters: vec![vec!["width".into()]],
-            cells: vec![vec![None; 3]],
+            cells: vec![Vec::new()],
         };
-        for (x, fastest) in [(0, 0.96), (1, 0.94)] {
+        let far = || "far from what was measured".to_owned();
+        for (fastest, seconds) in [(0.96, Ok(1e-6)), (0.94, Ok(1e-6)), (1.0, Err(far()))] {
             let odds = Some(Odds { fastest, loss: 1e-9 });
-            map.cells[0][x] = Some(Cell { winner: 0, parameters: vec![7], seconds: 1e-6, odds });
+            map.cells[0].push(Cell { winner: 0, parameters: vec![7], seconds, odds });
         }
         let text = map_table(&map);
-        assert!(
-            text.contains("┆ steps:7 ┆ steps:7? ┆ ·") && text.contains("? is the fastest with a"),
-            "{text}"
-        );
-        assert!(text.contains("│ n ┆ 1Ki"), "{text}");
-        map.cells[0][1] = None;
-        assert!(!map_table(&map).contains('?'));
+        assert!(text.contains("┆ steps:7 ┆ steps:7? ┆ (steps:7) │"), "{text}");
+        assert!(text.contains("│ n ┆ 1Ki") && text.contains("\n?  is the fastest with a"), "{text}");
+        assert!(text.ends_with("\n() far from what was measured"), "{text}");
+        map.x.values.truncate(1);
+        map.cells[0].truncate(1);
+        assert!(map_table(&map).ends_with('┘'), "no legend: {}", map_table(&map));
     }
 }
