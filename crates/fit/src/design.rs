@@ -166,7 +166,7 @@ pub(crate) fn build(
 }
 
 /// How many nodes each sample was taken on: as its columns `P`, `logP` or `sqrtP` say, else as its notes do, else `default`.
-fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Vec<usize>, FitError> {
+pub(crate) fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Vec<usize>, FitError> {
     const INVERSES: [fn(f64) -> f64; RESERVED.len()] = [|p| p, f64::exp2, |root| root * root];
     let noted = samples.rows.iter().map(|row| row.notes.nodes);
     let mut nodes: Vec<usize> = noted.map(|nodes| if nodes == 0 { default } else { nodes }).collect();

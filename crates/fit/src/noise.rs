@@ -56,15 +56,13 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The pooled relative standard deviation among samples of the same point; zero if too few were repeated.
+/// The pooled relative standard deviation among samples of the same point on as many nodes; zero if too few were repeated.
 fn of_repeated(rows: &[Sample], inputs: &[usize]) -> f64 {
     let mut groups: BTreeMap<Vec<u64>, Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.seconds > 0.0) {
         let point = inputs.iter().filter_map(|c| row.values.get(*c)).map(|v| v.to_bits());
-        groups
-            .entry(point.chain(row.notes.at.iter().map(|v| *v as u64)).collect())
-            .or_default()
-            .push(row.seconds);
+        let place = row.notes.at.iter().map(|v| *v as u64).chain([row.notes.nodes as u64]);
+        groups.entry(point.chain(place).collect()).or_default().push(row.seconds);
     }
     let (mut square, mut freedom) = (0.0, 0);
     for times in groups.values().filter(|times| times.len() > 1) {

@@ -86,3 +86,34 @@ fn an_emitted_program_lies_beside_what_it_measures() {
     assert!(plan.run(1).is_some() && plan.run(3).is_some() && plan.run(2).is_none());
     assert!(emit(&[]).run(3).is_none());
 }
+
+/// `Sweep` takes 2 µs on each node and 3 ns a cell, shared by the nodes; its terms name no number of nodes.
+#[test]
+fn what_differs_between_numbers_of_nodes_is_no_noise_and_is_searched_for() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let mut text = String::from("strata-samples 1\n");
+    for nodes in [1, 2, 4, 8] {
+        text += &format!(
+            "platform threads nodes={nodes} cores=8 cpu=\"x\" cache=\"\" os=any arch=any\nmodel Sweep n\n"
+        );
+        for (number, n) in (0..24).map(|number| (number, 500 + 700 * ((number * 7) % 24))) {
+            let ripple = 1.0 + 0.01 * f64::from([1, -1, -1, 1, 1, -1][(number + nodes) as usize % 6]);
+            let seconds = (2e-6 * f64::from(nodes) + 3e-9 * f64::from(n) / f64::from(nodes)) * ripple;
+            text += &format!("{}Sweep {seconds:e} {n}\n", if number % 4 == 3 { "@" } else { "" });
+        }
+    }
+    fs::write(at.join("samples.txt"), text).expect("written");
+    let (status, out, err) = specc(at, &["fit", "samples.txt", "--search", "never", "-o", "named"]);
+    assert!(status == Some(0) && out.contains("failed"), "{out}\n{err}");
+    let (status, out, err) = specc(at, &["fit", "samples.txt", "-o", "found"]);
+    assert!(status == Some(0) && !out.contains("failed"), "{out}\n{err}");
+    let (_, out, err) =
+        specc(at, &["predict", "found/models.toml", "Sweep", "n=4000", "--nodes", "3", "--json"]);
+    let seconds: f64 = out
+        .split("\"seconds\":")
+        .nth(1)
+        .and_then(|t| t.trim_end().trim_end_matches('}').parse().ok())
+        .unwrap_or_else(|| panic!("{out}\n{err}"));
+    assert!((seconds / 10e-6 - 1.0).abs() < 0.05, "{seconds}");
+}

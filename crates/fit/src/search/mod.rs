@@ -12,10 +12,11 @@ mod beam;
 mod pool;
 
 use nalgebra::{DMatrix, DVector};
-use strata_model::expr::Expr;
+use strata_model::expr::{Expr, RESERVED};
 use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::Mode;
 
+use crate::design::nodes_of_rows;
 use crate::points::{self, left_out};
 use crate::regress::{LEAST_SHARE, inliers};
 use crate::{Options, Structure, Weights};
@@ -94,13 +95,20 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
     let columns: Option<Vec<usize>> =
         structure.inputs.iter().map(|input| samples.columns.iter().position(|c| c.text == *input)).collect();
     let columns = columns?;
-    let rows: Vec<&Sample> = samples.rows.iter().filter(|r| !r.verify).collect();
+    let nodes = nodes_of_rows(samples, structure.nodes).ok()?;
+    let rows: Vec<(&Sample, usize)> = samples.rows.iter().zip(nodes).filter(|(row, _)| !row.verify).collect();
     let stride = rows.len().div_ceil(ENOUGH).max(1);
-    let rows: Vec<&Sample> = rows.into_iter().step_by(stride).collect();
-    let values: Vec<Vec<f64>> = rows.iter().map(|r| columns.iter().map(|c| r.values[*c]).collect()).collect();
-    let inputs: Vec<Input> = (structure.inputs.iter().enumerate())
-        .map(|(i, name)| Input::new(name, values.iter().map(|p| p[i])))
-        .collect();
+    let (rows, nodes): (Vec<&Sample>, Vec<usize>) = rows.into_iter().step_by(stride).unzip();
+    let at = |row: &Sample| columns.iter().map(|c| row.values[*c]).collect();
+    let mut values: Vec<Vec<f64>> = rows.iter().map(|row| at(row)).collect();
+    let mut names: Vec<&str> = structure.inputs.iter().map(String::as_str).collect();
+    // The number of nodes is an input like others where it varies.
+    if nodes.iter().any(|number| *number != nodes[0]) && !names.contains(&RESERVED[0]) {
+        names.push(RESERVED[0]);
+        values.iter_mut().zip(&nodes).for_each(|(point, number)| point.push(*number as f64));
+    }
+    let inputs: Vec<Input> =
+        names.iter().enumerate().map(|(i, name)| Input::new(name, values.iter().map(|p| p[i]))).collect();
     if inputs.iter().all(|i| i.values.len() < 2) {
         return None;
     }
