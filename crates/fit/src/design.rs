@@ -38,6 +38,8 @@ pub(crate) struct Part {
     pub(crate) variances: Option<DVector<f64>>,
     /// Index of each in the rows of the samples.
     pub(crate) rows: Vec<usize>,
+    /// What terms are functions of, at each: the inputs, then the values of `RESERVED`.
+    pub(crate) variables: Vec<Vec<f64>>,
     /// The point of each: the same number where inputs, nodes and terms are the same.
     pub(crate) points: Vec<usize>,
 }
@@ -118,33 +120,25 @@ pub(crate) fn build(
     let part = |verify: bool| {
         let rows: Vec<usize> =
             (0..samples.rows.len()).filter(|&i| samples.rows[i].verify == verify).collect();
-        let mut variables = Vec::new();
-        let mut matrix = DMatrix::zeros(rows.len(), terms.len());
-        for (i, &row) in rows.iter().enumerate() {
-            let values = &samples.rows[row].values;
-            variables.clear();
-            variables.extend(inputs.iter().map(|&c| values[c]));
-            variables.extend(node_values(row_nodes[row]));
-            for (j, source) in sources.iter().enumerate() {
-                matrix[(i, j)] = match source {
-                    Source::One => 1.0,
-                    Source::Column(c) => values[*c],
-                    Source::Computed(program) => program.eval(&variables),
-                };
-            }
-        }
+        let of_row = |&row: &usize| {
+            let values = inputs.iter().map(|&c| samples.rows[row].values[c]);
+            values.chain(node_values(row_nodes[row])).collect()
+        };
+        let variables: Vec<Vec<f64>> = rows.iter().map(of_row).collect();
+        let matrix = DMatrix::from_fn(rows.len(), terms.len(), |i, j| match &sources[j] {
+            Source::One => 1.0,
+            Source::Column(c) => samples.rows[rows[i]].values[*c],
+            Source::Computed(program) => program.eval(&variables[i]),
+        });
         let times = DVector::from_iterator(rows.len(), rows.iter().map(|&row| samples.rows[row].seconds));
         let variances = variance.map(|column| {
             DVector::from_iterator(rows.len(), rows.iter().map(|&row| samples.rows[row].values[column]))
         });
-        let values: Vec<Vec<f64>> = (rows.iter().enumerate())
-            .map(|(i, &row)| {
-                let at = inputs.iter().map(|&c| samples.rows[row].values[c]);
-                at.chain([row_nodes[row] as f64]).chain(matrix.row(i).iter().copied()).collect()
-            })
+        let known: Vec<Vec<f64>> = (variables.iter().zip(matrix.row_iter()))
+            .map(|(at, terms)| at.iter().chain(terms.iter()).copied().collect())
             .collect();
-        let points = points::groups(values.iter().map(Vec::as_slice));
-        Part { matrix, times, variances, rows, points }
+        let points = points::groups(known.iter().map(Vec::as_slice));
+        Part { matrix, times, variances, rows, variables, points }
     };
     let (fit, verify) = (part(false), part(true));
     if fit.rows.is_empty() {

@@ -10,6 +10,7 @@ use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
 
 use crate::design::{self, CONSTANT, Design, Part};
 use crate::domain::Domain;
+use crate::knee::{self, Placed};
 use crate::noise;
 use crate::regress::{self, Data, Failure, Regression};
 use crate::search::search;
@@ -33,7 +34,8 @@ pub fn fit_model(
     lookup: &Lookup<'_>,
 ) -> Result<Fitted, FitError> {
     options.check()?;
-    let named = fit_terms(samples, structure, options, lookup, 0);
+    let placed = knee::place(samples, structure, options, lookup);
+    let named = placed.and_then(|placed| fit_terms(samples, &placed, options, lookup, 0));
     let nothing_named = structure.terms.is_empty();
     let wanted = match options.search {
         Search::Never => false,
@@ -54,7 +56,10 @@ pub fn fit_model(
     let name = &samples.name;
     let failed = |c: &Candidate| c.fitted.model.verdict == Verdict::Failed;
     let size = |c: &Candidate| sum(c.left_out.iter().map(|error| error.ln_1p()));
-    let (searched, why) = match (fit_terms(samples, &proposed, options, lookup, found.candidates), named) {
+    let (searched, why) = match (
+        fit_terms(samples, &Placed::plain(proposed), options, lookup, found.candidates),
+        named,
+    ) {
         (Err(_), named) => return named.map(|n| n.fitted),
         (Ok(searched), Ok(mut named)) if !nothing_named => {
             if !searched.better(&named) || failed(&searched) {
@@ -138,19 +143,22 @@ impl Candidate {
 /// Fits the terms of a structure, that were chosen from so many candidates, or are the candidates.
 fn fit_terms(
     samples: &ModelSamples,
-    structure: &Structure,
+    placed: &Placed,
     options: &Options,
     lookup: &Lookup<'_>,
     candidates: usize,
 ) -> Result<Candidate, FitError> {
+    let structure = &placed.structure;
     let model = || samples.name.clone();
     let design = design::build(samples, structure, options, lookup)?;
+    let places: Vec<usize> = design.terms.iter().map(|term| placed.tried(term)).collect();
     let data = Data {
         terms: &design.fit.matrix,
         times: &design.fit.times,
         variances: design.fit.variances.as_ref(),
         candidates: candidates.max(design.terms.len()),
         points: &design.fit.points,
+        places: &places,
     };
     let mut regression = regress::fit(data, options).map_err(|f| {
         let have = design.fit.rows.len();
@@ -167,6 +175,7 @@ fn fit_terms(
             }
         }
     })?;
+    let knees = placed.widen(&mut regression, &design, options, lookup);
 
     let mut residuals = residuals(samples, &design, &design.fit, &regression.coefficients);
     let fitted = residuals.len();
@@ -206,7 +215,8 @@ fn fit_terms(
     let covered = covered(&design, &regression, verify_part, mean_time, options);
     let judgement =
         verify::judge(&regression, &structure.inputs, fit_part, verify_part, &held_out, wrong, options);
-    let warnings = warnings(&samples.name, &design, &regression);
+    let mut warnings = warnings(&samples.name, &design, &regression);
+    warnings.extend(knees.into_iter().map(|knee| format!("model `{}`: {knee}", samples.name)));
 
     let terms = (0..design.terms.len())
         .map(|j| Term {

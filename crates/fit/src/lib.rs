@@ -27,6 +27,7 @@ mod domain;
 pub mod emit;
 mod error;
 mod fit;
+mod knee;
 mod noise;
 mod options;
 mod points;
@@ -48,7 +49,8 @@ use strata_model::set::Model;
 pub struct Structure {
     /// The inputs, in the order of the model's arguments; each is a column of the samples.
     pub inputs: Vec<String>,
-    /// The candidate terms besides the constant.
+    /// The candidate terms besides the constant. In them `knee(x)` stands for `max(0, x - k)` with k to be fitted, one place
+    /// for each x.
     pub terms: Vec<Expr>,
     /// What must hold of the inputs; kept with the model.
     pub requires: Vec<Expr>,

@@ -271,3 +271,82 @@ fn named_terms_give_way_only_to_evidence_beyond_noise() {
     assert!(terms(&fitted).iter().all(|t| ["1", "x"].contains(&t.as_str())));
     assert!(fitted.warnings.iter().any(|w| w.contains("the named terms stay")), "{:?}", fitted.warnings);
 }
+
+/// Samples of a line that bends at `place`, with noise; the structure names `knee(x)`.
+fn bent(place: f64, bend: f64, noise: f64, seed: u64) -> (Samples, Structure) {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut uniform = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut text = String::from("model M (x)\n");
+    for i in 0..80 {
+        let x = (6.0 + f64::from(i % 40) * 0.35).exp2().round();
+        let e = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+        let y = (1e-6 + 1e-9 * x + bend * 1e-9 * (x - place).max(0.0)) * (1.0 + noise * e);
+        text += &format!("{}M {y:e} {x}\n", if i % 4 == 0 { "@" } else { "" });
+    }
+    let samples = Samples::parse(&text, "test").unwrap();
+    let terms = ["x", "knee(x)"].map(|t| strata_model::expr::parse(t).unwrap()).to_vec();
+    (samples, Structure { inputs: vec!["x".into()], terms, ..Structure::default() })
+}
+
+fn hinge_of(model: &Model) -> Option<f64> {
+    let term = model.terms.iter().find(|t| t.coefficient != 0.0 && t.term.starts_with("max(0,x-"))?;
+    term.term["max(0,x-".len()..term.term.len() - 1].parse().ok()
+}
+
+#[test]
+fn the_place_of_a_knee_is_fitted() {
+    for (seed, place) in (1..=10).flat_map(|seed| [700.0, 5_000.0, 30_000.0, 60_000.0].map(|p| (seed, p))) {
+        let (samples, structure) = bent(place, 3.0, 0.02, seed);
+        let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+        let at = hinge_of(&fitted.model).unwrap_or_else(|| panic!("{place}: {:?}", fitted.model.terms));
+        assert!((at / place).ln().abs() < 0.25, "the knee at {place} was placed at {at}");
+        assert!(
+            fitted.warnings.iter().any(|w| w.contains("the knee of `x` lies at")),
+            "{:?}",
+            fitted.warnings
+        );
+        assert_eq!(fitted.model.verdict, strata_model::set::Verdict::Verified, "{}", fitted.model.reason);
+    }
+    // Without noise it is exact.
+    let (samples, structure) = bent(3000.0, 3.0, 0.0, 1);
+    let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+    assert_eq!(hinge_of(&fitted.model), Some(3000.0));
+}
+
+#[test]
+fn a_knee_that_is_not_there_seldom_stays() {
+    let kept = (1..=100).filter(|seed| {
+        let (samples, structure) = bent(1e3, 0.0, 0.03, *seed);
+        let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+        hinge_of(&fitted.model).is_some()
+    });
+    let kept = kept.count();
+    assert!(kept <= 5, "{kept} of 100");
+}
+
+#[test]
+fn intervals_know_that_the_place_of_a_knee_was_estimated() {
+    // The coefficient beyond the knee: as surely covered as one whose place is known.
+    let mut covered = 0;
+    for seed in 1..=200 {
+        let (samples, structure) = bent(20_000.0, 2.0, 0.03, seed);
+        let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+        let term = fitted.model.terms.iter().find(|t| t.coefficient != 0.0 && t.term.starts_with("max(0,x-"));
+        covered += usize::from(term.is_some_and(|t| (t.coefficient - 2e-9).abs() <= t.half_width));
+    }
+    assert!((184..=199).contains(&covered), "{covered} of 200");
+}
+
+#[test]
+fn a_knee_that_cannot_be_placed_says_what_is_missing() {
+    let samples = Samples::parse("model M (x)\nM 1 1\nM 2 2\nM 3 3\nM 4 4\nM 5 5\nM 5 5\n", "test").unwrap();
+    let terms = vec![strata_model::expr::parse("knee(2*x)").unwrap()];
+    let structure = Structure { inputs: vec!["x".into()], terms, ..Structure::default() };
+    let error = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap_err();
+    assert!(error.to_string().contains("needs 6 distinct values of `2*x`"), "{error}");
+}

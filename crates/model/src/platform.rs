@@ -5,6 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// Names in terms of a spec that stand for the machine of the samples: the bytes of its caches as one core sees them, and
+/// its number of hardware threads.
+pub const MACHINE: [&str; 4] = ["cache1", "cache2", "cache3", "cores"];
+
 /// What identifies a machine and the way it is used. Two sets of models with equal platforms may be exchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +34,30 @@ impl Platform {
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.transport.starts_with("sim:")
+    }
+
+    /// What a name of [`MACHINE`] stands for: bytes of a cache that one core sees, or the number of cores; `None` where
+    /// that is not known, as on a simulated machine.
+    #[must_use]
+    pub fn machine(&self, name: &str) -> Option<f64> {
+        if self.is_simulated() || name == "cores" {
+            return (!self.is_simulated()).then_some(self.cores as f64);
+        }
+        let level = name.strip_prefix("cache").filter(|_| MACHINE.contains(&name))?;
+        let size = |entry: &str| {
+            let (of, size) = entry.strip_prefix('L')?.split_once(':')?;
+            let unit = size.trim_start_matches(|c: char| c.is_ascii_digit());
+            let bytes = match unit {
+                "" => 1.0,
+                "K" => 1024.0,
+                "M" => 1_048_576.0,
+                "G" => 1_073_741_824.0,
+                _ => return None,
+            };
+            let count: f64 = size[..size.len() - unit.len()].parse().ok()?;
+            (of.trim_end_matches('d') == level).then_some(count * bytes)
+        };
+        self.cache.split_whitespace().find_map(size)
     }
 
     /// Names the first thing in which `other` differs, for a message; `None` if the platforms are equal.
@@ -200,6 +228,23 @@ impl<'a> Rest<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machine_is_read_from_the_caches() {
+        let mut platform: Platform =
+            r#"threads nodes=4 cores=2 cpu="" cache="L1d:48K L1i:32K L2:2M L3:105M" os=linux arch=x86_64"#
+                .parse()
+                .unwrap();
+        let all = |platform: &Platform| MACHINE.map(|name| platform.machine(name));
+        assert_eq!(all(&platform), [Some(49_152.0), Some(2_097_152.0), Some(110_100_480.0), Some(2.0)]);
+        assert_eq!((platform.machine("cache4"), platform.machine("P")), (None, None));
+        for unknown in ["", "L1d:", "L1d:K", "L1d:48Q L2", "L:1", "L1i:32K"] {
+            platform.cache = unknown.into();
+            assert_eq!(all(&platform), [None, None, None, Some(2.0)], "{unknown}");
+        }
+        platform.transport = "sim:cm5".into();
+        assert_eq!(all(&platform), [None; 4]);
+    }
     use proptest::prelude::*;
 
     fn sample() -> Platform {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use strata_fit::{
     Callee, Elimination, Fitted, Lookup, Options, Robust, Search, Structure, Weights, fit_columns, fit_model,
 };
+use strata_model::platform::MACHINE;
 use strata_model::samples::ModelSamples;
 use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
 use strata_model::{Expr, Platform, Samples, sha256_hex};
@@ -167,9 +168,16 @@ impl Fitting {
                 }
                 continue;
             };
+            let terms = match terms_here(model, samples.platform.as_ref()) {
+                Ok(terms) => terms,
+                Err(message) => {
+                    self.failures.push(message);
+                    continue;
+                }
+            };
             let structure = Structure {
                 inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
-                terms: model.terms.iter().map(|t| t.value.clone()).collect(),
+                terms,
                 requires: model.requires.clone(),
                 nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
                 variance: overrides.variance.clone(),
@@ -228,6 +236,24 @@ impl Fitting {
     }
 }
 
+/// The terms of a model with the numbers of the machine that the samples come from.
+fn terms_here(model: &SpecModel, platform: Option<&Platform>) -> Result<Vec<Expr>, String> {
+    let machine = |name: &str| MACHINE.contains(&name) && model.inputs.iter().all(|i| i.name != name);
+    let value = |name: &str| platform.filter(|_| machine(name)).and_then(|platform| platform.machine(name));
+    let here = |term: &Expr| match term.names().into_iter().find(|n| machine(n) && value(n).is_none()) {
+        None => Ok(term.substitute(&|name| value(name).map(Expr::number))),
+        Some(name) => {
+            let platform = platform.map_or("there is none".to_owned(), |p| format!("`{p}`"));
+            Err(format!(
+                "model `{}`: its term `{term}` reads `{name}`, which the samples' platform does not tell ({platform}); write \
+                 `knee(…)`, whose place is fitted, or a number",
+                model.name
+            ))
+        }
+    };
+    model.terms.iter().map(|term| here(&term.value)).collect()
+}
+
 /// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the models that it calls.
 fn factored(model: &SpecModel, expression: &Expr) -> Model {
     let input = |i: &crate::lang::plan::Input| strata_model::set::Input {
@@ -251,4 +277,53 @@ fn callee(set: &ModelSet, name: &str) -> Option<Callee> {
     let resolved = set.resolve().ok()?;
     let formula = resolved.formula(name)?;
     Some(Callee { inputs: formula.inputs.clone(), body: formula.mean.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: &str = "model Copy(bytes, copies) {
+    for bytes in 1..=9 step +1
+    for copies in 1..=2 step +1
+    task { }
+    terms bytes, knee(bytes)*copies, max(0, bytes-cache1/8192)*copies
+}
+";
+
+    /// 1 ns a byte, and 5 more for each copy of those beyond the sixth.
+    fn fitted(transport: &str, cache: &str, spec: &str) -> Fitting {
+        let mut text = format!(
+            "strata-samples 1\nplatform {transport} nodes=1 cores=8 cpu=\"\" cache=\"{cache}\" os=linux arch=x86_64\n\
+             model Copy bytes copies\n"
+        );
+        for (bytes, copies) in (1..=9).flat_map(|bytes| [1, 2].map(|copies| (bytes, copies))) {
+            text += &format!("Copy {}e-9 {bytes} {copies}\n", bytes + 5 * copies * (bytes - 6).max(0));
+        }
+        let samples = Samples::parse(&text, "samples").unwrap();
+        let spec = crate::lang::load("spec", spec).unwrap();
+        fit(&samples, text.as_bytes(), Some(&spec), &Overrides::default())
+    }
+
+    fn terms(fitting: &Fitting) -> Vec<&str> {
+        let terms = fitting.set.models[0].terms.iter().filter(|t| t.coefficient != 0.0);
+        terms.map(|t| t.term.as_str()).collect()
+    }
+
+    #[test]
+    fn terms_read_the_machine_of_the_samples() {
+        let only_machine = SPEC.replace("knee(bytes)*copies, ", "");
+        let fitting = fitted("threads", "L1d:48K L1i:32K L2:2M", &only_machine);
+        assert_eq!(terms(&fitting), ["bytes", "max(0,bytes-49152/8192)*copies"], "{:?}", fitting.failures);
+        // One that has no such cache finds the place itself.
+        let only_knee = SPEC.replace(", max(0, bytes-cache1/8192)*copies", "");
+        assert_eq!(terms(&fitted("sim:cm5", "", &only_knee)), ["bytes", "max(0,bytes-6)*copies"]);
+        for (transport, cache) in [("sim:cm5", "L1d:48K"), ("threads", ""), ("threads", "L2:2M")] {
+            let failures = fitted(transport, cache, SPEC).failures;
+            assert!(failures[0].contains("reads `cache1`") && failures[0].contains("knee"), "{failures:?}");
+        }
+        // A name that the model defines is its own.
+        let own = only_machine.replace("copies", "cores").replace("cache1/8192", "6");
+        assert!(fitted("sim:cm5", "", &own).failures.iter().all(|f| !f.contains("reads `cores`")));
+    }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Data<'a> {
     pub(crate) candidates: usize,
     /// The point of each sample, a number: samples of one point are not independent.
     pub(crate) points: &'a [usize],
+    /// From how many places the knee of each term was chosen; 1 for terms without.
+    pub(crate) places: &'a [usize],
 }
 
 /// A fitted linear model, before it has a name and a verdict.
@@ -184,7 +186,7 @@ fn fit_all(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
         }
         let mut step = step;
         if !options.keep_all && options.elimination == Elimination::BestSubset {
-            let best = subset::best(&step, options.confidence, data.candidates);
+            let best = subset::best(&step, options.confidence, data);
             if best.len() < step.active.len() {
                 kept = best.into_iter().map(|at| step.active[at]).collect();
                 step = Step::new(data, &start, mean, &kept, options)?;

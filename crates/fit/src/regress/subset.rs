@@ -14,6 +14,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::Data;
 use super::step::Step;
 use crate::stats::t_quantile;
 
@@ -25,8 +26,8 @@ const LEAST_LEFT: f64 = 1e-9;
 /// weakest coefficients are surest, where negative ones, which no cost has, count least; then the one named first.
 const TIE: f64 = 1e-6;
 
-/// Positions among the active terms of those that stay, in rising order. `candidates`: from how many they come.
-pub(super) fn best(step: &Step, confidence: f64, candidates: usize) -> Vec<usize> {
+/// Positions among the active terms of those that stay, in rising order.
+pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     let Some(solution) = &step.solution else { return Vec::new() };
     let triangle = step.rows.clone().qr().r();
     let whole = &triangle * &solution.coefficients;
@@ -34,7 +35,15 @@ pub(super) fn best(step: &Step, confidence: f64, candidates: usize) -> Vec<usize
     let samples = step.rows.nrows();
     let mut sets = Sets {
         columns: groups.iter().map(|group| triangle.column(group[0]).normalize()).collect(),
-        prices: prices(groups.len(), candidates.max(groups.len()), samples, confidence),
+        prices: prices(groups.len(), data.candidates, samples, confidence),
+        extra: groups
+            .iter()
+            .map(|group| {
+                let term = step.active[group[0]];
+                let price = |candidates| prices(1, candidates, samples, confidence)[1];
+                price(data.candidates * data.places[term]) - price(data.candidates)
+            })
+            .collect(),
         samples: samples as f64,
         unexplained: step.weighted_sse(),
         floor: (step.rounding * samples as f64).max(f64::MIN_POSITIVE),
@@ -90,6 +99,8 @@ struct Sets {
     columns: Vec<DVector<f64>>,
     /// By length.
     prices: Vec<f64>,
+    /// What each candidate pays besides, since its place was chosen too.
+    extra: Vec<f64>,
     samples: f64,
     /// The squared error with all terms.
     unexplained: f64,
@@ -133,7 +144,9 @@ impl Sets {
     fn visit(&mut self, next: usize, left: &DVector<f64>) {
         if next == self.columns.len() {
             let error = (self.unexplained + left.norm_squared()).max(self.floor);
-            let cost = self.samples * (error / self.samples).ln() + self.prices[self.chosen.len()];
+            let cost = self.samples * (error / self.samples).ln()
+                + self.prices[self.chosen.len()]
+                + self.chosen.iter().map(|c| self.extra[*c]).sum::<f64>();
             let better = cost < self.cost - TIE || self.cost.is_infinite();
             if better || cost < self.cost + TIE && self.surer() {
                 (self.cost, self.best) = (cost, self.chosen.clone());

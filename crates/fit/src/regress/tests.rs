@@ -8,7 +8,10 @@ fn loop_of(mode: Mode) -> Options {
 
 fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &Options) -> Result<Regression, Failure> {
     let points: Vec<usize> = (0..y.len()).collect();
-    super::fit(Data { terms: f, times: y, variances: None, candidates: f.ncols(), points: &points }, options)
+    let places = vec![1; f.ncols()];
+    let data =
+        Data { terms: f, times: y, variances: None, candidates: f.ncols(), points: &points, places: &places };
+    super::fit(data, options)
 }
 
 fn columns(rows: usize, columns: &[&dyn Fn(f64) -> f64]) -> DMatrix<f64> {

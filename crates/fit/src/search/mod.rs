@@ -17,10 +17,11 @@ use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::Mode;
 
 use crate::design::nodes_of_rows;
+use crate::knee::{LEAST_PIECE, nearby};
 use crate::points::{self, left_out};
 use crate::regress::{LEAST_SHARE, inliers};
 use crate::{Options, Structure, Weights};
-use pool::{Break, Candidate, Input, LEAST_PIECE, evaluate, hinge};
+use pool::{Break, Candidate, Input, evaluate, hinge};
 
 /// As many terms as a found model has at most.
 const LONGEST: usize = 6;
@@ -42,8 +43,6 @@ const BREAK_PRICE: f64 = 6.0;
 const MOVED: usize = 3;
 /// The best sets, from which each term is left out in turn.
 const SHORTENED: usize = 8;
-/// Steps of each search for a place: they end within a ten-millionth of the gap between two values.
-const PLACED: usize = 36;
 /// Relative errors below this are rounding.
 const EXACT: f64 = 1e-12;
 /// How often weights are taken from new predictions; they need not settle to choose terms.
@@ -384,18 +383,10 @@ impl Problem<'_> {
                     let scored = self.score_columns(best.candidates.clone(), matrix);
                     scored.map_or(f64::INFINITY, |s| s.error)
                 };
-                let at = [(below, b.at), (b.at, above)]
-                    .map(|(low, high)| golden(low, high, &error))
-                    .into_iter()
-                    .min_by(|a, b| a.1.total_cmp(&b.1))
-                    .map_or(b.at, |found| found.0);
-                // A round number that does as well is more likely the truth.
-                let round = [at.log2().round().exp2(), at.round(), three_digits(at)];
-                let least = error(at).min(best.error);
-                let better = round.into_iter().chain([at]).find(|at| error(*at) <= least * 1.001 + EXACT);
-                let moved = better.and_then(|at| {
-                    let mut candidates = best.candidates.clone();
-                    candidates[place] = hinge(input, Break { at, ..b })?;
+                let mut candidates = best.candidates.clone();
+                let moved = hinge(input, Break { at: nearby(below, b.at, above, &error), ..b });
+                let moved = moved.and_then(|hinge| {
+                    candidates[place] = hinge;
                     self.score(candidates)
                 });
                 if let Some(scored) = moved.filter(|s| s.error <= best.error) {
@@ -414,29 +405,6 @@ fn places<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> Vec<(usize, f6
     places.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     places.dedup();
     places
-}
-
-/// The least value of a function between two bounds, by golden section.
-fn golden(mut low: f64, mut high: f64, f: &dyn Fn(f64) -> f64) -> (f64, f64) {
-    const SHARE: f64 = 0.618_033_988_749_894_8;
-    let (mut left, mut right) = (high - SHARE * (high - low), low + SHARE * (high - low));
-    let (mut at_left, mut at_right) = (f(left), f(right));
-    for _ in 0..PLACED {
-        if at_left <= at_right {
-            (high, right, at_right) = (right, left, at_left);
-            left = high - SHARE * (high - low);
-            at_left = f(left);
-        } else {
-            (low, left, at_left) = (left, right, at_right);
-            right = low + SHARE * (high - low);
-            at_right = f(right);
-        }
-    }
-    if at_left <= at_right { (left, at_left) } else { (right, at_right) }
-}
-
-fn three_digits(value: f64) -> f64 {
-    format!("{value:.2e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]

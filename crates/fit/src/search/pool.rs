@@ -7,6 +7,8 @@
 use nalgebra::DMatrix;
 use strata_model::expr::{Expr, Program, parse};
 
+use crate::knee::LEAST_PIECE;
+
 /// Exponents and powers of the logarithm of one input alone.
 const ALONE: [(f64, u8); 18] = [
     (0.0, 1),
@@ -36,10 +38,6 @@ const BESIDE: [(f64, u8); 3] = [(1.0, 0), (0.0, 1), (-1.0, 0)];
 const MAX_FACTORS: usize = 3;
 /// As many distinct values of an input as breakpoints are tried between.
 const MAX_BREAKS: usize = 40;
-/// A piece between breakpoints holds at least so many measured values, so that none is there for one sample's sake: the
-/// least span of Friedman, *Multivariate adaptive regression splines* (1991), §3.8.
-pub(super) const LEAST_PIECE: usize = 3;
-
 /// The complexity of a hinge.
 const HINGE: u8 = 4;
 

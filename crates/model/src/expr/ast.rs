@@ -162,6 +162,9 @@ pub(super) const ATOM: u8 = 9;
 /// Names that stand for the number of nodes, its logarithm to base 2 and its square root.
 pub const RESERVED: [&str; 3] = ["P", "logP", "sqrtP"];
 
+/// In a term of a spec `knee(x)` is `max(0, x - k)`, a hinge whose place k the fit chooses.
+pub const KNEE: &str = "knee";
+
 /// The values of the [`RESERVED`] names on so many nodes.
 #[must_use]
 pub fn node_values(nodes: usize) -> [f64; 3] {
@@ -259,6 +262,25 @@ impl Expr {
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.names().is_empty() && self.calls().is_empty()
+    }
+
+    /// The same expression with calls of one argument of `function` replaced, the innermost first.
+    #[must_use]
+    pub fn replace_calls(&self, function: &str, replace: &dyn Fn(&Self) -> Self) -> Self {
+        let inner = |e: &Self| Box::new(e.replace_calls(function, replace));
+        let kind = match &self.kind {
+            ExprKind::Number(_) | ExprKind::Name(_) => return self.clone(),
+            ExprKind::Unary(op, a) => ExprKind::Unary(*op, inner(a)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, inner(a), inner(b)),
+            ExprKind::Call { name, arguments } => {
+                let arguments: Vec<Self> = arguments.iter().map(|a| *inner(a)).collect();
+                if let ([argument], true) = (arguments.as_slice(), name == function) {
+                    return replace(argument);
+                }
+                ExprKind::Call { name: name.clone(), arguments }
+            }
+        };
+        Self { kind, span: self.span }
     }
 
     /// The same expression with names replaced, wherever `replace` has something for them.

@@ -26,7 +26,7 @@ mod rust;
 mod compile;
 mod program;
 
-pub use ast::{BinaryOp, Expr, ExprKind, MAX_HEIGHT, RESERVED, Span, UnaryOp, is_name, node_values};
+pub use ast::{BinaryOp, Expr, ExprKind, KNEE, MAX_HEIGHT, RESERVED, Span, UnaryOp, is_name, node_values};
 pub use compile::CompileError;
 pub use function::{Function, Row, Whole};
 pub use parse::{ExprError, MAX_NESTING, parse, parse_at};

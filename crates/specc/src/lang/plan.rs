@@ -172,10 +172,11 @@ impl NumberKind {
 /// A candidate term.
 #[derive(Clone, Debug)]
 pub struct Term {
-    /// The basis function over the inputs, `P`, `logP`, `sqrtP` and other models; its text names the column.
+    /// The basis function over the inputs, `P`, `logP`, `sqrtP`, the machine, knees and other models; its text names the
+    /// column.
     pub value: Expr,
-    /// Whether it calls other models: then only the fit can evaluate it.
-    pub calls_models: bool,
+    /// Whether only the fit can evaluate it: it calls other models, has a knee, or reads the machine.
+    pub fit_only: bool,
     /// Where it stands; the input's name for an input that is a term by default.
     pub span: Span,
 }
@@ -284,7 +285,7 @@ impl Model {
     /// The terms that are columns of their own: neither an input nor calling other models.
     pub fn column_terms(&self) -> impl Iterator<Item = &Term> {
         let own = |term: &&Term| {
-            !term.calls_models
+            !term.fit_only
                 && !term
                     .value
                     .as_name()

@@ -49,7 +49,7 @@ impl<'a> Space<'a> {
         };
         let over_inputs = |expr: &Expr| Program::compile(expr, &named).ok();
         // Terms that call models are known only once those are fitted.
-        let terms = model.terms.iter().filter(|term| !term.calls_models).map(|term| over_inputs(&term.value));
+        let terms = model.terms.iter().filter(|term| !term.fit_only).map(|term| over_inputs(&term.value));
         Some(Self {
             model,
             measured,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strata_model::expr::{Expr, Span};
+use strata_model::expr::{Expr, KNEE, Span};
 
 use super::names::{model_calls, unknown};
 use super::size::Size;
@@ -38,6 +38,28 @@ impl<'a> Models<'a> {
         errors
     }
 
+    /// Errors of the calls in a term, where knees may stand too.
+    pub(super) fn check_term(&self, expr: &Expr) -> Vec<CheckError> {
+        let mut errors = Vec::new();
+        for (name, arguments, span) in model_calls(expr) {
+            let name_span = Span { start: span.start, end: span.start + name.len() };
+            errors.extend(match (name, arguments) {
+                (KNEE, [_]) => None,
+                (KNEE, _) => Some(
+                    CheckError::new(
+                        ErrorCode::Arity,
+                        format!("`{KNEE}` takes 1 argument, but {} stand here", arguments.len()),
+                        span,
+                        "called here",
+                    )
+                    .help("`knee(x)` is `max(0, x - k)`, where the fit finds k"),
+                ),
+                _ => self.check_call(name, arguments.len(), span, name_span),
+            });
+        }
+        errors
+    }
+
     /// Errors of one call: `name_span` is where the model is named.
     pub(super) fn check_call(
         &self,
@@ -47,6 +69,12 @@ impl<'a> Models<'a> {
         name_span: Span,
     ) -> Option<CheckError> {
         let Some(called) = self.get(name) else {
+            if name == KNEE {
+                let message = format!("`{KNEE}` stands in the terms of a measured model only");
+                let error =
+                    CheckError::new(ErrorCode::Reserved, message, span, "its place could not be fitted");
+                return Some(error.help("call a model that has it among its terms"));
+            }
             return self
                 .complete
                 .then(|| unknown("the model", name, name_span, self.by_name.keys().copied()));

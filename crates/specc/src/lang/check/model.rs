@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use strata_model::expr::{CompileError, Expr, Program, RESERVED, Span};
+use strata_model::platform::MACHINE;
 
 use super::calls::Models;
 use super::loops;
@@ -16,6 +17,9 @@ use super::size::Size;
 use crate::lang::ast::{self, Body, Name, Spelling};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 use crate::lang::plan::{Binding, Input, LoopPlan, Measured, Model, ModelKind, Options, Term, Work};
+
+/// What messages call a term.
+const A_TERM: &str = "a term";
 
 /// Checks one model. The plan is right only if there are no errors.
 pub(super) fn check(
@@ -252,11 +256,23 @@ impl<'a> Checker<'a> {
         replace(value, &|name| self.intermediate.get(name))
     }
 
+    /// Whether a name stands for the machine here: it does unless the model defines it.
+    fn is_machine(&self, name: &str) -> bool {
+        MACHINE.contains(&name)
+            && !self.spans.contains_key(name)
+            && self.model.inputs.iter().all(|input| input.text != name)
+    }
+
     /// `expr` over the inputs; errors for what else it reads.
     fn over_inputs(&mut self, expr: &Expr, what: &str) -> Option<Expr> {
         let before = self.errors.len();
-        let is_input =
-            |name: &str| RESERVED.contains(&name) || self.model.inputs.iter().any(|input| input.text == name);
+        let machine: Vec<&str> =
+            MACHINE.into_iter().filter(|name| what == A_TERM && self.is_machine(name)).collect();
+        let is_input = |name: &str| {
+            RESERVED.contains(&name)
+                || self.model.inputs.iter().any(|input| input.text == name)
+                || machine.contains(&name)
+        };
         let mut poisoned = false;
         for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !is_input(name)) {
             let reads = match self.intermediate.get(name) {
@@ -310,7 +326,7 @@ impl<'a> Checker<'a> {
     fn default_terms(&mut self) {
         let one = |input: &Name| Term {
             value: Expr { span: input.span, ..Expr::name(input.text.clone()) },
-            calls_models: false,
+            fit_only: false,
             span: input.span,
         };
         self.terms = self.model.inputs.iter().map(one).collect();
@@ -323,10 +339,11 @@ impl<'a> Checker<'a> {
         let mut seen: BTreeMap<String, Span> =
             self.terms.iter().map(|term| (term.value.to_string(), term.span)).collect();
         for term in terms {
-            self.errors.extend(models.check_calls(&term.value));
+            self.errors.extend(models.check_term(&term.value));
             let span = term.value.span;
-            let Some(value) = self.over_inputs(&term.value, "a term") else { continue };
-            let calls_models = !value.calls().is_empty();
+            let Some(value) = self.over_inputs(&term.value, A_TERM) else { continue };
+            let read = value.names();
+            let fit_only = !value.calls().is_empty() || read.iter().any(|name| self.is_machine(name));
             let text = value.to_string();
             if let Some(&first) = seen.get(&text) {
                 let message = format!("the term `{text}` is given twice");
@@ -334,7 +351,7 @@ impl<'a> Checker<'a> {
                 self.errors.push(error.label(first, "first given here").help("remove one of them"));
                 continue;
             }
-            if value.is_constant() {
+            if value.is_constant() || read.iter().all(|name| self.is_machine(name)) {
                 let message =
                     format!("the term `{text}` depends on nothing: the constant `1` is always a candidate");
                 let error = CheckError::new(ErrorCode::Reserved, message, span, "a constant");
@@ -342,7 +359,7 @@ impl<'a> Checker<'a> {
                 continue;
             }
             seen.insert(text, span);
-            self.terms.push(Term { value, calls_models, span });
+            self.terms.push(Term { value, fit_only, span });
         }
     }
 

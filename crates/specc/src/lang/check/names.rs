@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use strata_model::closest;
-use strata_model::expr::{Expr, ExprKind, Function, RESERVED, Span, is_name};
+use strata_model::expr::{Expr, ExprKind, Function, KNEE, RESERVED, Span, is_name};
 
 use crate::lang::ast::Name;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
@@ -57,7 +57,7 @@ pub(super) fn item_name(name: &Name) -> Option<CheckError> {
     let text = name.text.as_str();
     let why = if RESERVED.contains(&text) {
         "is reserved: it stands for the nodes of the run"
-    } else if Function::from_name(text).is_some() {
+    } else if Function::from_name(text).is_some() || text == KNEE {
         "is a built-in function"
     } else if !is_name(text) || syn::parse_str::<syn::Ident>(text).is_err() {
         "is a keyword of Rust, and generated code uses the name"
@@ -145,6 +145,7 @@ pub(super) fn forbid_calls(expr: &Expr, place: &str) -> Vec<CheckError> {
         let functions: Vec<&str> = Function::ALL.iter().map(|function| function.name()).collect();
         CheckError::new(ErrorCode::UnknownName, message, span, "called here").help(
             match closest(name, functions.clone()) {
+                _ if name == KNEE => "a knee stands in terms only: the fit finds its place".to_owned(),
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("built in are {}", functions.join(", ")),
             },
