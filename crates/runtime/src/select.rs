@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
+use strata_model::set::Nodes;
 use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
 use strata_select::{
     Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Verdict, choose_from, closest,
@@ -202,11 +203,11 @@ impl File {
     /// Refuses models that do not hold here.
     fn check(&self, here: &Platform, path: &Path, spec: &'static str) -> Result<(), SelectError> {
         let Some(platform) = &self.platform else { return Ok(()) };
-        let (least, greatest) = self.domain().nodes;
-        let covered = (least..=greatest).contains(&here.nodes);
-        let nodes = if covered { here.nodes } else { platform.nodes };
-        let there = Platform { nodes, ..platform.clone() };
-        match there.difference(here) {
+        let (min, max) = self.domain().nodes;
+        let covered = Nodes { min, max };
+        let there = Platform { nodes: here.nodes, ..platform.clone() };
+        let other = || format!("they are for {covered}, and here are {}", here.nodes);
+        match there.difference(here).or_else(|| (!covered.contains(here.nodes)).then(other)) {
             None => Ok(()),
             Some(difference) => Err(SelectError::OtherMachine {
                 path: path.to_owned(),

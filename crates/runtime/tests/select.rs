@@ -147,7 +147,7 @@ fn a_named_file_of_another_machine_or_program_is_refused() {
         choose(nodes, 10.0, &Options::default().models(file.path())).unwrap_err()
     };
     for (text, parts) in [
-        (refusal(2, |_| ()), ["the number of nodes differs: `3` against `2`", "--on threads --nodes 2"]),
+        (refusal(2, |_| ()), ["they are for 3 nodes, and here are 2", "--on threads --nodes 2"]),
         (
             refusal(3, |set| set.platform.as_mut().unwrap().cpu = "Abacus".into()),
             ["the processor differs: `Abacus`", "calibrate specs/idle"],

@@ -44,13 +44,20 @@ fn programs_choose_by_installed_models_and_say_so() {
         run(&mut program, cache.path()).1
     };
     assert!(explained().contains("by the models that are compiled in"), "{}", explained());
-    let (status, told) = calibrate("install.spec", &["--nodes", "2"], cache.path());
+    let (status, told) = calibrate("install.spec", &["--nodes", "1,2"], cache.path());
     assert_eq!(status, Some(0), "{told}");
     let file = told.lines().find_map(|line| line.strip_prefix("installed ")).expect(&told);
-    assert!(Path::new(file).starts_with(cache.path()) && file.ends_with("/sort/2.toml"), "{told}");
+    assert!(Path::new(file).starts_with(cache.path()) && file.ends_with("/sort/1-2.toml"), "{told}");
     let explained = explained();
     assert!(explained.contains(&format!("by the models in {file}")), "{explained}");
     assert!(explained.contains("radix   not taken: its model does not cover"), "{explained}");
+
+    for (nodes, cell, legend) in [("1", " gather", false), ("5", " (gather)", true)] {
+        let map =
+            Command::new(env!("CARGO_BIN_EXE_specc")).args(["map", file, "--nodes", nodes]).output().unwrap();
+        let map = String::from_utf8(map.stdout).unwrap();
+        assert!(map.contains(cell) && map.contains("() outside what was measured") == legend, "{map}");
+    }
 }
 
 #[test]
