@@ -1,0 +1,131 @@
+//! What is known of one model while its points are timed: their timings, and what they cost.
+
+use std::collections::BTreeMap;
+
+use rand::RngExt as _;
+use rand_chacha::ChaCha8Rng;
+use strata_model::samples::Timing;
+
+use super::Outline;
+use crate::stats::relative_half_width;
+
+/// The timings of one point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timings {
+    pub(super) clean: Vec<Timing>,
+    pub(super) preempted: Vec<Timing>,
+    /// Timings of an earlier run, and how many it has set aside.
+    pub(super) restored: usize,
+    pub(super) lost: u32,
+    /// Mean of the budget that one timing takes with its setup and cleanup, in this run.
+    pub(super) price: Option<f64>,
+    pub(super) priced: u32,
+    pub(super) width: f64,
+    /// Where in its share of the sweep it is to be timed: a random number below one.
+    pub(super) jitter: f64,
+}
+
+impl Timings {
+    pub(super) fn total(&self) -> usize {
+        self.clean.len() + self.preempted.len()
+    }
+
+    /// Timings that count towards its due. Where nearly all are preempted, waiting for others is vain.
+    pub(super) fn counted(&self, discard: bool) -> usize {
+        if discard { self.clean.len().max(self.total() / 2) } else { self.total() }
+    }
+
+    /// The timings that are written: the undisturbed ones, unless they are too few.
+    pub(super) fn used(&self, repeat: usize, discard: bool) -> Vec<Timing> {
+        let mut used = self.clean.clone();
+        if !discard || used.len() < repeat {
+            used.extend(&self.preempted);
+            used.sort_by(|a, b| a.moment.total_cmp(&b.moment));
+        }
+        used
+    }
+}
+
+/// What is known of one model.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) order: Vec<usize>,
+    pub(super) sizes: Vec<f64>,
+    pub(super) points: Vec<Timings>,
+    pub(super) repeat: usize,
+    /// Whether its task has reported a time of its own (`sample { … }`): nothing is known of what slows that.
+    pub(super) reports: bool,
+    /// Time used on this model in this run.
+    pub(super) spent: f64,
+    /// Next in `order` that may not have been begun.
+    pub(super) begin: usize,
+    pub(super) begun: usize,
+    /// Least price of one timing by the size of the point (the bits of a positive number).
+    pub(super) prices: BTreeMap<u64, f64>,
+}
+
+impl Work {
+    /// Nothing is timed yet; a point is not owed more repeats than the most that it gets.
+    pub(super) fn new(
+        Outline { order, sizes, repeat }: Outline,
+        most: usize,
+        random: &mut ChaCha8Rng,
+    ) -> Self {
+        let point = |_| Timings { width: f64::INFINITY, jitter: random.random(), ..Timings::default() };
+        Self {
+            points: sizes.iter().map(point).collect(),
+            order,
+            sizes,
+            repeat: (repeat.max(1) as usize).min(most),
+            reports: false,
+            spent: 0.0,
+            begin: 0,
+            begun: 0,
+            prices: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn begun(&self) -> impl Iterator<Item = &Timings> {
+        self.points.iter().filter(|point| point.total() > 0)
+    }
+
+    /// Price of one timing of a point, measured or expected.
+    pub(super) fn price(&self, point: usize) -> f64 {
+        self.points[point].price.unwrap_or_else(|| self.expected(point))
+    }
+
+    /// What one timing of a point that has not been timed is expected to cost at least: in proportion to its size from a
+    /// smaller one, as much as a larger one, whichever is least, for what disturbs timings makes them longer. Zero before
+    /// the first timing.
+    pub(super) fn expected(&self, point: usize) -> f64 {
+        let size = self.sizes[point];
+        let guess = |(near, price): (&u64, &f64)| price * (size / f64::from_bits(*near)).max(1.0);
+        self.prices.iter().map(guess).reduce(f64::min).unwrap_or(0.0)
+    }
+
+    /// Seconds that the repeats of a point already begun will need.
+    pub(super) fn owed(&self, point: usize, discard: bool) -> f64 {
+        let timings = &self.points[point];
+        if timings.total() == 0 {
+            return 0.0;
+        }
+        self.repeat.saturating_sub(timings.counted(discard)) as f64 * self.price(point)
+    }
+
+    pub(super) fn add(&mut self, point: usize, timing: Timing, preempted: bool, discard: bool) {
+        let timings = &mut self.points[point];
+        self.begun += usize::from(timings.total() == 0);
+        if preempted { &mut timings.preempted } else { &mut timings.clean }.push(timing);
+        let used: Vec<f64> = timings.used(self.repeat, discard).iter().map(|timing| timing.seconds).collect();
+        timings.width = relative_half_width(&used);
+        while self.order.get(self.begin).is_some_and(|point| self.points[*point].total() > 0) {
+            self.begin += 1;
+        }
+    }
+
+    /// The next point to be begun of those that are not expected to cost more than `left`.
+    pub(super) fn fresh(&self, left: f64) -> Option<usize> {
+        let mut fresh = self.order[self.begin..].iter().copied();
+        fresh.find(|point| self.points[*point].total() == 0 && self.expected(*point) <= left)
+    }
+}

@@ -1,0 +1,190 @@
+//! `specc fit`: its options, its errors, the files that it writes.
+
+use super::*;
+
+#[test]
+fn samples_of_another_text_of_the_spec_are_told() {
+    let folder = project();
+    let at = folder.path();
+    let samples = fs::read_to_string(at.join("samples.txt")).expect("read");
+    let (head, rest) = samples.split_at(samples.find("model Steps").expect("the first model"));
+    let spec = format!("spec job.spec sha256={}\n", "0".repeat(64));
+    fs::write(at.join("samples.txt"), format!("{head}{spec}{rest}")).expect("written");
+    let (_, err) = expect(0, &["fit", "samples.txt", "--spec", "job.spec"], at);
+    assert!(err.contains("another text of job.spec"), "{err}");
+}
+
+#[test]
+fn the_same_samples_give_the_same_files() {
+    let folder = project();
+    for out in ["one", "two"] {
+        expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", out], folder.path());
+    }
+    for file in ["models.toml", "models.rs", "report.html", "residuals.txt"] {
+        let read = |out: &str| fs::read(folder.path().join(out).join(file)).expect("written");
+        assert_eq!(read("one"), read("two"), "{file}");
+    }
+}
+
+#[test]
+fn a_bare_fragment_fits_without_a_spec() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The first rows of Brewer (1994), Fig 3-7.
+    let fragment = "CombineVector length logP length*logP\nCombineVector .00005784 1 4 4\nCombineVector .00006927 2 4 8\n\
+                    CombineVector .00008853 4 4 16\nCombineVector .00013707 8 4 32\nCombineVector .00023070 16 4 64\n\
+                    CombineVector .00042423 32 4 128\n@CombineVector .00061532 47 4 188\n";
+    fs::write(folder.path().join("fig.txt"), fragment).expect("written");
+    let (out, _) = expect(0, &["fit", "fig.txt", "--json"], folder.path());
+    let json: Value = serde_json::from_str(&out).expect("JSON");
+    let model = &json["models"][0];
+    assert_eq!((&model["name"], &model["mode"]), (&"CombineVector".into(), &"relative".into()));
+    assert!(model["r2"].as_f64().is_some_and(|r2| r2 > 0.998), "{model}");
+    // logP is 4 throughout: it cannot be told from the constant, nor length*logP from length.
+    assert_eq!(model["rank"], 2);
+}
+
+#[test]
+fn bad_samples_are_refused_with_file_and_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).expect("written");
+    write("torn.txt", b"strata-samples 1\nmodel M n\nM 1e-6 1\nM 2e-6 2\nM 3e");
+    write("bytes.txt", b"strata-samples 1\nmodel M n\nM 1e-6 \xff\n");
+    write("few.txt", b"model M n\nM 1e-6 1\n");
+    write("zero.txt", b"model M n\nM 1e-6 1\nM 0 2\nM 3e-6 3\nM 4e-6 4\n");
+    write("nan.txt", b"model M n\nM 1e-6 1\nM 2e-6 NaN\nM 3e-6 3\nM 4e-6 4\n");
+    for (file, say) in [
+        ("torn.txt", "torn.txt:5"),
+        ("bytes.txt", "UTF-8"),
+        ("few.txt", "M"),
+        ("zero.txt", "3"),
+        ("nan.txt", "3"),
+    ] {
+        let (_, err) = expect(1, &["fit", file], folder.path());
+        assert!(err.contains(say), "{file}: {err}");
+    }
+}
+
+#[test]
+fn predictions_beyond_the_samples_say_so() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    // Measured along both axes, never far out on both at once.
+    let mut samples = String::from("model M a b a*b\n");
+    for (i, n) in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].into_iter().enumerate() {
+        let noise = 1.0 + 0.01 * (i % 3) as f64;
+        for (a, b) in [(n, 1.0), (1.0, n), (n, 2.0), (2.0, n)] {
+            writeln!(samples, "M {:e} {a} {b} {}", (1e-6 + 1e-8 * a * b) * noise, a * b).expect("a string");
+        }
+    }
+    fs::write(at.join("samples.txt"), samples).expect("written");
+    expect(0, &["fit", "samples.txt", "-o", "out", "--keep-all"], at);
+    let (_, err) = expect(0, &["predict", "out/models.toml", "M", "a=4", "b=2"], at);
+    assert!(!err.contains("extrapolates"), "{err}");
+    let (out, err) = expect(0, &["predict", "out/models.toml", "M", "a=64", "b=64"], at);
+    assert!(
+        !out.is_empty() && err.contains("`M` extrapolates here: inside the measured ranges"),
+        "{out}{err}"
+    );
+    // Outside the ranges there is no answer at all.
+    let (out, err) = expect(1, &["predict", "out/models.toml", "M", "a=65", "b=1"], at);
+    assert!(
+        out.is_empty() && err.contains("predicts nothing here") && err.contains("a in 1..=64"),
+        "{out}{err}"
+    );
+}
+
+#[test]
+fn flags_of_fit_do_what_they_say() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    // 1 µs + 10 ns·n - 1 ns·m, a term that is nothing, an outlier, and the variance of each time.
+    let mut samples = String::from("model M n m k (v)\n");
+    for i in 1..=40 {
+        let (n, m, k) = (f64::from(i), f64::from(i * 7 % 11), f64::from(i * 5 % 3));
+        let noise = 1.0 + 0.01 * (f64::from(i * 13 % 7) / 3.0 - 1.0);
+        let outlier = if i == 20 { 3.0 } else { 1.0 };
+        let seconds = (1e-6 + 1e-8 * n - 1e-9 * m) * noise * outlier;
+        let mark = if i % 5 == 0 && i != 20 { "@" } else { "" };
+        writeln!(samples, "{mark}M {seconds:e} {n} {m} {k} {:e}", (0.01 * seconds).powi(2))
+            .expect("a string");
+    }
+    fs::write(at.join("samples.txt"), samples).expect("written");
+    let fit = |flags: &[&str]| -> Value {
+        let arguments = [&["fit", "samples.txt", "--json", "--search", "never"], flags].concat();
+        let (out, _) = expect(0, &arguments, at);
+        serde_json::from_str::<Value>(&out).expect("JSON")["models"][0].clone()
+    };
+    let terms = |model: &Value| -> Vec<(String, f64)> {
+        let term = |t: &Value| {
+            (t["term"].as_str().expect("a name").to_owned(), t["coefficient"].as_f64().expect("a number"))
+        };
+        model["terms"].as_array().expect("terms").iter().map(term).collect()
+    };
+    let coefficient =
+        |model: &Value, name: &str| terms(model).into_iter().find(|t| t.0 == name).map_or(f64::NAN, |t| t.1);
+    let plain = fit(&["--variance", "v"]);
+    assert_eq!((&plain["mode"], plain["samples"].as_u64()), (&"relative".into(), Some(33)));
+    assert_eq!(fit(&["--variance", "v", "--absolute"])["mode"], "absolute");
+    let without = fit(&["--variance", "v", "--no-constant", "--keep-all"]);
+    assert!(terms(&without).iter().all(|t| t.0 != "1" && t.1 != 0.0), "{without}");
+    let all = fit(&["--variance", "v", "--keep-all"]);
+    assert!(terms(&all).len() == 4 && terms(&all).iter().all(|t| t.1 != 0.0), "{all}");
+    assert!(terms(&plain).iter().any(|t| t.1 == 0.0), "something is irrelevant: {plain}");
+    let positive = fit(&["--variance", "v", "--nonnegative", "--keep-all"]);
+    assert!(terms(&positive).iter().all(|t| t.1 >= 0.0), "{positive}");
+    // The outlier is three times too long: robust fits hardly see it.
+    for how in ["huber", "bisquare"] {
+        let robust = fit(&["--variance", "v", "--robust", how]);
+        assert!((coefficient(&robust, "n") / 1e-8 - 1.0).abs() < 0.1, "{how}: {robust}");
+    }
+    assert_eq!(fit(&["--variance", "v", "--robust", "reject"]), plain);
+    assert_ne!(fit(&["--variance", "v", "--robust", "none"]), plain);
+    for by in ["aicc", "leave-one-out"] {
+        assert_eq!(fit(&["--variance", "v", "--eliminate", by])["samples"], 33);
+    }
+    for (flags, say) in [
+        (&["--robust", "tukey"][..], "huber"),
+        (&["--eliminate", "luck"], "leave-one-out"),
+        (&["--weights", "mine"], "predicted"),
+        (&["--search", "often"], "when-needed"),
+        (&["--pieces", "5"], "1..=4"),
+        (&["--weights", "predicted", "--absolute"], "cannot be used with"),
+    ] {
+        let (_, err) = expect(2, &[&["fit", "samples.txt"], flags].concat(), at);
+        assert!(err.contains(say), "{flags:?}: {err}");
+    }
+    let (_, err) = expect(1, &["fit", "samples.txt", "--variance", "w"], at);
+    assert!(err.contains("`w`"), "{err}");
+}
+
+#[test]
+fn a_spec_says_how_to_fit_and_the_command_line_says_otherwise() {
+    let folder = project();
+    let at = folder.path();
+    let spec =
+        SPEC.replace("    terms n\n}", "    terms n\n    fit absolute, robust huber\n    accept 5%\n}");
+    fs::write(at.join("job.spec"), &spec).expect("written");
+    let mode = |arguments: &[&str]| -> (Value, Value) {
+        let (out, _) = expect(0, &[arguments, &["--json"]].concat(), at);
+        let json: Value = serde_json::from_str(&out).expect("JSON");
+        (json["models"][0]["mode"].clone(), json["models"][1]["mode"].clone())
+    };
+    let both = |a: &str, b: &str| (Value::from(a), Value::from(b));
+    assert_eq!(mode(&["fit", "samples.txt", "--spec", "job.spec"]), both("relative", "absolute"));
+    assert_eq!(mode(&["fit", "samples.txt"]), both("relative", "relative"));
+    // Samples that carry the words of their spec need it no more.
+    let samples = fs::read_to_string(at.join("samples.txt")).expect("read");
+    let carried =
+        samples.replace("model Flat n\n", "model Flat n\nfit Flat absolute, robust huber, accept 0.05\n");
+    fs::write(at.join("carried.txt"), &carried).expect("written");
+    assert_eq!(mode(&["fit", "carried.txt"]), both("relative", "absolute"));
+    assert_eq!(mode(&["fit", "carried.txt", "--absolute"]), both("absolute", "absolute"));
+    let by_spec = expect(0, &["fit", "samples.txt", "--spec", "job.spec", "--json"], at).0;
+    let flat = |out: &str| serde_json::from_str::<Value>(out).expect("JSON")["models"][1].clone();
+    assert_eq!(flat(&by_spec)["terms"], flat(&expect(0, &["fit", "carried.txt", "--json"], at).0)["terms"]);
+    let plain = expect(0, &["fit", "carried.txt", "--json", "--robust", "none"], at).0;
+    assert_ne!(flat(&by_spec)["terms"], flat(&plain)["terms"], "the command line counts more");
+    fs::write(at.join("odd.txt"), carried.replace("robust huber", "robust hubris")).expect("written");
+    let (_, err) = expect(1, &["fit", "odd.txt"], at);
+    assert!(err.contains("`Flat`") && err.contains("hubris"), "{err}");
+}

@@ -1,0 +1,120 @@
+//! Samples of other programs, models for other languages.
+
+use super::*;
+
+#[test]
+fn samples_of_other_programs_fit_and_go_back() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let write = |name: &str, text: &str| fs::write(at.join(name), text).expect("written");
+    let mut csv = String::from("size,seconds\n");
+    let mut extra_p = String::from("PARAMETER size\nPOINTS");
+    let mut data = String::new();
+    for n in [16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0] {
+        let _ = writeln!(csv, "{n},{:e}", 1e-6 + 1e-9 * n);
+        let _ = write!(extra_p, " {n}");
+        let _ = writeln!(data, "DATA {:e}", 1e-6 + 1e-9 * n);
+    }
+    let _ =
+        write!(extra_p, "\nREGION main->copy\nMETRIC time\n{data}METRIC visits\n{}", "DATA 1\n".repeat(6));
+    write("copy.csv", &csv);
+    write("copy.txt", &extra_p);
+    let (_, err) = expect(1, &["fit", "copy.txt"], at);
+    assert!(err.contains("copy.txt:12:1: this file has 2 metrics, `time`, `visits`"), "{err}");
+    assert!(err.contains("--metric NAME"), "{err}");
+    for (arguments, name) in [
+        (&["fit", "copy.csv", "--json"][..], "copy"),
+        (&["fit", "copy.txt", "--metric", "time", "--json"], "main_copy"),
+        (&["fit", "copy.txt", "--metric", "time", "--format", "extra-p-text", "--json"], "main_copy"),
+    ] {
+        let (out, _) = expect(0, arguments, at);
+        let json: Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!(json["models"][0]["name"], name);
+        assert_eq!(json["models"][0]["samples"], 6);
+    }
+    expect(0, &["export", "copy.txt", "--metric", "time", "--to", "json-lines", "-o", "copy.jsonl"], at);
+    let (ours, _) = expect(0, &["export", "copy.jsonl", "--to", "samples", "--model", "main_copy"], at);
+    let (head, first) = ("model main_copy (size)\n", format!("\nmain_copy {:e} 16\n", 1e-6 + 1e-9 * 16.0));
+    assert!(ours.contains(head) && ours.contains(&first), "{ours}");
+    for (arguments, status, say) in [
+        (&["fit", "copy.csv", "--format", "xml"][..], 2, "csv"),
+        (&["fit", "copy.csv", "--format", "json-lines"], 1, "copy.csv:1:1"),
+        (&["export", "copy.jsonl", "--to", "json-lines", "--model", "other"], 1, "main_copy"),
+        (&["export", "copy.jsonl", "--to", "c"], 1, "not a model set"),
+        (&["export", "none.toml", "--to", "c"], 3, "none.toml"),
+    ] {
+        let (_, err) = expect(status, arguments, at);
+        assert!(err.contains(say), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn input_that_is_not_what_it_seems_is_named_with_its_place() {
+    let folder = project();
+    let at = folder.path();
+    let write = |name: &str, text: &[u8]| fs::write(at.join(name), text).expect("written");
+    // Latin 1 wherever text is read.
+    write("latin.spec", b"// gr\xfc\xdfe\nmodel A(n) = n\n");
+    write("latin.toml", b"strata-models = 1\n# gr\xfc\xdfe\n");
+    write("latin.csv", b"gr\xf6\xdfe,time\n1,1e-6\n");
+    write("latin.txt", b"strata-samples 1\nmodel M n\nM 1e-6 1 ; gr\xfc\xdfe\n");
+    write("latin.points", b"strata-plan 1\n# gr\xfc\xdfe\n");
+    for (arguments, say) in [
+        (&["check", "latin.spec"][..], "not UTF-8"),
+        (&["predict", "latin.toml", "A"], "latin.toml: this is not UTF-8 text"),
+        (&["choose", "latin.toml", "job"], "latin.toml: this is not UTF-8 text"),
+        (&["map", "latin.toml"], "latin.toml: this is not UTF-8 text"),
+        (&["advise", "latin.toml", "--spec", "job.spec"], "latin.toml: this is not UTF-8 text"),
+        (&["export", "latin.toml", "--to", "c"], "latin.toml: this is not UTF-8 text"),
+        (&["fit", "latin.csv"], "UTF-8"),
+        (&["fit", "latin.txt"], "UTF-8"),
+        (
+            &["profile", "job.spec", "--points", "latin.points", "-o", "out"],
+            "latin.points: this is not UTF-8 text",
+        ),
+    ] {
+        let (_, err) = expect(1, arguments, at);
+        assert!(err.contains(say) && err.contains("latin."), "{arguments:?}: {err}");
+    }
+    let metrics =
+        ["time", "visits", "bytes"].map(|metric| format!("METRIC {metric}\nDATA 1\nDATA 2\nDATA 3\n"));
+    let extra_p = format!("PARAMETER p\nPOINTS 1 2 4\nREGION main\n{}", metrics.concat());
+    write("three.txt", extra_p.as_bytes());
+    let (_, err) = expect(1, &["fit", "three.txt"], at);
+    assert!(
+        err.contains("this file has 3 metrics, `time`, `visits`, `bytes`") && err.contains("--metric NAME"),
+        "{err}"
+    );
+    let (_, err) = expect(1, &["fit", "three.txt", "--metric", "joules"], at);
+    assert!(err.contains("joules") && err.contains("`bytes`"), "{err}");
+    expect(0, &["fit", "three.txt", "--metric", "bytes"], at);
+    // A cell that is empty, and one that is not there.
+    write("hole.csv", b"n,time\n1,1e-6\n2,\n4,4e-6\n");
+    write("short.csv", b"n,time\n1,1e-6\n2\n4,4e-6\n");
+    for file in ["hole.csv", "short.csv"] {
+        let (_, err) = expect(1, &["fit", file], at);
+        assert!(err.contains(&format!("{file}:3")), "{err}");
+    }
+}
+
+#[test]
+fn models_are_exported_to_other_languages() {
+    let folder = project();
+    let at = folder.path();
+    expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
+    for (form, say) in [
+        ("rust", "pub fn steps(nodes: usize, n: f64, width: f64) -> Option<f64>"),
+        ("c", "static inline double strata_steps(unsigned nodes, double n, double width)"),
+        ("python", "def steps(nodes, n, width):"),
+        ("latex", "T_{\\mathrm{Steps}}(n, \\mathit{width})"),
+    ] {
+        let (out, _) = expect(0, &["export", "out/models.toml", "--to", form], at);
+        assert!(out.contains(say), "{form}: {out}");
+        expect(0, &["export", "out/models.toml", "--to", form, "-o", "written"], at);
+        assert_eq!(fs::read_to_string(at.join("written")).expect("read").trim_end(), out.trim_end());
+    }
+    let (_, err) = expect(2, &["export", "out/models.toml", "--to", "c", "--model", "Steps"], at);
+    assert!(err.contains("--model"), "{err}");
+    let (_, err) = expect(2, &["export", "out/models.toml", "--to", "json-lines"], at);
+    assert!(err.contains("is a model set"), "{err}");
+}
