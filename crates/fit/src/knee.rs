@@ -39,6 +39,8 @@ pub(crate) struct Placed {
     /// Its terms as they were named.
     named: Vec<Expr>,
     knees: Vec<Knee>,
+    /// Knees that could not be placed, in words.
+    notes: Vec<String>,
 }
 
 /// A placed hinge.
@@ -68,6 +70,20 @@ fn each_argument(term: &Expr, f: &mut dyn FnMut(&Expr)) {
         ExprKind::Call { name, arguments } if name == KNEE => arguments.iter().for_each(&mut *f),
         _ => {}
     });
+}
+
+/// The arguments of all knees, each once.
+fn arguments(terms: &[Expr]) -> Vec<Expr> {
+    let mut arguments: Vec<Expr> = Vec::new();
+    for term in terms {
+        each_argument(term, &mut |argument| {
+            let text = argument.to_string();
+            if arguments.iter().all(|known| known.to_string() != text) {
+                arguments.push(argument.clone());
+            }
+        });
+    }
+    arguments
 }
 
 /// The samples to place knees by.
@@ -138,24 +154,15 @@ pub(crate) fn place(
     options: &Options,
     lookup: &Lookup<'_>,
 ) -> Result<Placed, FitError> {
-    let mut arguments: Vec<Expr> = Vec::new();
-    for term in &structure.terms {
-        each_argument(term, &mut |argument| {
-            let text = argument.to_string();
-            if arguments.iter().all(|known| known.to_string() != text) {
-                arguments.push(argument.clone());
-            }
-        });
+    let mut placed = Placed::plain(structure.clone());
+    let arguments = arguments(&structure.terms);
+    if arguments.is_empty() {
+        return Ok(placed);
     }
     let with = |places: &[f64]| Structure {
         terms: structure.terms.iter().map(|term| hinged(term, &arguments, places)).collect(),
         ..structure.clone()
     };
-    let mut placed =
-        Placed { structure: structure.clone(), named: structure.terms.clone(), knees: Vec::new() };
-    if arguments.is_empty() {
-        return Ok(placed);
-    }
     let compile = |expr: &Expr| {
         let wrong =
             |message| FitError::BadTerm { model: samples.name.clone(), term: expr.to_string(), message };
@@ -171,16 +178,21 @@ pub(crate) fn place(
         values.sort_by(f64::total_cmp);
         values.dedup();
         if values.len() < 2 * LEAST_PIECE {
-            return Err(FitError::BadTerm {
-                model: samples.name.clone(),
-                term: format!("{KNEE}({argument})"),
-                message: format!(
-                    "a knee needs {} distinct values of `{argument}` to be placed, and the samples have {}; measure more, or \
-                     write `max(0, {argument} - …)`",
-                    2 * LEAST_PIECE,
-                    values.len()
-                ),
-            });
+            let without = |term: &&Expr| {
+                let mut found = false;
+                each_argument(term, &mut |a| found |= a.to_string() == argument.to_string());
+                !found
+            };
+            let terms = structure.terms.iter().filter(without).cloned().collect();
+            let fewer = Structure { terms, ..structure.clone() };
+            placed = place(samples, &fewer, options, lookup)?;
+            placed.notes.push(format!(
+                "the terms with `{KNEE}({argument})` are left out: to be placed it needs {} distinct values of `{argument}`, and \
+                 the samples have {}",
+                2 * LEAST_PIECE,
+                values.len()
+            ));
+            return Ok(placed);
         }
         let inner = &values[LEAST_PIECE - 1..values.len() - LEAST_PIECE];
         tried.push(inner.iter().copied().step_by(inner.len().div_ceil(TRIED)).collect::<Vec<f64>>());
@@ -254,7 +266,7 @@ pub(crate) fn place(
 impl Placed {
     /// A structure without knees.
     pub(crate) fn plain(structure: Structure) -> Self {
-        Self { named: structure.terms.clone(), structure, knees: Vec::new() }
+        Self { named: structure.terms.clone(), structure, knees: Vec::new(), notes: Vec::new() }
     }
 
     /// The knees of a term of the placed structure.
@@ -289,7 +301,7 @@ impl Placed {
             .filter(|knee| kept.iter().any(|j| self.knees_of(&design.terms[*j]).contains(knee)))
             .collect();
         if bent.is_empty() {
-            return Vec::new();
+            return self.notes.clone();
         }
         let part = &design.fit;
         let arguments: Vec<Expr> = self.knees.iter().map(|knee| knee.argument.clone()).collect();
@@ -362,7 +374,7 @@ impl Placed {
             let Knee { argument, at, likely: (low, high), .. } = &self.knees[*knee];
             format!("the knee of `{argument}` lies at {at}, somewhere from {low} to {high}")
         };
-        bent.iter().map(say).collect()
+        self.notes.iter().cloned().chain(bent.iter().map(say)).collect()
     }
 }
 

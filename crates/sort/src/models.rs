@@ -3,13 +3,13 @@
 //! ```text
 //! spec     specs/sort  sha256 9e432aff1fedb05e64436c14115ccbe2714699042157c28fea13eab74b778cbf
 //! samples  sha256 7528403e0ffc688e37b7f4aa16140a429e8e0ce086c7ea3d6e2e0cdaca88b3d8
-//! models   sha256 c40f2a793bba7235fcc636cd5df5b239767bb05122e951e9ccabc0a39c2f864c
+//! models   sha256 eccaea1cee7199fa57e2c32d9b7969f95bd303c7aee8ac353ed552dd05918be8
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! Gather: doubtful, rank 5 of 5, condition 5.5e1; held-out error 4.8 % (20 of 96 samples)
+//! Gather: verified, rank 4 of 4, condition 1.3e2; held-out error 2.3 % (20 of 96 samples)
 //!     valid for keys in 16..=8192, width in 1..=64, 4 nodes
-//! Radix: doubtful, rank 8 of 8, condition 1.2e1; held-out error 8.9 % (20 of 280 samples)
+//! Radix: doubtful, rank 10 of 10, condition 1.4e1; held-out error 8.7 % (20 of 280 samples)
 //!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
-//! SampleSort: verified, rank 6 of 6, condition 5.9e0; held-out error 7.0 % (20 of 224 samples)
+//! SampleSort: verified, rank 8 of 8, condition 2.2e1; held-out error 7.2 % (20 of 224 samples)
 //!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 4 nodes
 //! ```
 
@@ -27,7 +27,7 @@
 use strata_select::Math as _;
 use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
 
-/// `Gather`: doubtful, rank 5 of 5, condition 5.5e1; held-out error 4.8 % (20 of 96 samples).
+/// `Gather`: verified, rank 4 of 4, condition 1.3e2; held-out error 2.3 % (20 of 96 samples).
 ///
 /// Valid for keys in 16..=8192, width in 1..=64, 4 nodes.
 #[must_use]
@@ -36,20 +36,18 @@ pub fn gather(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
     let terms = [
         1.0,
         keys,
-        keys * keys.log2(),
-        0.0_f64.max(keys - 2048.0),
+        0.0_f64.max(keys - 35.0),
         keys * width.min(16.0),
     ];
     let covariance = [
-        [8.161305263297404e-14, -1.7570042035922653e-15, 1.6397182000649042e-16, -4.926993134828941e-16, -2.2982989272210878e-20],
-        [-1.7570042035922653e-15, 6.366800973837421e-17, -6.0406516118672706e-18, 2.0544032579219697e-17, -4.937138306851915e-20],
-        [1.6397182000649042e-16, -6.0406516118672706e-18, 5.832018336079533e-19, -2.046717763945667e-18, -4.393863884379868e-22],
-        [-4.926993134828941e-16, 2.0544032579219697e-17, -2.046717763945667e-18, 9.131791827259945e-18, 8.363710451410858e-22],
-        [-2.2982989272210878e-20, -4.937138306851915e-20, -4.393863884379868e-22, 8.363710451410858e-22, 4.254972765272262e-21],
+        [1.7042236070031598e-13, -7.252780106341427e-15, 7.252775357050539e-15, 3.726630162402763e-22],
+        [-7.252780106341427e-15, 3.341302149024799e-16, -3.33983364682293e-16, -1.1522908394948743e-20],
+        [7.252775357050539e-15, -3.33983364682293e-16, 3.3403497811954095e-16, -4.1524259594569496e-22],
+        [3.726630162402763e-22, -1.1522908394948743e-20, -4.1524259594569496e-22, 9.36751882960718e-22],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.9758101541738795 * (from_fit + 0.004857866229313595 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.00354936379126709 * seconds * seconds).max(0.0);
+    let square = 3.9758101541738795 * (from_fit + 0.0010704197261223658 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0008391449569130245 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
@@ -60,15 +58,14 @@ pub fn gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
     if !valid {
         return None;
     }
-    let seconds = 1.1799863046384956e-5
-        + 7.371038457017288e-8 * keys
-        + (-3.963418353340613e-9) * (keys * keys.log2())
-        + 1.2005679615006622e-8 * 0.0_f64.max(keys - 2048.0)
-        + (-2.082060880347039e-10) * (keys * width.min(16.0));
+    let seconds = 6.6711056557048375e-6
+        + 2.4526338137246976e-7 * keys
+        + (-2.1422616672081932e-7) * 0.0_f64.max(keys - 35.0)
+        + (-2.0840304292031953e-10) * (keys * width.min(16.0));
     checked(seconds)
 }
 
-/// `Radix`: doubtful, rank 8 of 8, condition 1.2e1; held-out error 8.9 % (20 of 280 samples).
+/// `Radix`: doubtful, rank 10 of 10, condition 1.4e1; held-out error 8.7 % (20 of 280 samples).
 ///
 /// Valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 4 nodes, requires ceil(width/bits)\*keys\<=4194304, requires ceil(width/bits)\*pow(2,bits)\<=65536.
 #[must_use]
@@ -80,23 +77,27 @@ pub fn radix(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<Predictio
         (width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2(),
         (width / bits).ceil() * 0.0_f64.max((width / (width / bits).ceil()).ceil().exp2() - 512.0),
         (width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2()),
+        (width / bits).ceil() * keys.sqrt(),
+        keys,
         keys * (width / bits).ceil(),
-        0.0_f64.max(keys - 131072.0) * (width / bits).ceil(),
-        (0.0_f64.max(keys - 131072.0) * (width / bits).ceil()) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0),
+        (0.0_f64.max(keys - 16384.0) * (width / bits).ceil()) * (width / (width / bits).ceil()).ceil().min(6.0),
+        (0.0_f64.max(keys - 16384.0) * (width / bits).ceil()) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0),
     ];
     let covariance = [
-        [4.972906691186005e-13, -1.2822994547052592e-13, -1.2354450897411396e-16, 1.2261997214127957e-16, 2.2372782957478865e-17, -2.3648499328580506e-18, 3.3053952765887026e-18, -9.436025309152065e-20],
-        [-1.2822994547052592e-13, 1.0269866176055123e-13, -1.4602830375761859e-16, 1.525258079161644e-16, -1.0715503268616202e-17, -5.796529787248149e-18, 8.848007916019486e-18, -9.272725382650843e-20],
-        [-1.2354450897411396e-16, -1.4602830375761859e-16, 3.23019563508745e-18, -3.477392938518185e-18, -1.0161132455281883e-18, 1.457160834135415e-20, -2.567358540284586e-20, 6.098327732123154e-21],
-        [1.2261997214127957e-16, 1.525258079161644e-16, -3.477392938518185e-18, 3.9005649885994084e-18, 8.968889692110865e-19, -1.3119814523114664e-20, 2.3680476392585868e-20, -6.2061166352408e-21],
-        [2.2372782957478865e-17, -1.0715503268616202e-17, -1.0161132455281883e-18, 8.968889692110865e-19, 2.9607135217403054e-18, -4.928572360561396e-20, 8.259421285899836e-20, -1.7004114437916223e-20],
-        [-2.3648499328580506e-18, -5.796529787248149e-18, 1.457160834135415e-20, -1.3119814523114664e-20, -4.928572360561396e-20, 1.532839285452675e-20, -2.3808533445587213e-20, 7.306403632207401e-22],
-        [3.3053952765887026e-18, 8.848007916019486e-18, -2.567358540284586e-20, 2.3680476392585868e-20, 8.259421285899836e-20, -2.3808533445587213e-20, 1.5492342920899134e-19, -3.4930728697228924e-20],
-        [-9.436025309152065e-20, -9.272725382650843e-20, 6.098327732123154e-21, -6.2061166352408e-21, -1.7004114437916223e-20, 7.306403632207401e-22, -3.4930728697228924e-20, 2.8032035477635196e-20],
+        [5.700547765725451e-13, -1.3831879395194374e-13, -1.4095518594253678e-16, 1.3888745480909242e-16, 5.0063821741672384e-17, -1.4751459836657998e-15, -4.617408537229121e-17, 3.1142595575389573e-17, -2.7538569023272146e-18, 2.211828973080514e-18],
+        [-1.3831879395194374e-13, 2.0412806436451312e-13, -2.2030210328034103e-16, 2.2449282195124075e-16, 1.0184985464529293e-16, -8.532991125428936e-15, -7.840656795648654e-18, 5.797013560564627e-17, -8.42664056958791e-18, 1.907343937259143e-18],
+        [-1.4095518594253678e-16, -2.2030210328034103e-16, 3.702601040515891e-18, -3.9816477068986e-18, -1.2392224892243264e-18, 5.62806846173645e-18, 1.559801811721571e-20, -3.4853847771562534e-20, 1.6741674910077164e-21, 9.842576821782658e-21],
+        [1.3888745480909242e-16, 2.2449282195124075e-16, -3.9816477068986e-18, 4.463091945695292e-18, 1.0909235261437304e-18, -5.245206960350534e-18, -1.373700012019179e-20, 3.18918380887224e-20, -1.3706322424612292e-21, -1.0235413711591402e-20],
+        [5.0063821741672384e-17, 1.0184985464529293e-16, -1.2392224892243264e-18, 1.0909235261437304e-18, 3.696506766373044e-18, -1.3451759062092802e-17, -5.522485429519396e-20, 1.110472653515018e-19, -5.142650339091608e-21, -2.4277035765225918e-20],
+        [-1.4751459836657998e-15, -8.532991125428936e-15, 5.62806846173645e-18, -5.245206960350534e-18, -1.3451759062092802e-17, 8.850195954076858e-16, 2.705419843121509e-18, -8.209359354689628e-18, 1.1852842406292222e-18, -4.011687366344776e-19],
+        [-4.617408537229121e-17, -7.840656795648654e-18, 1.559801811721571e-20, -1.373700012019179e-20, -5.522485429519396e-20, 2.705419843121509e-18, 1.023075921027961e-19, -6.917249661742077e-20, 6.444388839523766e-21, -5.8597840980575e-21],
+        [3.1142595575389573e-17, 5.797013560564627e-17, -3.4853847771562534e-20, 3.18918380887224e-20, 1.110472653515018e-19, -8.209359354689628e-18, -6.917249661742077e-20, 1.311443565742783e-19, -1.929814566124771e-20, 1.0111714546132938e-20],
+        [-2.7538569023272142e-18, -8.42664056958791e-18, 1.6741674910077164e-21, -1.3706322424612292e-21, -5.1426503390916064e-21, 1.1852842406292222e-18, 6.444388839523766e-21, -1.929814566124771e-20, 5.292537222049915e-21, -5.2028584263288224e-21],
+        [2.211828973080514e-18, 1.907343937259143e-18, 9.842576821782658e-21, -1.0235413711591402e-20, -2.4277035765225918e-20, -4.011687366344776e-19, -5.8597840980575e-21, 1.0111714546132938e-20, -5.2028584263288224e-21, 1.508766135074153e-20],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.878624453202996 * (from_fit + 0.017214187778914983 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.01528534477192882 * seconds * seconds).max(0.0);
+    let square = 3.8790754729926538 * (from_fit + 0.019622681180617805 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.01455266212090522 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
@@ -112,18 +113,20 @@ pub fn radix_seconds(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<f
     if !valid {
         return None;
     }
-    let seconds = 5.645503897354108e-6
-        + 1.2029373921875713e-5 * (width / bits).ceil()
-        + 1.7773183658474127e-8 * ((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2())
-        + (-9.190029922025204e-9) * ((width / bits).ceil() * 0.0_f64.max((width / (width / bits).ceil()).ceil().exp2() - 512.0))
-        + 3.0077912095466944e-8 * ((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2()))
-        + 6.585591329599444e-9 * (keys * (width / bits).ceil())
-        + 1.9890133400530367e-9 * (0.0_f64.max(keys - 131072.0) * (width / bits).ceil())
-        + 1.0308681604011574e-9 * ((0.0_f64.max(keys - 131072.0) * (width / bits).ceil()) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0));
+    let seconds = 4.735825391394407e-6
+        + 1.1132456075671066e-5 * (width / bits).ceil()
+        + 1.9016077204052395e-8 * ((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2())
+        + (-1.0359190219372532e-8) * ((width / bits).ceil() * 0.0_f64.max((width / (width / bits).ceil()).ceil().exp2() - 512.0))
+        + 2.7009909627675103e-8 * ((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2()))
+        + 1.1636676279260544e-7 * ((width / bits).ceil() * keys.sqrt())
+        + 1.6817649372770977e-9 * keys
+        + 4.963795231001263e-9 * (keys * (width / bits).ceil())
+        + 3.673596536655902e-10 * ((0.0_f64.max(keys - 16384.0) * (width / bits).ceil()) * (width / (width / bits).ceil()).ceil().min(6.0))
+        + 5.353508910034944e-10 * ((0.0_f64.max(keys - 16384.0) * (width / bits).ceil()) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0));
     checked(seconds)
 }
 
-/// `SampleSort`: verified, rank 6 of 6, condition 5.9e0; held-out error 7.0 % (20 of 224 samples).
+/// `SampleSort`: verified, rank 8 of 8, condition 2.2e1; held-out error 7.2 % (20 of 224 samples).
 ///
 /// Valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 4 nodes.
 #[must_use]
@@ -133,21 +136,25 @@ pub fn sample_sort(nodes: usize, keys: f64, width: f64, oversample: f64) -> Opti
         1.0,
         keys.min(oversample),
         keys,
+        keys.log2(),
+        keys.sqrt(),
         keys * width.min(16.0),
         keys / oversample.sqrt(),
-        0.0_f64.max(keys - 131072.0) * width.min(24.0),
+        0.0_f64.max(keys - 89006.0) * width.min(24.0),
     ];
     let covariance = [
-        [4.3982267728622555e-13, -1.0556525942780716e-14, 3.557699948333844e-17, -4.905480015113535e-19, -1.9087848039968982e-16, 7.501414265575156e-19],
-        [-1.0556525942780716e-14, 4.052321576788426e-16, -1.539537697410751e-18, -2.0702362339767166e-20, 6.682194572514966e-18, 2.7914887304609044e-20],
-        [3.557699948333844e-17, -1.539537697410751e-18, 1.5562619883139614e-19, -2.639528795867997e-21, -5.389509430693635e-19, -2.8536888190068307e-22],
-        [-4.905480015113535e-19, -2.0702362339767166e-20, -2.639528795867997e-21, 5.166518473144786e-22, -1.3802841896101837e-21, -2.9617158655086286e-22],
-        [-1.9087848039968982e-16, 6.682194572514966e-18, -5.389509430693635e-19, -1.3802841896101837e-21, 2.609536151060389e-18, 7.2534908658583e-22],
-        [7.501414265575156e-19, 2.7914887304609044e-20, -2.8536888190068307e-22, -2.9617158655086286e-22, 7.2534908658583e-22, 1.2090349757587352e-21],
+        [3.0678699831548727e-12, 1.5786485005530158e-15, -2.5671871708399834e-16, -6.482420900143958e-13, 1.0116025892689266e-13, -6.260098417196997e-18, 2.4958301101453554e-17, 1.2282451474162373e-17],
+        [1.5786485005530158e-15, 3.637649083819718e-16, -1.70801038650246e-18, -2.087064915434658e-15, 2.0359734906654186e-16, -1.0963111255040372e-20, 6.187933562720596e-18, 1.902855938230272e-20],
+        [-2.5671871708399834e-16, -1.70801038650246e-18, 1.7215660164126456e-19, 7.755159083513766e-17, -1.7353551912464674e-17, -7.060877437868056e-23, -4.1655730277393727e-19, -3.289279365569081e-21],
+        [-6.482420900143958e-13, -2.087064915434658e-15, 7.755159083513766e-17, 1.5855284337305511e-13, -2.7108652593196413e-14, 1.9854631979778625e-18, -3.284947010247677e-17, -3.654725138971529e-18],
+        [1.0116025892689266e-13, 2.0359734906654186e-16, -1.7353551912464674e-17, -2.7108652593196413e-14, 5.831781211440493e-15, -6.239233009212699e-19, 1.2528653414777122e-18, 1.0101190815087735e-18],
+        [-6.260098417196997e-18, -1.0963111255040372e-20, -7.060877437868056e-23, 1.9854631979778625e-18, -6.2392330092127e-19, 5.374497905615804e-22, -5.205575243690848e-22, -3.3527122530215277e-22],
+        [2.4958301101453554e-17, 6.187933562720596e-18, -4.1655730277393727e-19, -3.284947010247677e-17, 1.2528653414777122e-18, -5.205575243690848e-22, 2.0288411756620137e-18, -1.7418555370128447e-22],
+        [1.2282451474162373e-17, 1.902855938230272e-20, -3.289279365569081e-21, -3.654725138971529e-18, 1.0101190815087735e-18, -3.3527122530215277e-22, -1.7418555370128447e-22, 1.1485798493326135e-21],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.8888529328900643 * (from_fit + 0.008583187166474163 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.007217057501915868 * seconds * seconds).max(0.0);
+    let square = 3.8895888198376025 * (from_fit + 0.009041631164181312 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.007955956402051701 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
@@ -161,12 +168,14 @@ pub fn sample_sort_seconds(nodes: usize, keys: f64, width: f64, oversample: f64)
     if !valid {
         return None;
     }
-    let seconds = 3.0632098571023435e-5
-        + 2.1835690298677913e-7 * keys.min(oversample)
-        + 7.50037259579082e-9 * keys
-        + 7.553364163560256e-10 * (keys * width.min(16.0))
-        + 6.594890588523709e-9 * (keys / oversample.sqrt())
-        + 4.404604758789729e-10 * (0.0_f64.max(keys - 131072.0) * width.min(24.0));
+    let seconds = 2.1062984344338718e-5
+        + 1.8551630666158438e-7 * keys.min(oversample)
+        + 8.230703272210623e-9 * keys
+        + 2.176065287391193e-6 * keys.log2()
+        + (-3.022574005354626e-7) * keys.sqrt()
+        + 7.262535814352681e-10 * (keys * width.min(16.0))
+        + 6.232712562694421e-9 * (keys / oversample.sqrt())
+        + 4.0093667601155264e-10 * (0.0_f64.max(keys - 89006.0) * width.min(24.0));
     checked(seconds)
 }
 
@@ -180,11 +189,10 @@ fn sort_gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
     if !valid {
         return None;
     }
-    let seconds = 1.1799863046384956e-5
-        + 7.371038457017288e-8 * keys
-        + (-3.963418353340613e-9) * (keys * keys.log2())
-        + 1.2005679615006622e-8 * 0.0_f64.max(keys - 2048.0)
-        + (-2.082060880347039e-10) * (keys * width.min(16.0));
+    let seconds = 6.6711056557048375e-6
+        + 2.4526338137246976e-7 * keys
+        + (-2.1422616672081932e-7) * 0.0_f64.max(keys - 35.0)
+        + (-2.0840304292031953e-10) * (keys * width.min(16.0));
     checked(seconds)
 }
 
@@ -214,14 +222,16 @@ fn sort_radix_seconds(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<
     if !valid {
         return None;
     }
-    let seconds = 5.645503897354108e-6
-        + 1.2029373921875713e-5 * (width / bits).ceil()
-        + 1.7773183658474127e-8 * ((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2())
-        + (-9.190029922025204e-9) * ((width / bits).ceil() * 0.0_f64.max((width / (width / bits).ceil()).ceil().exp2() - 512.0))
-        + 3.0077912095466944e-8 * ((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2()))
-        + 6.585591329599444e-9 * (keys * (width / bits).ceil())
-        + 1.9890133400530367e-9 * (0.0_f64.max(keys - 131072.0) * (width / bits).ceil())
-        + 1.0308681604011574e-9 * ((0.0_f64.max(keys - 131072.0) * (width / bits).ceil()) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0));
+    let seconds = 4.735825391394407e-6
+        + 1.1132456075671066e-5 * (width / bits).ceil()
+        + 1.9016077204052395e-8 * ((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2())
+        + (-1.0359190219372532e-8) * ((width / bits).ceil() * 0.0_f64.max((width / (width / bits).ceil()).ceil().exp2() - 512.0))
+        + 2.7009909627675103e-8 * ((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2()))
+        + 1.1636676279260544e-7 * ((width / bits).ceil() * keys.sqrt())
+        + 1.6817649372770977e-9 * keys
+        + 4.963795231001263e-9 * (keys * (width / bits).ceil())
+        + 3.673596536655902e-10 * ((0.0_f64.max(keys - 16384.0) * (width / bits).ceil()) * (width / (width / bits).ceil()).ceil().min(6.0))
+        + 5.353508910034944e-10 * ((0.0_f64.max(keys - 16384.0) * (width / bits).ceil()) * 0.0_f64.max((width / (width / bits).ceil()).ceil() - 8.0));
     checked(seconds)
 }
 
@@ -248,12 +258,14 @@ fn sort_sample_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> 
     if !valid {
         return None;
     }
-    let seconds = 3.0632098571023435e-5
-        + 2.1835690298677913e-7 * keys.min(oversample)
-        + 7.50037259579082e-9 * keys
-        + 7.553364163560256e-10 * (keys * width.min(16.0))
-        + 6.594890588523709e-9 * (keys / oversample.sqrt())
-        + 4.404604758789729e-10 * (0.0_f64.max(keys - 131072.0) * width.min(24.0));
+    let seconds = 2.1062984344338718e-5
+        + 1.8551630666158438e-7 * keys.min(oversample)
+        + 8.230703272210623e-9 * keys
+        + 2.176065287391193e-6 * keys.log2()
+        + (-3.022574005354626e-7) * keys.sqrt()
+        + 7.262535814352681e-10 * (keys * width.min(16.0))
+        + 6.232712562694421e-9 * (keys / oversample.sqrt())
+        + 4.0093667601155264e-10 * (0.0_f64.max(keys - 89006.0) * width.min(24.0));
     checked(seconds)
 }
 
@@ -272,14 +284,14 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c40f2a793bba7235fcc636cd5df5b239767bb05122e951e9ccabc0a39c2f864c",
+    digest: "eccaea1cee7199fa57e2c32d9b7969f95bd303c7aee8ac353ed552dd05918be8",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (4, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
         Entry {
             name: "gather",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: sort_gather_seconds_at,
             predict: sort_gather_at,
