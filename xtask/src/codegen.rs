@@ -25,11 +25,11 @@ const GENERATED: &[Generated] = &[
     },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads2/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi2/strata", source: None },
-    // Simulated machines read it as it is.
+    // Simulated machines read this file at run time.
     Generated { spec: "specs/kernels", folder: "models/epyc-2core-threads1/kernels", source: None },
 ];
 
-/// Fits the committed samples again and writes, or with `check` compares, what comes of them.
+/// Fits the committed samples again and writes the results, or with `check` compares them.
 ///
 /// # Errors
 /// A file that is out of date (with the command that repairs it), or a failure of `specc` or the disk.

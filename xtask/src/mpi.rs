@@ -1,11 +1,11 @@
-//! Whether this machine can build and run the MPI part, and how to make it so.
+//! Checks whether this machine can build and run the MPI part, and installs what is missing.
 //!
 //! rsmpi needs an MPI library with `mpicc` and `mpirun`, and libclang for its bindings.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A package manager and what it calls the packages that we need.
+/// A package manager and its names of the packages that are needed.
 struct Manager {
     program: &'static str,
     refresh: Option<&'static [&'static str]>,
@@ -118,7 +118,8 @@ fn on_path(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|p| std::env::split_paths(&p).any(|d| d.join(program).is_file()))
 }
 
-/// Looks where the clang-sys crate looks: `LIBCLANG_PATH`, then the usual library folders.
+/// Searches the places that the clang-sys crate searches: `LIBCLANG_PATH`, then the usual library
+/// folders.
 fn has_libclang() -> bool {
     if std::env::var_os("LIBCLANG_PATH").is_some() {
         return true;

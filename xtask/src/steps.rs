@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use crate::mpi;
 
-/// Features of the members that have an MPI half.
+/// Features of the members that have an MPI part.
 const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-benches/mpi";
 
-/// rsmpi's build script does not look again when the MPI library changes, so each library has a target folder.
+/// rsmpi's build script is not run again when the MPI library changes, so each library has its own
+/// target folder.
 const MPI_TARGET: &str = "target/openmpi";
 
 /// One command of the run, and whether MPI is needed for it.
@@ -76,7 +77,7 @@ const WITH_MPI: &[Step] = &[
     },
 ];
 
-/// Runs every step, goes on after a failure, and counts.
+/// Runs every step, continues after a failure, and counts.
 ///
 /// # Errors
 /// The names of the steps that failed.

@@ -1,7 +1,7 @@
-//! The text formats in which the nodes of a job keep what they did, a file a node.
+//! Text formats of the records that the nodes of a job write, one file a node.
 //!
-//! A [`log`] tells which collectives a node has entered and left and what it waits for, a [`trace`]
-//! in which state it was when. The runtime writes both; `specc` reads them.
+//! A [`log`] records the collectives that a node entered and left and what it waits for; a
+//! [`trace`] records its states over time. The runtime writes both; `specc` reads them.
 
 #![forbid(unsafe_code)]
 

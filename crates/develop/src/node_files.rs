@@ -1,14 +1,15 @@
-//! Folders in which each node of a job keeps a file of its own, so that processes need not talk to write.
+//! Folders in which each node of a job keeps its own file, so that processes write without
+//! coordination.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A line that is not what its format says.
+/// A line that does not follow its format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct LineError {
-    /// The file, as it was named by the caller.
+    /// The file, as named by the caller.
     pub file: String,
     /// The line, from one.
     pub line: usize,
@@ -20,33 +21,33 @@ pub struct LineError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// The system refused.
+    /// The system reported an error.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// No file of this kind.
+    /// There is no file of this kind.
     #[error("{}: there is no `node-NNNN.{ending}` in this folder; a program run with {variable}={} writes them", path.display(), path.display())]
     Empty {
         /// The folder.
         path: PathBuf,
-        /// How the files would be called.
+        /// The pattern of the files' names.
         ending: &'static str,
-        /// What makes a program write them.
+        /// How to make a program write them.
         variable: &'static str,
     },
-    /// A line.
+    /// A line does not follow its format.
     #[error(transparent)]
     Line(#[from] LineError),
-    /// Files that do not belong together.
+    /// The files do not belong together.
     #[error("{}: {message}", path.display())]
     Together {
         /// The folder.
         path: PathBuf,
-        /// Which, and why.
+        /// Which files, and why.
         message: String,
     },
 }
@@ -57,10 +58,10 @@ pub fn node_file(folder: &Path, node: usize, ending: &str) -> PathBuf {
     folder.join(format!("node-{node:04}.{ending}"))
 }
 
-/// The nodes that have a file of this ending in `folder`, in order.
+/// The nodes that have a file of this extension in `folder`, in order.
 ///
 /// # Errors
-/// What the system says of the folder.
+/// The system's error for the folder.
 pub fn nodes_with_files(folder: &Path, ending: &str) -> Result<Vec<usize>, FolderError> {
     let failed = |error| FolderError::Io { path: folder.to_owned(), error };
     let mut nodes = Vec::new();
@@ -75,8 +76,8 @@ pub fn nodes_with_files(folder: &Path, ending: &str) -> Result<Vec<usize>, Folde
     Ok(nodes)
 }
 
-/// The complete lines of a file, numbered from one, and whether a torn one follows them: what a process that was killed
-/// may leave.
+/// The complete lines of a file, numbered from one, and whether an incomplete one follows them, as
+/// a killed process may leave.
 pub(crate) struct Lines<'a> {
     text: &'a str,
     pub(crate) torn: bool,
@@ -93,7 +94,7 @@ impl<'a> Lines<'a> {
         Ok(Self { text, torn: end < bytes.len() })
     }
 
-    /// Gives each line to `take`; the first refusal gets its place.
+    /// Passes each line to `take`; the first error gets its place.
     pub(crate) fn each(
         &self,
         file: &str,
@@ -114,12 +115,13 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What the first line of both formats says, after the format's name: `1 node=3 nodes=4 began=1700000000000000000`.
+/// The first line of both formats after the format's name: `1 node=3 nodes=4
+/// began=1700000000000000000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The node that wrote the file.
     pub node: usize,
-    /// How many nodes its job had.
+    /// The number of nodes of its job.
     pub nodes: usize,
     /// When the node's clock showed zero, in ns since 1970 by the system's clock.
     pub began: u64,

@@ -1,4 +1,4 @@
-//! The run itself: all nodes in step, node 0 deciding and writing.
+//! The run itself: all nodes in step; node 0 decides and writes.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -17,23 +17,22 @@ use super::signals::Interrupt;
 use super::timer::{Clock, NodeClock, Timer, Timing};
 use super::{Bench, Failure, Point, Profiled, Random, Scratch};
 
-/// Relative half width of a median that is good enough, when the budget was not asked for by name.
+/// Sufficient relative half width of a median where no budget was given.
 const GOAL: f64 = 0.05;
-/// The same for a run that was given a budget: it may use all of it.
+/// The same where a budget was given: the run may use all of it.
 const GOAL_WITH_BUDGET: f64 = 0.005;
 
-/// And then each point gets this many timings while there is time: with fewer than six, no interval of the median
-/// reaches 95 %.
+/// Timings of each point while there is time: below six, no interval of the median reaches 95 %.
 const LEAST_WITH_BUDGET: usize = 7;
 
-/// Timings after which a point is left alone, however much of the budget is left.
+/// Timings after which a point is timed no more, however much of the budget is left.
 const MOST: usize = 40;
 
 /// How a run ended, equal on all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
-    /// The spec or the journal is at fault; node 0 has said why.
+    /// The spec or the journal is at fault; node 0 has reported why.
     Fault,
     Interrupted,
 }
@@ -44,7 +43,7 @@ pub(crate) struct Job<'a> {
     pub(crate) models: &'a [&'a dyn Profiled],
     pub(crate) settings: Settings,
     pub(crate) interrupt: Interrupt,
-    /// Makes each node's clock.
+    /// Creates each node's clock.
     pub(crate) clock: fn() -> Box<dyn Clock>,
 }
 
@@ -61,7 +60,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What node 0 tells the others to do next.
+/// Node 0's order to all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Time { place: Place, count: u32 },
@@ -91,7 +90,7 @@ impl Order {
     }
 
     /// # Participation
-    /// Collective: all nodes get what node 0 has.
+    /// Collective: all nodes get node 0's value.
     fn agree(self, node: &mut Node) -> Self {
         let mut words = self.encode();
         node.broadcast(0, &mut words);
@@ -105,7 +104,7 @@ impl Order {
 /// Collective over all nodes.
 ///
 /// # Errors
-/// Code of the spec failed, or node 0 cannot write; what was written stays.
+/// Code of the spec failed, or node 0 cannot write; what was already written stays.
 pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     let mut clock = (job.clock)();
     let start = clock.now(node);
@@ -128,7 +127,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
             }
             Err(Refusal::Machine(error)) => return Err(error),
         };
-    // Whether node 0 could begin; the others have nothing to say.
+    // Whether node 0 could begin; other nodes report nothing.
     if Order::End(Outcome::Done).agree(node) == Order::End(Outcome::Fault) {
         return Ok(Outcome::Fault);
     }
@@ -157,7 +156,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
     }
 }
 
-/// What is to be measured here.
+/// What is measured in this run.
 struct Work<'a> {
     seed: u64,
     plans: Vec<ModelPlan>,
@@ -165,13 +164,14 @@ struct Work<'a> {
     models: Vec<&'a dyn Profiled>,
 }
 
-/// Reads the plan for this number of nodes. Node 0 does: the others may run elsewhere.
+/// Reads the plan for this number of nodes. Only node 0 reads the file: other nodes may run
+/// elsewhere.
 ///
 /// # Participation
 /// Collective.
 ///
 /// # Errors
-/// The same on every node.
+/// The same error on every node.
 fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Work<'a>, String> {
     let shown = job.settings.plan.display();
     let mut text = Vec::new();
@@ -203,7 +203,7 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Work<'a>, String> {
     Ok(Work { seed: run.seed, plans: run.models, models })
 }
 
-/// Calibrates the timers, one node after the other so that they do not disturb each other.
+/// Calibrates the timers, one node after the other, so that they do not disturb each other.
 fn instruments(node: &mut Node, job: &Job<'_>, seed: u64) -> Bench {
     let mut timer = Timer::new((job.clock)());
     for rank in 0..node.size() {
@@ -217,8 +217,8 @@ fn instruments(node: &mut Node, job: &Job<'_>, seed: u64) -> Bench {
     Bench { timer, scratch: Scratch::default(), random: Random::new(seed, "", 0) }
 }
 
-/// One timing of the slowest node, and how often the task was executed in it: short tasks are timed again with a higher
-/// count until the timing is long enough.
+/// One timing of the slowest node, and how often it executed the task: short tasks are repeated
+/// with a higher count until the timing is long enough.
 fn time(
     node: &mut Node,
     work: &Work<'_>,
@@ -250,7 +250,7 @@ fn time(
         };
         let mut timing = slowest(node, own);
         match bench.timer.raise(count, timing.interval) {
-            // Simulated time has no resolution to speak of, and may stand still while a task is repeated.
+            // Simulated time is exact, and may not advance while a task is repeated.
             Some(more) if !plan.once && !node.is_simulated() => count = more,
             _ => {
                 timing.resolved = node.is_simulated() || bench.timer.resolves(&timing);
@@ -260,7 +260,7 @@ fn time(
     }
 }
 
-/// The longest of all nodes' timings; no number if one of them is none.
+/// The longest of all nodes' timings; NaN if one of them is.
 fn slowest(node: &mut Node, own: Timing) -> Timing {
     let nan = own.seconds.is_nan();
     let seconds = if nan { f64::NEG_INFINITY } else { own.seconds };
@@ -283,12 +283,12 @@ fn describe(plan: &ModelPlan, point: &Point) -> String {
     text
 }
 
-/// What the cost of a point may grow with: the largest of its columns.
+/// The size of a point, with which its cost may grow: the largest of its columns.
 fn size(values: &[f64]) -> f64 {
     values.iter().copied().filter(|value| value.is_finite()).fold(1.0, f64::max)
 }
 
-/// Seconds to five digits, all that the noise of one timing leaves, so that files are short.
+/// Seconds to five digits, which is more precise than one timing and keeps files short.
 fn short(seconds: f64) -> f64 {
     format!("{seconds:.4e}").parse().unwrap_or(seconds)
 }
@@ -298,7 +298,7 @@ fn moment(seconds: f64) -> f64 {
     (seconds * 1e4).round() / 1e4
 }
 
-/// Says that the clock cannot tell some of a model's points from nothing.
+/// Reports that some of a model's points are too short for the clock.
 fn unresolvable(model: &str, once: bool, (count, points): (usize, usize)) -> String {
     let way_out = if once {
         "leave out `once`, so that it is repeated, or give it more to do"
@@ -316,7 +316,7 @@ pub(crate) enum Refusal {
     Machine(Failure),
 }
 
-/// Node 0's part: what to time next, what to write.
+/// Node 0's part: decides what is timed next, and writes.
 struct Director<'a> {
     job: &'a Job<'a>,
     plans: &'a [ModelPlan],
@@ -325,16 +325,17 @@ struct Director<'a> {
     journal: Journal,
     progress: Progress,
     budget: f64,
-    /// Where time is simulated: when the run began in real time, which the budget is of. What is timed when goes by simulated time, so as not to
-    /// hang on this machine's speed.
+    /// Where time is simulated: the real time at which the run began, as the budget is in real
+    /// time. The order of timings follows simulated time, so that it does not depend on this host's
+    /// speed.
     began: Option<Instant>,
-    /// How much of the budget was spent when the last timing ended.
+    /// The share of the budget spent when the last timing ended.
     spent: f64,
-    /// When the last timing of an earlier run was taken, from which this one goes on.
+    /// When the last timing of the resumed run was taken, on the clock that this run continues.
     offset: f64,
     timed: u64,
     preempted: u64,
-    /// The points of each model that the clock could not tell from nothing.
+    /// The points of each model that were too short for the clock.
     unresolved: Vec<BTreeSet<usize>>,
 }
 
@@ -349,7 +350,7 @@ impl<'a> Director<'a> {
         let (goal, least) =
             if settings.budget.is_some() { (GOAL_WITH_BUDGET, LEAST_WITH_BUDGET) } else { (GOAL, 0) };
         let rules = Rules { goal, least, most: MOST, discard, seed: work.seed };
-        // Of simulated time there is nothing to be gained from more timings than one.
+        // Simulated time is exact, so one timing suffices.
         let rules = if simulated { Rules { goal: f64::INFINITY, least: 0, most: 1, ..rules } } else { rules };
         let outline = |plan: &ModelPlan| Outline {
             order: order(&plan.points, work.seed),
@@ -385,12 +386,13 @@ impl<'a> Director<'a> {
         }
     }
 
-    /// How much of the budget is gone after so many seconds of the nodes' time.
+    /// The part of the budget spent after this many seconds of the nodes' time.
     fn elapsed(&self, elapsed: f64) -> f64 {
         self.began.map_or(elapsed, |began| began.elapsed().as_secs_f64())
     }
 
-    /// Takes in the timing of an order that was followed from `begun` to `ended`, seconds since the run began.
+    /// Records the timing of an order that was executed from `begun` to `ended`, seconds since the
+    /// run began.
     fn record(
         &mut self,
         place: Place,

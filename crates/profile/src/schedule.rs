@@ -1,17 +1,19 @@
-//! What to time next, and when to stop: how the budget is spent.
+//! Scheduling of timings: which point is timed next, and when the run stops.
 //!
-//! First every point is timed once, which also tells what it costs. Then come *sweeps*: one timing of every point in
-//! random order, again and again until the budget ends, so that a slow period of the machine falls on all points alike
-//! and never on all timings of one. Costly points are left out of most sweeps, evenly over the run: a point of cost c
-//! gets timings in proportion to 1/√c, which makes the sum of the variances least, but at least its `repeat`.
-//! No point is timed several times in a row because it looks uncertain: such timings share one period of the machine,
-//! and agree with each other more than with the truth.
+//! First every point is timed once, which also shows its cost. Then come *sweeps*: each times every
+//! point once, in random order, until the budget ends. A slow period of the machine then affects
+//! all points alike, instead of all timings of one. Costly points are left out of most sweeps,
+//! evenly over the run: a point of cost c gets timings in proportion to 1/√c, which minimises the
+//! sum of the variances, but at least its `repeat`. A point is never timed several times in a row
+//! because it looks uncertain: such timings share one period of the machine, and agree with each
+//! other better than with the true time.
 //!
-//! In the first sweep the model that has used the least time is always next, so a costly model cannot starve a cheap
-//! one. A point is begun only while the budget can pay the repeats of all that have been begun, and only if it is not
-//! expected to cost more than is left: a short budget gives fewer points, not worse ones.
+//! In the first sweep the model that has used the least time goes next, so that a costly model
+//! cannot starve a cheap one. A point is begun only if the remaining budget pays it and the repeats
+//! of all points begun: a short budget gives fewer points, not worse ones.
 //!
-//! Nothing here looks at a clock: the caller says how much time has passed. Node 0 alone decides.
+//! This module does not read a clock: the caller states how much time has passed. Only node 0
+//! decides.
 
 #[cfg(test)]
 mod tests;
@@ -24,40 +26,42 @@ use strata_model::samples::Timing;
 use crate::speed::{Level, levels};
 use work::{Timings, Work};
 
-/// Timings of a point that are its due before costly points get fewer than cheap ones, if the budget pays them: the
-/// lower quartile of five withstands one that is disturbed.
+/// Timings that every point gets, budget permitting, before costly points get fewer than cheap
+/// ones: the lower quartile of five tolerates one disturbed timing.
 const FAIR_TIMINGS: f64 = 5.0;
 
-/// Points of each model timed before the run's length is estimated.
+/// Points of each model that are timed before the run's length is estimated.
 const PROBES: usize = 3;
 
 /// The rules of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    /// Relative half width of a median that is good enough; the run ends when all points have it.
+    /// Relative half width of the median's interval that is sufficient; the run ends when all
+    /// points have it.
     pub(crate) goal: f64,
-    /// Timings that a point gets while there is time, even if they agree: few may agree by chance.
+    /// Timings of a point while there is time, even if they agree: few timings may agree by chance.
     pub(crate) least: usize,
-    /// Timings in this run after which a point is left alone.
+    /// Timings in this run after which a point is timed no more.
     pub(crate) most: usize,
-    /// Whether preempted timings are set aside; senseless where nodes outnumber cores and all are.
+    /// Whether to exclude preempted timings; pointless where nodes outnumber cores and all are.
     pub(crate) discard: bool,
-    /// Settles the order of the sweeps.
+    /// Seed of the order within sweeps.
     pub(crate) seed: u64,
 }
 
-/// What is to be known of a model to schedule it.
+/// What scheduling needs to know of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
     /// The indices of its points in the order in which they are begun.
     pub(crate) order: Vec<usize>,
-    /// By what the cost of each point may grow, each finite and above zero; only their ratios count.
+    /// Upper estimates of how cost grows from point to point, finite and above zero; only ratios
+    /// matter.
     pub(crate) sizes: Vec<f64>,
     /// Least number of timings a point.
     pub(crate) repeat: u32,
 }
 
-/// What a point's timings say.
+/// The timings of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) seconds: f64,
@@ -74,17 +78,17 @@ pub(crate) struct Place {
     pub(crate) point: usize,
 }
 
-/// Spends the budget.
+/// Decides how the budget is spent.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     rules: Rules,
     models: Vec<Work>,
     random: ChaCha8Rng,
-    /// What the repeats of all points begun will still cost.
+    /// Expected cost of the outstanding repeats of all points begun.
     owed: f64,
-    /// Settles how many timings each point is due until the end of the run, see [`Self::due`].
+    /// The pace: determines how many timings each point is due until the end, see [`Self::due`].
     pace: f64,
-    /// What was left of the budget when the pace was set.
+    /// The remaining budget when the pace was set.
     paced: f64,
 }
 
@@ -101,7 +105,7 @@ impl Schedule {
         if left.is_nan() || left <= 0.0 {
             return None;
         }
-        // A few points of every model come first: they tell how long it all will take.
+        // A few points of every model come first, to estimate how long the run takes.
         if let Some(place) =
             self.least_spent(|work| (work.begun < PROBES).then(|| work.fresh(left)).flatten())
         {
@@ -114,7 +118,7 @@ impl Schedule {
         self.sweep(left)
     }
 
-    /// The point that is furthest behind its share of the sweeps.
+    /// The point whose timings lag furthest behind its due.
     fn sweep(&mut self, left: f64) -> Option<Place> {
         let begun = || self.models.iter().flat_map(|work| work.begun().map(move |point| (work, point)));
         let certain = |(work, point): (&Work, &Timings)| {
@@ -146,13 +150,14 @@ impl Schedule {
     /// How many timings a point is due by the end of the run.
     fn due(&self, work: &Work, point: usize, pace: f64) -> f64 {
         let (price, most) = (work.price(point), (self.rules.most + work.points[point].restored) as f64);
-        // At a slow pace nothing is due but the repeats; then all points come to a fair number together.
+        // At a slow pace only the repeats are due; as it rises all points reach a fair number
+        // together.
         let fair = pace.min(1.0) * FAIR_TIMINGS;
         let more = if price > 0.0 { (pace - 1.0).max(0.0) / price.sqrt() } else { most };
         (fair + more).max(work.repeat as f64).min(most)
     }
 
-    /// The pace at which the dues of all points cost what is left.
+    /// The pace at which the dues of all points cost the remaining budget.
     fn pace(&self, left: f64) -> f64 {
         let cost = |pace: f64| -> f64 {
             let of_point = |work: &Work, point: usize| {
@@ -166,7 +171,7 @@ impl Schedule {
             };
             self.models.iter().map(of_model).sum()
         };
-        // By bisection of its logarithm; beyond the upper end every point is due the most.
+        // Bisection of its logarithm; beyond the upper end every point is due its maximum.
         let (mut low, mut high) = (-20.0_f64, 40.0_f64);
         for _ in 0..40 {
             let middle = (low + high) / 2.0;
@@ -188,8 +193,8 @@ impl Schedule {
         best.map(|(_, place)| place)
     }
 
-    /// Takes in one timing that took `spent` seconds with its setup and cleanup, and `price` seconds of the budget:
-    /// two things where time is simulated.
+    /// Records a timing that took `spent` seconds with its setup and cleanup, and `price` seconds
+    /// of the budget. The two differ where time is simulated.
     pub(crate) fn record(&mut self, place: Place, timing: Timing, preempted: bool, spent: f64, price: f64) {
         let jitter = self.random.random();
         let work = &mut self.models[place.model];
@@ -208,18 +213,18 @@ impl Schedule {
         self.owed = (self.owed + after - before).max(0.0);
     }
 
-    /// The task of this model reports its time itself.
+    /// Marks that this model's task reports its own time.
     pub(crate) fn reports(&mut self, model: usize) {
         self.models[model].reports = true;
     }
 
-    /// Takes in a timing of an earlier run, which cost this one nothing.
+    /// Records a timing of an earlier run, which costs this run nothing.
     pub(crate) fn restore(&mut self, place: Place, timing: Timing, preempted: bool) {
         self.models[place.model].add(place.point, timing, preempted, self.rules.discard);
         self.models[place.model].points[place.point].restored += 1;
     }
 
-    /// So many timings of an earlier run were set aside.
+    /// Records that `count` timings of an earlier run were excluded.
     pub(crate) fn lose(&mut self, place: Place, count: u32) {
         self.models[place.model].points[place.point].lost += count;
     }
@@ -235,7 +240,7 @@ impl Schedule {
         self.models.iter().map(timings).fold(0.0, f64::max)
     }
 
-    /// What is known of every point of every model; `None` before its first timing.
+    /// The timings of every point of every model; `None` for a point without any.
     pub(crate) fn summaries(&self) -> Vec<Vec<Option<Summary>>> {
         let used = |work: &Work| -> Vec<Vec<Timing>> {
             work.points.iter().map(|point| point.used(work.repeat, self.rules.discard)).collect()
@@ -269,8 +274,8 @@ impl Schedule {
         self.models.iter().fold((0, 0), |(begun, all), work| (begun + work.begun, all + work.points.len()))
     }
 
-    /// Of each model: points begun, points in all, and what one timing of the cheapest of the others is expected to take
-    /// of the budget.
+    /// For each model: points begun, points in all, and the budget that one timing of its cheapest
+    /// remaining point is expected to take.
     pub(crate) fn begun_by_model(&self) -> Vec<(usize, usize, f64)> {
         let cheapest = |work: &Work| {
             let fresh = (0..work.points.len()).filter(|point| work.points[*point].total() == 0);
@@ -279,12 +284,13 @@ impl Schedule {
         self.models.iter().map(|work| (work.begun, work.points.len(), cheapest(work))).collect()
     }
 
-    /// Whether enough has been timed for [`Self::remaining`] to mean something.
+    /// Whether enough has been timed for [`Self::remaining`] to be meaningful.
     pub(crate) fn probed(&self) -> bool {
         self.models.iter().all(|work| work.begun >= PROBES.min(work.points.len()))
     }
 
-    /// Seconds that are needed at most to time every point as often as it ever is, as far as prices are known.
+    /// Seconds needed at most to time every point its maximum number of times, as far as prices are
+    /// known.
     pub(crate) fn remaining(&self) -> f64 {
         let of_point = |work: &Work, point: usize| {
             let more = self.rules.most.saturating_sub(work.points[point].priced as usize);

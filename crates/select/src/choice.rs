@@ -9,26 +9,26 @@ use crate::{Parameter, Parameters, Prediction, Seconds, Verdict};
 pub enum Outcome {
     /// It was taken.
     Taken,
-    /// Its best expected time, with these parameters, is longer than, or as long as, that of the one that was taken.
+    /// Its best expected time, with these parameters, is not less than that of the taken candidate.
     Slower(Seconds, Parameters),
     /// It is not correct for this problem.
     NotApplicable,
     /// The problem lies outside what its model was measured for, or a requirement of the model fails.
     OutOfRange,
-    /// A pin fixed another.
+    /// A pin chose another candidate.
     PinnedAway,
 }
 
 /// The second fastest candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunnerUp {
-    /// Its place among the candidates.
+    /// Its index among the candidates.
     pub index: usize,
     /// Its name.
     pub name: &'static str,
     /// Its best parameters.
     pub parameters: Parameters,
-    /// Its time with these.
+    /// Its time with these parameters.
     pub seconds: Seconds,
 }
 
@@ -37,7 +37,7 @@ pub struct RunnerUp {
 pub struct Row {
     /// Its name.
     pub name: &'static str,
-    /// What may be chosen about it.
+    /// Its parameters.
     pub declared: &'static [Parameter],
     /// Why it was taken or not.
     pub outcome: Outcome,
@@ -47,14 +47,14 @@ impl Row {
     /// No candidate.
     pub const EMPTY: Self = Self::new("", &[]);
 
-    /// A candidate before anything is chosen.
+    /// A candidate before anything was chosen.
     #[must_use]
     pub const fn new(name: &'static str, declared: &'static [Parameter]) -> Self {
         Self { name, declared, outcome: Outcome::NotApplicable }
     }
 }
 
-/// What ranked the candidates of a choice that has no prediction.
+/// What ranked the candidates where a choice has no prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
     /// The nearest inputs that were measured.
@@ -69,7 +69,7 @@ pub enum Note {
         /// Its path.
         spec: &'static str,
     },
-    /// Something that only the library knows.
+    /// A reason that only the library knows.
     Other(&'static str),
 }
 
@@ -88,30 +88,31 @@ impl fmt::Display for Note {
     }
 }
 
-/// What was chosen, and why. Printed it explains itself.
+/// The chosen candidate and the reasons; `Display` prints the explanation.
 ///
-/// `R` keeps what is known of each candidate, `[Row; N]` for N candidates.
+/// `R` holds the rows of the candidates, `[Row; N]` for N candidates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice<R> {
     /// The library.
     pub library: &'static str,
-    /// The place of the chosen candidate among the candidates.
+    /// The index of the chosen candidate among the candidates.
     pub index: usize,
     /// Its name.
     pub name: &'static str,
-    /// Its parameters, to be handed to [`run`](crate::Candidate::run).
+    /// Its parameters, to be passed to [`run`](crate::Candidate::run).
     pub parameters: Parameters,
     /// Its predicted time; `None` if no model covers this problem (or not the pinned candidate).
     pub predicted: Option<Prediction>,
-    /// What is known of the model that predicted it.
+    /// The verdict on the model that predicted it.
     pub verdict: Verdict,
     /// The second fastest, if two have a prediction.
     pub runner_up: Option<RunnerUp>,
-    /// Whether a pin decided.
+    /// Whether a pin determined the choice.
     pub pinned: bool,
-    /// What decided where there is no prediction and no pin; `None`: the order of the candidates did.
+    /// What ranked the candidates where there is neither prediction nor pin; `None`: their order.
     pub note: Option<Note>,
-    /// How far the problem lies outside what was measured, 0 within: see [`Domain::nearest`](crate::Domain::nearest).
+    /// How far the problem lies outside the measured range, 0 inside: see
+    /// [`Domain::nearest`](crate::Domain::nearest).
     pub distance: f64,
     pub(crate) rows: R,
 }
@@ -128,7 +129,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
         self.note.unwrap_or(Note::Other("the first that applies: no model covers this problem"))
     }
 
-    /// The parameters of a candidate as they are declared.
+    /// The declared parameters of a candidate.
     #[must_use]
     pub fn declared(&self, candidate: usize) -> &'static [Parameter] {
         self.rows.as_ref().get(candidate).map_or(&[], |row| row.declared)
@@ -149,7 +150,7 @@ impl fmt::Display for Named {
 }
 
 impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
-    /// Several lines, without a line end after the last.
+    /// Several lines, without a newline after the last.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let declared = self.declared(self.index);
         write!(f, "{}: {}", self.library, Named(self.name, declared, self.parameters))?;

@@ -1,46 +1,49 @@
-//! The selection itself: best parameters of each candidate, then the best candidate.
+//! The selection itself: the best parameters of each candidate, then the best candidate.
 
 use crate::{
     Choice, ChooseError, Fault, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction, Row,
     RunnerUp, Seconds, Verdict, optimise,
 };
 
-/// Up to so many combinations of parameters are all tried.
+/// Up to this many combinations of parameters are tried exhaustively.
 const EXHAUSTIVE: u64 = 64;
 
-/// How often coordinate descent goes round the parameters before it gives up improving.
+/// Rounds of coordinate descent over the parameters before it stops.
 const ROUNDS: usize = 8;
 
-/// One implementation of an operation. `P` describes the problem, `C` is what the implementation works on.
+/// One implementation of an operation. `P` describes the problem, `C` is the data that it works on.
 pub trait Candidate<P: ?Sized, C> {
-    /// Stable name, by which logs and pins know the candidate.
+    /// Stable name, used by logs and pins.
     fn name(&self) -> &'static str;
 
-    /// Whether the candidate is correct for this problem; speed plays no part.
+    /// Whether the candidate is correct for this problem, regardless of speed.
     fn applies(&self, _problem: &P) -> bool {
         true
     }
 
-    /// What may be chosen about the candidate; at most [`MAX_PARAMETERS`].
+    /// The candidate's parameters; at most [`MAX_PARAMETERS`].
     fn parameters(&self) -> &'static [Parameter] {
         &[]
     }
 
-    /// The predicted time in seconds with these parameters; `None` outside what was measured or required. Must be quick
-    /// and must not allocate: it is called for every value of the parameters.
+    /// The predicted time in seconds with these parameters; `None` outside what was measured or
+    /// required. Must be fast and must not allocate: it is called for every value of the
+    /// parameters.
     fn seconds(&self, problem: &P, parameters: &[i64]) -> Option<f64>;
 
-    /// The prediction with its interval, asked for once, for the explanation. By default the time alone.
+    /// The prediction with its interval, called once, for the explanation. By default the time
+    /// alone.
     fn predict(&self, problem: &P, parameters: &[i64]) -> Option<Prediction> {
         Prediction::new(self.seconds(problem, parameters)?, 0.0)
     }
 
-    /// What verification found of its model: for the explanation, it plays no part in the choice.
+    /// The verdict on its model, for the explanation only: it does not affect the choice.
     fn verdict(&self, _problem: &P) -> Verdict {
         Verdict::Unverified
     }
 
-    /// By what a predicted time is multiplied to give the expected one, see [`Entry::expected_ratio`](crate::Entry).
+    /// The factor from a predicted to the expected time, see
+    /// [`Entry::expected_ratio`](crate::Entry).
     fn expected_ratio(&self, _problem: &P) -> f64 {
         1.0
     }
@@ -51,12 +54,13 @@ pub trait Candidate<P: ?Sized, C> {
 
 /// Chooses the fastest candidate for `problem`, with its best parameters.
 ///
-/// Candidates that do not apply are left out; so are those without a prediction (a time that is NaN, infinite or
-/// negative is none). A verdict excludes nothing: a model that verified badly is less sure of its time, not absent
-/// ([`Prediction::deviation`]). The first named wins a tie. If no candidate has a prediction the first that applies is taken, with each parameter in the
-/// middle of its range, and the choice says so. A pin of this library decides instead of the models, its missing
-/// parameters are optimised; a pin of another library is ignored, but for one whose name resembles this one's.
-/// Nothing is allocated.
+/// Candidates that do not apply are left out; so are those without a prediction (a time that is
+/// NaN, infinite or negative is none). A verdict excludes nothing: the prediction of a model that
+/// verified badly is only less certain ([`Prediction::deviation`]). The first named wins a tie. If
+/// no candidate has a prediction, the first that applies is taken, with each parameter in the
+/// middle of its range, and the choice says so. A pin of this library overrides the models; missing
+/// parameters are optimised. A pin of another library is ignored, unless its name resembles this
+/// one's. Nothing is allocated.
 ///
 /// # Errors
 /// See [`Fault`]: there is nothing to choose from, or the pin is at fault.
@@ -69,7 +73,8 @@ pub fn choose<'p, P: ?Sized, C, const N: usize>(
     choose_with_rows(library, candidates, problem, pin, [Row::EMPTY; N])
 }
 
-/// As [`choose`], for any number of candidates: `rows` is where the choice keeps what it knows of them, a row for each.
+/// As [`choose`], for any number of candidates: `rows` has a row for each, in which the choice
+/// stores its results.
 ///
 /// # Errors
 /// As [`choose`].
@@ -86,7 +91,7 @@ pub fn choose_with_rows<'p, P: ?Sized, C, R: AsRef<[Row]> + AsMut<[Row]>>(
     decide(library, rows, &Dynamic { candidates, problem }, pin)
 }
 
-/// What competes, by the candidates' places.
+/// The competing candidates, by index.
 pub(crate) trait Field {
     fn applies(&self, index: usize) -> bool;
     fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64>;
@@ -123,7 +128,7 @@ impl<P: ?Sized, C> Field for Dynamic<'_, P, C> {
     }
 }
 
-/// Chooses among the candidates that `rows` names.
+/// Chooses among the candidates in `rows`.
 pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>>(
     library: &'static str,
     mut rows: R,
@@ -160,7 +165,7 @@ pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>>(
     }
 }
 
-/// Who won.
+/// The winner.
 struct Ranked {
     index: usize,
     parameters: Parameters,
@@ -233,7 +238,7 @@ fn rank<'p>(
     Ok(Ranked { index, parameters: found.parameters, runner_up: second, pinned: false })
 }
 
-/// The place of the pinned candidate, if the pin is in order.
+/// The index of the pinned candidate, if the pin is valid.
 fn pinned_index<'p>(rows: &[Row], field: &impl Field, pin: Pin<'p>) -> Result<usize, Fault<'p>> {
     let index = rows.iter().position(|row| row.name == pin.candidate).ok_or(Fault::UnknownCandidate)?;
     let declared = rows[index].declared;
@@ -248,7 +253,7 @@ fn pinned_index<'p>(rows: &[Row], field: &impl Field, pin: Pin<'p>) -> Result<us
     if field.applies(index) { Ok(index) } else { Err(Fault::DoesNotApply) }
 }
 
-/// The least time found, and where.
+/// The least time found, and its parameters.
 #[derive(Clone, Copy)]
 struct Best {
     seconds: Seconds,
@@ -267,7 +272,8 @@ fn middle(declared: &[Parameter]) -> Parameters {
     })
 }
 
-/// The best parameters of one candidate: all are tried if they are few; else each in turn, from several starts.
+/// The best parameters of one candidate: exhaustive if there are few combinations, otherwise
+/// coordinate descent from several starts.
 fn optimise(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<Best> {
     let combinations = declared.iter().map(Parameter::count).fold(1, u64::saturating_mul);
     if combinations == 0 {
@@ -292,7 +298,8 @@ fn optimise(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<
     best
 }
 
-/// Tries every combination of parameters: the last one changes fastest, in a loop of its own for speed.
+/// Tries every combination of parameters; the last parameter changes fastest, in its own loop for
+/// speed.
 fn try_all(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<Best> {
     let mut at = Parameters::of(declared, |parameter| parameter.min);
     let Some((last, slower)) = declared.split_last() else { return cost(field, index, at) };
@@ -333,7 +340,7 @@ fn try_all(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<B
     }
 }
 
-/// Optimises one parameter after the other until none improves.
+/// Optimises one parameter after the other until none improves the time.
 fn descend(field: &impl Field, index: usize, declared: &[Parameter], mut at: Parameters) -> Option<Best> {
     let mut best = cost(field, index, at);
     for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! What somebody probably meant who wrote a name that does not exist.
+//! Suggestions for names that do not exist.
 
 /// More names than this are not considered.
 const CONSIDERED: usize = 2000;
@@ -6,8 +6,8 @@ const CONSIDERED: usize = 2000;
 /// Longer names are not compared.
 const LONGEST: usize = 64;
 
-/// The name among `known` that `name` was probably meant to be: the one with the least edit distance, case apart, if
-/// that is not more than a third of the length, and one. Allocates nothing.
+/// The name among `known` that `name` probably stands for: the one with the least edit distance,
+/// ignoring case, if that is at most a third of the length (at least one). Does not allocate.
 #[must_use]
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = name.chars().count() / 3 + 1;
@@ -18,7 +18,7 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, other)| other)
 }
 
-/// How many characters must be inserted, dropped or replaced (Wagner and Fischer 1974).
+/// The number of characters to insert, delete or replace (Wagner and Fischer 1974).
 fn distance(a: &str, b: &str) -> Option<usize> {
     fn lower(text: &str) -> impl Iterator<Item = char> {
         text.chars().flat_map(char::to_lowercase)

@@ -1,4 +1,4 @@
-//! Why nothing could be chosen.
+//! Errors of choosing.
 
 use core::fmt;
 
@@ -18,26 +18,27 @@ pub struct ChooseError<'p, R> {
     pub(crate) rows: R,
 }
 
-/// What can be wrong with a choice.
+/// The faults of a choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault<'p> {
     /// There are no candidates.
     NoCandidates,
     /// This candidate has more than [`MAX_PARAMETERS`] parameters.
     TooManyParameters(&'static str),
-    /// A question has other inputs than the models: so many, and so many given.
+    /// The problem has another number of inputs than the models: the expected number, and the given
+    /// one.
     Inputs(usize, usize),
     /// No candidate is correct for this problem.
     NoneApplies,
-    /// The text of the pins is not understood.
+    /// The text of the pins cannot be parsed.
     Pins(PinError<'p>),
-    /// The pin is of a library that this one's name resembles.
+    /// The pin is of a library whose name resembles this one's.
     OtherLibrary,
     /// The pin names a candidate that does not exist.
     UnknownCandidate,
-    /// The pin has another number of parameters than the candidate: so many.
+    /// The pin has another number of parameters than the candidate has.
     ParameterCount(usize),
-    /// This parameter of the pinned candidate does not have this value.
+    /// The pin gives this parameter of the candidate a value that it cannot have.
     ParameterValue(Parameter, i64),
     /// The pinned candidate is not correct for this problem.
     DoesNotApply,

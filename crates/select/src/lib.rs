@@ -1,17 +1,20 @@
-//! Selection: several implementations of one operation, and the choice of the fastest by models of their time.
+//! Selection: chooses the fastest of several implementations of an operation by models of their
+//! time.
 //!
-//! `specc emit` writes, for each library of a spec, an enum with a variant for each candidate and a function `choose`
-//! ([`Library`], [`Table`]); a program matches on the enum. Underneath, [`choose`] takes any [`Candidate`]s, for
-//! libraries that are put together at run time. Both first find the best parameters of each candidate, then take the
-//! candidate with the least expected time; the first named wins a tie. What verification found of a model widens its
-//! predictions and informs people; it excludes no candidate. A [`Pin`] overrides the models. The result, a
-//! [`Choice`], tells for every candidate why it was taken or not, and how sure the choice is ([`Choice::odds`]).
+//! For each library of a spec, `specc emit` writes an enum with a variant for each candidate and a
+//! function `choose` ([`Library`], [`Table`]); a program matches on the enum. The underlying
+//! [`choose`] takes any [`Candidate`]s, for libraries that are assembled at run time. Both first
+//! find the best parameters of each candidate, then take the candidate with the least expected
+//! time; the first named wins a tie. A model's verification error widens its predictions and is
+//! reported; it excludes no candidate. A [`Pin`] overrides the models. The result, a [`Choice`],
+//! states for every candidate why it was taken or not, and how sure the choice is
+//! ([`Choice::odds`]).
 //!
-//! Nothing here allocates, and the crate has no dependencies; without the feature `std` it is `no_std`. Emitted models
-//! then need the feature `libm` for their mathematical functions.
+//! Nothing here allocates, and the crate has no dependencies; without the feature `std` it is
+//! `no_std`. Emitted models then need the feature `libm` for their mathematical functions.
 //!
-//! Whatever a choice depends on must be equal on every node of a team: nodes that chose differently would wait for
-//! each other for ever.
+//! Everything that a choice depends on must be equal on every node of a team: nodes that chose
+//! differently would deadlock.
 //!
 //! ```
 //! use strata_select::{Candidate, Parameter, choose};

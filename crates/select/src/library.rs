@@ -1,4 +1,5 @@
-//! Typed libraries: what `specc` emits for a library of a spec, and choosing among its candidates.
+//! Typed libraries: what `specc` emits for a library of a spec, and the choice among its
+//! candidates.
 
 use core::fmt;
 
@@ -7,7 +8,7 @@ use crate::Odds;
 use crate::choose::{Field, decide};
 use crate::{Choice, ChooseError, Fault, Note, Parameters, Pin, Prediction, Row, Source, Table, Verdict};
 
-/// As many inputs as a library can have.
+/// The most inputs of a library.
 pub const MAX_INPUTS: usize = 24;
 
 /// The distance of models of another machine, or of another kind of problem: a factor of two in each
@@ -19,46 +20,50 @@ pub trait Library: Copy + 'static {
     /// `[Row; N]` for N candidates.
     type Rows: AsRef<[Row]> + AsMut<[Row]> + Clone + fmt::Debug + PartialEq + Send + Sync + 'static;
 
-    /// The models that are compiled in.
+    /// The models compiled in.
     const TABLE: &'static Table;
 
-    /// The candidates, nothing known of them yet.
+    /// The candidates' rows before a choice.
     fn rows() -> Self::Rows;
 
-    /// The candidate of this index with these parameters; `None` if there is no such candidate or it has others.
+    /// The candidate of this index with these parameters; `None` if there is none, or it has
+    /// others.
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self>;
 }
 
-/// A typed candidate and why it was chosen, or why nothing was.
+/// A typed candidate and the reasons for it, or why nothing was chosen.
 pub type ChooseResult<'p, L> =
     Result<(L, Choice<<L as Library>::Rows>), ChooseError<'p, <L as Library>::Rows>>;
 
-/// A problem, as models see it, and what decides besides them. All of it must be equal on every node of a team.
+/// A problem as the models see it, and what else determines the choice. All of it must be equal on
+/// every node of a team.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a, 'p> {
     /// The number of nodes, at least 1.
     pub nodes: usize,
     /// The library's inputs, in order.
     pub inputs: &'a [f64],
-    /// A pin that goes before the models.
+    /// A pin, which takes precedence over the models.
     pub pin: Option<Pin<'p>>,
-    /// Why the models only rank the candidates, where that is known: they are of another machine.
+    /// Why the models can only rank the candidates, if known: they are of another machine.
     pub note: Option<Note>,
 }
 
 impl<'a> Question<'a, '_> {
-    /// A problem without a pin, to models of this machine.
+    /// A problem without a pin, for models of this machine.
     #[must_use]
     pub fn new(nodes: usize, inputs: &'a [f64]) -> Self {
         Self { nodes, inputs, pin: None, note: None }
     }
 }
 
-/// Chooses among the candidates in `rows` by models from anywhere; `applies` tells which are correct for the problem.
+/// Chooses among the candidates in `rows` by models from any source; `applies` states which
+/// candidates are correct for the problem.
 ///
-/// Outside what was measured the candidates are ranked at the nearest point that was; the choice then has no
-/// prediction, and its note says why. Where no model predicts anything even there, the first candidate that applies
-/// is taken. `spec` is the path of the spec that notes name.
+/// Outside the measured range the candidates are ranked at the nearest measured point; the choice
+/// then has no prediction, and its note states the reason. If no model predicts anything even
+/// there, the first candidate that applies is taken. `spec` is the path of the spec that notes
+/// name.
 ///
 /// # Errors
 /// See [`Fault`].
@@ -98,7 +103,7 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
 /// As [`choose_among`], with typed candidates.
 ///
 /// # Errors
-/// As there.
+/// Those of [`choose_among`].
 pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
     source: &S,
     question: Question<'_, 'p>,
@@ -112,12 +117,12 @@ pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
     let choice = choose_among((library, spec), L::rows(), source, question, &applies)?;
     match L::candidate(choice.index, &choice.parameters) {
         Some(candidate) => Ok((candidate, choice)),
-        // Emitted libraries are right; one written by hand may forget a candidate.
+        // Emitted libraries have every candidate; a handwritten one may lack some.
         None => Err(ChooseError { library, pin: question.pin, fault: Fault::NoCandidates, rows: L::rows() }),
     }
 }
 
-/// How sure a choice is that [`choose_among`] made by these models for this problem; see [`Choice::odds`].
+/// How sure a choice of [`choose_among`] for this problem by these models is; see [`Choice::odds`].
 #[cfg(feature = "std")]
 #[must_use]
 pub fn odds_of<R: AsRef<[Row]>, S: Source + ?Sized>(
@@ -135,14 +140,14 @@ pub fn odds_of<R: AsRef<[Row]>, S: Source + ?Sized>(
     })
 }
 
-/// Chooses by the models that are compiled in.
+/// Chooses by the models compiled in.
 ///
-/// With the feature `std` the library's pin in `STRATA_PIN` goes before the models, and `STRATA_EXPLAIN=1` prints each
-/// choice to stderr. Local: programs with several nodes choose through the run-time system, which sees to it
-/// that all nodes choose alike.
+/// With the feature `std` the library's pin in `STRATA_PIN` takes precedence over the models, and
+/// `STRATA_EXPLAIN=1` prints each choice to stderr. Local: programs with several nodes choose
+/// through the run-time system, which makes all nodes choose the same.
 ///
 /// # Errors
-/// As [`choose_among`]; besides, `STRATA_PIN` is not understood.
+/// Those of [`choose_among`]; also if `STRATA_PIN` cannot be parsed.
 pub fn choose_compiled<L: Library>(nodes: usize, inputs: &[f64]) -> ChooseResult<'static, L> {
     #[cfg(not(feature = "std"))]
     let question = Question::new(nodes, inputs);
@@ -170,20 +175,20 @@ mod environment {
     use std::string::String;
     use std::sync::OnceLock;
 
-    /// `STRATA_PIN` when it was first asked for.
+    /// `STRATA_PIN` when it was first read.
     pub(super) fn pins() -> &'static str {
         static PINS: OnceLock<String> = OnceLock::new();
         PINS.get_or_init(|| std::env::var("STRATA_PIN").unwrap_or_default())
     }
 
-    /// Whether `STRATA_EXPLAIN` was set, and not to 0, when it was first asked for.
+    /// Whether `STRATA_EXPLAIN` was set, and not to 0, when it was first read.
     pub(super) fn explain() -> bool {
         static EXPLAIN: OnceLock<bool> = OnceLock::new();
         *EXPLAIN.get_or_init(|| std::env::var_os("STRATA_EXPLAIN").is_some_and(|value| value != "0"))
     }
 }
 
-/// Candidates whose times a source tells at one point.
+/// Candidates whose times come from a source, at one point.
 struct Modelled<'a, S: ?Sized> {
     source: &'a S,
     nodes: usize,

@@ -2,11 +2,11 @@
 
 /// The functions of `f64` that emitted models call and `core` lacks; implemented by the feature `libm`.
 ///
-/// With `std` the methods of `f64` itself go before those of this trait.
+/// With `std` the methods of `f64` itself take precedence over those of this trait.
 pub trait Math {
-    /// The least whole number that is not below.
+    /// The least whole number that is not less.
     fn ceil(self) -> Self;
-    /// The greatest whole number that is not above.
+    /// The greatest whole number that is not greater.
     fn floor(self) -> Self;
     /// Two to this power.
     fn exp2(self) -> Self;

@@ -1,4 +1,4 @@
-//! How sure a choice is: what the intervals of the candidates' predictions say of it.
+//! How sure a choice is, from the intervals of the candidates' predictions.
 
 use core::fmt;
 
@@ -14,7 +14,7 @@ const ROOT_TAU: f64 = 2.506_628_274_631_000_5;
 /// Steps of the integrals over time; their error is far below that of the deviations.
 const STEPS: usize = 2000;
 
-/// How many deviations the integrals go to either side: what is left out is below 1e-14.
+/// Deviations to either side over which the integrals run; what is left out is below 1e-14.
 const TAIL: f64 = 8.0;
 
 /// How sure a choice is.
@@ -22,8 +22,8 @@ const TAIL: f64 = 8.0;
 pub struct Odds {
     /// The probability that the chosen candidate is the fastest, from 0 to 1.
     pub fastest: f64,
-    /// By how much its time is expected to exceed that of the fastest, in seconds: what always knowing the fastest
-    /// would save.
+    /// By how much its time is expected to exceed that of the fastest candidate, in seconds: the
+    /// gain if the fastest were always known.
     pub loss: f64,
 }
 
@@ -34,11 +34,11 @@ impl fmt::Display for Odds {
     }
 }
 
-/// The odds of choosing candidate `chosen` of those predicted. `None` if there is no such prediction.
+/// The odds of choosing candidate `chosen` among those predicted. `None` if it has no prediction.
 ///
-/// True times are taken as independent and log-normal, as they are positive and models err by factors, with the mean
-/// and the [deviation](Prediction::deviation) of each prediction. Without deviations a candidate is the fastest or it
-/// is not.
+/// True times are assumed independent and log-normal, as they are positive and models err by
+/// factors, with the mean and the [deviation](Prediction::deviation) of each prediction. Without
+/// deviations the probability is 0 or 1.
 #[must_use]
 pub fn odds(predicted: &[Prediction], chosen: usize) -> Option<Odds> {
     let times = || predicted.iter().map(LogNormal::of);
@@ -52,7 +52,8 @@ pub fn odds(predicted: &[Prediction], chosen: usize) -> Option<Odds> {
     } else {
         later(own.mean)
     };
-    // The expected least time is the least possible one and, from there on, how likely all are still to come.
+    // The expected least time is the least possible time plus the integral, from there on, of the
+    // probability that all times are still greater.
     let low = times().map(|time| time.edge(-TAIL)).fold(f64::INFINITY, f64::min);
     let high = times().map(|time| time.edge(TAIL)).fold(f64::INFINITY, f64::min).max(low);
     let still = |t: f64| times().map(|time| time.chance_after(t)).product::<f64>();
@@ -62,12 +63,13 @@ pub fn odds(predicted: &[Prediction], chosen: usize) -> Option<Odds> {
 
 #[cfg(feature = "std")]
 impl<R: AsRef<[Row]>> Choice<R> {
-    /// How sure the choice is: the odds of the taken candidate against all others that predict anything here, each
-    /// with its best parameters. `predict` is asked for the time of a candidate with parameters at the
-    /// [nearest](crate::Domain::nearest) problem that was measured; outside it every deviation is widened by the
-    /// [distance](Choice::distance). `None` where nothing is predicted, or a pin decided.
+    /// How sure the choice is: the odds of the taken candidate against all others that have a
+    /// prediction here, each with its best parameters. `predict` returns the time of a candidate
+    /// with parameters at the [nearest](crate::Domain::nearest) measured problem; outside the
+    /// measured range every deviation is widened by the [distance](Choice::distance). `None` where
+    /// nothing is predicted, or a pin determined the choice.
     ///
-    /// This takes some 100 µs: for explanations, not for every choice.
+    /// This takes some 100 µs: use it for explanations, not for every choice.
     pub fn odds(&self, predict: impl Fn(usize, &[i64]) -> Option<Prediction>) -> Option<Odds> {
         let mut chosen = None;
         let mut predicted = std::vec::Vec::new();
@@ -88,7 +90,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
     }
 }
 
-/// The logarithm of a time that is not known exactly.
+/// The distribution of the logarithm of an uncertain time.
 struct LogNormal {
     mean: f64,
     deviation: f64,
@@ -98,12 +100,12 @@ impl LogNormal {
     fn of(prediction: &Prediction) -> Self {
         let seconds = prediction.seconds.get().max(f64::MIN_POSITIVE);
         let relative = prediction.deviation.get() / seconds;
-        // A time of zero with a deviation would have an infinite one here.
+        // A time of zero with a deviation would have an infinite relative one here.
         let variance = (1.0 + (relative * relative).min(1e6)).ln();
         Self { mean: seconds.ln() - 0.5 * variance, deviation: variance.sqrt() }
     }
 
-    /// So many deviations from the mean.
+    /// The logarithm this many deviations from the mean.
     fn edge(&self, deviations: f64) -> f64 {
         self.mean + deviations * self.deviation
     }
@@ -113,7 +115,8 @@ impl LogNormal {
         (-0.5 * z * z).exp() / (self.deviation * ROOT_TAU)
     }
 
-    /// The probability of a time above the one whose logarithm is `t`; of one that is known exactly, a half at it.
+    /// The probability of a time above the one whose logarithm is `t`; a half where they are equal
+    /// and exact.
     fn chance_after(&self, t: f64) -> f64 {
         if self.deviation > 0.0 {
             0.5 * erfc((t - self.mean) / (self.deviation * core::f64::consts::SQRT_2))
@@ -147,7 +150,7 @@ fn erfc(x: f64) -> f64 {
     if x < 0.0 { 2.0 - tail } else { tail }
 }
 
-/// By the midpoint rule.
+/// Integrates by the midpoint rule.
 fn integral(low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
     let step = (high - low) / STEPS as f64;
     (0..STEPS).map(|i| f(low + (i as f64 + 0.5) * step)).sum::<f64>() * step

@@ -1,22 +1,24 @@
 //! Roots and minima of functions of one integer (Brewer 1994, section 5.1).
 //!
-//! The functions are predictions, so they may be infinite or NaN in places: NaN counts as "not negative" where a sign is asked
-//! for and as infinite where a minimum is.
+//! The functions are predictions, so they may be infinite or NaN in places: NaN counts as "not
+//! negative" where a sign is needed, and as infinite where a minimum is sought.
 
-/// How many points are looked at to find a change of sign, or the valleys of a function, in a range too long to try all.
+/// Points evaluated to find a change of sign, or the valleys of a function, in ranges too long to
+/// try exhaustively.
 const GRID: i64 = 64;
 
-/// Ranges up to this length are tried value by value.
+/// Ranges up to this length are tried exhaustively.
 pub const EXHAUSTIVE: u64 = 256;
 
 /// A root of `f` in `[bottom, top]`, rounded down.
 ///
-/// The answer `x` is the last integer before `f` changes its sign, or one at which `f` is zero. `bottom - 1` if `f` is negative
-/// throughout, `top + 1` if it is positive throughout. With several roots, one of them. An empty range is negative throughout.
+/// The result `x` is the last integer before `f` changes its sign, or one at which `f` is zero.
+/// `bottom - 1` if `f` is negative throughout, `top + 1` if it is positive throughout. With several
+/// roots, one of them. An empty range counts as negative throughout.
 ///
 /// # Source
-/// `IntegerRoot` of section 5.1. There the ends decide; here up to 64 points are looked at before a function whose ends
-/// have the same sign is said to have no root.
+/// `IntegerRoot` of section 5.1. There the signs at the ends decide; here up to 64 points are
+/// evaluated before a function whose ends have the same sign is said to have no root.
 #[must_use]
 pub fn integer_root(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> i64 {
     if bottom > top {
@@ -26,7 +28,7 @@ pub fn integer_root(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> i64
     let Some((mut low, mut high)) = sign_change(bottom, top, negative, &mut f) else {
         return if negative { bottom.saturating_sub(1) } else { top.saturating_add(1) };
     };
-    // The sign at `low` is that of `bottom`, and zero or the other at `high`.
+    // The sign at `low` is that of `bottom`; at `high` it is zero or the other.
     while high.abs_diff(low) > 1 {
         let middle = i64::midpoint(low, high);
         if is_beyond(f(middle), negative) { high = middle } else { low = middle }
@@ -34,7 +36,7 @@ pub fn integer_root(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> i64
     if f(high) == 0.0 { high } else { low }
 }
 
-/// Whether a value lies at zero or on the other side of it.
+/// Whether a value is zero or has the other sign.
 fn is_beyond(value: f64, negative: bool) -> bool {
     if negative { value >= 0.0 || value.is_nan() } else { value <= 0.0 }
 }
@@ -58,7 +60,8 @@ fn sign_change(bottom: i64, top: i64, negative: bool, f: &mut impl FnMut(i64) ->
 
 /// The minimum of `f` in `[bottom, top]`, if `f` falls until it rises: one valley, or one end.
 ///
-/// With several valleys the answer lies in one of them. About 2 log₂(top - bottom) evaluations. An empty range yields `bottom`.
+/// With several valleys the result lies in one of them. About 2 log₂(top - bottom) evaluations. An
+/// empty range yields `bottom`.
 ///
 /// # Source
 /// `IntegerMinimum` of section 5.1: binary search on the numerical derivative.
@@ -75,8 +78,9 @@ pub fn integer_minimum(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> 
 
 /// The minimum of `f` in `[bottom, top]`, which may have several valleys, as the digit width of a radix sort does.
 ///
-/// Exact for ranges of up to [`EXHAUSTIVE`] values and for functions with one valley; else the best of the valleys that
-/// 64 points show. Of equal minima in a range that is tried out the first. An empty range yields `bottom`.
+/// Exact for ranges of up to [`EXHAUSTIVE`] values and for functions with one valley; otherwise the
+/// best of the valleys found by 64 points. Of equal minima, an exhaustive search returns the first.
+/// An empty range yields `bottom`.
 #[must_use]
 pub fn global_minimum(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> i64 {
     let mut best = Best { at: bottom, cost: f64::INFINITY };
@@ -87,7 +91,8 @@ pub fn global_minimum(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> i
         (bottom..=top).for_each(|x| best.offer(x, cost(f(x))));
         return best.at;
     }
-    // A valley is a point of the grid that is not above its neighbours; the minimum lies between these.
+    // A valley is a point of the grid that is not above its neighbours; the minimum lies between
+    // those.
     let mut last = [(bottom, f64::INFINITY), (bottom, cost(f(bottom)))];
     best.offer(bottom, last[1].1);
     for point in grid(bottom, top).chain([top]) {

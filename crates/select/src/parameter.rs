@@ -1,10 +1,10 @@
-//! What may be chosen about a candidate: whole numbers from ranges with steps.
+//! Parameters of candidates: whole numbers from ranges with steps.
 
 use core::fmt;
 use core::ops::Deref;
 use core::str::FromStr;
 
-/// As many parameters as a candidate can have.
+/// The most parameters of a candidate.
 pub const MAX_PARAMETERS: usize = 4;
 
 /// A parameter of a candidate: a whole number from a range.
@@ -14,19 +14,20 @@ pub struct Parameter {
     pub name: &'static str,
     /// The least value.
     pub min: i64,
-    /// No value is greater; a range with `max < min` is empty.
+    /// Upper bound of the values; a range with `max < min` is empty.
     pub max: i64,
-    /// From one value to the next.
+    /// The step from one value to the next.
     pub step: Step,
 }
 
-/// How one value of a parameter leads to the next.
+/// The step from one value of a parameter to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(try_from = "String"))]
 pub enum Step {
-    /// By adding; at least 1, or the first value is the only one.
+    /// Addition; at least 1, otherwise the first value is the only one.
     Add(i64),
-    /// By multiplying; at least 2 from a value of at least 1, or the first value is the only one.
+    /// Multiplication; at least 2 from a value of at least 1, otherwise the first value is the only
+    /// one.
     Multiply(i64),
 }
 
@@ -62,7 +63,7 @@ impl Parameter {
         Self { step: Step::Multiply(by), ..self }
     }
 
-    /// Its values, rising.
+    /// Its values, ascending.
     pub fn values(&self) -> impl Iterator<Item = i64> + use<> {
         let Self { min, max, step, .. } = *self;
         core::iter::successors((min <= max).then_some(min), move |value| step.next(*value, max))
@@ -80,7 +81,7 @@ impl Parameter {
         }
     }
 
-    /// How many values it has.
+    /// The number of its values.
     pub(crate) fn count(&self) -> u64 {
         match self.step {
             _ if self.min > self.max => 0,
@@ -89,7 +90,8 @@ impl Parameter {
         }
     }
 
-    /// The places of its values, of consecutive numbers the numbers themselves, from the first to the last.
+    /// The indices of its values, from the first to the last; consecutive numbers are their own
+    /// indices.
     pub(crate) fn places(&self) -> (i64, i64) {
         match self.step {
             Step::ONE => (self.min, self.max),
@@ -97,7 +99,7 @@ impl Parameter {
         }
     }
 
-    /// The value at a place.
+    /// The value at an index.
     pub(crate) fn at(&self, place: i64) -> i64 {
         match self.step {
             Step::ONE => place,
@@ -114,7 +116,7 @@ impl Parameter {
 }
 
 impl fmt::Display for Parameter {
-    /// Its values as specs have them: `8..=64 step *2`.
+    /// Its values in the notation of specs: `8..=64 step *2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}..={}", self.min, self.max)?;
         if self.step == Step::ONE { Ok(()) } else { write!(f, " step {}", self.step) }
@@ -131,7 +133,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// The text of a step is neither `+` nor `*` and a whole number.
+/// The text of a step is not `+` or `*` and a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepError;
 

@@ -1,10 +1,11 @@
-//! Pins: an implementation taken by order instead of by prediction, as `STRATA_PIN=sort=radix:11` gives it.
+//! Pins: a candidate chosen by hand instead of by prediction, for example
+//! `STRATA_PIN=sort=radix:11`.
 
 use core::fmt;
 
 use crate::{MAX_PARAMETERS, Parameters, closest};
 
-/// One library's candidate, fixed; its parameters too if any are given. Borrows the names from its text.
+/// One library's candidate, optionally with its parameters. Borrows the names from its text.
 ///
 /// ```
 /// let pin = strata_select::Pin::parse("sort=radix:11")?;
@@ -15,9 +16,9 @@ use crate::{MAX_PARAMETERS, Parameters, closest};
 pub struct Pin<'a> {
     /// The library.
     pub library: &'a str,
-    /// The candidate.
+    /// The candidate's name.
     pub candidate: &'a str,
-    /// The candidate's parameters; none if they are still to be chosen.
+    /// The candidate's parameters; empty if they are still to be chosen.
     pub parameters: Parameters,
 }
 
@@ -26,18 +27,18 @@ pub struct Pin<'a> {
 pub struct PinError<'a> {
     /// The pin.
     pub text: &'a str,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: PinFault<'a>,
 }
 
-/// What can be wrong with the text of a pin.
+/// The faults that the text of a pin can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinFault<'a> {
     /// There is no `=`.
     NoEquals,
-    /// This is not a name of a library.
+    /// This is not a valid library name.
     Library(&'a str),
-    /// This is not a name of a candidate.
+    /// This is not a valid candidate name.
     Candidate(&'a str),
     /// This parameter is not a whole number.
     Parameter(&'a str),
@@ -51,7 +52,7 @@ impl<'a> Pin<'a> {
     /// Reads `LIBRARY=CANDIDATE` or `LIBRARY=CANDIDATE:PARAMETER:…`.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// The first fault of the text.
     pub fn parse(text: &'a str) -> Result<Self, PinError<'a>> {
         let text = text.trim();
         let fail = |fault| PinError { text, fault };
@@ -106,17 +107,18 @@ impl core::error::Error for PinError<'_> {}
 
 /// The pins of several libraries, as one text.
 ///
-/// Nobody knows all libraries that a program will ask, so a pin's library is checked in two places: the library that
-/// is asked refuses a pin whose library's name resembles its own ([`meant_for`](Self::meant_for)), and whoever knows
-/// what was asked in the end reports the pins that are left over. On Strata's nodes that is the run-time system.
+/// No single place knows all libraries that a program will use, so a pin's library is checked in
+/// two places: a library refuses a pin whose library name resembles its own
+/// ([`meant_for`](Self::meant_for)), and whoever knows at the end which libraries were used reports
+/// the unused pins. On Strata's nodes that is the run-time system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pins<'a>(&'a str);
 
 impl<'a> Pins<'a> {
-    /// Reads pins joined by `,` or `;`. An empty text is no pins.
+    /// Parses pins joined by `,` or `;`. An empty text has no pins.
     ///
     /// # Errors
-    /// The first pin that is not understood, or a library that is pinned twice.
+    /// The first pin that cannot be parsed, or a library that is pinned twice.
     pub fn parse(text: &'a str) -> Result<Self, PinError<'a>> {
         let all = Self(text);
         for (place, part) in all.parts().enumerate() {
@@ -132,7 +134,7 @@ impl<'a> Pins<'a> {
         self.0.split([',', ';']).filter(|part| !part.trim().is_empty())
     }
 
-    /// All of them, in the order in which they were given.
+    /// All pins, in the given order.
     pub fn iter(self) -> impl Iterator<Item = Pin<'a>> {
         self.parts().filter_map(|part| Pin::parse(part).ok())
     }
@@ -143,8 +145,8 @@ impl<'a> Pins<'a> {
         self.iter().find(|pin| pin.library == library)
     }
 
-    /// The pin of this library, or else one whose library's name is so close to it that a slip is likely: then
-    /// choosing refuses it.
+    /// The pin of this library, or else one whose library name is so close to it that a typing
+    /// error is likely; choosing then refuses it.
     #[must_use]
     pub fn meant_for(self, library: &str) -> Option<Pin<'a>> {
         self.get(library).or_else(|| self.iter().find(|pin| closest(pin.library, [library]).is_some()))

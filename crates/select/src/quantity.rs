@@ -1,4 +1,4 @@
-//! Times as types: what a model predicts and what a clock measures.
+//! Types of times: predicted and measured.
 
 use core::fmt;
 #[cfg(feature = "std")]
@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub struct Seconds(f64);
 
 impl Seconds {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0.0);
 
     /// `None` where `seconds` is negative, infinite or not a number.
@@ -41,7 +41,7 @@ impl TryFrom<f64> for Seconds {
     }
 }
 
-/// A number that is no time: negative, infinite or NaN.
+/// A number that is not a time: negative, infinite or NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NotATime(pub f64);
 
@@ -57,7 +57,7 @@ impl core::error::Error for NotATime {}
 impl FromStr for Seconds {
     type Err = String;
 
-    /// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
+    /// Parses `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
     fn from_str(text: &str) -> Result<Self, String> {
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let scale = match &text[digits.len()..] {
@@ -87,7 +87,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// The value in the largest unit in which it is at least one, as it will be rounded.
+/// The value in the largest unit in which it is at least one after rounding.
 fn scale(seconds: f64) -> (f64, &'static str) {
     const UNITS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
     for (size, unit) in UNITS {
@@ -101,22 +101,23 @@ fn scale(seconds: f64) -> (f64, &'static str) {
 /// The half width of a 95 % interval of a normal distribution, in standard deviations.
 const HALF_WIDTH: f64 = 1.959_963_984_540_054;
 
-/// The predicted time of an operation: its mean, how far the true mean may be from it, and the 95 % interval of a
-/// new measurement, which holds the noise of measuring as well.
+/// The predicted time of an operation: its mean, the uncertainty of the mean, and the 95 % interval
+/// of a new measurement, which includes the noise of measuring.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prediction {
-    /// The most likely time.
+    /// The expected time of the model.
     pub seconds: Seconds,
-    /// Half the width of the interval; zero where the spread is not known.
+    /// Half the width of the interval; zero where the spread is unknown.
     pub half_width: Seconds,
-    /// The standard deviation of the true mean: of the coefficients, and the model's own error. Choices weigh this.
+    /// The standard deviation of the true mean: of the coefficients, and the model's own error.
+    /// Used to rate choices.
     pub deviation: Seconds,
 }
 
 impl Prediction {
-    /// `None` unless both numbers are finite and not negative. The deviation is that of the interval, as if measuring
-    /// added no noise: see [`Prediction::with_deviation`].
+    /// `None` unless both numbers are finite and not negative. The deviation is derived from the
+    /// interval as if measuring added no noise: see [`Prediction::with_deviation`].
     #[must_use]
     pub fn new(seconds: f64, half_width: f64) -> Option<Self> {
         let deviation = Seconds::new(half_width / HALF_WIDTH)?;
@@ -129,7 +130,7 @@ impl Prediction {
         Some(Self { deviation: Seconds::new(deviation)?, ..self })
     }
 
-    /// So many times as long, with all its uncertainty; `None` where that is no time.
+    /// The prediction times a factor, with all its uncertainty; `None` where that is not a time.
     #[must_use]
     pub fn times(self, ratio: f64) -> Option<Self> {
         let longer = Self::new(self.seconds.0 * ratio, self.half_width.0 * ratio)?;
@@ -150,7 +151,7 @@ impl Prediction {
 }
 
 impl fmt::Display for Prediction {
-    /// `57.8 µs ± 1.20 µs`, or the time alone where the spread is not known.
+    /// `57.8 µs ± 1.20 µs`, or the time alone where the spread is unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.half_width.0 == 0.0 {
             self.seconds.fmt(f)

@@ -2,20 +2,21 @@
 
 use crate::{Parameter, Prediction, Row, Verdict};
 
-/// The models of one library, compiled in: plain functions and constants, no text to read at start.
+/// The models of one library, compiled in: plain functions and constants, with nothing to parse at
+/// start.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
     /// The library's name.
     pub library: &'static str,
-    /// The path of the spec that the models come from; empty if it is not known.
+    /// The path of the spec that the models come from; empty if unknown.
     pub spec: &'static str,
-    /// The platform that was measured, as samples and model sets print it; empty if it is not known.
+    /// The measured platform, as samples and model sets print it; empty if unknown.
     pub platform: &'static str,
     /// The digest of the model set that this was emitted from.
     pub digest: &'static str,
     /// The names of the inputs.
     pub inputs: &'static [&'static str],
-    /// Where at least one candidate predicts.
+    /// Where at least one candidate has a prediction.
     pub domain: Domain<'static>,
     /// The candidates, in order.
     pub entries: &'static [Entry],
@@ -28,11 +29,12 @@ pub struct Entry {
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// What verification found of its model.
+    /// The verdict on its model.
     pub verdict: Verdict,
-    /// By what a predicted time is multiplied to give the expected one, at least 1: errors are taken for log-normal with the
-    /// predicted time as their median, so that it is √(1 + own error²) beyond a modest own error. A model that missed widely when it was verified
-    /// is expected to be slower than it says.
+    /// The factor from a predicted to the expected time, at least 1. Errors are assumed log-normal
+    /// with the predicted time as their median, so that beyond a modest own error the factor is √(1
+    /// + own error²): a model with a large verification error is expected to be slower than
+    /// predicted.
     pub expected_ratio: f64,
     /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was measured or required.
     pub seconds: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>,
@@ -40,12 +42,12 @@ pub struct Entry {
     pub predict: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction>,
 }
 
-/// Where a library's models were measured: the least box around what its candidates cover.
+/// The measured domain of a library's models: the least box around what its candidates cover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Domain<'a> {
     /// The least and the greatest number of nodes.
     pub nodes: (usize, usize),
-    /// The least and the greatest value of each input, infinite where nothing limits it.
+    /// The least and the greatest value of each input, infinite where unlimited.
     pub inputs: &'a [(f64, f64)],
 }
 
@@ -53,9 +55,10 @@ impl Domain<'_> {
     /// Any number of nodes.
     pub const ANY_NODES: (usize, usize) = (1, usize::MAX);
 
-    /// Moves a problem to the nearest one that was measured, inputs that are NaN to the least; returns its number of
-    /// nodes, and the distance: the sum, over all that moved, of the factor to the nearest value less one, so that a
-    /// problem twice as large as any that was measured is 1 away. Where there is no factor, as from zero, 1 counts.
+    /// Moves a problem to the nearest one that was measured, NaN inputs to the least; returns its
+    /// number of nodes and the distance. The distance is the sum, over all values that moved, of
+    /// the factor to the nearest value less one: a problem twice as large as any measured one is at
+    /// distance 1. Where there is no factor, as from zero, a move counts 1.
     pub fn nearest(&self, nodes: usize, inputs: &mut [f64]) -> (usize, f64) {
         let mut distance = 0.0;
         let mut move_to = |value: f64, nearest: f64| {
@@ -75,15 +78,15 @@ impl Domain<'_> {
     }
 }
 
-/// Models of the candidates of one library, which are numbered as the library names them.
+/// Models of the candidates of one library, numbered in the library's order.
 ///
 /// Implemented by [`Table`], and by `strata_model::LibraryModels` for models from a file.
 pub trait Source {
     /// Where they were measured.
     fn domain(&self) -> Domain<'_>;
 
-    /// The time of a candidate in seconds; `None` outside what was measured or required. Must be quick and must not
-    /// allocate: it is called for every value of the parameters.
+    /// The time of a candidate in seconds; `None` outside what was measured or required. Must be
+    /// fast and must not allocate: it is called for every value of the parameters.
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>;
 
     /// The same with the interval of a new measurement.
@@ -95,17 +98,15 @@ pub trait Source {
         parameters: &[i64],
     ) -> Option<Prediction>;
 
-    /// What verification found of the model of a candidate.
+    /// The verdict on the model of a candidate.
     fn verdict(&self, candidate: usize) -> Verdict;
 
-    /// By what a predicted time is multiplied to give the expected one, at least 1: errors are taken for log-normal with the
-    /// predicted time as their median, so that it is √(1 + own error²) beyond a modest own error. A model that missed widely when it was verified
-    /// is expected to be slower than it says.
+    /// The factor from a candidate's predicted to its expected time; see [`Entry::expected_ratio`].
     fn expected_ratio(&self, candidate: usize) -> f64;
 }
 
 impl Table {
-    /// The candidates as a choice lists them, for a table of `N` entries.
+    /// The rows of a choice for the candidates of a table of `N` entries.
     #[must_use]
     pub fn rows<const N: usize>(&self) -> [Row; N] {
         core::array::from_fn(|index| {

@@ -2,21 +2,23 @@
 
 use core::fmt;
 
-/// What verification found of a model, best first. It informs people; no choice depends on it.
+/// The result of verifying a model, best first. It informs people; no choice depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Verdict {
     /// The verification error is at or below the limit, and nothing speaks against the model.
     Verified,
-    /// The model is as good as these samples can tell: what its error exceeds the limit by may be their noise.
+    /// The model is as good as these samples can show: its error exceeds the limit by no more than
+    /// their noise may explain.
     #[cfg_attr(feature = "serde", serde(rename = "verified within noise"))]
     WithinNoise,
-    /// Residuals or samples give reasons for doubt, or it cannot be told whether the error is within the limit.
+    /// Residuals or samples give reasons for doubt, or the error cannot be compared with the limit.
     Doubtful,
-    /// There was nothing to verify it with.
+    /// There were no samples for verification.
     #[default]
     Unverified,
-    /// The model misses by more than the limit and the noise of the samples, or predicts what is no time.
+    /// The error exceeds the limit by more than the noise of the samples, or a prediction is not a
+    /// time.
     Failed,
 }
 

@@ -1,4 +1,5 @@
-//! What a node did, as text: one line an entry, so that the file tells where a node was when it was killed.
+//! The text format of logs: what a node did, one line an entry, so that a killed node leaves its
+//! last position.
 //!
 //! ```text
 //! strata-log 1 node=1 nodes=4 began=1700000000000000000
@@ -11,27 +12,29 @@
 //! 50000 fail panicked: no memory
 //! ```
 //!
-//! The first line has the node, the number of nodes, and when the node's clock showed zero (ns since 1970, by the
-//! system's clock). An entry is a time in ns by the node's clock, a word, and what the word needs:
+//! The first line states the node, the number of nodes, and when the node's clock showed zero (ns
+//! since 1970, by the system's clock). An entry is a time in ns of the node's clock, a word, and
+//! its arguments:
 //!
 //! | word | then | meaning |
 //! |---|---|---|
-//! | `enter` | number, call | has come to a collective, and returns from it when it is done |
-//! | `start` | number, call | has come to a split-phase collective, and goes on working |
+//! | `enter` | number, call | entered a collective, and stays in it until it is done |
+//! | `start` | number, call | started a split-phase collective, and continues |
 //! | `leave` | number | the collective is done |
-//! | `wait` | call | waits for something that may need other nodes: room for a message, news, the end of what it has started |
-//! | `go` | | the wait is over |
-//! | `say` | text | the program's own |
+//! | `wait` | call | waits for something that may need other nodes: space for a message, a packet, a completion |
+//! | `go` | | the wait ended |
+//! | `say` | text | a message of the program |
 //! | `fail` | text | the node's failure |
 //! | `stop` | | the job ended because another node failed |
-//! | `end` | | the node's program has ended |
+//! | `end` | | the node's program ended |
 //!
-//! Collectives are numbered from 1 on every node, so equal numbers are the same collective. In texts `\n`, `\r` and `\\`
-//! stand for what they usually stand for, and `\u{..}` for other control characters. A last line without its end was torn when
-//! the process was killed, and is set aside. A log is bounded: beyond a size its file becomes `node-0001.old.log`, in place of
-//! the one before, and a new one begins with the first line again.
+//! Collectives are numbered from 1 on every node, so equal numbers are the same collective. In
+//! texts `\n`, `\r`, `\\` and, for other control characters, `\u{..}` are escapes. A last line
+//! without its end is incomplete because the process was killed, and is ignored. A log has a
+//! bounded size: a full file is renamed to `node-0001.old.log`, replacing the previous one, and a
+//! new file begins with the first line again.
 //!
-//! [`standing`] tells from the logs of all nodes who waits where, and for whom.
+//! [`standing`] derives from the logs of all nodes which node waits where, and for which others.
 
 mod parse;
 mod print;
@@ -41,26 +44,26 @@ pub use crate::node_files::Head;
 pub use print::MAX_TEXT;
 pub use standing::Standing;
 
-/// How the files of logs end.
+/// The extension of log files.
 pub const ENDING: &str = "log";
-/// How the file ends that a full one became.
+/// The extension of a log file that was full and has been renamed.
 pub const OLD_ENDING: &str = "old.log";
 
 /// The log of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// Whose, and since when.
+    /// The node, and when its clock showed zero.
     pub head: Head,
     /// In the order of the file.
     pub entries: Vec<Entry>,
-    /// Whether a last line was torn; it is not among the entries.
+    /// Whether the last line was incomplete; it is not among the entries.
     pub torn: bool,
 }
 
-/// One line. The text is a `String` in what was read, and anything that can be shown in what is written.
+/// One line. The text is a `String` when read, and anything with `Display` when written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<T = String> {
-    /// The time by the node's clock, in ns.
+    /// Time of the node's clock, in ns.
     pub at: u64,
     /// What happened.
     pub what: What<T>,
@@ -69,14 +72,14 @@ pub struct Entry<T = String> {
 /// What happened to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What<T = String> {
-    /// It came to a collective and stays until that is done.
+    /// It entered a collective and stays until that is done.
     Enter {
         /// Which one, from 1.
         number: u64,
         /// Operation and place.
         call: T,
     },
-    /// It came to a split-phase collective.
+    /// It started a split-phase collective.
     Start {
         /// Which one, from 1.
         number: u64,

@@ -1,4 +1,4 @@
-//! Text to logs.
+//! Parsing of logs.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use super::{ENDING, Entry, Head, Log, OLD_ENDING, What};
 use crate::node_files::{FolderError, LineError, Lines, node_file, nodes_with_files};
 
 impl Log {
-    /// Reads a log. A torn last line is set aside.
+    /// Reads a log. An incomplete last line is ignored.
     ///
     /// # Errors
     /// The first bad line; `file` is only for the message.
@@ -29,11 +29,11 @@ impl Log {
         Ok(Self { head, entries, torn: lines.torn })
     }
 
-    /// Reads the logs of all nodes in `folder`, each with what its older file still has, in rank order. A file that has
-    /// no complete line yet counts as none.
+    /// Reads the logs of all nodes in `folder`, in rank order, each with the entries of its older
+    /// file. A file without a complete line is treated as missing.
     ///
     /// # Errors
-    /// The first thing that is wrong with the folder, a file or a line.
+    /// The first fault of the folder, a file or a line.
     pub fn read_folder(folder: &Path) -> Result<Vec<Self>, FolderError> {
         let mut logs: Vec<Self> = Vec::new();
         for node in nodes_with_files(folder, ENDING)? {
@@ -53,7 +53,7 @@ impl Log {
                 return Err(FolderError::Together { path: folder.to_owned(), message });
             }
             let old = node_file(folder, node, OLD_ENDING);
-            // Of an earlier job if the node's clock began at another time.
+            // It belongs to an earlier job if the node's clock began at another time.
             if let Some(mut old) = read(&old)?.filter(|old| old.head == log.head) {
                 old.entries.append(&mut log.entries);
                 log.entries = old.entries;
@@ -117,7 +117,7 @@ fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is not the number of a collective"))
 }
 
-/// Undoes what `char::escape_default` did to control characters and backslashes.
+/// Reverses `char::escape_default` for control characters and backslashes.
 fn unescape(text: &str) -> Result<String, String> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

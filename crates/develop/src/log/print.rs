@@ -1,10 +1,10 @@
-//! Entries to text.
+//! Writing of log entries.
 
 use std::fmt::{self, Display, Write};
 
 use super::{Entry, Head, Log, What};
 
-/// The most bytes of a text that are written; the rest becomes `…`, so that a line has a bounded length.
+/// Maximum bytes of a text; longer ones are cut with `…`, so that lines have a bounded length.
 pub const MAX_TEXT: usize = 1000;
 
 impl<T: Display> Entry<T> {
@@ -53,7 +53,7 @@ fn text(out: &mut impl Write, before: fmt::Arguments<'_>, text: impl Display) ->
     out.write_char('\n')
 }
 
-/// Writes text that stays within its line, and within [`MAX_TEXT`].
+/// Writes text within one line and within [`MAX_TEXT`].
 struct Escape<'a, W> {
     out: &'a mut W,
     left: usize,
@@ -73,7 +73,7 @@ impl<W: Write> Write for Escape<'_, W> {
             self.left = left;
             match character {
                 '\\' => self.out.write_str("\\\\")?,
-                // Tabs too: what shows a log may expand them.
+                // Tabs are escaped too: a viewer may expand them.
                 _ if character.is_control() => write!(self.out, "{}", character.escape_default())?,
                 _ => self.out.write_char(character)?,
             }

@@ -1,4 +1,4 @@
-//! Where the nodes of a job stand, and who keeps whom waiting.
+//! Where the nodes of a job stand, and which nodes the others wait for.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use super::{Log, What};
 use strata_model::Seconds;
 
-/// The most nodes that are named one by one as missing.
+/// The most nodes that are listed one by one as missing.
 const MOST_NAMED: usize = 8;
 
 /// Where one node stands.
@@ -14,26 +14,26 @@ const MOST_NAMED: usize = 8;
 pub struct Standing {
     /// The node.
     pub rank: usize,
-    /// The last collective to which it has come, from 1; 0 if to none.
+    /// The last collective that it entered or started, from 1; 0 if none.
     pub number: u64,
     /// That collective's operation and place.
     pub call: String,
-    /// What it does.
+    /// What it is doing.
     pub doing: Doing,
-    /// For how long it has done so, in ns.
+    /// For how long it has been doing so, in ns.
     pub since: u64,
 }
 
-/// What a node does.
+/// What a node is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// Waits in its last collective.
     Inside,
-    /// Has started its last collective, and works.
+    /// Has started its last collective, and continues.
     Started,
-    /// Has left its last collective, if there was one, and works.
+    /// Has left its last collective, if any, and continues.
     Works,
-    /// Waits for what is named here.
+    /// Waits for the named event.
     Waits(String),
     /// Its program has ended.
     Ended,
@@ -44,7 +44,7 @@ pub enum Doing {
 }
 
 impl Standing {
-    /// Where the nodes stood at their last entries; times count back from the last entry of any node.
+    /// Where the nodes stood at their last entries; durations end at the last entry of any node.
     #[must_use]
     pub fn of_logs(logs: &[Log]) -> Vec<Self> {
         let time = |log: &Log, at: u64| log.head.began.saturating_add(at);
@@ -80,7 +80,7 @@ impl Standing {
                 self.number = self.number.max(*number);
                 Doing::Works
             }
-            // The completion of what was started is a wait in the collective.
+            // Completing a started collective counts as a wait in that collective.
             What::Wait(call) if self.doing == Doing::Started && *call == self.call => Doing::Inside,
             What::Wait(call) => Doing::Waits(call.clone()),
             What::Go => Doing::Works,
@@ -98,7 +98,7 @@ impl Standing {
         named(&self.call, self.number)
     }
 
-    /// Why it has not come to a collective after its last one.
+    /// Why it has not entered any collective after its last one.
     fn excuse(&self) -> String {
         let since = duration(self.since);
         match &self.doing {
@@ -114,7 +114,7 @@ impl Standing {
     }
 }
 
-/// Puts the number behind the operation: `barrier #17 at src/main.rs:10`.
+/// Inserts the number after the operation: `barrier #17 at src/main.rs:10`.
 fn named(call: &str, number: u64) -> String {
     match call.split_once(" at ") {
         Some((operation, place)) => format!("{operation} #{number} at {place}"),
@@ -134,7 +134,7 @@ pub fn nodes(ranks: &[usize]) -> String {
     while at < ranks.len() {
         let run = ranks[at..].iter().zip(ranks[at]..).take_while(|(rank, next)| *rank == next).count();
         let comma = if at > 0 { ", " } else { "" };
-        // Writing to a string does not fail. Two in a row read better with a comma.
+        // Writing to a string does not fail. Two consecutive ranks are separated by a comma.
         let _ = if run > 2 {
             write!(text, "{comma}{}-{}", ranks[at], ranks[at + run - 1])
         } else {
@@ -145,7 +145,7 @@ pub fn nodes(ranks: &[usize]) -> String {
     text
 }
 
-/// All nodes' standings, for people: who waits where, who has not come, who has failed.
+/// Describes all nodes' standings for people: who waits where, who is missing, who has failed.
 pub struct Report<'a>(pub &'a [Standing]);
 
 impl fmt::Display for Report<'_> {
@@ -181,7 +181,8 @@ fn verb(ranks: &[usize]) -> &'static str {
 }
 
 impl Report<'_> {
-    /// A line for each collective in which nodes wait; `told` becomes true for nodes named as missing.
+    /// A line for each collective in which nodes wait; `told` becomes true for nodes named as
+    /// missing.
     fn collectives(&self, lines: &mut Vec<String>, told: &mut [bool]) {
         let mut groups: BTreeMap<(u64, &str), Vec<usize>> = BTreeMap::new();
         for standing in self.0.iter().filter(|standing| standing.doing == Doing::Inside) {

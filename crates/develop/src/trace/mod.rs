@@ -1,4 +1,4 @@
-//! What a node was doing when, as text: state changes, and packets sent and received.
+//! The text format of traces: a node's state changes, and the packets that it sent and received.
 //!
 //! ```text
 //! strata-trace 1 node=1 nodes=4 began=1700000000000000000
@@ -14,28 +14,30 @@
 //! 9200 end
 //! ```
 //!
-//! The first line is that of a [log](crate::log). `clock` gives this node's clock minus node 0's and the most by which
-//! that may be wrong, both in ns; the last such line counts. `state` names one of at most [`STATES`] states, before it is
-//! used. Events begin with a time in ns by the node's clock, which does not decrease:
+//! The first line is that of a [log](crate::log). `clock` gives this node's clock minus node 0's
+//! and a bound on the error, both in ns; the last such line counts. `state` names one of at most
+//! [`STATES`] states before its first use. Events begin with a time in ns of the node's clock,
+//! which does not decrease:
 //!
 //! | word | then | meaning |
 //! |---|---|---|
-//! | `s` | state | is in this state from now on |
-//! | `off` | | is in a state that is not recorded from now on |
-//! | `>` | node, bytes | has sent a packet to that node |
-//! | `<` | node, bytes | has taken a packet from that node |
-//! | `p` | node, bytes | has put bytes on their way into that node's memory |
-//! | `a` | bytes | has seen bytes that others put arrive |
-//! | `end` | | the node's program has ended |
+//! | `s` | state | enters this state |
+//! | `off` | | enters a state that is not recorded |
+//! | `>` | node, bytes | sent a packet to that node |
+//! | `<` | node, bytes | received a packet from that node |
+//! | `p` | node, bytes | started to put bytes into that node's memory |
+//! | `a` | bytes | observed that bytes put by others arrived |
+//! | `end` | | the node's program ended |
 //!
-//! A folder has one file a node, `node-0003.trace`. A last line without its end was torn when the process was killed.
+//! A folder has one file a node, `node-0003.trace`. A last line without its end is incomplete
+//! because the process was killed.
 
 mod parse;
 mod print;
 
 pub use crate::node_files::Head;
 
-/// How the files of traces end.
+/// The extension of trace files.
 pub const ENDING: &str = "trace";
 /// The most states; as many as Brewer's Strata has (manual, §10).
 pub const STATES: usize = 16;
@@ -45,24 +47,24 @@ pub const MAX_NAME: usize = 40;
 /// The trace of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// Whose, and since when.
+    /// The node, and when its clock showed zero.
     pub head: Head,
-    /// How its clock differs from node 0's; `None` if that was never found out.
+    /// How its clock differs from node 0's; `None` if that was not measured.
     pub clock: Option<ClockOffset>,
-    /// The names of the states; `None` where there is none.
+    /// The names of the states; `None` for an unused one.
     pub states: [Option<String>; STATES],
-    /// In the order of time.
+    /// In order of time.
     pub events: Vec<Event>,
-    /// Whether a last line was torn; it is not among the events.
+    /// Whether the last line was incomplete; it is not among the events.
     pub torn: bool,
 }
 
-/// How a clock differs from node 0's.
+/// The difference of a clock from node 0's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// What it shows minus what node 0's shows at the same moment, in ns.
+    /// This clock's time minus node 0's at the same moment, in ns.
     pub offset: i64,
-    /// The offset is wrong by at most this, in ns.
+    /// Bound on the error of the offset, in ns.
     pub bound: u64,
 }
 
@@ -78,9 +80,9 @@ pub struct Event {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The node is in this state from now on.
+    /// The node enters this state.
     State(u8),
-    /// States are not recorded from now on.
+    /// The node enters a state that is not recorded.
     Off,
     /// A packet left.
     Sent {
@@ -89,14 +91,14 @@ pub enum What {
         /// Its data.
         bytes: u32,
     },
-    /// A packet was taken.
+    /// A packet was received.
     Taken {
         /// Where from.
         from: u32,
         /// Its data.
         bytes: u32,
     },
-    /// Bytes were put on their way into another node's memory.
+    /// A put of bytes into another node's memory was started.
     Put {
         /// Where to.
         to: u32,
@@ -112,10 +114,10 @@ pub enum What {
     End,
 }
 
-/// Whether a state may have this name: something to see, within one line.
+/// Checks that a state may have this name: at least one visible character, and a single line.
 ///
 /// # Errors
-/// Why not.
+/// Why the name is refused.
 pub fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || name.len() > MAX_NAME || name.trim() != name || name.contains(char::is_control) {
         return Err(format!(

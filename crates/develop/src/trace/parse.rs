@@ -1,4 +1,4 @@
-//! Text to traces.
+//! Parsing of traces.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::{ClockOffset, ENDING, Event, Head, STATES, Trace, What, check_name};
 use crate::node_files::{FolderError, LineError, Lines, node_file, nodes_with_files};
 
 impl Trace {
-    /// Reads a trace. A torn last line is set aside.
+    /// Reads a trace. An incomplete last line is ignored.
     ///
     /// # Errors
     /// The first bad line; `file` is only for the message.
@@ -30,8 +30,8 @@ impl Trace {
     /// Reads the traces of all nodes in `folder`, in rank order.
     ///
     /// # Errors
-    /// The first thing that is wrong with the folder, a file or a line; also where a node's file is missing, or two
-    /// nodes mean different things by a state.
+    /// The first fault of the folder, a file or a line; also a missing file of a node, or a state
+    /// whose name differs between nodes.
     pub fn read_folder(folder: &Path) -> Result<Vec<Self>, FolderError> {
         let together = |message| FolderError::Together { path: folder.to_owned(), message };
         let mut traces: Vec<Self> = Vec::new();

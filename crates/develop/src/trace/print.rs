@@ -1,4 +1,4 @@
-//! Traces to text.
+//! Writing of traces.
 
 use std::fmt::{self, Display, Write};
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::order::spread;
 use proptest::prelude::*;
 
-/// Models of so many points; point i has size i + 1.
+/// Models with the given numbers of points; point i has size i + 1.
 fn outlines(models: &[(usize, u32)]) -> Vec<Outline> {
     let outline = |&(count, repeat): &(usize, u32)| Outline {
         order: spread(count, 0.3),
@@ -31,7 +31,7 @@ impl Played {
     }
 }
 
-/// Runs a schedule against a cost and an outcome of each timing.
+/// Runs a schedule against the cost and outcome of each timing.
 fn play(
     models: &[(usize, u32)],
     rules: Rules,
@@ -59,7 +59,7 @@ fn noisy(_: Place, step: usize) -> (f64, bool) {
 fn every_point_gets_its_repeats_and_steady_ones_no_more() {
     let cost = |place: Place| if place.model == 0 { 0.01 } else { 0.02 };
     let played = play(&[(12, 3), (20, 5)], STEADY, 60.0, cost, |_, _| (1.0, false));
-    // All end together, so the model of three repeats may have more.
+    // All models end together, so the one with three repeats may have more.
     assert!(played.counts(0).iter().all(|count| (3..=6).contains(count)), "{:?}", played.counts(0));
     assert!(played.counts(1).iter().all(|count| *count == 5), "{:?}", played.counts(1));
     assert!(played.schedule.summaries()[1].iter().flatten().all(|s| s.seconds == 1.0 && s.spread == 0.0));
@@ -102,7 +102,7 @@ fn cheap_points_get_more_timings_but_costly_ones_their_share() {
 fn no_point_is_timed_without_end() {
     let played = play(&[(2, 3)], STEADY, f64::INFINITY, |_| 0.1, noisy);
     assert_eq!(played.counts(0), [40, 40]);
-    // More repeats than that were asked for: that is all there are.
+    // Only that many repeats were asked for, so there are no more.
     let played = play(&[(2, 90)], STEADY, f64::INFINITY, |_| 0.0, noisy);
     assert_eq!(played.counts(0), [40, 40]);
 }
@@ -201,7 +201,7 @@ fn how_long_it_takes_at_most_is_known_after_a_few() {
         let place = schedule.next(60.0).unwrap();
         schedule.record(place, Timing { seconds: 1.0, moment: 0.0 }, false, 0.1, 0.1);
     }
-    // No timing of a larger point is taken to cost less than in proportion to its size.
+    // A larger point is never assumed to cost less than in proportion to its size.
     assert!(schedule.remaining() >= 0.1 * (50.0 * 40.0 - 3.0) - 1e-9, "{}", schedule.remaining());
 }
 

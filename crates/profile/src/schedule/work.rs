@@ -14,14 +14,14 @@ use crate::stats::relative_half_width;
 pub(super) struct Timings {
     pub(super) clean: Vec<Timing>,
     pub(super) preempted: Vec<Timing>,
-    /// Timings of an earlier run, and how many it has set aside.
+    /// Timings of an earlier run, and how many of them were excluded.
     pub(super) restored: usize,
     pub(super) lost: u32,
-    /// Mean of the budget that one timing takes with its setup and cleanup, in this run.
+    /// Mean share of the budget of one timing with its setup and cleanup, in this run.
     pub(super) price: Option<f64>,
     pub(super) priced: u32,
     pub(super) width: f64,
-    /// Where in its share of the sweep it is to be timed: a random number below one.
+    /// Random position within its share of the sweep, below one.
     pub(super) jitter: f64,
 }
 
@@ -30,12 +30,12 @@ impl Timings {
         self.clean.len() + self.preempted.len()
     }
 
-    /// Timings that count towards its due. Where nearly all are preempted, waiting for others is vain.
+    /// Timings that count towards its due. Where nearly all are preempted, all count.
     pub(super) fn counted(&self, discard: bool) -> usize {
         if discard { self.clean.len().max(self.total() / 2) } else { self.total() }
     }
 
-    /// The timings that are written: the undisturbed ones, unless they are too few.
+    /// The timings that are written: the undisturbed ones, or all if those are too few.
     pub(super) fn used(&self, repeat: usize, discard: bool) -> Vec<Timing> {
         let mut used = self.clean.clone();
         if !discard || used.len() < repeat {
@@ -53,14 +53,14 @@ pub(super) struct Work {
     pub(super) sizes: Vec<f64>,
     pub(super) points: Vec<Timings>,
     pub(super) repeat: usize,
-    /// Whether its task has reported a time of its own (`sample { … }`): nothing is known of what slows that.
+    /// Whether its task reports its own time (`sample { … }`), of which slow periods are not known.
     pub(super) reports: bool,
     /// Time used on this model in this run.
     pub(super) spent: f64,
-    /// Next in `order` that may not have been begun.
+    /// Index in `order` of the next point that may not have been begun.
     pub(super) begin: usize,
     pub(super) begun: usize,
-    /// Least price of one timing by the size of the point (the bits of a positive number).
+    /// Least price of one timing for each size of point (the bits of a positive number).
     pub(super) prices: BTreeMap<u64, f64>,
 }
 
@@ -94,9 +94,9 @@ impl Work {
         self.points[point].price.unwrap_or_else(|| self.expected(point))
     }
 
-    /// What one timing of a point that has not been timed is expected to cost at least: in proportion to its size from a
-    /// smaller one, as much as a larger one, whichever is least, for what disturbs timings makes them longer. Zero before
-    /// the first timing.
+    /// A lower estimate of the price of one timing of a point not yet timed: a smaller point's
+    /// price scaled to its size or a larger point's price, whichever is least, since disturbances
+    /// only make timings longer. Zero before the first timing.
     pub(super) fn expected(&self, point: usize) -> f64 {
         let size = self.sizes[point];
         let guess = |(near, price): (&u64, &f64)| price * (size / f64::from_bits(*near)).max(1.0);
@@ -123,7 +123,7 @@ impl Work {
         }
     }
 
-    /// The next point to be begun of those that are not expected to cost more than `left`.
+    /// The next point to begin among those expected to cost at most `left`.
     pub(super) fn fresh(&self, left: f64) -> Option<usize> {
         let mut fresh = self.order[self.begin..].iter().copied();
         fresh.find(|point| self.points[*point].total() == 0 && self.expected(*point) <= left)
