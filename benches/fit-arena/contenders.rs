@@ -1,4 +1,4 @@
-//! Who fits: Strata with and without terms, and two plain least squares with Strata's terms.
+//! The contenders: Strata with and without terms, and two plain least squares with Strata's terms.
 
 use nalgebra::{DMatrix, DVector};
 use strata_fit::{Options, Robust, Structure, fit_model};
@@ -6,27 +6,28 @@ use strata_model::expr::Expr;
 use strata_model::samples::{Column, ModelSamples, Sample};
 use strata_model::{ModelSet, Program};
 
-/// What is given to every contender: single timings, and where to predict.
+/// The input of every contender: single timings, and points to predict.
 pub(crate) struct Question<'a> {
     pub(crate) inputs: Vec<&'a str>,
     pub(crate) points: &'a [Vec<f64>],
     /// Repeated times of each point.
     pub(crate) values: &'a [Vec<f64>],
     pub(crate) tests: &'a [Vec<f64>],
-    /// The terms that are named to those who are told terms.
+    /// The terms for contenders that are given terms.
     pub(crate) terms: Vec<Expr>,
 }
 
-/// What a contender makes of it.
+/// The output of a contender.
 #[derive(Default)]
 pub(crate) struct Answer {
-    /// One a test; none if the contender failed.
+    /// One prediction a test; empty if the contender failed.
     pub(crate) predictions: Vec<f64>,
-    /// The 95 % interval of a new measurement at each test, from contenders that give one; `None` where it declines.
+    /// The 95 % interval of a new measurement at each test, from contenders that compute one;
+    /// `None` where it has no prediction.
     pub(crate) intervals: Option<Vec<Option<(f64, f64)>>>,
     /// Whether each named term was kept, from contenders that drop terms.
     pub(crate) kept: Option<Vec<bool>>,
-    /// The model as text, or what went wrong.
+    /// The model as text, or the error.
     pub(crate) text: String,
 }
 
@@ -41,7 +42,7 @@ impl Question<'_> {
         self.strata_with(named, &Options::default())
     }
 
-    /// The named terms by Huber's weights.
+    /// The named terms with Huber's weights.
     pub(crate) fn strata_huber(&self) -> Answer {
         self.strata_with(true, &Options { robust: Some(Robust::Huber), ..Options::default() })
     }
@@ -80,7 +81,8 @@ impl Question<'_> {
             Ok(resolved) => resolved,
             Err(error) => return failed(error.to_string()),
         };
-        // The formula itself, since a model declines where it was not measured and extrapolation is judged too.
+        // Evaluates the formula itself, since a model returns nothing outside the measured range
+        // and extrapolation is judged too.
         let Some(expr) = resolved.formula("m").map(|formula| &formula.mean) else {
             return failed("no formula".into());
         };
@@ -95,14 +97,15 @@ impl Question<'_> {
         Answer { predictions, intervals, kept, text: expr.to_string() }
     }
 
-    /// Least squares over the constant and all named terms by singular values, as `numpy.linalg.lstsq` does it; with
-    /// `relative`, every sample is weighted by the inverse of its time.
+    /// Least squares over the constant and all named terms by singular values, as
+    /// `numpy.linalg.lstsq`; with `relative`, every sample is weighted by the inverse of its time.
     pub(crate) fn least_squares(&self, relative: bool) -> Answer {
         self.weighted(relative, 1)
     }
 
-    /// The relative fit with Huber's weights and the median absolute deviation as scale, found by turns: what
-    /// `statsmodels.RLM(y, X).fit()` does with its defaults, to rows divided by their times.
+    /// The relative fit with Huber's weights and the median absolute deviation as scale, by
+    /// iteration: what `statsmodels.RLM(y, X).fit()` does by default, on rows divided by their
+    /// times.
     pub(crate) fn rlm(&self) -> Answer {
         self.weighted(true, 50)
     }

@@ -15,13 +15,14 @@ use super::rival::ExtraP;
 /// Repetitions of each point; each is the median of [`INNER`] timings.
 const REPEATS: usize = 5;
 const INNER: usize = 9;
-/// Sizes that are predicted.
+/// Sizes to predict.
 const TESTS: usize = 40;
 /// Sizes are 2^LEAST to 2^GREATEST elements.
 const LEAST: u32 = 8;
 const GREATEST: u32 = 20;
 
-/// An operation on n elements: its name, the terms that a designer would name, and a way to time it once, in seconds.
+/// An operation on n elements: its name, the terms that its developer would name, and a function
+/// that times it once, in seconds.
 type Kernel = (&'static str, &'static [&'static str], fn(&mut Node, usize, u64) -> f64);
 
 const KERNELS: [Kernel; 5] = [
@@ -65,7 +66,7 @@ fn timed(action: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Times each kernel, fits, and prints how well new sizes are predicted.
+/// Times each kernel, fits, and prints the errors of predictions at new sizes.
 pub(crate) fn run(extrap: &mut Option<ExtraP>) {
     println!("\nReal kernels on 64-bit elements: median relative error at {TESTS} random sizes.\n");
     head(&[
@@ -94,10 +95,10 @@ pub(crate) fn run(extrap: &mut Option<ExtraP>) {
     }
 }
 
-/// Sizes with repeated times of each: those to fit, those to predict.
+/// Sizes with repeated times of each: those for the fit, and those to predict.
 type Measured = [Vec<(f64, Vec<f64>)>; 2];
 
-/// All points take turns, in an order of chance, so that a drift of the machine is in all of them alike.
+/// Points alternate in random order, so that a drift of the machine affects all of them alike.
 fn measure(node: &mut Node, (_, _, time): Kernel) -> Measured {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let powers = (LEAST..=GREATEST).map(|e| 1_usize << e);

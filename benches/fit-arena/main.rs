@@ -1,14 +1,18 @@
-//! Accuracy of fitted models: Strata against Extra-P and plain least squares, over known costs with noise and real kernels.
+//! Accuracy of fitted models: Strata against Extra-P and plain least squares, over known costs with
+//! noise and real kernels.
 //!
 //!     cargo bench -p strata-benches --bench fit_arena [-- --seeds 5] [--only TEXT] [--no-kernels] [--noise] [--cells FILE]
 //!
-//! A cell is a cost shape, a size of the noise, and a seed. Everyone gets the same repeated times at powers of two and
-//! predicts 200 random points; what counts is the mean relative error against the true cost there. Only the terms that the
-//! table says were told are told. Errors below 1e-9 count as 1e-9, for below that one would compare rounding.
+//! A cell is a cost shape, a size of the noise, and a seed. All contenders get the same repeated
+//! times at powers of two and predict 200 random points; they are judged by the mean relative error
+//! against the true cost there. The table states which terms each contender was given. Errors below
+//! 1e-9 count as 1e-9, as smaller ones are rounding.
 //!
-//! `--noise` runs the second half alone: noise that is not Gaussian, see [`noise`]. `--cells` writes every cell as a line of CSV, to see where one is ahead or behind.
+//! `--noise` runs only the second part, noise that is not Gaussian, see [`noise`]. `--cells` writes
+//! every cell as a line of CSV.
 //!
-//! Extra-P runs in the Python that `STRATA_EXTRAP_PYTHON` names, else `python3`; its columns are empty where there is none.
+//! Extra-P runs in the Python named by `STRATA_EXTRAP_PYTHON`, otherwise `python3`; its columns are
+//! empty where it is missing.
 
 mod contenders;
 mod kernels;
@@ -33,10 +37,10 @@ const NOISE: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 /// Smaller errors are rounding.
 const FLOOR: f64 = 1e-9;
 
-/// A prediction that is no number, or none at all.
+/// The error of a prediction that is missing or not a number.
 const HOPELESS: f64 = 1e3;
 
-/// The contenders, and what they are told besides the samples.
+/// The contenders, and what each is given besides the samples.
 const CONTENDERS: [(&str, &str); 6] = [
     ("strata, terms named", "true and null terms"),
     ("strata, own search", "nothing"),
@@ -65,7 +69,7 @@ fn settings() -> Result<Settings, lexopt::Error> {
             Long("no-kernels") => settings.kernels = false,
             Long("noise") => settings.noise = true,
             Long("cells") => settings.cells = Some(parser.value()?.into()),
-            // What cargo adds.
+            // Options that cargo adds.
             Long("bench") => {}
             other => return Err(other.unexpected()),
         }
@@ -174,7 +178,7 @@ fn run(cell: &Cell, seed: u64, extrap: &mut Option<ExtraP>) -> CellResult {
     }
 }
 
-/// The mean relative error, between rounding and hopelessness.
+/// The mean relative error, limited from below and above.
 fn error(costs: &[f64], predictions: &[f64]) -> f64 {
     if predictions.len() != costs.len() {
         return HOPELESS;

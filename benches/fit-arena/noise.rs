@@ -1,8 +1,9 @@
-//! Noise that is not Gaussian: who comes how near to the true cost, and whose intervals hold.
+//! Noise that is not Gaussian: errors against the true cost, and coverage of the intervals.
 //!
-//! Every shape with five kinds of noise and four designs. A sample is one row; the true cost is judged at random points. The
-//! noise is that of shared machines: a sample of which something else ran, a coarse clock, delays that only ever add, short
-//! times that scatter more, and a machine of two speeds that changes in stretches of the order in which points are taken.
+//! Every shape with five kinds of noise and four designs. A sample is one row; the true cost is
+//! judged at random points. The noise is that of shared machines: outliers from other programs, a
+//! coarse clock, delays that only add, short times that scatter more, and a machine of two speeds
+//! that change in stretches of the order in which points are measured.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -24,7 +25,7 @@ const TESTS: usize = 100;
 const SLOW: f64 = 1.4;
 const STRETCH: f64 = 8.0;
 
-/// The machine while it measures.
+/// The state of the machine while it measures.
 struct Noise {
     kind: usize,
     rng: ChaCha8Rng,
@@ -59,7 +60,7 @@ impl Noise {
     }
 }
 
-/// What came of one cell: errors, held intervals of the three that have them, kept nulls.
+/// The results of one cell: errors, new samples inside the three intervals, null terms kept.
 struct Outcome {
     kind: usize,
     design: usize,
@@ -121,7 +122,7 @@ fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome
     order.shuffle(&mut rng);
     let mut values = vec![Vec::new(); points.len()];
     for place in order {
-        // What holds for a point as a whole: where its memory lies, what ran beside it.
+        // An effect on a point as a whole: the position of its memory, or a program beside it.
         let shift = if design == 3 { 1.0 + 0.02 * normal(&mut rng) } else { 1.0 };
         values[place] = (0..repeats).map(|_| noise.sample(cost(&points[place]) * shift)).collect();
     }
@@ -145,7 +146,7 @@ fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome
     for (e, answer) in errors.iter_mut().zip(&answers) {
         *e = error(&costs, &answer.predictions);
     }
-    // A new sample as those of the fit, a period of the machine apart.
+    // A new sample like those of the fit, in another period of the machine.
     let measured: Vec<f64> = costs
         .iter()
         .map(|c| {

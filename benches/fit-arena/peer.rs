@@ -1,16 +1,16 @@
 //! A smooth non-parametric peer: a Gaussian process over the logarithms of inputs and times.
 //!
-//! Squared-exponential kernel with one length a input, a constant mean and independent noise; the lengths and the noise are
-//! those of a small grid that are likeliest. Source: Rasmussen and Williams, *Gaussian Processes for Machine Learning*
-//! (2006), §2.2 and §5.4.1.
+//! Squared-exponential kernel with one length scale an input, a constant mean and independent
+//! noise; the length scales and the noise have the greatest likelihood on a small grid. Source:
+//! Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), §2.2 and §5.4.1.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use super::contenders::{Answer, Question};
 
-/// Lengths in units of the range of an input's logarithm.
+/// Length scales in units of the range of an input's logarithm.
 const LENGTHS: [f64; 5] = [0.15, 0.3, 0.6, 1.2, 2.4];
-/// The noise's share of the deviation of the logarithms of times.
+/// The noise's share of the standard deviation of the logarithms of times.
 const NOISES: [f64; 5] = [1e-4, 0.003, 0.01, 0.03, 0.1];
 
 impl Question<'_> {

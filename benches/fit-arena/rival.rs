@@ -1,4 +1,4 @@
-//! Extra-P, in a Python process of its own that lives for the whole run.
+//! Extra-P, in its own Python process for the whole run.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -67,7 +67,7 @@ impl ExtraP {
         self.output.read_line(&mut line).ok().filter(|read| *read > 0).map(|_| line)
     }
 
-    /// What the default modeler and the refining one make of it.
+    /// The results of the default modeler and of the refining one.
     pub(crate) fn ask(&mut self, question: &Question<'_>) -> [Answer; 2] {
         self.asked += 1;
         let failed = |text: &str| Answer { text: text.into(), ..Answer::default() };
@@ -94,7 +94,7 @@ impl ExtraP {
 
 impl Drop for ExtraP {
     fn drop(&mut self) {
-        // Python ends when its input does.
+        // Python ends at the end of its input.
         self.input = None;
         let _ = self.child.wait();
     }

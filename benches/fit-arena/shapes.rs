@@ -1,13 +1,13 @@
-//! The true costs: what the contenders are to find out from noisy samples.
+//! The true costs, which the contenders estimate from noisy samples.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use strata_model::Program;
 use strata_model::expr::{Expr, parse};
 
-/// How often every point is measured: the five repetitions that Extra-P's authors ask for.
+/// Measurements of every point: the five repetitions recommended by Extra-P's authors.
 const REPEATS: usize = 5;
-/// Random points to be predicted.
+/// Random points to predict.
 const TESTS: usize = 200;
 
 /// A true cost over some inputs, each sampled at powers of two.
@@ -15,9 +15,9 @@ pub(crate) struct Shape {
     pub(crate) name: &'static str,
     /// Name, least exponent, greatest exponent, step.
     pub(crate) inputs: &'static [(&'static str, u32, u32, u32)],
-    /// What the cost is made of, in seconds.
+    /// The terms of the cost, in seconds.
     pub(crate) truth: &'static [(f64, &'static str)],
-    /// Terms that are named to whoever is told terms, and have no part in the cost.
+    /// Null terms: terms given to the contenders that are not in the cost.
     nulls: &'static [&'static str],
 }
 
@@ -33,9 +33,11 @@ const fn shape(
     Shape { name, inputs, truth, nulls }
 }
 
-/// Coefficients are of the order of today's machines: microseconds to begin a message, nanoseconds for a byte or an element.
+/// Coefficients are typical of today's machines: microseconds to begin a message, nanoseconds for a
+/// byte or an element.
 pub(crate) const SHAPES: &[Shape] = &[
-    // One input. Those of one power with or without a constant are Extra-P's own language.
+    // One input. Those of one power with or without a constant can be expressed in Extra-P's
+    // language.
     shape("constant", &[N], &[(3e-6, "1")], &["n", "log2(n)", "sqrt(n)"]),
     shape("latency-bandwidth", &[N], &[(4e-6, "1"), (1.2e-9, "n")], &["n*log2(n)", "sqrt(n)"]),
     shape("n log n", &[N], &[(2e-6, "1"), (3e-9, "n*log2(n)")], &["n", "n^2"]),
@@ -149,7 +151,7 @@ pub(crate) const SHAPES: &[Shape] = &[
     ),
 ];
 
-/// What is told to the contenders of one cell, and what they are asked.
+/// The samples of one cell, and the points to predict.
 pub(crate) struct Cell {
     pub(crate) shape: &'static Shape,
     pub(crate) noise: f64,
@@ -163,12 +165,14 @@ pub(crate) struct Cell {
     pub(crate) costs: Vec<f64>,
     /// One new measurement at each of them.
     pub(crate) measured: Vec<f64>,
-    /// The mean share of each named term in the true costs of the measured points; zero for null terms.
+    /// The mean share of each named term in the true costs of the measured points; zero for null
+    /// terms.
     pub(crate) shares: Vec<f64>,
 }
 
 impl Shape {
-    /// The terms that are named: those of the truth (the constant apart, which always competes), then null ones.
+    /// The named terms: those of the cost (except the constant, which is always included), then
+    /// null ones.
     pub(crate) fn terms(&self) -> Vec<Expr> {
         let truth = self.truth.iter().map(|(_, term)| *term).filter(|term| *term != "1");
         truth.chain(self.nulls.iter().copied()).map(expr).collect()
@@ -178,7 +182,8 @@ impl Shape {
         self.inputs.iter().map(|input| input.0).collect()
     }
 
-    /// The measurements of one seed: true costs with every coefficient scaled by 1/2 to 2, and noise of relative size `noise`.
+    /// The measurements of one seed: true costs with every coefficient scaled by 1/2 to 2, and
+    /// noise of relative size `noise`.
     ///
     /// With `extrapolate`, the input `p` is measured up to 32 and all tests are at 512.
     pub(crate) fn cell(&'static self, noise: f64, seed: u64, extrapolate: bool) -> Cell {
@@ -245,7 +250,7 @@ fn expr(text: &str) -> Expr {
     parse(text).unwrap_or_else(|e| panic!("`{text}`: {e}"))
 }
 
-/// A whole number whose logarithm is uniform.
+/// A whole number whose logarithm is uniformly distributed.
 pub(crate) fn whole(rng: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
     (low * (high / low).powf(rng.random_range(0.0..1.0))).round().clamp(low, high)
 }

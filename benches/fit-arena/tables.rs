@@ -1,4 +1,4 @@
-//! What came of it, as Markdown.
+//! The results, as Markdown.
 
 use std::io;
 use std::path::Path;
@@ -8,13 +8,13 @@ use strata_model::write_atomically;
 
 use super::{CONTENDERS, NOISE};
 
-/// Shares of the signal above this should be found.
+/// Terms above this share of the signal should be found.
 const LARGE: f64 = 0.1;
 
-/// So much worse than Extra-P counts as a loss.
+/// Errors that exceed Extra-P's by this factor count as a loss.
 const LOSS: f64 = 1.05;
 
-/// One cell: the error of each contender, `None` of one that was not there.
+/// One cell: the error of each contender, `None` where it did not run.
 pub(crate) struct CellResult {
     pub(crate) shape: &'static str,
     pub(crate) noise: f64,

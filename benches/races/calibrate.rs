@@ -1,4 +1,5 @@
-//! `cargo bench -p strata-benches --bench calibrate`: calibrates every library under `specs/` on this machine.
+//! `cargo bench -p strata-benches --bench calibrate`: calibrates every library under `specs/` on
+//! this machine.
 //!
 //! Arguments after `--` go to `specc calibrate`, for example `-- --nodes 2 --budget 30s`.
 

@@ -1,9 +1,11 @@
-//! Barrier and 8-byte reduce of Strata's nodes against the raw MPI calls, in the same program and taking turns.
+//! Barrier and 8-byte reduce of Strata's nodes against the raw MPI calls, in the same program,
+//! alternating.
 //!
 //!     cargo bench -p strata-benches --features mpi --bench collectives
 //!
-//! On `mpi` both sides run in the same ranks, so the ratio is the cost of Strata's layer. On `threads` there is no raw
-//! call to compare with in the process; its rows stand beside the MPI figures of the same run.
+//! On `mpi` both sides run in the same ranks, so the ratio is the cost of Strata's layer. On
+//! `threads` there is no raw call to compare with in the process; its rows stand beside the MPI
+//! figures of the same run.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,6 @@
-//! Messages, blocks and split-phase collectives of two nodes against what the machine gives without Strata: on `mpi` the raw
-//! calls of the same length, on `threads` a plain copy of memory. Both sides in the same program and taking turns.
+//! Messages, blocks and split-phase collectives of two nodes, compared with the machine without
+//! Strata: on `mpi` the raw calls of the same length, on `threads` a plain copy of memory. Both
+//! sides run in the same program, alternating.
 //!
 //!     cargo bench -p strata-benches --features mpi --bench messages
 //!
@@ -22,7 +23,7 @@ const ROUNDS: usize = 200;
 const MEBIBYTE: usize = 1 << 17;
 const REDUCED: usize = 1 << 13;
 
-/// Tells a rank that `mpirun` started from the program that a person started.
+/// Distinguishes a rank started by `mpirun` from the program started by hand.
 #[cfg(feature = "mpi")]
 const INSIDE: &str = "STRATA_BENCH_RANK";
 
@@ -75,7 +76,7 @@ enum Peer {
 struct Race {
     name: &'static str,
     ours: Timings,
-    /// The peer's name and timings, where it has such an operation.
+    /// The peer's name and timings, if it has such an operation.
     peer: Option<(&'static str, Timings)>,
     /// What is reported instead of the ratio.
     note: Option<String>,
@@ -99,7 +100,8 @@ impl Race {
 
 type Contestant<'a> = &'a mut dyn FnMut(&mut Node);
 
-/// Times `batch` operations of ours, and of the peer's if there is one, in turns. Each contestant does the whole batch.
+/// Times `batch` operations of ours, and of the peer's if any, alternating. Each contestant does
+/// the whole batch.
 fn race<'a>(
     node: &mut Node,
     name: &'static str,
@@ -118,7 +120,7 @@ fn race<'a>(
             let start = node.now().get();
             contestants[who](node);
             let time = (node.now().get() - start) / batch as f64;
-            // The first rounds warm up.
+            // The first rounds are warm-up.
             if round >= 5 {
                 timings[who].push(time);
             }
@@ -128,7 +130,7 @@ fn race<'a>(
     Race { name, ours, peer: peer.map(|name| (name, theirs)), note: None }
 }
 
-/// What handlers and program share.
+/// State shared by handlers and program.
 struct Post {
     ping: Request<u64>,
     note: Request<[u64; 2]>,
@@ -191,7 +193,7 @@ fn round_trip(node: &mut Node, post: &Post, peer: &Peer) -> Race {
                 node.wait_until(|| post.back.get() == number);
             }
         } else {
-            // The first may come before this node is here: only ever more are expected.
+            // The first block may arrive before this point, so the expected count only grows.
             expected += BATCH;
             node.wait_until(|| post.came.get() == expected);
         }
@@ -231,7 +233,7 @@ fn stream(node: &mut Node, post: &Post, peer: &Peer) -> Race {
             }
             node.wait_until(|| post.back.get() == end);
         } else {
-            // The first may come before this node is here: only ever more are expected.
+            // The first block may arrive before this point, so the expected count only grows.
             expected += BATCH;
             node.wait_until(|| post.came.get() == expected);
         }
@@ -262,7 +264,7 @@ fn stream(node: &mut Node, post: &Post, peer: &Peer) -> Race {
     }
 }
 
-/// Node 0 writes, node 1 waits for what comes; then one word goes back.
+/// Node 0 writes, node 1 waits for the data; then one word is sent back.
 fn put(node: &mut Node, peer: &Peer) -> Race {
     const BATCH: usize = 10;
     let data = vec![3u64; MEBIBYTE];
@@ -362,7 +364,8 @@ fn collectives(node: &mut Node, peer: &Peer) -> Vec<Race> {
     all
 }
 
-/// A reduce of 64 KiB under local work that takes as long as the reduce alone, in slices with a look between two of them.
+/// A reduce of 64 KiB under local work that takes as long as the reduce alone, in slices with a
+/// poll between two of them.
 fn overlap(node: &mut Node) -> Race {
     let mut block = Block::<f64>::zeroed(REDUCED);
     let whole = race(

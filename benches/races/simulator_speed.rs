@@ -1,8 +1,8 @@
-//! How fast machines are simulated on this one, and how much memory that takes.
+//! The speed and memory of simulations on this machine.
 //!
 //!     cargo bench -p strata-benches --bench simulator_speed
 //!
-//! Each measurement is a process of its own, so that its peak of memory is its own.
+//! Each measurement is a separate process, so that it has its own peak of memory.
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -85,14 +85,15 @@ fn simulate(nodes: usize, barriers: usize, bytes: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The most memory that this process has had, in kB; 0 where the system does not tell.
+/// The most memory that this process has used, in kB; 0 if the system does not report it.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
-/// Seconds that this process has had a processor, if the system counts them in hundredths as Linux does; 0 where it does not tell.
+/// Processor seconds of this process, if the system counts them in hundredths as Linux does; 0 if
+/// it does not report them.
 fn processor() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // After the name, which may hold anything: user and system time are the 12th and the 13th.

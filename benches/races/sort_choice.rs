@@ -1,10 +1,11 @@
-//! The chosen sort against each fixed candidate, over keys a node and key widths, in one run and taking turns.
+//! The chosen sort against each fixed candidate, over keys a node and key widths, in one run,
+//! alternating.
 //!
 //!     cargo bench -p strata-benches --bench sort_choice [-- --nodes 4]
 //!
-//! A candidate with a parameter competes with several fixed values of it. The loss of a cell is the median over the
-//! rounds of (time of the chosen) / (time of the fixed candidate with the least median), less one: zero or below means that
-//! nobody could have fixed one candidate by hand and been faster there.
+//! A candidate with a parameter competes with several fixed values of it. The loss of a cell is the
+//! median over the rounds of (time of the choice) / (time of the fixed candidate with the least
+//! median), less one: at zero or below, no fixed candidate would have been faster.
 
 use std::process::ExitCode;
 
@@ -14,10 +15,10 @@ use strata_sort::profile;
 
 const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 
-/// After the first rounds, whoever needs more than so many times the least time has lost and sits out.
+/// After the first rounds, contestants above this many times the least time are measured no more.
 const HOPELESS: f64 = 3.0;
 
-/// What may be fixed by hand.
+/// The fixed candidates.
 const FIXED: [(&str, Fixed); 9] = [
     ("radix:4", Fixed::Radix(4)),
     ("radix:6", Fixed::Radix(6)),

@@ -1,4 +1,4 @@
-//! One machine, as both simulators are told of it.
+//! One machine, as described to both simulators.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,16 @@ const ENVELOPE: usize = 16;
 /// Nodes at a switch of the fat tree, and switches above each.
 const ARITY: usize = 4;
 
-/// What the costs of LogGP come from.
+/// The parameters of LogGP.
 #[derive(Clone, Copy)]
 pub(crate) struct Costs {
     /// Processor time to send a message, in ns: o of the sender.
     pub(crate) send: f64,
     /// To receive one: o of the receiver.
     pub(crate) receive: f64,
-    /// Of one link, in ns; L is that of all links on the way.
+    /// Latency of one link, in ns; L is the sum over the path.
     pub(crate) latency: f64,
-    /// Of each link, in MB/s: 1/G.
+    /// Bandwidth of each link, in MB/s: 1/G.
     pub(crate) bandwidth: f64,
 }
 
@@ -46,13 +46,14 @@ impl Topology {
 pub(crate) struct Machine {
     pub(crate) topology: Topology,
     pub(crate) costs: Costs,
-    /// With the fat tree, a power of 4.
+    /// For the fat tree, a power of 4.
     pub(crate) nodes: usize,
 }
 
 impl Machine {
-    /// For our simulator. Whatever is not in LogGP costs nothing: looks that find nothing, calls of handlers, set-up of blocks. The queues
-    /// are longer than any pattern fills them, as SMPI's have no end.
+    /// The platform for our simulator. What is not in LogGP costs nothing: failed polls, calls of
+    /// handlers, set-up of blocks. The queues are longer than any pattern fills them, as SMPI's are
+    /// unlimited.
     pub(crate) fn platform(&self) -> Result<Platform, String> {
         let Costs { send, receive, latency, bandwidth } = self.costs;
         let topology = match self.topology {
@@ -75,7 +76,8 @@ impl Machine {
         Platform::parse("loggp.toml", text.as_bytes()).map_err(|error| error.to_string())
     }
 
-    /// For SimGrid: a cluster without a backbone, whose nodes have a link each way, or its fat tree.
+    /// The platform for SimGrid: a cluster without a backbone, whose nodes have a link each way, or
+    /// its fat tree.
     pub(crate) fn xml(&self) -> String {
         let Costs { latency, bandwidth, .. } = self.costs;
         let tree = match self.topology {
@@ -89,7 +91,8 @@ impl Machine {
                     });
                     list
                 };
-                // Levels; children at each; parents at each, of which a node has one; parallel links.
+                // Levels; children at each; parents at each, of which a node has one; parallel
+                // links.
                 let (children, parents) = (list(ARITY, ARITY), list(1, ARITY));
                 let parameters = format!("{levels};{children};{parents};{}", list(1, 1));
                 format!(" topology=\"FAT_TREE\" topo_parameters=\"{parameters}\"")
@@ -104,8 +107,9 @@ impl Machine {
         )
     }
 
-    /// What turns SMPI's calibrated model of TCP into LogGP: no factors on latency and bandwidth by message size, no window, no
-    /// traffic of acknowledgements, clocks that cost nothing; every message sent at once (eager), with our overheads.
+    /// Options that reduce SMPI's calibrated model of TCP to LogGP: no factors on latency and
+    /// bandwidth by message size, no window, no acknowledgement traffic, clocks that cost nothing;
+    /// every message is eager, with our overheads.
     pub(crate) fn options(&self) -> Vec<String> {
         let seconds = |ns: f64| format!("0:{:e}:0", ns * 1e-9);
         let (send, receive) = (seconds(self.costs.send), seconds(self.costs.receive));

@@ -1,29 +1,35 @@
-//! Our simulator beside SimGrid's SMPI (Degomme and others, "Simulating MPI applications: the SMPI approach", 2017) on machines with the same parameters of LogGP (Alexandrov and others 1995).
+//! Compares our simulator with SimGrid's SMPI (Degomme and others, "Simulating MPI applications:
+//! the SMPI approach", 2017) on machines with the same LogGP parameters (Alexandrov and others
+//! 1995).
 //!
 //!     apt-get install libsimgrid-dev
 //!     cargo bench -p strata-benches --bench simgrid
 //!
-//! Both sides make the same messages in the same order: ours by the run-time's collectives and puts of one packet, the other by
-//! `exchange.c`, whose sends and receives are written out. Both simulators are deterministic, so the table is the same on every host. It
-//! fails where a judged time differs by more than 10 %. Without SimGrid it prints our times only.
+//! Both sides send the same messages in the same order: ours by the run-time's collectives and puts
+//! of one packet, SMPI by the explicit sends and receives of `exchange.c`. Both simulators are
+//! deterministic, so the table is the same on every host. The bench fails where a judged time
+//! differs by more than 10 %. Without SimGrid it prints only our times.
 //!
 //! # Parameters
+//! | LogGP | ours | SMPI |
 //! | LogGP | ours | SMPI |
 //! |---|---|---|
 //! | o, sender | `send`, before the packet leaves | `smpi/os`, before the flow starts |
 //! | o, receiver | `receive`, when it is taken | `smpi/or`, when the receive is completed |
-//! | L | `link.latency` of each link on the way, heads cutting through | `lat`, the sum over the links of the route |
+//! | L | `link.latency` of each link on the path, cut-through | `lat`, the sum over the links |
 //! | G | `link.bandwidth`; header of 16 bytes | `bw`; SMPI counts an envelope of 16 bytes |
 //! | g | none but o | none but o |
 //!
-//! Whatever else either knows is off: our polls, dispatches, set-up of blocks and latency of interfaces are 0 and our queues longer
-//! than they are filled; SMPI's factors by message size, TCP window and acknowledgements are off, and messages are eager. Of the fat
-//! tree, ours draws its ways up, SimGrid's follow from the target (D-mod-k); all ways are equally long.
+//! All other parameters are neutral: our polls, dispatches, set-up of blocks and latency of
+//! interfaces are 0 and our queues never fill; SMPI's factors by message size, TCP window and
+//! acknowledgements are off, and messages are eager. In the fat tree our simulator chooses paths up
+//! at random, SimGrid by the target (D-mod-k); all paths are equally long.
 //!
 //! # Contention
-//! Where messages share a link, ours pass one after the other, SimGrid's all at once, in parts inverse to their latencies. The judged
-//! patterns keep clear of that at the senders: o is longer than a message is on a link. The last two rows of each machine do
-//! not, and are not judged: they show what the difference does.
+//! Where messages share a link, our simulator transmits one after the other, SimGrid all at once
+//! with bandwidth in inverse proportion to their latencies. The judged patterns avoid this at the
+//! senders: o is longer than a message occupies a link. The last two rows of each machine do not
+//! avoid it and are not judged: they show the effect of the difference.
 
 mod machine;
 mod ours;
@@ -35,26 +41,26 @@ use machine::{Costs, Machine, Topology};
 use smpi::Smpi;
 use strata_benches::{head, row};
 
-/// By how much judged times may differ.
+/// The limit of the difference of judged times.
 const LIMIT: f64 = 0.10;
 
-/// What the nodes do.
+/// Communication patterns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pattern {
-    /// Up a binomial tree and down it.
+    /// Up a binomial tree and down again.
     Barrier,
     /// Down a binomial tree from node 0.
     Broadcast,
     /// A block to every other node, by cyclic shifts; then all are received.
     AllToAll,
-    /// The same, each shift when the one before has come.
+    /// The same, each shift beginning when the block of the previous one has arrived.
     Shifts,
-    /// A block to each of four neighbours on a square grid whose ends are joined.
+    /// A block to each of four neighbours on a square grid with periodic boundaries.
     Stencil,
 }
 
 impl Pattern {
-    /// As `exchange.c` calls it.
+    /// Its name in `exchange.c`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Barrier => "barrier",
@@ -66,12 +72,12 @@ impl Pattern {
     }
 }
 
-/// What is timed.
+/// One timed case.
 pub(crate) struct Job {
     pub(crate) pattern: Pattern,
-    /// Of each message.
+    /// Bytes of each message.
     pub(crate) bytes: usize,
-    /// One after the other.
+    /// Rounds, one after the other.
     pub(crate) rounds: usize,
     /// Whether messages are short enough to leave one by one.
     judged: bool,
@@ -112,7 +118,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the tables; whether no judged time differs by more than the limit.
+/// Prints the tables; returns whether no judged time differs by more than the limit.
 fn run() -> Result<bool, String> {
     let smpi = Smpi::new()?;
     match smpi {
@@ -139,7 +145,7 @@ fn run() -> Result<bool, String> {
     Ok(good)
 }
 
-/// Prints a row; whether the difference is no reason to fail.
+/// Prints a row; returns whether the difference is acceptable.
 fn compare(machine: &Machine, job: &Job, smpi: Option<&Smpi>) -> Result<bool, String> {
     let ours = ours::time(machine, job)?;
     let theirs = smpi.map(|smpi| smpi.time(machine, job)).transpose()?;

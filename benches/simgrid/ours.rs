@@ -15,7 +15,7 @@ pub(crate) fn time(machine: &machine::Machine, job: &Job) -> Result<f64, String>
             let ports = ports(job.pattern, node.size());
             if ports > 0 {
                 node.install(node.handlers());
-                // Two halves, in turns: a neighbour may be a round ahead.
+                // Two halves, alternating: a neighbour may be a round ahead.
                 (0..ports).for_each(|port| node.open_port(port, Block::<u8>::zeroed(2 * job.bytes)));
                 node.barrier();
             }
@@ -37,7 +37,7 @@ pub(crate) fn time(machine: &machine::Machine, job: &Job) -> Result<f64, String>
     Ok(last - first)
 }
 
-/// What a pattern puts into: a port for each sender, or for each side; none for collectives.
+/// The ports of a pattern: one for each sender, or for each side; none for collectives.
 fn ports(pattern: Pattern, nodes: usize) -> usize {
     match pattern {
         Pattern::Barrier | Pattern::Broadcast | Pattern::AllToAll => 0,
@@ -72,7 +72,8 @@ fn one(node: &mut Node, job: &Job, round: usize) {
             for (port, to) in to.into_iter().enumerate() {
                 node.put(to, port, half, &vec![0u8; bytes]);
             }
-            // All before any is waited for: two rounds' blocks that come before the first is expected complete nothing.
+            // All are expected before the first wait: blocks of two rounds that arrive before they
+            // are expected would complete nothing.
             (0..4).for_each(|port| node.expect::<u8>(port, bytes));
             (0..4).for_each(|port| node.wait_for_port(port));
         }

@@ -1,4 +1,4 @@
-//! The same patterns by MPI on SimGrid.
+//! The same patterns with MPI on SimGrid.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::Job;
 use super::machine::Machine;
 
-/// The compiled program, in a directory that goes with it.
+/// The compiled program, in a directory that is deleted with it.
 pub(crate) struct Smpi {
     directory: TempDir,
     program: PathBuf,
@@ -39,17 +39,17 @@ impl Smpi {
         Err(format!("smpicc ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// What `smpirun` says of its version.
+    /// The version as printed by `smpirun`.
     pub(crate) fn version() -> String {
         let output = Command::new("smpirun").arg("-version").output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         text.unwrap_or_default().lines().next().unwrap_or("SimGrid of unknown version").trim().to_owned()
     }
 
-    /// Seconds from when the ranks begin until the last one ends.
+    /// Seconds from the start of the ranks until the last one ends.
     ///
     /// # Errors
-    /// `smpirun` failed, with what it said.
+    /// `smpirun` failed, with its output.
     pub(crate) fn time(&self, machine: &Machine, job: &Job) -> Result<f64, String> {
         let platform = self.directory.path().join("platform.xml");
         let hosts = self.directory.path().join("hosts");

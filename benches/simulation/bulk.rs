@@ -1,11 +1,11 @@
-//! Blocks that all nodes send at once, and the bandwidth that comes of it.
+//! Blocks that all nodes send at once, and the resulting bandwidth.
 
 use strata_model::Seconds;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::Platform;
 use strata_runtime::{Network, Pacing, Transfer};
 
-/// Data of a packet of the CM-5.
+/// Data bytes of a packet of the CM-5.
 const PACKET: usize = 16;
 
 const NETWORKS: [Network; 2] = [Network::Request, Network::Reply];
@@ -13,15 +13,17 @@ const NETWORKS: [Network; 2] = [Network::Request, Network::Reply];
 /// How a node sends its blocks.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
-    /// `put`, which receives only where there is no room.
+    /// `put`, which receives only where it finds no room.
     Put,
-    /// `put` at a pace: after each packet it handles all that has come or, if nothing has, waits for so many cycles.
+    /// `put` with pacing: after each packet it handles all arrived packets or, if there are none,
+    /// waits for this many cycles.
     Paced(f64),
-    /// Packet by packet, each followed by polls of one network, the two in turn, until nothing more has come there.
+    /// Packet by packet, each followed by polls of one network, alternating, until it is empty.
     PollAll,
-    /// Packet by packet, each followed by one poll of one network, the two in turn, and, if that found nothing, so many cycles.
+    /// Packet by packet, each followed by one poll of one network, alternating, and, if that
+    /// failed, this many cycles.
     PollOnce(f64),
-    /// So many transfers at a time, two packets of each in turn, at that pace.
+    /// This many transfers at a time, two packets of each in turn, with that pacing.
     Interleaved(usize, f64),
 }
 
@@ -34,17 +36,18 @@ pub(crate) struct Rounds<'a> {
     pub(crate) rounds: usize,
     /// Bytes of a block.
     pub(crate) bytes: usize,
-    /// A barrier every so many rounds; 0 for none.
+    /// A barrier every this many rounds; 0 for none.
     pub(crate) barrier_every: usize,
     pub(crate) way: Way,
-    /// How many cycles later than it could a node begins with a block, at most; drawn.
+    /// The most cycles by which a node begins a block late; random.
     pub(crate) uneven: f64,
-    /// To whom a node sends in a round.
+    /// The target of a node in a round.
     pub(crate) target: &'a (dyn Fn(usize, usize) -> usize + Sync),
 }
 
 impl Rounds<'_> {
-    /// Millions of bytes a second that each sender sends, from when the first begins to when the last node has all that is for it.
+    /// Megabytes a second sent by each sender, from the first start until the last node has
+    /// received everything.
     pub(crate) fn bandwidth(&self, platform: &Platform, seed: u64) -> Result<f64, Error> {
         let mut coming = vec![0; self.nodes];
         for rank in 0..self.senders {

@@ -1,8 +1,10 @@
-//! Brewer's experiments with communication (1994, sections 6.1.3, 6.3 and chapter 7) on simulated machines: his figures beside ours.
+//! Brewer's experiments with communication (1994, sections 6.1.3, 6.3 and chapter 7) on simulated
+//! machines, beside his figures.
 //!
 //!     cargo bench -p strata-benches --bench simulation
 //!
-//! All times are simulated, so the table is the same on every host. Where chance plays a part, means over seeds.
+//! All times are simulated, so the table is the same on every host. Random results are means over
+//! seeds.
 
 mod bulk;
 mod models;
@@ -21,7 +23,7 @@ const NODES: usize = 64;
 /// Section 6.1.3: the delay of bandwidth matching, in cycles.
 const DELAY: f64 = 28.0;
 
-/// Prints a row; `accepted` is the range in which ours has to be, where one is set.
+/// Prints a row; `accepted` is the range required of ours, if any.
 fn print(what: &str, section: &str, thesis: &str, ours: f64, digits: usize, accepted: Option<(f64, f64)>) {
     let (range, within) = match accepted {
         Some((least, most)) => {
@@ -33,7 +35,7 @@ fn print(what: &str, section: &str, thesis: &str, ours: f64, digits: usize, acce
     row(&[what.into(), section.into(), thesis.into(), format!("{ours:.digits$}"), range, within.into()]);
 }
 
-/// As [`print`], where 10 % of the thesis's figure are accepted.
+/// As [`print`], accepting 10 % around the thesis's figure.
 fn near(what: &str, section: &str, thesis: f64, ours: f64, digits: usize) {
     let (a, b) = (thesis * 0.9, thesis * 1.1);
     print(what, section, &format!("{thesis}"), ours, digits, Some((a.min(b), a.max(b))));
@@ -58,11 +60,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// By how many cycles a node begins later with a block than it could, at most, in chapter 7's experiments: most of 10,000 timings of one
-/// task lay within 50 cycles (section 3.4).
+/// The most cycles by which a node begins a block late, in chapter 7's experiments: most of 10,000
+/// timings of one task were within 50 cycles (section 3.4).
 const UNEVEN: f64 = 50.0;
 
-/// A platform, and the thesis's coefficients: of `ClearMemory`, of `CombineVector` (0 where it has no such term), of `Roundtrip`,
+/// A platform, and the thesis's coefficients: of `ClearMemory`, of `CombineVector` (0 where it has
+/// no such term), of `Roundtrip`,
+/// `SendRequest` and `SendRPC`.
 /// `SendRequest` and `SendRPC`.
 type Models = (&'static str, [f64; 2], [f64; 4], [f64; 2], [f64; 2]);
 
@@ -87,7 +91,7 @@ fn figure_6_6() -> Result<(), String> {
             near(&format!("`{name}` CombineVector, cycles per {term}"), "Fig 6-6", combine[index], ours, 1);
         }
         let found = models::round_trip(&platform)?;
-        // At a switch all are equally far.
+        // At a switch all nodes are at the same distance.
         for (index, term) in ["1", "hop"].into_iter().enumerate().take(found.len()) {
             near(
                 &format!("`{name}` Roundtrip, cycles per {term}"),
@@ -97,7 +101,7 @@ fn figure_6_6() -> Result<(), String> {
                 2,
             );
         }
-        // One call here, two there, which differ on the CM-5 alone.
+        // One call here, two in the thesis, which differ only on the CM-5.
         let ours = models::send_request(&platform)?;
         for (model, thesis) in ["SendRequest", "SendRPC"].into_iter().zip(sends) {
             near(&format!("`{name}` {model}, cycles"), "Fig 6-6", thesis, ours, 1);
@@ -106,7 +110,7 @@ fn figure_6_6() -> Result<(), String> {
     Ok(())
 }
 
-/// Chapters 6.1.3 and 7, on the CM-5.
+/// Sections 6.1.3 and chapter 7, on the CM-5.
 fn chapters() -> Result<(), String> {
     let cm5 = Platform::find("cm5").map_err(|error| error.to_string())?;
     let on = |platform: &Platform, rounds: Rounds<'_>, seeds: u64| -> Result<(f64, f64), String> {
@@ -268,7 +272,7 @@ fn chapters() -> Result<(), String> {
         );
         print(&format!("{name}: poll once, MB/s"), "7.3.3", "5.33", once.0, 2, Some((4.8, 5.93)));
     }
-    // What the tree has to do with it: nodes of a switch that send to those of one other switch, or of two.
+    // The effect of the tree: nodes of a switch that send to those of one other switch, or of two.
     for by in [16, 20] {
         let target = |rank: usize, _| (rank + by) % NODES;
         let found = all(Rounds { target: &target, ..block }, 5)?.0;

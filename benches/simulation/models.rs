@@ -10,7 +10,8 @@ use strata_runtime::prelude::*;
 use strata_runtime::simulation::Platform;
 use strata_sim::topology::Graph;
 
-/// Fits lines of seconds and values of the columns; the coefficients in cycles, that of the constant first.
+/// Fits lines of seconds and values of the columns; returns the coefficients in cycles, that of the
+/// constant first.
 fn fit(platform: &Platform, columns: &str, lines: &[(f64, Vec<f64>)]) -> Result<Vec<f64>, String> {
     let mut text = format!("M {columns}\n");
     for (seconds, values) in lines {
@@ -24,13 +25,14 @@ fn fit(platform: &Platform, columns: &str, lines: &[(f64, Vec<f64>)]) -> Result<
     Ok(model.terms.iter().map(|term| term.coefficient * platform.cpu.frequency).collect())
 }
 
-/// Cycles between two looks at the clock, less the one that the second look takes.
+/// Cycles between two readings of the clock, less the one that the second reading takes.
 fn between(platform: &Platform, start: f64, end: f64) -> f64 {
     (end - start) * platform.cpu.frequency - 1.0
 }
 
-/// A scan of a vector of `length` words on `nodes` nodes that begin together: seconds until the last has its part. A word is one of the
-/// platform's: 4 bytes, or the 8 bytes that the CM-5's file counts as one.
+/// A scan of a vector of `length` words on `nodes` nodes that begin together: seconds until the
+/// last node has its result. A word is the platform's: 4 bytes, or the 8 bytes that the CM-5's file
+/// counts as one.
 fn combine(platform: &Platform, nodes: usize, length: usize) -> Result<f64, Error> {
     let wide = platform.control.is_some();
     let run = Machine::sim(platform, nodes)?.run(|node| {
@@ -59,7 +61,7 @@ pub(crate) fn combine_vector(platform: &Platform) -> Result<Vec<f64>, String> {
     fit(platform, "length logP length*logP", &lines)
 }
 
-/// `Roundtrip`: the constant, and that of `hops` if nodes are not all equally far.
+/// `Roundtrip`: the constant, and that of `hops` if distances differ.
 pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
     const NODES: usize = 64;
     let graph = Graph::new(platform, NODES).map_err(|error| error.to_string())?;
@@ -78,7 +80,7 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
             if node.rank() > 0 {
                 return Ok(0.0);
             }
-            // When all wait for messages.
+            // When all are waiting for messages.
             node.compute(10_000.0, || ());
             let start = node.now().get();
             node.send(to, ping, [1; 4]);
@@ -88,7 +90,7 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
         let cycles = run.map_err(|error| error.to_string())?.results[0];
         lines.push((cycles / platform.cpu.frequency, vec![hops]));
     }
-    // Where all are equally far, hops are no term: the model is that time.
+    // Where all distances are equal, `hops` is no term: the model is that time.
     if lines.iter().all(|(_, hops)| *hops == lines[0].1) {
         return Ok(vec![lines[0].0 * platform.cpu.frequency]);
     }
@@ -99,7 +101,8 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
 pub(crate) fn clear_memory(platform: &Platform) -> Result<Vec<f64>, String> {
     let simulation = Machine::sim(platform, 1).map_err(|error| error.to_string())?;
     let mut lines = Vec::new();
-    // His loop (section 3.2): `x 1 10000 <<=1`; what is below 64 bytes was not measured for our kernel.
+    // The thesis's loop (section 3.2): `x 1 10000 <<=1`; our kernel was not measured below 64
+    // bytes.
     for exponent in 4..=13 {
         let length = f64::from(1 << exponent);
         let run = simulation.run(|node| {
@@ -112,7 +115,7 @@ pub(crate) fn clear_memory(platform: &Platform) -> Result<Vec<f64>, String> {
     fit(platform, "length", &lines)
 }
 
-/// `SendRequest`: cycles to send a word and look once for answers, on both networks.
+/// `SendRequest`: cycles to send a word and poll both networks once.
 pub(crate) fn send_request(platform: &Platform) -> Result<f64, String> {
     let run = Machine::sim(platform, 2).and_then(|simulation| {
         simulation.run(|node| {

@@ -1,8 +1,8 @@
-//! What the races share: taking turns, medians, spreads, and tables in Markdown.
+//! Shared parts of the benchmarks: alternation, medians, spreads, and tables in Markdown.
 //!
-//! A race times several contestants in one run. In each round every contestant goes once, in an order of chance, so that a
-//! machine whose speed drifts treats all alike and nobody always inherits the caches of the same other; what is reported is
-//! the median and the ratio to the peer.
+//! A race times several contestants in one run. In each round every contestant runs once, in random
+//! order, so that a drift of the machine's speed affects all alike and no contestant always follows
+//! the same other one. It reports the median and the ratio to the peer.
 
 #![forbid(unsafe_code)]
 
@@ -23,12 +23,12 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// Adds the timing of one round.
+    /// Adds the timing of a round.
     pub fn push(&mut self, seconds: f64) {
         self.seconds.push(seconds);
     }
 
-    /// The timing below which the share `q` (0 to 1) of all timings lies; 0 where there is none.
+    /// The timing below which the share `q` (0 to 1) of all timings lies; 0 without timings.
     pub fn quantile(&self, q: f64) -> f64 {
         let mut sorted = self.seconds.clone();
         sorted.sort_by(f64::total_cmp);
@@ -48,7 +48,7 @@ impl FromIterator<f64> for Timings {
     }
 }
 
-/// Median with the 10 % and 90 % quantiles, in the unit that reads best.
+/// Median with the 10 % and 90 % quantiles, in a suitable unit.
 impl fmt::Display for Timings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, scale) = match self.median() {
@@ -62,7 +62,7 @@ impl fmt::Display for Timings {
     }
 }
 
-/// The order in which `contestants` go in `round`: of chance, but the same on every node and in every run.
+/// The order of `contestants` in `round`: random, but equal on every node and in every run.
 pub fn turns(round: usize, contestants: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..contestants).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(round as u64));
@@ -74,7 +74,7 @@ pub fn row(cells: &[String]) {
     println!("| {} |", cells.join(" | "));
 }
 
-/// Prints the head of a Markdown table.
+/// Prints the header of a Markdown table.
 pub fn head(cells: &[&str]) {
     println!("| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
 }
@@ -95,7 +95,7 @@ pub fn mpirun(ranks: usize, inside: &str) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("mpirun -n {ranks} ended with {status}")) }
 }
 
-/// Open MPI as root and with more ranks than cores, waiting ranks giving way.
+/// Options for Open MPI as root and with more ranks than cores, where waiting ranks yield.
 const MPI_ENVIRONMENT: &[(&str, &str)] = &[
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -104,7 +104,7 @@ const MPI_ENVIRONMENT: &[(&str, &str)] = &[
     ("OMPI_MCA_hwloc_base_binding_policy", "none"),
 ];
 
-/// One line that says on what machine the figures were taken: processor, cores, caches, system.
+/// One line on the machine: processor, cores, caches, system.
 pub fn machine() -> String {
     let here = Machine::threads(1).and_then(|m| m.run(|node| Ok(node.platform().to_string())));
     here.ok().and_then(|mut lines| lines.pop()).unwrap_or_else(|| "unknown machine".into())

@@ -1,9 +1,10 @@
-//! Made-up machines whose costs are known: are the choices right, and is what is claimed of them true?
+//! Tests on known costs whether choices are right, and whether their claimed odds are.
 //!
-//! A library has two to eight candidates, each a sum of few terms over a size `n` and, for some, a parameter `w`. Every candidate
-//! is measured by sweeps (one timing of every point in random order, again and again) on a machine with one of five kinds of
-//! noise, fitted by [`strata_fit`] and chosen by [`strata_select`]. For every fourth candidate a term of the truth is not named,
-//! so that some models miss. Everything follows from the seed.
+//! A library has two to eight candidates, each a sum of few terms over a size `n` and, for some, a
+//! parameter `w`. Every candidate is measured in sweeps (one timing of every point in random order,
+//! repeatedly) with one of five kinds of noise, fitted by [`strata_fit`] and chosen by
+//! [`strata_select`]. For every fourth candidate the fit is not given one of the true terms, so
+//! that some models are wrong. Everything follows from the seed.
 
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
@@ -19,7 +20,7 @@ use strata_select::{Candidate, Parameter, Prediction, Row, Verdict, choose_with_
 /// The kinds of noise.
 pub const KINDS: [&str; 5] = ["Gaussian", "log-normal", "two speeds", "outliers", "quantised clock"];
 const NAMES: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
-/// What costs are made of: those of `n` alone, and those of candidates with a parameter.
+/// Terms of the true costs: those of `n` alone, and those of candidates with a parameter.
 const PLAIN: [&str; 5] = ["n", "n*log2(n)", "sqrt(n)", "log2(n)", "max(0,n-32768)"];
 const WITH: [&str; 3] = ["n/w", "w", "w*log2(n)"];
 static WIDTHS: [Parameter; 1] = [Parameter::new("w", 1, 32)];
@@ -32,10 +33,10 @@ const HELD_OUT: usize = 16;
 /// Sizes that are chosen for, and points at which a model is judged.
 const CHOICES: usize = 24;
 const JUDGED: usize = 200;
-/// A model whose own error is this near to the accepted one, as a factor, may be called either.
+/// A model whose own error is within this factor of the accepted one may have either verdict.
 const NEAR: f64 = 1.3;
 
-/// A machine of two speeds, and others, while it measures.
+/// The state of a simulated machine while it measures.
 struct Machine {
     kind: usize,
     rng: ChaCha8Rng,
@@ -72,16 +73,16 @@ impl Machine {
     }
 }
 
-/// A candidate as it is.
+/// The true cost of a candidate.
 struct Truth {
     terms: Vec<(f64, &'static str, Program)>,
     with: bool,
-    /// Whether a term of it is not named to the fit.
+    /// Whether one of its terms is withheld from the fit.
     hidden: bool,
 }
 
 impl Truth {
-    /// At a size and, where there is a parameter, its value.
+    /// The cost at a size and, where there is a parameter, its value.
     fn cost(&self, at: &[f64]) -> f64 {
         let at = &[at[0], at.get(1).copied().unwrap_or(1.0)];
         self.terms.iter().map(|(c, _, term)| c * term.eval(at)).sum()
@@ -94,7 +95,7 @@ impl Truth {
     }
 }
 
-/// A candidate as it is believed to be.
+/// The fitted model of a candidate.
 struct Believed<'a> {
     resolved: &'a Resolved,
     name: &'static str,
@@ -128,7 +129,7 @@ impl Candidate<f64, ()> for Believed<'_> {
     fn run(&self, (): (), _: &[i64]) {}
 }
 
-/// What came of one kind of noise, or of all.
+/// The results for one kind of noise, or for all.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     /// Choices made, and those that took the fastest.
@@ -139,9 +140,11 @@ pub struct Tally {
     pub regret: f64,
     /// The greatest regret.
     pub worst: f64,
-    /// Claimed probabilities of being the fastest, in ten bins: choices, sum of claims, choices that were right.
+    /// Claimed probabilities of being the fastest, in ten bins: choices, sum of claims, choices
+    /// that were right.
     pub bins: [(usize, f64, usize); 10],
-    /// The expected loss over the time of the chosen, and the true one, summed.
+    /// Sums of the expected loss and of the true loss, both relative to the time of the chosen
+    /// candidate.
     pub loss: (f64, f64),
     /// Models judged, rightly judged, good ones called failed, bad ones called verified.
     pub verdicts: [usize; 4],
@@ -161,7 +164,8 @@ impl Tally {
         self.verdicts.iter_mut().zip(other.verdicts).for_each(|(a, b)| *a += b);
     }
 
-    /// The mean distance of claimed probabilities from the share that was right, over all choices.
+    /// The mean difference between claimed probabilities and the share of right choices, over all
+    /// choices.
     pub fn calibration_gap(&self) -> f64 {
         let gap = |(_, claimed, right): &(usize, f64, usize)| (claimed - *right as f64).abs();
         self.bins.iter().map(gap).sum::<f64>() / self.choices.max(1) as f64
@@ -215,7 +219,8 @@ pub fn library(kind: usize, seed: u64) -> Tally {
         let taken = truths[choice.index].cost(&[n, w]);
         let least = truths.iter().map(|t| t.least(n)).fold(f64::INFINITY, f64::min);
         let regret = taken / least - 1.0;
-        // Another candidate that is as fast to a thousandth is no mistake; nor is a parameter beside the best.
+        // A candidate within a thousandth of the best is not a mistake; nor is a parameter next to
+        // the best.
         let own = truths[choice.index].least(n);
         let right = own <= least * 1.001;
         tally.choices += 1;
@@ -246,7 +251,7 @@ pub fn library(kind: usize, seed: u64) -> Tally {
     tally
 }
 
-/// Whole numbers whose logarithm is uniform.
+/// A whole number whose logarithm is uniformly distributed.
 fn size(rng: &mut ChaCha8Rng) -> f64 {
     (LEAST * (GREATEST / LEAST).powf(rng.random_range(0.0..1.0))).round()
 }
@@ -257,7 +262,8 @@ fn truth(rng: &mut ChaCha8Rng) -> Truth {
     let mut names: Vec<&'static str> = pool.sample(rng, if with { 3 } else { 2 }).copied().collect();
     names.push("1");
     let middle = [8192.0, 6.0];
-    // About the same time for a middling problem, so that crossovers are near for some and far for others.
+    // About the same time for a medium problem, so that crossovers are near for some and far for
+    // others.
     let share = |rng: &mut ChaCha8Rng| f64::exp2(rng.random_range(-2.5..2.5));
     let terms = names
         .into_iter()
@@ -329,7 +335,8 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
     fitted.zip(&all).map(|(model, samples)| model.unwrap_or_else(|_| nothing(samples))).collect()
 }
 
-/// Whether the verdict on a model is right. A factor that all its predictions share is the machine's, not the model's.
+/// Whether the verdict on a model is right. A factor common to all predictions is the machine's,
+/// not the model's.
 fn judge(truth: &Truth, model: &Model, resolved: &Resolved, tally: &mut Tally, rng: &mut ChaCha8Rng) {
     let mut ratios: Vec<f64> = (0..JUDGED)
         .map(|_| {
@@ -343,7 +350,7 @@ fn judge(truth: &Truth, model: &Model, resolved: &Resolved, tally: &mut Tally, r
     let log = ratios.iter().map(|r| (r / common - 1.0).abs().ln_1p()).sum::<f64>() / JUDGED as f64;
     let error = log.exp_m1() / Options::default().accept;
     let accepted = matches!(model.verdict, Verdict::Verified | Verdict::WithinNoise);
-    // What misses is rightly doubted or failed, and a missing term may rightly be seen where it matters little.
+    // Wrong models are rightly doubted or failed; a missing term of little weight may go unnoticed.
     let right = match error {
         e if e < 1.0 / NEAR => accepted || truth.hidden && model.verdict == Verdict::Doubtful,
         e if e > NEAR => !accepted,

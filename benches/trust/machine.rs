@@ -1,11 +1,12 @@
-//! Whether choices can be trusted on this machine, idle and under a scripted load.
+//! Tests whether choices can be trusted on this machine, idle and under a scripted load.
 //!
 //!     cargo bench -p strata-benches --bench trust_machine [-- --runs 3 --budget 45s --problems 24]
 //!
-//! Runs README's first command as a new user would, on as many nodes as there are cores, then sorts at random problems:
-//! every algorithm that competes, with every parameter, in turns; the one with the least time is the truth. The regret of
-//! a choice is the time of what was chosen over that of the truth, less one. The load is one busy thread that comes and
-//! goes by a fixed seed while the command measures; the truth is taken without it.
+//! Runs README's first command as a new user would, on as many nodes as there are cores, then sorts
+//! random problems with every competing algorithm and parameter, alternating; the one with the
+//! least time is the truth. The regret of a choice is its time divided by that of the truth, less
+//! one. The load is one thread that is busy at intervals given by a fixed seed while the command
+//! measures; the truth is measured without it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -21,13 +22,13 @@ use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_sort::profile;
 
-/// Rounds of the truth.
+/// Rounds that measure the truth.
 const ROUNDS: usize = 21;
 
-/// Whoever needs more than so many times the least time after three rounds has lost and sits out.
+/// A contestant above this many times the least time after three rounds is measured no more.
 const HOPELESS: f64 = 3.0;
 
-/// A busy thread that comes and goes until it is dropped.
+/// A thread that is busy at intervals until it is dropped.
 struct Load {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -68,7 +69,7 @@ impl Drop for Load {
     }
 }
 
-/// An algorithm with its parameter, as models name it.
+/// An algorithm with its parameter, named as in models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sorter {
     Gather,
@@ -85,7 +86,7 @@ impl Sorter {
         }
     }
 
-    /// All that compete for keys of `width` bits, as `specs/sort/library.spec` says.
+    /// All contestants for keys of `width` bits, as in `specs/sort/library.spec`.
     fn all(width: u32) -> Vec<Self> {
         let least = |bits: u32| bits == width.div_ceil(width.div_ceil(bits)).max(2);
         let radix = (2..=16).filter(|bits| least(*bits)).map(Self::Radix);
@@ -103,7 +104,7 @@ impl Sorter {
     }
 }
 
-/// One problem with the time of each that competes, infinite for those that were hopeless.
+/// One problem with the time of each contestant, infinite for those measured no more.
 struct Problem {
     keys: usize,
     width: u32,
@@ -115,7 +116,7 @@ impl Problem {
         self.times.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min)
     }
 
-    /// The regret of a choice; of one that was hopeless at least what made it so.
+    /// The regret of a choice; for one that was measured no more, the least that it can be.
     fn regret(&self, chosen: Sorter) -> f64 {
         let time =
             self.times.iter().find(|(sorter, _)| *sorter == chosen).map_or(f64::INFINITY, |found| found.1);
@@ -215,7 +216,7 @@ fn calibrate(specc: &Path, root: &Path, folder: &Path, budget: &str, seed: u64) 
     said.lines()
         .filter(|line| line.contains("busy") || line.contains("limits"))
         .for_each(|line| eprintln!("{line}"));
-    // A model that could not be fitted is not the end of the others.
+    // A model that could not be fitted does not affect the others.
     if end.status.success() || end.status.code() == Some(1) {
         Ok(())
     } else {
@@ -230,7 +231,7 @@ struct Score {
     failed: usize,
 }
 
-/// What these models choose, against the truth. Within 1 % of the best is right.
+/// Compares the models' choices with the truth. Within 1 % of the best counts as right.
 fn judge(specc: &Path, models: &Path, truth: &[Problem]) -> Result<Score, String> {
     let mut regrets = Vec::new();
     for problem in truth {
@@ -267,7 +268,7 @@ fn tell(name: &str, run: u64, score: &Score) {
     ]);
 }
 
-/// Random problems, the same in every run, with measured times.
+/// Random problems, equal in every run, with measured times.
 fn truth(problems: u64) -> Result<Vec<Problem>, String> {
     let nodes = std::thread::available_parallelism().map_or(1, usize::from);
     let all = Machine::threads(nodes).and_then(|m| m.run(|node: &mut Node| Ok(measure(node, problems))));
@@ -288,7 +289,7 @@ fn measure(node: &mut Node, problems: u64) -> Vec<Problem> {
         .collect()
 }
 
-/// Every sorter in turns; the median of each.
+/// Runs every sorter, alternating; the median time of each.
 fn race(node: &mut Node, keys: usize, width: u32) -> Problem {
     let sorters = Sorter::all(width);
     let mut timings = vec![Timings::default(); sorters.len()];

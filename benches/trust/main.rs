@@ -1,4 +1,5 @@
-//! Choices on made-up machines: how often they are right, what they cost, and whether what is claimed of them is true.
+//! Choices on simulated costs: how often they are right, what they lose, and whether their claimed
+//! odds are true.
 //!
 //!     cargo bench -p strata-benches --bench trust [-- --libraries 40]
 //!

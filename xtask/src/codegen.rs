@@ -1,4 +1,5 @@
-//! `cargo xtask codegen`: sources that are generated from committed samples, so that they can be checked.
+//! `cargo xtask codegen`: sources that are generated from committed samples, so that they can be
+//! checked.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +33,8 @@ const GENERATED: &[Generated] = &[
 /// Fits the committed samples again and writes the results, or with `check` compares them.
 ///
 /// # Errors
-/// A file that is out of date (with the command that repairs it), or a failure of `specc` or the disk.
+/// A file that is out of date (with the command that repairs it), or a failure of `specc` or the
+/// disk.
 pub(crate) fn run(check: bool) -> Result<(), String> {
     let mut stale = Vec::new();
     for item in GENERATED {

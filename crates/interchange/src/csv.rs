@@ -1,7 +1,8 @@
 //! CSV: a header row with the names, then one row a measurement.
 //!
-//! The column `time` or `seconds` is what was measured, else the last one; all others are inputs. Cells are separated by
-//! commas, or by semicolons or tabs where the header has no comma.
+//! The column `time` or `seconds` holds the measured times, otherwise the last column; all others
+//! are inputs. Cells are separated by commas, or by semicolons or tabs where the header has no
+//! comma.
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ use crate::place::{Lines, Problems};
 pub(crate) fn read(text: &str, file_name: &str, problems: &mut Problems<'_>) -> Option<Experiment> {
     let head = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let delimiter = [b',', b';', b'\t'].into_iter().find(|d| head.as_bytes().contains(d)).unwrap_or(b',');
-    // The csv crate splits the records; the cells are cut from the text again, so that each has its place.
+    // The csv crate splits the records; the cells are cut from the text again to know their
+    // positions.
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .flexible(true)
@@ -58,7 +60,7 @@ pub(crate) fn read(text: &str, file_name: &str, problems: &mut Problems<'_>) -> 
     problems.is_empty().then_some(experiment)
 }
 
-/// Which column was measured.
+/// The index of the column of times.
 fn header(cells: &[(usize, &str)], problems: &mut Problems<'_>) -> Option<usize> {
     let is_time = |name: &str| name.eq_ignore_ascii_case("time") || name.eq_ignore_ascii_case("seconds");
     for (column, (at, name)) in cells.iter().enumerate() {
@@ -123,10 +125,11 @@ fn row(
     value.filter(|_| point.len() + 1 == names.len()).map(|value| (point, value))
 }
 
-/// The cells of a record that begins at a byte of the text, each with its place; quotes are taken off.
+/// The cells of a record that begins at a byte of the text, each with its position and without
+/// quotes.
 fn cells(text: &str, start: usize, delimiter: u8, count: usize) -> Vec<(usize, &str)> {
     let bytes = text.as_bytes();
-    // A record's position is that of the line end before it, where there are empty lines.
+    // After empty lines, a record's position is that of the preceding line end.
     let mut at = start.min(bytes.len());
     while bytes.get(at).is_some_and(|b| matches!(b, b'\n' | b'\r')) {
         at += 1;

@@ -1,4 +1,4 @@
-//! What all formats hold: measurements of metrics of call paths over parameters.
+//! The content common to all formats: measurements of metrics of call paths over parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use strata_model::samples::{Column, ModelSamples, Sample, Samples};
 use crate::Selection;
 use crate::place::Problems;
 
-/// An experiment as it was written.
+/// An experiment as read from a file.
 #[derive(Debug, Default)]
 pub(crate) struct Experiment {
     /// Names of the parameters.
@@ -22,21 +22,21 @@ pub(crate) struct Experiment {
 /// One timing at one point.
 #[derive(Debug)]
 pub(crate) struct Measurement {
-    /// Which call path.
+    /// The call path's index.
     pub(crate) path: usize,
-    /// Which metric.
+    /// The metric's index.
     pub(crate) metric: usize,
     /// One value a parameter.
     pub(crate) point: Vec<f64>,
     pub(crate) value: f64,
-    /// Whether it was kept back for verification.
+    /// Whether it was held out for verification.
     pub(crate) verify: bool,
     pub(crate) line: usize,
-    /// Byte of the text.
+    /// Its byte position in the text.
     pub(crate) at: usize,
 }
 
-/// Different texts, numbered as they come.
+/// Distinct texts, numbered in order of appearance.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     texts: Vec<String>,
@@ -104,7 +104,7 @@ impl Experiment {
         Some(Samples { models, ..Samples::default() })
     }
 
-    /// The metric that is wanted, or the only one that was measured.
+    /// The requested metric, or the only one.
     fn metric(&self, selection: &Selection, problems: &mut Problems<'_>) -> Option<usize> {
         let mut seen = BTreeSet::new();
         let firsts: Vec<&Measurement> = self.measurements.iter().filter(|m| seen.insert(m.metric)).collect();
@@ -133,14 +133,14 @@ impl Experiment {
     }
 }
 
-/// Names of models or inputs, each given once.
+/// Names of models or inputs, each used once.
 #[derive(Default)]
 struct Names {
     taken: BTreeSet<String>,
 }
 
 impl Names {
-    /// A name that can be written in an expression, as near to the given one as can be.
+    /// A name that is valid in an expression, as close as possible to the given one.
     fn claim(&mut self, given: &str) -> String {
         let mut name = String::new();
         for c in given.chars() {

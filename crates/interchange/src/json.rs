@@ -1,8 +1,9 @@
 //! Extra-P's JSON.
 //!
-//! The present form has `parameters`, a list of names, and `measurements`: call path → metric → list of `point` and `values`.
-//! The older form numbers everything: `parameters`, `callpaths`, `metrics` and `coordinates` are lists with `id` and `name`,
-//! and every measurement names a coordinate, a call path and a metric by their numbers.
+//! The present form has `parameters`, a list of names, and `measurements`: call path → metric →
+//! list of `point` and `values`. The older form numbers everything: `parameters`, `callpaths`,
+//! `metrics` and `coordinates` are lists with `id` and `name`, and every measurement names a
+//! coordinate, a call path and a metric by their numbers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,7 +41,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
-/// The present form. Numbers stay text, so that each keeps its place.
+/// The present form. Numbers stay text, so that each keeps its position.
 #[derive(Deserialize)]
 struct Present<'a> {
     parameters: Vec<String>,
@@ -100,10 +101,10 @@ struct NumberedMeasurement<'a> {
     value: &'a RawValue,
 }
 
-/// What an error of the JSON parser says, with its place.
+/// The error of the JSON parser, with its position.
 pub(crate) fn syntax(text: &str, base: usize, error: &serde_json::Error, problems: &mut Problems<'_>) {
     let at = byte_of(text, error.line(), error.column());
-    // The parser stands behind what it could not read.
+    // The parser's position is behind the text that it could not read.
     let word = text[..at].trim_end_matches(char::is_alphanumeric).len();
     let said = error.to_string();
     let said = said.split(" at line ").next().unwrap_or_default();
@@ -140,12 +141,12 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str, problems: &mut Problems<'_>) -> 
     serde_json::from_str(text).map_err(|error| syntax(text, 0, &error, problems)).ok()
 }
 
-/// The items of a list that stays text; what is no list is one item.
+/// The items of a list, as text; anything else is a list of one item.
 pub(crate) fn items<'a>(raw: &'a RawValue) -> Vec<&'a RawValue> {
     serde_json::from_str::<Vec<&'a RawValue>>(raw.get()).unwrap_or_else(|_| vec![raw])
 }
 
-/// A number, which the older form may put into quotes.
+/// A number, which may be quoted in the older form.
 fn unquoted(raw: &RawValue) -> &str {
     raw.get().trim_matches('"')
 }

@@ -1,7 +1,9 @@
-//! Extra-P's JSON lines, read and written: `{"params":{"n":16},"callpath":"main","metric":"time","value":1.5}`.
+//! Extra-P's JSON lines, read and written:
+//! `{"params":{"n":16},"callpath":"main","metric":"time","value":1.5}`.
 //!
-//! Call path and metric may be left out, and a value may be a list of repetitions. Every line has the parameters of the first.
-//! Ours may also say `"verify":true`, which Extra-P passes over: the sample was kept back for verification.
+//! Call path and metric may be omitted, and a value may be a list of repetitions. Every line has
+//! the parameters of the first. Ours may also contain `"verify":true`, which Extra-P ignores: a
+//! held-out sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +30,7 @@ struct Line<'a> {
     verify: bool,
 }
 
-/// JSON lines if the first line is an object with parameters, else one JSON document.
+/// JSON lines if the first line is an object with parameters, otherwise one JSON document.
 pub(crate) fn or_json(text: &str) -> Format {
     #[derive(Deserialize)]
     struct First<'a> {
@@ -47,7 +49,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
             continue;
         }
         let base = offset(text, line);
-        // Lists would pass for objects without names.
+        // Lists would be accepted as objects without names.
         if !line.trim_start().starts_with('{') {
             problems.push(base, "this is no line of Extra-P's JSON lines: expected `{`".into());
             continue;
@@ -60,7 +62,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
             }
         };
         if first {
-            // In the order of the line, which a map by name has lost.
+            // In the order of the line, which a map by name does not keep.
             let mut parameters: Vec<(usize, String)> =
                 parsed.params.iter().map(|(name, raw)| (offset(text, raw.get()), name.clone())).collect();
             parameters.sort();
@@ -108,12 +110,12 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// There is no such model, or none at all.
+    /// There is no such model, or no model at all.
     #[error("there is no model `{wanted}`; there is {}", if there.is_empty() { "none".into() } else { there.join(", ") })]
     NoModel {
         /// The model that was asked for.
         wanted: String,
-        /// The models that there are.
+        /// The existing models.
         there: Vec<String>,
     },
     /// A model without inputs or samples: Extra-P needs a parameter and a value of it.
@@ -124,17 +126,17 @@ pub enum ExportError {
         /// `input` or `sample`.
         what: &'static str,
     },
-    /// Extra-P takes several call paths only if all were measured at the same points.
+    /// Extra-P accepts several call paths only if all were measured at the same points.
     #[error(
         "models `{one}` and `{other}` were not measured at the same points, which Extra-P asks of one file; choose one with `--model`"
     )]
     Differ {
-        /// A model.
+        /// One model.
         one: String,
-        /// Another.
+        /// Another model, measured at other points.
         other: String,
     },
-    /// A time or an input that JSON has no number for.
+    /// A time or an input that JSON cannot represent.
     #[error("model `{model}`, line {line}: {value} cannot be written as JSON; take the sample out")]
     NotFinite {
         /// The model.
@@ -162,9 +164,10 @@ fn as_map<S: serde::Serializer>(pairs: &[(&str, f64)], serializer: S) -> Result<
     serializer.collect_map(pairs.iter().copied())
 }
 
-/// Samples as JSON lines that Extra-P reads: a model is a call path, an input a parameter, the metric is `time` in seconds.
+/// Samples as JSON lines that Extra-P reads: a model is a call path, an input a parameter, the
+/// metric is `time` in seconds.
 ///
-/// `model` is the one to write, all of them where it is `None`. Terms are left out, for Extra-P finds its own.
+/// `model` is the one to write; `None` writes all. Terms are left out, as Extra-P finds its own.
 ///
 /// # Errors
 /// See [`ExportError`].
@@ -211,7 +214,7 @@ pub fn json_lines(samples: &Samples, model: Option<&str>) -> Result<String, Expo
     Ok(text)
 }
 
-/// The inputs of a model and where it was measured, as bits so that they can be compared.
+/// The inputs of a model and its points, as bits so that they can be compared.
 fn points(model: &ModelSamples) -> (Vec<&str>, BTreeSet<Vec<u64>>) {
     let columns: Vec<usize> = model.inputs().map(|(column, _)| column).collect();
     let point =

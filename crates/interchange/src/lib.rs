@@ -1,11 +1,14 @@
-//! Samples in the formats of others: Extra-P's text, JSON and JSON lines, and CSV.
+//! Reads samples in foreign formats: Extra-P's text, JSON and JSON lines, and CSV.
 //!
-//! [`read`] makes [`Samples`] of all of them. A call path becomes a model, a parameter an input; no terms are named, so the
-//! fit looks for terms itself. Every repetition is a sample. [`json_lines`] writes what Extra-P reads.
+//! [`read`] converts them into [`Samples`]. A call path becomes a model, a parameter an input; no
+//! terms are named, so the fit searches for terms. Every repetition is a sample. [`json_lines`]
+//! writes what Extra-P reads.
 //!
-//! Nothing is guessed: what is missing, no number, or a time below zero is an error with its place and the way out.
+//! Nothing is guessed: a missing value, one that is not a number, or a negative time is an error
+//! with its place and a remedy.
 //!
-//! Sources: the formats are those of Extra-P 4.2 (`docs/file-formats.md` there); CSV is RFC 4180 with a header row.
+//! Sources: the formats are those of Extra-P 4.2 (`docs/file-formats.md` there); CSV is RFC 4180
+//! with a header row.
 //!
 //! ```
 //! use strata_interchange::{Format, Selection, read};
@@ -38,14 +41,14 @@ use place::Problems;
 
 pub use json_lines::{ExportError, json_lines};
 
-/// How samples are written in a file.
+/// Formats of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Strata's own, see [`strata_model::samples`].
     Strata,
     /// Extra-P's text: lines that begin with `PARAMETER`, `POINTS`, `METRIC`, `REGION` and `DATA`.
     ExtraPText,
-    /// Extra-P's JSON, the present form and the one with numbered coordinates.
+    /// Extra-P's JSON, the present form and the older one with numbered coordinates.
     ExtraPJson,
     /// Extra-P's JSON lines: one object a measurement.
     JsonLines,
@@ -54,10 +57,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them, in the order of their documentation.
+    /// All formats, in the order of their documentation.
     pub const ALL: [Self; 5] = [Self::Strata, Self::ExtraPText, Self::ExtraPJson, Self::JsonLines, Self::Csv];
 
-    /// The name by which it is asked for.
+    /// The name by which users select it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,7 +72,8 @@ impl Format {
         }
     }
 
-    /// The format of a file by its first line of content, and by the ending of its name where that leaves it open.
+    /// Detects the format of a file by its first line of content, and by its extension where that
+    /// is ambiguous.
     #[must_use]
     pub fn detect(text: &str, file_name: &str) -> Self {
         let ending = file_name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -104,32 +108,34 @@ impl FromStr for Format {
     }
 }
 
-/// What of a file is wanted.
+/// Which part of a file to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The metric, where a file has several.
     pub metric: Option<String>,
 }
 
-/// What was read, and what was done to it.
+/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The samples; no platform and no spec are known unless the format is Strata's own.
+    /// The samples; platform and spec are unknown unless the format is Strata's own.
     pub samples: Samples,
     /// The format that was read.
     pub format: Format,
-    /// What the user should know: names that had to be changed.
+    /// Remarks for the user: names that had to be changed.
     pub notes: Vec<String>,
 }
 
-/// Reads samples in any [`Format`]; `format` where it is known, else it is [detected](Format::detect).
+/// Reads samples in any [`Format`]; `format` if it is known, otherwise it is
+/// [detected](Format::detect).
 ///
 /// `file_name` names the file in messages, and its stem the model of a CSV file.
 ///
 /// # Errors
-/// Every bad line, up to [`MAX_ERRORS`](strata_model::samples::MAX_ERRORS) of them: text that is not UTF-8, an empty file, a
-/// form that is not that of the format, a missing value, a value that is not a finite number, a time below zero; and several
-/// metrics of which `selection` names none.
+/// Every bad line, up to [`MAX_ERRORS`](strata_model::samples::MAX_ERRORS): text that is not UTF-8,
+/// an empty file, text that does not follow the format, a missing value, a value that is not a
+/// finite number, a negative time; also a file with several metrics of which `selection` names
+/// none.
 pub fn read(
     bytes: &[u8],
     file_name: &str,

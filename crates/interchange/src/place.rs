@@ -1,8 +1,8 @@
-//! Where something stands in a file, and what is wrong there.
+//! Positions in a file, and the errors there.
 
 use strata_model::samples::{MAX_ERRORS, SamplesErrors};
 
-/// What is wrong with a file, up to [`MAX_ERRORS`] places.
+/// The errors of a file, up to [`MAX_ERRORS`].
 pub(crate) struct Problems<'a> {
     file: &'a str,
     text: &'a str,
@@ -15,7 +15,7 @@ impl<'a> Problems<'a> {
         Self { file, text, found: Vec::new(), more: 0 }
     }
 
-    /// Something is wrong at a byte of the text.
+    /// Records an error at a byte of the text.
     pub(crate) fn push(&mut self, at: usize, message: String) {
         if self.found.len() < MAX_ERRORS {
             self.found.push((at, message));
@@ -28,7 +28,7 @@ impl<'a> Problems<'a> {
         self.found.is_empty()
     }
 
-    /// All of it, each with line and column.
+    /// All errors, each with line and column.
     pub(crate) fn errors(mut self) -> SamplesErrors {
         self.found.sort_by_key(|(at, _)| *at);
         let errors = (self.found.into_iter())
@@ -40,7 +40,7 @@ impl<'a> Problems<'a> {
         SamplesErrors { errors, more: self.more }
     }
 
-    /// A number from a piece of the text, or a problem there.
+    /// Parses a number from a piece of the text, or records an error there.
     pub(crate) fn number(&mut self, piece: &str, what: &str) -> Option<f64> {
         let at = offset(self.text, piece);
         match piece.trim().parse::<f64>() {
@@ -60,7 +60,7 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// A time from a piece of the text: a number that is not below zero.
+    /// Parses a time from a piece of the text: a number that is not negative.
     pub(crate) fn time(&mut self, piece: &str, what: &str) -> Option<f64> {
         let time = self.number(piece, what)?;
         if time < 0.0 {
@@ -75,13 +75,13 @@ impl<'a> Problems<'a> {
     }
 }
 
-/// Where a piece of `text` begins in it; 0 of what is no piece of it.
+/// The position of a piece in `text`; 0 if it is not part of it.
 pub(crate) fn offset(text: &str, piece: &str) -> usize {
     let at = (piece.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
     if at <= text.len() { at } else { 0 }
 }
 
-/// Where the lines of a text begin.
+/// The positions of the lines of a text.
 pub(crate) struct Lines {
     starts: Vec<usize>,
 }
@@ -104,7 +104,8 @@ fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (before.bytes().filter(|b| *b == b'\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// The byte at a line and a column of bytes, both from one; the text's end where there are fewer.
+/// The byte at a line and a column in bytes, both from one; the end of the text where there are
+/// fewer.
 pub(crate) fn byte_of(text: &str, line: usize, column: usize) -> usize {
     let start = Lines::new(text).starts.get(line.saturating_sub(1)).copied().unwrap_or(text.len());
     let mut at = start.saturating_add(column.saturating_sub(1)).min(text.len());

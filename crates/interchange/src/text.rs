@@ -1,13 +1,13 @@
 //! Extra-P's text format.
 //!
-//! Lines begin with a keyword. `PARAMETER` names parameters, `POINTS` lists the points that were measured, in parentheses
-//! where there are several parameters; after `REGION` (the call path) and `METRIC`, each `DATA` line has the repeated values
-//! at the next point. `#` begins a comment line.
+//! Lines begin with a keyword. `PARAMETER` names parameters; `POINTS` lists the measured points, in
+//! parentheses where there are several parameters. After `REGION` (the call path) and `METRIC`,
+//! each `DATA` line has the repeated values at the next point. `#` begins a comment line.
 
 use crate::experiment::{Experiment, Measurement};
 use crate::place::{Problems, offset, short};
 
-/// As many parameters as Extra-P takes in this format.
+/// The most parameters that Extra-P accepts in this format.
 const MAX_PARAMETERS: usize = 4;
 
 #[derive(Default)]
@@ -16,13 +16,13 @@ struct Reader {
     points: Vec<Vec<f64>>,
     path: usize,
     metric: usize,
-    /// How many points of this region and metric have data.
+    /// The number of points of this region and metric that have data.
     next: usize,
 }
 
 pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment> {
     let mut reader = Reader::default();
-    // Data may stand before any region or metric.
+    // Data may precede any region or metric.
     reader.experiment.paths.number("");
     reader.experiment.metrics.number("time");
     for (index, line) in text.lines().enumerate() {
@@ -120,7 +120,7 @@ impl Reader {
 
     fn data(&mut self, rest: &str, line: usize, at: usize, problems: &mut Problems<'_>) {
         let Some(point) = self.points.get(self.next) else {
-            // Once a region, not once a line.
+            // Reported once for a region, not once for a line.
             if self.next == self.points.len() {
                 let message = format!(
                     "there are more DATA lines than the {} POINTS; begin the next region or metric with REGION or METRIC",

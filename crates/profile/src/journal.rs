@@ -1,10 +1,12 @@
-//! The samples on disk: a journal while the run goes on, the samples file at its end.
+//! The samples on disk: a journal during the run, the samples file at its end.
 //!
-//! What a point's timings say together changes with each of them, so the journal (`<output>.partial`) holds single
-//! timings with their moments, each flushed as soon as it is taken: whatever ends the run, at most one is lost. It is a
-//! samples file like any other. At the end the points are written in order (models as in the spec, fit points before
-//! verification points, loop order), each with its timings, and take the output's name in one step. A run that is
-//! interrupted softly orders its journal the same way. Either can be gone on with; a sample whose single timings were not
+//! Each new timing may change the result for its point, so the journal (`<output>.partial`) holds
+//! single timings with their times, each flushed at once: an interruption loses at most one. It is
+//! a samples file like any other. At the end the points are written in order (models as in the
+//! spec, fit points before verification points, loop order), each with its timings, and renamed to
+//! the output in one step. A run that is interrupted by a signal orders its journal the same way.
+//! Either file can be resumed; a sample whose single timings were not kept is replaced by timings
+//! with its median and spread.
 //! kept stands for timings with its median and spread.
 
 use std::collections::BTreeMap;
@@ -31,14 +33,14 @@ pub(crate) struct Journal {
     names: Vec<String>,
 }
 
-/// What the samples file says of a model before its samples.
+/// The lines of the samples file before a model's samples.
 fn head(model: &ModelPlan, writer: &mut SamplesWriter<impl io::Write>) -> io::Result<()> {
     writer.model(&model.name, &model.columns)?;
     writer.fit(&model.name, &model.fit)
 }
 
 impl Journal {
-    /// Begins a journal, or goes on with the one that is there and gives its timings to `schedule`.
+    /// Begins a journal, or resumes an existing one and passes its timings to `schedule`.
     pub(crate) fn open(
         job: &Job<'_>,
         platform: &Platform,
@@ -64,7 +66,7 @@ impl Journal {
         })
     }
 
-    /// Writes down one timing.
+    /// Appends one timing.
     pub(crate) fn timing(
         &mut self,
         place: Place,
@@ -83,7 +85,8 @@ impl Journal {
         self.writer.sample(name, &sample).map_err(|error| unwritten(&self.path, &error).into())
     }
 
-    /// Writes the medians in order, to the output if the run is complete, else in place of the journal; returns where.
+    /// Writes the results in order, to the output if the run is complete, otherwise in place of the
+    /// journal; returns where.
     pub(crate) fn finish(
         self,
         plans: &[ModelPlan],
@@ -105,25 +108,25 @@ impl Journal {
         })
         .map_err(|error| format!("{error}; what was measured is in {}", self.path.display()))?;
         if complete {
-            // The output holds all of it. A journal that cannot be removed is only untidy.
+            // The output is complete, so a journal that cannot be removed does no harm.
             let _untidy = std::fs::remove_file(&self.path);
         }
         Ok(target.clone())
     }
 }
 
-/// What the file says of a point. Simulated time is exact, and of one timing nothing more can be said.
+/// The note on a point. Simulated time is exact, and a single timing has no spread.
 fn sample(point: &Point, summary: Summary) -> Sample {
     let Summary { seconds, spread, preempted, timings } = summary;
     let repeats = timings.len() as u32;
     let timings = if timings.iter().all(|timing| timing.moment == 0.0) { Vec::new() } else { timings };
-    // The number of nodes stands in the `platform` line.
+    // The `platform` line states the number of nodes.
     let notes = Notes { nodes: 0, at: point.at.clone(), repeats, spread, preempted, timings };
     Sample { verify: point.verify, seconds, values: point.values.clone(), notes, line: 0 }
 }
 
 fn begin(path: &Path, platform: &Platform, spec: &SpecId, plans: &[ModelPlan]) -> io::Result<File> {
-    // What another run has left may be all that is left of it.
+    // The file may be all that is left of another run.
     if path.exists() {
         let mut old = path.as_os_str().to_owned();
         old.push(".old");
@@ -157,7 +160,7 @@ fn resume(
     })?;
     let samples = partial.samples;
     if samples.spec.is_none() && samples.models.is_empty() {
-        // Torn in its header: nothing had been measured.
+        // Cut off in its header: nothing had been measured.
         std::fs::remove_file(path).map_err(|error| machine(path, &error))?;
         return begin(path, platform, &job.spec, plans).map_err(|error| machine(path, &error));
     }
@@ -182,7 +185,7 @@ fn resume(
     let complete =
         plans.iter().all(|plan| samples.model(&plan.name).is_some_and(|m| m.columns == plan.columns));
     if !complete {
-        // The header was cut short; the rows that follow it, if any, keep their meaning.
+        // The header was cut off; rows that follow it keep their meaning.
         if samples.models.iter().all(|model| model.rows.is_empty()) {
             std::fs::remove_file(path).map_err(|error| machine(path, &error))?;
             return begin(path, platform, &job.spec, plans).map_err(|error| machine(path, &error));
@@ -201,15 +204,16 @@ fn resume(
     Ok(file)
 }
 
-/// Points at one place, and whose turn it is.
+/// Points with the same iteration variables, and which of them is next.
 #[derive(Default)]
 struct Sharing {
     points: Vec<usize>,
     turn: usize,
 }
 
-/// Gives the journal's timings to the points they belong to; where several points are at one place (verification points
-/// are drawn with replacement) they share them evenly. Returns how many samples were taken and how many were not.
+/// Gives the journal's timings to their points. Several points may have the same variables
+/// (verification points are drawn with replacement); they share the timings evenly. Returns how
+/// many samples were used and how many were not.
 fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (usize, usize) {
     let (mut taken, mut strange) = (0, 0);
     for (model, plan) in plans.iter().enumerate() {
@@ -226,7 +230,7 @@ fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (
             let place = Place { model, point: sharing.points[sharing.turn % sharing.points.len()] };
             sharing.turn += 1;
             let Notes { repeats, spread, preempted, timings, .. } = &row.notes;
-            // A note without a number of repeats is from another hand: one timing.
+            // A note without a number of repeats was not written by us: it counts as one timing.
             let single = *repeats <= 1;
             if !single {
                 schedule.lose(place, *preempted);
@@ -235,7 +239,7 @@ fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (
                 timings.iter().for_each(|timing| schedule.restore(place, *timing, single && *preempted > 0));
                 continue;
             }
-            // No file has that many; what a hand has written must not exhaust the memory.
+            // A handwritten number must not exhaust the memory.
             let stand_ins = if single {
                 vec![row.seconds]
             } else {

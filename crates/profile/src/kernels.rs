@@ -1,11 +1,12 @@
 //! Local work of common kinds, which `specs/kernels` times.
 
-/// Relaxes the points of one colour of a grid by successive over-relaxation: those whose row and column (from 1) add up
-/// to `colour`, modulo 2.
+/// Relaxes the points of one colour of a grid by successive over-relaxation: those whose row and
+/// column (from 1) add up to `colour`, modulo 2.
 ///
-/// `grid` holds `height + 2` rows of `width + 2` values, the outermost the border. Every point becomes
-/// v + `omega`·(mean of its four neighbours − v); the neighbours have the other colour, so the order does not matter. A whole
-/// iteration is both colours, each with its neighbours' borders.
+/// `grid` holds `height + 2` rows of `width + 2` values, the outermost being the border. Every
+/// point becomes v + `omega`·(mean of its four neighbours − v). The neighbours have the other
+/// colour, so the order does not matter. A whole iteration consists of both colours, each with its
+/// neighbours' borders.
 ///
 /// # Panics
 /// `grid` is shorter than that.
@@ -26,10 +27,12 @@ pub fn sweep(grid: &mut [f64], width: usize, height: usize, colour: usize, omega
     }
 }
 
-/// Copies every `stride`-th element of `source`, the first first, until `packed` is full or there are no more.
+/// Copies every `stride`-th element of `source`, beginning with the first, until `packed` is full
+/// or `source` ends.
 ///
 /// # Participation
-/// Local. Its kernel is `Pack(count, stride)`: `count` elements of 8 bytes. A stride of 0 counts as 1.
+/// Local. Its kernel is `Pack(count, stride)`: `count` elements of 8 bytes. A stride of 0 counts as
+/// 1.
 pub fn pack<T: Copy>(source: &[T], stride: usize, packed: &mut [T]) {
     packed.iter_mut().zip(source.iter().step_by(stride.max(1))).for_each(|(to, from)| *to = *from);
 }

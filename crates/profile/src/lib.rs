@@ -1,14 +1,15 @@
-//! The profiling harness: what a program generated from a spec calls to measure its models.
+//! The profiling harness that programs generated from a spec call to measure its models.
 //!
-//! The plan, a text that `specc` computes, says *what* is measured: the points of each model and the columns of its
-//! samples. The generated code holds one timing of each model ([`Profiled`]). This crate knows *how*: in which order
-//! (`order`), how often and until when (`schedule`), with which clock (`timer`), and where it is written so that an
-//! interrupted run keeps what it has (`journal`). The split is Brewer's between the generated code (Figs 3-2, 3-4) and
-//! the profile template (Fig 3-5), and repeats are his §3.4. All points take turns, so that slow periods of the machine
-//! show in all of them and can be taken out (`speed`).
+//! The plan, a text computed by `specc`, states *what* is measured: the points of each model and
+//! the columns of its samples. The generated code implements one timing of each model
+//! ([`Profiled`]). This crate implements *how*: in which order (`order`), how often and until when
+//! (`schedule`), with which clock (`timer`), and where results are written so that an interrupted
+//! run keeps them (`journal`). The split is Brewer's between the generated code (Figs 3-2, 3-4) and
+//! the profile template (Fig 3-5), and repeats are from his §3.4. Timings of all points alternate,
+//! so that slow periods of the machine affect all of them and can be corrected (`speed`).
 //!
-//! Node 0 alone decides what is timed next and broadcasts it: clocks differ between nodes, and nodes that disagreed
-//! would wait for each other for ever.
+//! Node 0 alone decides what is timed next and broadcasts it: clocks differ between nodes, and
+//! nodes that disagreed would deadlock.
 
 mod journal;
 pub mod kernels;
@@ -43,16 +44,16 @@ pub use stats::{median, relative_half_width};
 pub use support::{Random, Scratch, clear_memory};
 pub use timer::{Clock, NodeClock, Timer};
 
-/// Whatever code in a spec may fail with; `?` makes one of any error.
+/// Any error of code in a spec, for use with `?`.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What code in a spec finds in scope without a `use` line.
+/// Names that code in a spec has in scope without a `use` line.
 pub mod prelude {
     pub use super::clear_memory;
     pub use strata_runtime::prelude::*;
 }
 
-/// One model as generated code describes it: how it is timed. What is timed stands in the plan.
+/// How generated code times one model. The plan states at which points.
 pub trait Profiled: Sync {
     /// The model's name.
     fn name(&self) -> &'static str;
@@ -63,7 +64,7 @@ pub trait Profiled: Sync {
     /// Collective: every node times the same point.
     ///
     /// # Errors
-    /// Whatever the spec's code fails with; it ends the job.
+    /// Any error of the spec's code; it ends the job.
     fn measure(&self, node: &mut Node, point: &Point, bench: &mut Bench) -> Result<(), Failure>;
 }
 
@@ -73,14 +74,15 @@ pub struct Bench {
     pub timer: Timer,
     /// Scratch memory.
     pub scratch: Scratch,
-    /// Random numbers, others on every node and in every timing.
+    /// Random numbers, different on every node and in every timing.
     pub random: Random,
 }
 
-/// The whole of a profiling program: measures `models`, of the spec file `spec` with that hash, as the command line asks.
+/// The `main` of a profiling program: measures `models`, of the spec file `spec` with that hash,
+/// according to the command line.
 ///
-/// Exit status: 0 done; 1 the spec or the journal to resume is at fault; 2 wrong usage; 3 the machine failed or the
-/// spec's code did; 130 interrupted.
+/// Exit status: 0 done; 1 the spec or the journal to resume is at fault; 2 wrong usage; 3 the
+/// machine failed or the spec's code did; 130 interrupted.
 #[must_use]
 pub fn main(spec: &str, sha256: &str, models: &[&dyn Profiled]) -> ExitCode {
     let settings = match settings::parse(std::env::args_os().skip(1)) {
@@ -99,7 +101,7 @@ pub fn main(spec: &str, sha256: &str, models: &[&dyn Profiled]) -> ExitCode {
     panics::listen();
     let job = Job::new(spec, sha256, models, settings, interrupt);
     match launch(|node| run::run(node, &job).map_err(Error::program)) {
-        // Nodes other than 0 that are processes of their own have nothing to add.
+        // Other nodes may be separate processes, which report nothing.
         Ok(Some(Outcome::Done) | None) => ExitCode::SUCCESS,
         Ok(Some(Outcome::Fault)) => ExitCode::from(1),
         Ok(Some(Outcome::Interrupted)) => ExitCode::from(signals::INTERRUPTED),

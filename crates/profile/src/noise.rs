@@ -1,4 +1,4 @@
-//! Machines of made-up noise, on which ways to measure are compared: sweeps against each point's timings in a row.
+//! Simulated noise, to compare two ways of measuring: sweeps, and each point's timings in a row.
 //!
 //! `cargo test -p strata-profile --lib noise -- --nocapture` prints the table of README.md.
 
@@ -10,28 +10,29 @@ use super::order::spread;
 use super::schedule::{Outline, Rules, Schedule};
 use super::stats::median;
 
-/// What disturbs timings.
+/// A disturbance of timings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Noise {
-    /// 1 %, as under all that follow.
+    /// 1 %, which all the others include.
     Quiet,
     /// 5 %.
     Gaussian,
-    /// Only ever longer, by 6 % on average.
+    /// Only makes timings longer, by 6 % on average.
     Skewed,
-    /// 1.4 times slower in about half of the run, in stretches.
+    /// 1.4 times slower in stretches that cover about half of the run.
     TwoSpeeds,
-    /// Half as fast from the middle of the run on.
+    /// Half the speed in the second half of the run.
     Halves,
     /// 30 % slower at the end than at the beginning.
     Drift,
     /// One timing in fifty takes three to ten times as long.
     Outliers,
-    /// One timing in four is interrupted, for as long as it takes on average.
+    /// One timing in four is interrupted, for an average time as long as its own.
     Preempted,
     /// The clock's step is 2 % of the time.
     Quantised,
-    /// Another program, in stretches of half of the run: then three timings in five take 1.2 to 2.2 times as long.
+    /// Another program in stretches that cover half of the run; meanwhile three timings in five
+    /// take 1.2 to 2.2 times as long.
     Load,
 }
 
@@ -100,7 +101,7 @@ fn costs(seed: u64) -> Vec<f64> {
     (0..60).map(|_| 10f64.powf(-2.5 * random.random::<f64>())).collect()
 }
 
-/// Mean and worst relative error, a factor common to all points aside.
+/// Mean and worst relative error, ignoring a factor common to all points.
 fn errors(costs: &[f64], times: &[f64]) -> (f64, f64) {
     let logs: Vec<f64> = costs.iter().zip(times).map(|(cost, time)| (time / cost).ln()).collect();
     let common = median(&logs);
@@ -108,8 +109,8 @@ fn errors(costs: &[f64], times: &[f64]) -> (f64, f64) {
     (off.clone().sum::<f64>() / logs.len() as f64, off.fold(0.0, f64::max))
 }
 
-/// Measures in sweeps, with so much time that each point could have `each` timings. Returns the times, and how many
-/// timings each point had.
+/// Measures in sweeps, in the time of `each` timings for each point. Returns the times, and how
+/// many timings each point had.
 fn sweeps(costs: &[f64], noise: Noise, each: f64, seed: u64) -> (Vec<f64>, Vec<usize>) {
     let budget = each * costs.iter().sum::<f64>();
     let mut machine = Machine::new(noise, budget, seed);
@@ -126,7 +127,7 @@ fn sweeps(costs: &[f64], noise: Noise, each: f64, seed: u64) -> (Vec<f64>, Vec<u
     summaries.map(|summary| (summary.seconds, summary.timings.len())).unzip()
 }
 
-/// Measures each point's timings one after the other; their median.
+/// Measures each point's timings one after the other; returns their median.
 fn in_a_row(costs: &[f64], noise: Noise, counts: &[usize], each: f64, seed: u64) -> Vec<f64> {
     let mut machine = Machine::new(noise, each * costs.iter().sum::<f64>(), seed);
     let mut moment = 0.0;
@@ -170,9 +171,10 @@ fn sweeps_beat_timings_in_a_row() {
             Noise::TwoSpeeds | Noise::Halves | Noise::Drift => (0.1, 0.2),
             Noise::Load => (0.4, 0.8),
             Noise::Preempted => (0.8, 1.0),
-            // The steps happen to meet the costs, which is kind to a median.
+            // The clock's steps happen to match the costs, which favours the median.
             Noise::Quantised => (1.8, 1.25),
-            // Where timings are independent the order does not matter; a quartile costs a little.
+            // Where timings are independent the order does not matter; a quartile is slightly less
+            // precise.
             _ => (1.25, 1.25),
         };
         assert!(mean <= most * mean_before.max(0.3), "{noise:?}: {mean} against {mean_before}");

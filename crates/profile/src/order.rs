@@ -1,8 +1,8 @@
 //! The order in which the points of a model are visited.
 //!
-//! First the ends of the loop nest, then steps of the golden ratio around it, so that wherever a budget stops the run,
-//! what has been measured covers the space; verification points take their turns in between. The order follows from the
-//! plan alone, so all nodes compute the same one.
+//! First come the ends of the loop nest, then steps of the golden ratio, so that wherever the
+//! budget stops the run, the points measured cover the space; verification points are interleaved.
+//! The order depends on the plan alone, so all nodes compute the same one.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Point;
 
-/// The indices of `points`, those that are fitted before those that verify, in the order of their visit.
+/// The indices of `points` in the order of their visit; points for fitting come before points for
+/// verification in `points`, and are interleaved with them in the result.
 pub(crate) fn order(points: &[Point], seed: u64) -> Vec<usize> {
     let fitted = points.iter().filter(|point| !point.verify).count();
     let offset = ChaCha8Rng::seed_from_u64(seed).random::<f64>();
@@ -20,8 +21,9 @@ pub(crate) fn order(points: &[Point], seed: u64) -> Vec<usize> {
     interleave(&spread(fitted, offset), &verifying)
 }
 
-/// The numbers below `count`, each once, such that every beginning of the list is spread evenly over them: first both
-/// ends, then steps of the golden ratio from `offset`, each to the nearest number not yet taken.
+/// The numbers below `count`, each once, such that every prefix of the list is spread evenly over
+/// them: first both ends, then steps of the golden ratio from `offset`, each to the nearest number
+/// not yet used.
 pub(crate) fn spread(count: usize, offset: f64) -> Vec<usize> {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let mut free: BTreeSet<usize> = (0..count).collect();
@@ -57,7 +59,8 @@ pub(crate) fn spread(count: usize, offset: f64) -> Vec<usize> {
     order
 }
 
-/// Merges two lists such that every beginning of the result holds of each about its share. `first` begins.
+/// Merges two lists such that every prefix of the result contains each in proportion. `first`
+/// begins.
 fn interleave(first: &[usize], second: &[usize]) -> Vec<usize> {
     let mut order = Vec::with_capacity(first.len() + second.len());
     let (mut a, mut b) = (0, 0);
@@ -91,7 +94,8 @@ mod tests {
             let mut all = order.clone();
             all.sort_unstable();
             prop_assert_eq!(all, (0..count).collect::<Vec<_>>());
-            // After a third of the points, no gap is wider than a fifth of the range (small counts aside).
+            // After a third of the points, no gap is wider than a fifth of the range (small counts
+            // aside).
             if count >= 30 {
                 let mut early: Vec<_> = order[..count / 3].to_vec();
                 early.sort_unstable();

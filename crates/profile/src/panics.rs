@@ -1,14 +1,15 @@
-//! Where code of a spec panicked: a payload does not say, the panic hook does.
+//! The place at which code of a spec panicked: only the panic hook knows it, not the payload.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 thread_local! {
-    /// `Some` while code of a spec runs on this thread; then where it panicked, once it has.
+    /// `Some` while code of a spec runs on this thread; holds the place once it has panicked.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Makes panics of a spec's code tell their place to [`guard`] instead of stderr. Other panics are shown as before.
+/// Makes panics of a spec's code report their place to [`guard`] instead of stderr. Other panics
+/// are printed as before.
 pub(crate) fn listen() {
     let others = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -26,8 +27,8 @@ pub(crate) fn listen() {
     }));
 }
 
-/// Runs code of a spec; a panic becomes its message and place. What the runtime unwinds with, because another node
-/// failed, goes on unwinding.
+/// Runs code of a spec; a panic is converted into its message and place. The runtime's own
+/// unwinding, because another node failed, continues.
 pub(crate) fn guard<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     PLACE.set(Some(String::new()));
     let outcome = catch_unwind(AssertUnwindSafe(code));

@@ -1,4 +1,5 @@
-//! What the run says while it runs: sentences on stderr for people, or lines on stdout for the program that started it.
+//! Progress reports: sentences on stderr for people, or lines on stdout for the program that
+//! started the run.
 
 use std::io::Write as _;
 
@@ -22,8 +23,8 @@ impl Progress {
         Self { machine, last: 0.0, announced: false, interrupt }
     }
 
-    /// Says how far the run is after so many seconds of its budget, and once, as soon as it can be told, how long it
-    /// will take at most.
+    /// Reports the progress after this many seconds of the budget, and once, as soon as it can be
+    /// estimated, the time that the run will take at most.
     pub(crate) fn tell(&mut self, schedule: &Schedule, elapsed: f64, budget: f64, model: &str) {
         let (begun, points) = schedule.begun();
         if !self.announced && schedule.probed() {
@@ -49,7 +50,7 @@ impl Progress {
         }
     }
 
-    /// If nobody reads the lines any more, whoever started the program is gone: stop.
+    /// If the lines can no longer be written, the program that started this one is gone: stop.
     fn line(&self, text: &str) {
         let mut out = std::io::stdout().lock();
         if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {

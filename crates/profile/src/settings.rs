@@ -6,18 +6,18 @@ use strata_model::Seconds;
 /// Budget in seconds where none is given.
 pub(crate) const DEFAULT_BUDGET: f64 = 60.0;
 
-/// What the person (or `specc profile`) asked for.
+/// The settings given by the user (or by `specc profile`).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
-    /// The samples file; while the program runs its journal lies beside it.
+    /// The samples file; during the run its journal is beside it.
     pub(crate) output: PathBuf,
     /// Seconds for the whole run, if given.
     pub(crate) budget: Option<f64>,
     /// What to measure.
     pub(crate) plan: PathBuf,
-    /// Go on with the journal of an interrupted run.
+    /// Resume the journal of an interrupted run.
     pub(crate) resume: bool,
-    /// Progress as lines for a program on stdout, instead of sentences on stderr.
+    /// Report progress as lines for a program on stdout, instead of sentences on stderr.
     pub(crate) machine: bool,
 }
 
@@ -42,7 +42,7 @@ impl Settings {
     }
 }
 
-/// What the command line asks for.
+/// The request of the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
     Run(Settings),
@@ -68,7 +68,7 @@ Exit status: 0 done; 1 the spec or the journal is at fault; 2 wrong usage;
 /// Reads the command line.
 ///
 /// # Errors
-/// What is wrong with it, in a sentence.
+/// A sentence that names the fault.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Request, String> {
     use lexopt::prelude::*;
     let mut settings = Settings::default();
@@ -99,7 +99,7 @@ fn value(parser: &mut lexopt::Parser) -> Result<std::ffi::OsString, String> {
     parser.value().map_err(|error| error.to_string())
 }
 
-/// More than zero seconds.
+/// Parses a time above zero.
 fn duration(text: &str) -> Option<f64> {
     text.parse::<Seconds>().ok().map(Seconds::get).filter(|seconds| *seconds > 0.0)
 }

@@ -1,7 +1,9 @@
-//! Ctrl-C without losing anything: the signal only sets a flag, and the run ends after the timing under way.
+//! Handling of Ctrl-C without losing results: the signal only sets a flag, and the run ends after
+//! the current timing.
 //!
-//! The signals are blocked in every thread and one thread waits for them, which needs no handler and so no unsafe
-//! code. A second signal ends the program at once; the journal on disk is whole even then.
+//! The signals are blocked in every thread and one thread waits for them, which needs no handler
+//! and so no unsafe code. A second signal ends the program at once; the journal on disk is complete
+//! even then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Status of a program that was interrupted.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Set once somebody asked the program to stop.
+/// Set once the program was asked to stop.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
@@ -22,7 +24,8 @@ impl Interrupt {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Watches for SIGINT and SIGTERM from now on. Call it before other threads start: they inherit the block.
+    /// Watches for SIGINT and SIGTERM from now on. Call it before other threads start: they inherit
+    /// the blocked signals.
     #[cfg(unix)]
     pub(crate) fn watch(&self) {
         use nix::sys::signal::{SigSet, Signal};
@@ -41,13 +44,13 @@ impl Interrupt {
                 interrupt.set();
             }
         };
-        // Without the thread the program cannot be interrupted softly; it still can be killed, and keeps its journal.
+        // Without this thread a signal kills the program at once; the journal is kept.
         if std::thread::Builder::new().name("signals".to_owned()).spawn(watch).is_err() {
             let _unblocked = signals.thread_unblock();
         }
     }
 
-    /// Signals are not watched here; an interrupted run still keeps its journal.
+    /// Signals are not watched on this system; an interrupted run still keeps its journal.
     #[cfg(not(unix))]
     pub(crate) fn watch(&self) {}
 }

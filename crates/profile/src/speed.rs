@@ -1,44 +1,46 @@
-//! What the points of a run cost, and how fast the machine was meanwhile.
+//! Estimates what the points of a run cost, and how fast the machine was at each moment.
 //!
-//! A shared machine has slow periods: its clock rate falls, another program takes half of a cache, a core is lent away.
-//! They show in the timings of *all* points at that moment. So each timing is compared with what its point usually
-//! takes, and the ratios of its neighbours in time, those of its own point left out, tell how slow the machine was; that
-//! is divided out. Timings of moments at which the neighbours disagree, such as the beginning of a slow period, count
-//! for less.
+//! A shared machine has slow periods: its clock rate falls, another program takes half of a cache,
+//! a core is lent away. They affect the timings of *all* points at that moment. So each timing is
+//! divided by its point's usual time, and the ratios of its neighbours in time (other points only)
+//! estimate how slow the machine was; the timing is divided by that. Timings at moments where the
+//! neighbours disagree, such as the beginning of a slow period, get less weight.
 //!
-//! A point's time is then the lower quartile of its timings (the second least of five): what disturbs a timing
-//! mostly makes it longer. It is a quartile, not the least or the second least, so that points of many timings and of
-//! few are shifted alike: a factor common to all points decides no choice.
+//! A point's time is then the lower quartile of its corrected timings (the second least of five),
+//! since most disturbances make a timing longer. It is a quartile, not the least or the second
+//! least, so that points of many and of few timings are shifted alike: a factor common to all
+//! points affects no choice.
 //!
-//! Bulej et al., *Duet Benchmarking* (ICPE 2020), time a reference beside each program to the same end. Here the
-//! other points are the reference, which costs no time.
+//! Bulej et al., *Duet Benchmarking* (ICPE 2020), time a reference beside each program for the same
+//! purpose. Here the other points are the reference, which costs no time.
 
 use strata_model::samples::Timing;
 
 use super::stats::{quantile, relative_half_width, sorted_quantile};
 
-/// Neighbours in time that tell how slow the machine was.
+/// Neighbours in time that estimate how slow the machine was.
 const NEIGHBOURS: usize = 16;
 
-/// With fewer nothing can be told.
+/// With fewer neighbours there is no estimate.
 const LEAST_NEIGHBOURS: usize = 4;
 
-/// Times and the machine's speed are estimated in turns.
+/// Alternating estimates of the points' times and of the machine's speed.
 const ROUNDS: usize = 5;
 
-/// So many timings tell that a point is not touched by slow periods, if with these taken out they are apart so much more.
+/// A point of at least this many timings counts as unaffected by slow periods if its half width is
+/// below this share of the corrected one.
 const LEAST_UNTOUCHED: usize = 4;
 const UNTOUCHED: f64 = 0.25;
 
-/// The quantile that stands for a point.
+/// The quantile that represents a point.
 const LEVEL: f64 = 0.25;
 
-/// What a point's timings say together.
+/// The summary of a point's timings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Level {
-    /// Seconds, with the machine as fast as in the better part of the run.
+    /// Seconds, at the machine's speed in the faster part of the run.
     pub(crate) seconds: f64,
-    /// Relative half width of the interval of the median, slow periods taken out.
+    /// Relative half width of the interval of the median, corrected for slow periods.
     pub(crate) half_width: f64,
 }
 
@@ -48,22 +50,22 @@ struct Entry {
     point: usize,
     moment: f64,
     seconds: f64,
-    /// Logarithm of how slow the machine was.
+    /// Logarithm of the slowdown.
     slow: f64,
     weight: f64,
 }
 
 /// The time of each point, from the timings of all; `None` for a point without any.
 ///
-/// A point with a timing that is not a positive number takes no part in estimating the speed. It is the lower quartile
-/// of its timings as they are, among which what is no number counts as the longest.
+/// A point with a timing that is not a positive number does not contribute to the speed. Its time
+/// is the lower quartile of its uncorrected timings, where NaN counts as the longest.
 pub(crate) fn levels(points: &[Vec<Timing>]) -> Vec<Option<Level>> {
     let mut entries = entries(points);
     for _ in 0..ROUNDS {
         let (slow, spread) = neighbours(&entries, points.len());
-        // What all timings have in common cannot be told from the points' times.
+        // A factor common to all timings cannot be distinguished from the points' times.
         let base = quantile(&slow, LEVEL);
-        // Neighbours that agree by chance must not make a timing count for everything.
+        // Neighbours that agree by chance must not give a timing all the weight.
         let softening = 2.0 * quantile(&spread, 0.5);
         let mut change = 0.0_f64;
         for ((entry, slow), spread) in entries.iter_mut().zip(slow).zip(spread) {
@@ -79,7 +81,8 @@ pub(crate) fn levels(points: &[Vec<Timing>]) -> Vec<Option<Level>> {
     let level = |(timings, adjusted): (&Vec<Timing>, &mut Vec<(f64, f64)>)| {
         let raw: Vec<f64> = timings.iter().map(|timing| timing.seconds).collect();
         let mut plain: Vec<f64> = adjusted.iter().map(|(seconds, _)| *seconds).collect();
-        // What slow periods do not touch, such as a time that the task computes, would only be spoilt.
+        // A time that slow periods do not affect, such as one computed by the task, stays
+        // uncorrected.
         let untouched = raw.len() >= LEAST_UNTOUCHED
             && relative_half_width(&raw) < UNTOUCHED * relative_half_width(&plain);
         if plain.is_empty() || untouched {
@@ -106,7 +109,7 @@ fn entries(points: &[Vec<Timing>]) -> Vec<Entry> {
     entries
 }
 
-/// Each point's timings with the slow periods taken out, and their weights.
+/// Each point's timings, corrected for slow periods, and their weights.
 fn by_point(entries: &[Entry], points: usize) -> Vec<Vec<(f64, f64)>> {
     let mut adjusted = vec![Vec::new(); points];
     for entry in entries {
@@ -115,7 +118,7 @@ fn by_point(entries: &[Entry], points: usize) -> Vec<Vec<(f64, f64)>> {
     adjusted
 }
 
-/// Of each timing what its neighbours say: how slow the machine was (logarithm), and how far apart they are.
+/// For each timing, from its neighbours: the slowdown (logarithm), and their spread.
 fn neighbours(entries: &[Entry], points: usize) -> (Vec<f64>, Vec<f64>) {
     let mut adjusted = by_point(entries, points);
     let usual: Vec<f64> = adjusted.iter_mut().map(|timings| weighted_quantile(timings, LEVEL)).collect();
@@ -136,8 +139,9 @@ fn neighbours(entries: &[Entry], points: usize) -> (Vec<f64>, Vec<f64>) {
     entries.iter().enumerate().map(of_entry).unzip()
 }
 
-/// The quantile of values with weights: their ranks, from the least at 0 to the greatest at 1, are as far apart as the
-/// mean of their weights. With equal weights it is that of [`quantile`]. NaN for no values. Sorts them.
+/// The weighted quantile of values: consecutive ranks, from the least at 0 to the greatest at 1,
+/// differ by the mean of the two weights. With equal weights it is that of [`quantile`]. NaN for no
+/// values. Sorts them.
 fn weighted_quantile(values: &mut [(f64, f64)], at: f64) -> f64 {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (Some(first), Some(last)) = (values.first(), values.last()) else { return f64::NAN };
@@ -231,7 +235,7 @@ mod tests {
             prop_assert!((weighted_quantile(&mut weighted, at) - quantile(&values, at)).abs() < 1e-9);
         }
 
-        /// Whatever the timings: a factor common to all is a factor of all levels.
+        /// For any timings, a factor common to all of them is a factor of all times.
         #[test]
         fn the_unit_of_time_does_not_matter(
             seconds in prop::collection::vec(prop::collection::vec(0.5..2.0f64, 1..6), 1..12),

@@ -1,12 +1,12 @@
-//! What several timings of one point say together: quantiles, and how far to trust the median.
+//! Statistics of several timings of one point: quantiles, and the uncertainty of the median.
 //!
-//! Most timings are right and a few are far too long (timer interrupts, time slices; Brewer §3.4.1), so what stands for
-//! them is an order statistic. The uncertainty is read off order statistics too, which needs no assumption about the
-//! shape of that long tail.
+//! Most timings are accurate and a few are far too long (timer interrupts, time slices; Brewer
+//! §3.4.1), so an order statistic represents them. The uncertainty is derived from order statistics
+//! too, which needs no assumption about the shape of that long tail.
 
-/// The median; the mean of the middle two when their number is even. NaN when there is no timing.
+/// The median; the mean of the middle two for an even number of timings. NaN without timings.
 ///
-/// Timings that are not numbers count as the longest.
+/// NaN counts as the longest timing.
 #[must_use]
 pub fn median(timings: &[f64]) -> f64 {
     let sorted = sorted(timings);
@@ -17,9 +17,10 @@ pub fn median(timings: &[f64]) -> f64 {
     }
 }
 
-/// The quantile: 0 is the least timing, 1 the longest, 0.5 the median; in between linear. NaN when there is none.
+/// The quantile: 0 is the least timing, 1 the longest, 0.5 the median; linear in between. NaN
+/// without timings.
 ///
-/// Timings that are not numbers count as the longest.
+/// NaN counts as the longest timing.
 ///
 /// # Source
 /// Hyndman and Fan, *Sample Quantiles in Statistical Packages* (1996), definition 7.
@@ -27,7 +28,7 @@ pub(crate) fn quantile(timings: &[f64], at: f64) -> f64 {
     sorted_quantile(&sorted(timings), at)
 }
 
-/// As [`quantile`], of timings in order.
+/// As [`quantile`], of sorted timings.
 pub(crate) fn sorted_quantile(sorted: &[f64], at: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = at * last as f64;
@@ -37,12 +38,13 @@ pub(crate) fn sorted_quantile(sorted: &[f64], at: f64) -> f64 {
 
 /// Half the width of the 95 % interval of the median, relative to the median.
 ///
-/// The interval runs between the order statistics ⌊(n − 1.96√n)/2⌋ and ⌈1 + (n + 1.96√n)/2⌉; up to five timings cannot
-/// reach 95 %, so there it is their whole range. One timing says nothing about its own spread: infinite. Equal timings,
-/// zeros among them, have none.
+/// The interval runs between the order statistics ⌊(n − 1.96√n)/2⌋ and ⌈1 + (n + 1.96√n)/2⌉; up to
+/// five timings cannot reach 95 %, so for them it is their whole range. It is infinite for one
+/// timing, and zero for equal timings, including zeros.
 ///
 /// # Source
-/// Conover, *Practical Nonparametric Statistics*, 3rd ed., §3.2 (large-sample interval of a quantile).
+/// Conover, *Practical Nonparametric Statistics*, 3rd ed., §3.2 (large-sample interval of a
+/// quantile).
 #[must_use]
 pub fn relative_half_width(timings: &[f64]) -> f64 {
     if timings.len() < 2 {
@@ -60,8 +62,8 @@ pub fn relative_half_width(timings: &[f64]) -> f64 {
     width / 2.0 / median(&sorted).abs()
 }
 
-/// Timings that have the given median and relative half width: what stands for a sample of an earlier run, of which
-/// only those two were kept.
+/// Timings with the given median and relative half width: they represent a sample of an earlier run
+/// of which only those two were kept.
 #[must_use]
 pub(crate) fn stand_ins(median: f64, relative_half_width: f64, count: u32) -> Vec<f64> {
     let count = count.max(1) as usize;

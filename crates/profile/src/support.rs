@@ -1,4 +1,5 @@
-//! What code in a spec finds ready: scratch memory, random numbers, Brewer's `clear_memory` (Table 3-2).
+//! What code in a spec can use: scratch memory, random numbers, Brewer's `clear_memory` (Table
+//! 3-2).
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -6,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 /// Words of each scratch buffer: 1 MiB.
 const SCRATCH_WORDS: usize = 1 << 17;
 
-/// The scratch buffers `data` and `data2`, one pair a node, made when first asked for.
+/// The scratch buffers `data` and `data2`, one pair a node, allocated at first use.
 #[derive(Debug, Default)]
 pub struct Scratch {
     data: Vec<i64>,
@@ -14,11 +15,11 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Both buffers, each of 131,072 words. What they hold is left over from earlier timings.
+    /// Both buffers, each of 131,072 words. Their contents are those of earlier timings.
     pub fn buffers(&mut self) -> (&mut [i64], &mut [i64]) {
         for buffer in [&mut self.data, &mut self.data2] {
             if buffer.is_empty() {
-                // Not zero: the pages are to be there before the first timing.
+                // Not zero, so that the pages exist before the first timing.
                 buffer.resize(SCRATCH_WORDS, 1);
             }
         }
@@ -58,7 +59,7 @@ impl Random {
         Self(generator)
     }
 
-    /// An integer in `[low, high]`, all equally likely; `None` if there is none.
+    /// An integer in `[low, high]`, all equally likely; `None` if the range is empty.
     pub fn between(&mut self, low: i64, high: i64) -> Option<i64> {
         (low <= high).then(|| self.0.random_range(low..=high))
     }

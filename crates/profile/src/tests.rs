@@ -1,4 +1,4 @@
-//! The harness end to end on threads, with a clock that only the tasks move.
+//! Tests of the harness end to end on threads, with a clock that only the tasks advance.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::signals::Interrupt;
 use super::*;
 
 thread_local! {
-    /// Each node's time: it passes when a task says so.
+    /// Each node's time; tasks advance it.
     static TIME: Cell<f64> = const { Cell::new(0.0) };
 }
 
@@ -31,7 +31,8 @@ fn spend(seconds: f64) {
     TIME.set(TIME.get() + seconds);
 }
 
-/// A model of one loop whose task takes `i` milliseconds on node 0, twice that on node 1, and so on.
+/// A model of one loop whose task takes `i` milliseconds on node 0, twice that on node 1, and so
+/// on.
 struct Model {
     name: &'static str,
     stop: i64,
@@ -66,7 +67,7 @@ impl Profiled for Model {
 }
 
 impl Model {
-    /// The powers of two up to `stop`, or these points, then `verify` points for verification.
+    /// The powers of two up to `stop`, or the given points, then `verify` points for verification.
     fn plan(&self, nodes: usize, points: Option<&[i64]>) -> ModelPlan {
         let loops: Vec<i64> = (0..63).map(|e| 1 << e).take_while(|i| *i <= self.stop).collect();
         let point = |verify, i: i64| {
@@ -124,7 +125,7 @@ fn profile(nodes: usize, models: &[&Model], settings: Settings, sha256: &str) ->
     follow(nodes, models, settings, sha256)
 }
 
-/// As [`profile`], by the plan that is there.
+/// As [`profile`], with the existing plan.
 fn follow(nodes: usize, models: &[&Model], settings: Settings, sha256: &str) -> Result<Outcome, Error> {
     let models: Vec<&dyn Profiled> = models.iter().map(|model| *model as &dyn Profiled).collect();
     let job = Job {
@@ -218,7 +219,7 @@ fn an_error_of_the_code_ends_the_job_too() {
 
 #[test]
 fn a_torn_journal_is_gone_on_with() {
-    // Torn in the moment of the last timing, or in its sample: then that is lost.
+    // Cut off within the last timing, or within its sample: then that is lost.
     for (torn, kept) in [(9, 12), (30, 11)] {
         let place = Place::new();
         let broken = Model {
@@ -300,7 +301,8 @@ fn a_plan_with_more_points_adds_to_what_was_measured() {
         follow(nodes, &[&more, &same], Settings { resume: true, ..place.settings() }, "ab").unwrap();
         let second = read(&place.output);
         assert_eq!(fit_points(&second.models[0]), [3, 50, 7]);
-        // The others are timed beside the new one now and then, but not their three times again.
+        // The others are timed now and then beside the new one, but do not repeat their three
+        // timings.
         let timed = (more.timings.load(Ordering::Relaxed), same.timings.load(Ordering::Relaxed));
         assert!((3..3 * 7).contains(&timed.0) && timed.1 < 3 * 8, "{timed:?}");
         let times =
@@ -477,7 +479,8 @@ fn a_speed_that_halves_is_seen_and_taken_out() {
         let slow: usize =
             rows.iter().flat_map(|row| &row.notes.timings).filter(|timing| timing.moment > from).count();
         assert!(slow > 20, "{slow} timings were slow");
-        // All as on the fast machine; where it is fast for less than a quarter of the run, all as on the slow one.
+        // All times are those of the fast machine; if it is fast for less than a quarter of the
+        // run, those of the slow one.
         let speed = if from < 2.0 { 2.0 } else { 1.0 };
         for row in rows {
             let i = row.notes.at[0] as f64;

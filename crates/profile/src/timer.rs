@@ -1,30 +1,32 @@
 //! START and STOP (Brewer Fig 3-5): one timing of one task on one node.
 //!
-//! The timer's own cost, measured at the start of the run, is subtracted. A clock has a resolution; a task shorter than
-//! a hundred of its ticks is repeated inside one timing, `count` times, so that the error of reading it is below 1 %.
-//! Whether the node was switched out meanwhile is told by the system's count of involuntary context switches, read
-//! outside the timed interval.
+//! The timer's own cost, measured at the start of the run, is subtracted. A task shorter than a
+//! hundred ticks of the clock is repeated inside one timing, `count` times, so that the error of
+//! reading the clock is below 1 %. The system's count of involuntary context switches, read outside
+//! the timed interval, shows whether the node was preempted.
 
 use strata_runtime::{Node, usual_cost};
 
-/// Ticks that a timing must last at least to be trusted.
+/// Ticks that a reliable timing must last.
 const LEAST_TICKS: f64 = 100.0;
 
-/// Most repetitions inside one timing; a task that is nothing at all would otherwise never end.
+/// Most repetitions inside one timing; otherwise an empty task would be repeated forever.
 const MAX_COUNT: u32 = 1 << 20;
 
-/// A timing this long, in seconds, must expect to be switched out now and then: it is not held against it.
+/// A timing of this many seconds is likely to be preempted now and then, which then does not
+/// exclude it.
 const TIME_SLICE: f64 = 0.1;
 
-/// Least seconds of one execution that are a task: one or two cycles are the loop that repeats it.
+/// Least seconds of one execution that count as a task: the repeating loop alone takes one or two
+/// cycles.
 const LEAST_SECONDS: f64 = 5e-10;
 
-/// Where the timer gets its time from. Tests set their own.
+/// A source of time. Tests set their own.
 pub trait Clock: Send {
     /// Seconds since some fixed moment.
     fn now(&mut self, node: &Node) -> f64;
 
-    /// How often the system has switched this node out so far; `None` where nothing says that.
+    /// How often the system has preempted this node so far; `None` where that is unknown.
     fn switches(&mut self, node: &Node) -> Option<i64> {
         let _ = node;
         None
@@ -57,15 +59,16 @@ pub struct Timer {
     outcome: Option<Timing>,
 }
 
-/// What one node saw of one timing.
+/// One timing as one node measured it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timing {
     /// Seconds for one execution of the task, without the timer's own cost.
     pub(crate) seconds: f64,
-    /// Seconds between START and STOP; what a task reports that measures itself never needs repeating.
+    /// Seconds between START and STOP; infinite for a task that measures itself, which is never
+    /// repeated.
     pub(crate) interval: f64,
     pub(crate) preempted: bool,
-    /// Whether the clock could tell the task from nothing.
+    /// Whether the task was long enough for the clock.
     pub(crate) resolved: bool,
 }
 
@@ -74,7 +77,8 @@ impl Timer {
         Self { clock, overhead: 0.0, tick: 0.0, count: 1, began: 0.0, switches: None, outcome: None }
     }
 
-    /// Measures the clock's resolution and the cost of an empty timing. Local; call it while no other node works.
+    /// Measures the clock's resolution and the cost of an empty timing. Local; call it while no
+    /// other node works.
     pub(crate) fn calibrate(&mut self, node: &Node) {
         let mut ticks = Vec::with_capacity(500);
         let mut last = self.clock.now(node);
@@ -86,7 +90,8 @@ impl Timer {
             last = now;
         }
         ticks.sort_by(f64::total_cmp);
-        // The least step seen; reading the clock may take longer than its resolution, which then does not matter.
+        // The least step seen. Reading the clock may take longer than its resolution, which then
+        // does not matter.
         self.tick = ticks.first().copied().unwrap_or(0.0);
         self.overhead = usual_cost(|| {
             let began = self.clock.now(node);
@@ -98,7 +103,7 @@ impl Timer {
         self.tick
     }
 
-    /// All nodes must use the same tick, for they decide by it how often to repeat.
+    /// Sets the tick. It must be equal on all nodes, as it decides how often a task is repeated.
     pub(crate) fn set_tick(&mut self, tick: f64) {
         self.tick = tick;
     }
@@ -115,7 +120,7 @@ impl Timer {
         self.count
     }
 
-    /// START: all nodes come together, then the clock is read.
+    /// START: a barrier, then the clock is read.
     ///
     /// # Participation
     /// Collective: a barrier.
@@ -136,34 +141,36 @@ impl Timer {
         self.outcome = Some(Timing { seconds, interval, preempted, resolved: true });
     }
 
-    /// Takes the seconds that a task found by itself (`sample { … }`).
+    /// Sets the seconds that a task measured itself (`sample { … }`).
     pub fn record(&mut self, seconds: f64) {
         self.outcome = Some(Timing { seconds, interval: f64::INFINITY, preempted: false, resolved: true });
     }
 
-    /// The timing, once; `None` if the task left before STOP.
+    /// Takes the timing; `None` if the task left before STOP.
     pub(crate) fn take(&mut self) -> Option<Timing> {
         self.outcome.take()
     }
 
-    /// Whether a timing of the slowest node says something of the task: it is long for this clock, and longer than a loop
-    /// around nothing. What a task reports that measures itself always does.
+    /// Whether a timing of the slowest node measures the task: it is long enough for this clock,
+    /// and longer than an empty loop. True for tasks that measure themselves.
     pub(crate) fn resolves(&self, timing: &Timing) -> bool {
         timing.interval == f64::INFINITY
             || (timing.interval >= LEAST_TICKS * self.tick && timing.seconds >= LEAST_SECONDS)
     }
 
-    /// How often to execute the task in one timing, given that `count` times lasted `interval` on the slowest node.
-    /// `None` if that was long enough. Every node computes the same from equal arguments and [ticks](Self::set_tick).
+    /// How often to execute the task in one timing, if `count` executions took `interval` on the
+    /// slowest node; `None` if that was long enough. Every node computes the same from equal
+    /// arguments and [ticks](Self::set_tick).
     pub(crate) fn raise(&self, count: u32, interval: f64) -> Option<u32> {
         let needed = LEAST_TICKS * self.tick;
         if interval >= needed || count >= MAX_COUNT || needed.is_nan() || interval.is_nan() {
             return None;
         }
-        // With the timer's own cost in it: each node has measured one of its own, and all must come to the same count.
+        // Includes the timer's own cost, which differs between nodes, while all must compute the
+        // same count.
         let each = interval / f64::from(count);
-        // Aim a little higher, so that the next timing is not too short again; at most a hundredfold at once, because
-        // an interval this short says little.
+        // Aim a little higher, so that the next timing is not too short again; at most a
+        // hundredfold at once, since such a short interval is imprecise.
         let aim = (1.25 * needed / each).min(100.0 * f64::from(count)).min(f64::from(MAX_COUNT));
         Some((aim.ceil() as u32).clamp(count + 1, MAX_COUNT))
     }
@@ -210,7 +217,7 @@ mod tests {
         assert!(timings <= 3);
     }
 
-    /// A node that repeats a task with a barrier in it once more than the others ends the job.
+    /// A node that repeats a task containing a barrier once more than the others ends the job.
     #[test]
     fn nodes_whose_timers_cost_differently_come_to_the_same_count() {
         let cheap = timer(1e-8);

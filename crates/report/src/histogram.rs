@@ -1,28 +1,29 @@
-//! The errors of held-out samples, counted.
+//! Histogram of the errors of held-out samples.
 
 use plotters::prelude::*;
 
 use crate::plot::{INK, Named, VERIFY, chart, draw, value_text};
 use crate::scale::Scale;
 
-/// At most so many bars, and so many of their widths from zero to the last.
+/// Maximum number of bars, and of bar widths from zero to the last.
 const MOST: f64 = 24.0;
 const FURTHEST: f64 = 40.0;
-/// The least width, in per cent: what is closer is exact.
+/// The least width, in per cent; smaller errors count as exact.
 const LEAST: f64 = 0.01;
 const SIZE: (u32, u32) = (360, 280);
 
 /// Counts of values in ranges of equal width.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Histogram {
-    /// Where the first range begins, in widths.
+    /// The start of the first range, in widths.
     first: i64,
     width: f64,
     counts: Vec<usize>,
 }
 
 impl Histogram {
-    /// Of the finite values; `None` without any. Zero is an edge, so that signs stay apart.
+    /// A histogram of the finite values; `None` without any. Zero is an edge, so that signs are
+    /// separated.
     ///
     /// The width is about that of Freedman and Diaconis (1981), 2 IQR / n^⅓, as a round number.
     pub(crate) fn new(values: &[f64]) -> Option<Self> {
@@ -49,7 +50,7 @@ impl Histogram {
         self.counts.iter().enumerate().map(move |(k, count)| (edge(k), edge(k + 1), *count))
     }
 
-    /// The ranges that are not empty, in words.
+    /// The ranges that are not empty, as text.
     pub(crate) fn description(&self) -> String {
         let text = |edge: f64| value_text(crate::scale::round_to(edge, 6));
         let bars = self.bars().filter(|(_, _, count)| *count > 0);
@@ -57,10 +58,10 @@ impl Histogram {
         bars.collect::<Vec<_>>().join("; ")
     }
 
-    /// As bars over relative errors in per cent.
+    /// Draws bars over relative errors in per cent.
     pub(crate) fn svg(&self) -> Option<String> {
         let (low, high) = (self.first as f64, (self.first + self.counts.len() as i64) as f64);
-        // Zero is shown: a model that is off to one side should look so.
+        // Zero is always included, so that a systematic error is visible.
         let (low, high) = (low.min(-1.0) - 0.5, high.max(1.0) + 0.5);
         let x = Scale::linear(low * self.width, high * self.width, value_text);
         let most = self.counts.iter().copied().max().unwrap_or(0).max(1);
@@ -81,7 +82,7 @@ impl Histogram {
     }
 }
 
-/// The next of 1, 2 and 5 times a power of ten.
+/// The next number that is 1, 2 or 5 times a power of ten.
 fn round_up(value: f64) -> f64 {
     let unit = 10f64.powf(value.log10().floor());
     [1.0, 2.0, 5.0, 10.0].map(|digit| digit * unit).into_iter().find(|v| *v >= value).unwrap_or(10.0 * unit)

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Write};
 
-/// Text with everything that HTML could mistake for markup replaced, and control characters made visible. A per cent sign stays
-/// on the line of its number.
+/// Escapes text for HTML, and makes control characters visible. A per cent sign stays on the line
+/// of its number.
 pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
 impl Display for Escaped<'_> {
@@ -25,7 +25,7 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// The text so far; writing to a string cannot fail.
+/// Writing to a string cannot fail.
 #[derive(Default)]
 pub(crate) struct Page {
     pub(crate) text: String,
@@ -33,14 +33,14 @@ pub(crate) struct Page {
     tables: usize,
 }
 
-/// A drawing with all that is said of it. Plain text, but for the drawing.
+/// A drawing with its texts. Plain text, except the drawing.
 pub(crate) struct Figure<'a> {
     pub(crate) svg: &'a str,
-    /// Its name, which a screen reader says first.
+    /// Its name, which a screen reader reads first.
     pub(crate) title: &'a str,
-    /// What those who cannot see it should know.
+    /// Its description for people who cannot see it.
     pub(crate) description: &'a str,
-    /// What stands below it.
+    /// Its caption.
     pub(crate) caption: &'a str,
 }
 
@@ -49,8 +49,8 @@ impl Page {
         let _ = self.text.write_fmt(text);
     }
 
-    /// Begins a table in a box that scrolls by itself where the table is too wide, by keys too. A column whose name begins
-    /// with `#` holds numbers.
+    /// Begins a table in a box that scrolls, also by keys, where the table is too wide. A column
+    /// whose name begins with `#` holds numbers.
     pub(crate) fn begin_table(&mut self, caption: &str, columns: &[&str]) {
         self.tables += 1;
         let number = self.tables;

@@ -38,12 +38,13 @@ struct TermSummary<'a> {
     relevant: bool,
 }
 
-/// `{"models": […]}` with name, mode, terms, errors, verdict with reason and doubts, rank and condition of each fitted model; factored models
-/// have no fit and are left out.
+/// `{"models": […]}` with name, mode, terms, errors, verdict with reason and doubts, rank and
+/// condition of each fitted model; factored models have no fit and are left out.
 ///
-/// A term is `relevant` if its interval excludes zero, kept or not. Mean relative errors are fractions (0.05 is 5 %), `mre_verify`, its
-/// quantiles and the share of verification samples inside their intervals (`coverage`) are `null` without such samples, and numbers
-/// are the shortest text that reads back equal (`null` for what is no number).
+/// A term is `relevant` if its interval excludes zero, whether it was kept or not. Mean relative
+/// errors are fractions (0.05 is 5 %). `mre_verify`, its quantiles and the share of verification
+/// samples inside their intervals (`coverage`) are `null` without such samples. Numbers are the
+/// shortest text that reads back equal (`null` for NaN and infinity).
 #[must_use]
 pub fn fit_json<'a>(models: impl IntoIterator<Item = &'a Model>) -> String {
     let models = models.into_iter().filter(|m| m.kind == Kind::Fitted).map(summary).collect();

@@ -1,9 +1,10 @@
-//! What people and programs read of a fit: one page, the [summary as JSON](fit_json), the
+//! Presents a fit to people and programs: one page, the [summary as JSON](fit_json), the
 //! [residuals](write_residuals).
 //!
-//! The page ([`Report::html`]) tells what was fitted, how well, and who wins where. It is a single HTML file with its plots inside: it can be mailed, printed and read on a phone or by a screen reader, and asks no
-//! network and no script: its security policy forbids both. Everything that comes from a spec or a samples file is escaped. The same input gives the same
-//! bytes: the page names no date.
+//! The page ([`Report::html`]) shows what was fitted, how well, and which candidate wins where. It
+//! is a single HTML file with its plots inside: it can be mailed, printed and read on a phone or by
+//! a screen reader. Its security policy forbids network access and scripts. All text from a spec or
+//! a samples file is escaped. The same input gives the same bytes: the page contains no date.
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +28,7 @@ pub use map::{Axis, Cell, Map, SURE};
 pub use residuals::{residuals_to, write_residuals};
 use strata_fit::Fitted;
 
-/// What a page tells of. Everything but the set may be empty.
+/// The contents of a page. Everything but the set may be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// The models.
@@ -36,16 +37,17 @@ pub struct Report<'a> {
     pub samples: &'a Samples,
     /// Residuals and warnings of the fitted models, in any order; found by the model's name.
     pub fitted: &'a [Fitted],
-    /// What is to be said of models that could not be fitted, one message each.
+    /// One message for each model that could not be fitted.
     pub failures: &'a [String],
-    /// Who wins where; drawn in order.
+    /// Selection maps, drawn in order.
     pub maps: &'a [Map],
 }
 
 impl Report<'_> {
     /// The page as one self-contained HTML document.
     ///
-    /// Of very many samples each plot draws some, those with the greatest errors among them, and says so; the tables count all.
+    /// Plots of very many samples draw only some, including those with the greatest errors, and say
+    /// so; the tables count all.
     #[must_use]
     pub fn html(&self) -> String {
         page::page(self)

@@ -1,4 +1,4 @@
-//! A selection map: who wins where, over two inputs.
+//! A selection map: which candidate wins where, over two inputs.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,11 @@ use strata_select::Odds;
 use crate::plot::{Named, chart, draw, font_size, value_text};
 use crate::scale::{Scale, text_width};
 
-/// A choice is sure where its probability of being the fastest is at least this.
+/// A choice counts as sure where its probability of being the fastest is at least this.
 pub const SURE: f64 = 0.95;
 
-/// Colours that people with colour-blind eyes tell apart (Okabe and Ito, 2008), light enough for black text.
+/// Colours that colour-blind people can distinguish (Okabe and Ito, 2008), light enough for black
+/// text.
 const COLOURS: [(u8, u8, u8); 8] = [
     (86, 180, 233),
     (230, 159, 0),
@@ -23,13 +24,13 @@ const COLOURS: [(u8, u8, u8); 8] = [
     (150, 160, 220),
     (190, 190, 190),
 ];
-/// As wide as labels can be read on a telephone.
+/// The width at which labels are readable on a phone.
 const WIDTH: u32 = 460;
 const ROW: u32 = 24;
 /// The heights of text in cells, in pixels.
 const FONTS: (f64, f64) = (8.0, 11.0);
 
-/// One axis of a map: an input and the values it takes, in rising order.
+/// One axis of a map: an input and its values, ascending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The input.
@@ -59,27 +60,28 @@ pub struct Cell {
     pub winner: usize,
     /// The winner's best parameters.
     pub parameters: Vec<i64>,
-    /// The time predicted for it, s; or, where no model covers the point, why it is chosen, in words.
+    /// The time predicted for it, s; or, where no model covers the point, why it is chosen, in
+    /// words.
     pub seconds: Result<f64, String>,
-    /// How sure it is the fastest, if that is known.
+    /// The odds that it is the fastest, if known.
     pub odds: Option<Odds>,
 }
 
 impl Cell {
-    /// Whether the winner is the fastest with a probability of at least [`SURE`]; without odds, and where no model covers the
-    /// point, that is not known, and true.
+    /// Whether the winner is the fastest with a probability of at least [`SURE`]; also true where
+    /// that is unknown, without odds or where no model covers the point.
     #[must_use]
     pub fn is_sure(&self) -> bool {
         self.seconds.is_err() || self.odds.is_none_or(|odds| odds.fastest >= SURE)
     }
 }
 
-/// Who wins where, over two inputs of a library, the others held fixed.
+/// The winners over two inputs of a library, the others held fixed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     /// The library.
     pub library: String,
-    /// What is held fixed, for people: `P = 4`, say; may be empty.
+    /// The inputs held fixed, as text such as `P = 4`; may be empty.
     pub fixed: String,
     /// The input drawn to the right.
     pub x: Axis,
@@ -138,13 +140,14 @@ pub(crate) fn svg(map: &Map) -> Option<String> {
         let y = Scale::cells(&map.y.values, if map.y.name.is_empty() { blank } else { Axis::label });
         let named = |scale, name| Named { scale, name };
         let mut chart = chart(root, named(&x, map.x.name.as_str()), named(&y, map.y.name.as_str()), false)?;
-        // All cells say as much as the fullest has room for: letter and parameters, the letter, nothing.
+        // All cells show as much as the fullest has space for: letter and parameters, the letter,
+        // or nothing.
         let text = |cell: &Cell, full: bool| {
             letter(cell.winner) + &if full { join(&cell.parameters) } else { String::new() }
         };
         let font_of = |full: bool| {
             let widest = map.all().map(|cell| text_width(&text(cell, full), 1.0)).fold(1.0, f64::max);
-            // Some air on both sides.
+            // Some padding on both sides.
             let font = (cell_width / (widest + 0.5)).min(cell_height - 2.0).min(FONTS.1);
             (font >= FONTS.0).then_some((full, font))
         };
@@ -169,7 +172,8 @@ pub(crate) fn svg(map: &Map) -> Option<String> {
     })
 }
 
-/// Strokes across two corners of a cell, drawn in one go: what lies between them runs along its edges.
+/// Strokes across two corners of a cell as one path; the connections between them run along its
+/// edges.
 fn hatch(left: f64, low: f64) -> PathElement<(f64, f64)> {
     let upper = [(0.0, 0.5), (0.5, 1.0), (0.25, 1.0), (0.0, 0.75)];
     let lower = [(0.0, 0.0), (0.5, 0.0), (1.0, 0.5), (1.0, 0.25), (0.75, 0.0)];

@@ -75,7 +75,7 @@ fn equation(model: &Model) -> Vec<String> {
     if summands.is_empty() { vec!["0".into()] } else { summands }
 }
 
-/// Whether a term means the same behind a coefficient as alone.
+/// Whether a term needs no parentheses behind a coefficient.
 fn is_factor(term: &str) -> bool {
     parse(term).is_ok_and(|expr| {
         matches!(
@@ -130,7 +130,7 @@ fn coefficients(page: &mut Page, model: &Model) {
         return;
     }
     let share = confidence(model.t_quantile, model.samples.saturating_sub(model.rank));
-    // The level is what the options asked for; the way back from the quantile leaves some rounding.
+    // The level is the one in the options; computing it back from the quantile leaves rounding.
     let level = share.map_or("Interval".into(), |c| format!("{} interval", percent((c * 1e4).round() / 1e4)));
     page.begin_table(
         &format!("Coefficients of {}, in seconds per unit of the term", model.name),
@@ -157,7 +157,7 @@ fn coefficients(page: &mut Page, model: &Model) {
     page.end_table();
 }
 
-/// Where the model answers at all.
+/// The validity domain of the model.
 fn domain(page: &mut Page, model: &Model) {
     if !model.inputs.is_empty() {
         page.begin_table(
@@ -265,7 +265,7 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
     page.add(format_args!("</div>\n"));
 }
 
-/// What a plot leaves out, in words that continue a caption; empty if it shows all.
+/// What a plot leaves out, as the end of a caption; empty if it shows all.
 fn omitted(plot: &Plot) -> String {
     let mut text = String::new();
     if plot.drawn < plot.visible {

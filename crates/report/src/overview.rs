@@ -1,4 +1,4 @@
-//! The summary: how many models may be trusted, and what is to be said of each.
+//! The summary: how many models can be trusted, and the remarks on each.
 
 use strata_model::set::{Kind, Model, Verdict};
 
@@ -78,7 +78,7 @@ fn row(page: &mut Page, model: &Model) {
     ));
 }
 
-/// R² in four digits, without the sign that rounding may leave on a zero.
+/// R² in four digits, without the minus sign that rounding may leave on a zero.
 pub(crate) fn r2_text(r2: f64) -> String {
     format!("{:.4}", (r2 * 1e4).round() / 1e4 + 0.0)
 }

@@ -7,9 +7,9 @@ use crate::{Report, models, overview, provenance, selection};
 
 const STYLE: &str = include_str!("style.css");
 
-/// About so many points are drawn on a page, however many models it has.
+/// About this many points are drawn on a page, for any number of models.
 const POINTS: usize = 40_000;
-/// Fewer a plot are no picture; more cannot be told apart.
+/// Fewer points make no useful plot; more cannot be distinguished.
 const POINTS_OF_PLOT: (usize, usize) = (40, 500);
 
 /// See [`Report::html`].
@@ -53,7 +53,7 @@ pub(crate) fn page(report: &Report<'_>) -> String {
     }
     if !set.models.is_empty() {
         page.add(format_args!("<section aria-labelledby=\"models\">\n<h2 id=\"models\">Models</h2>\n"));
-        // Three plots of points a model and one an input.
+        // A model has three plots of points, and one for each input.
         let plots =
             set.models.iter().filter(|m| m.kind == Kind::Fitted).map(|m| 2 + m.inputs.len()).sum::<usize>();
         let (least, most) = POINTS_OF_PLOT;

@@ -1,7 +1,8 @@
 //! Plots as inline SVG.
 //!
-//! They are laid out for a telephone, 360 pixels wide, and grow with the page, so that their text can be read on both. What
-//! is drawn in [`INK`] and [`RULE`] follows the page's colours in `style.css`; there is no background.
+//! Plots are laid out for a phone, 360 pixels wide, and scale with the page, so that their text is
+//! readable on both. Elements in [`INK`] and [`RULE`] take the page's colours from `style.css`;
+//! there is no background.
 
 use plotters::chart::ChartContext;
 use plotters::coord::Shift;
@@ -13,27 +14,27 @@ use crate::scale::{Room, Scale, cut, text_width};
 
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(crate) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Ticked, Ticked>>;
-/// What drawing may fail with; on a string it cannot, but the types do not know.
+/// The error of drawing; drawing into a string cannot fail, but the types require one.
 pub(crate) type Failure = DrawingAreaErrorKind<std::io::Error>;
 
 /// Text, axes and outlines.
 pub(crate) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x1a);
 /// Grid lines.
 pub(crate) const RULE: RGBColor = RGBColor(0xd0, 0xd0, 0xd0);
-/// What was fitted; of the colours of Okabe and Ito (2008), as the next.
+/// Fitted samples; this colour and the next are from Okabe and Ito (2008).
 const FIT: RGBColor = RGBColor(0, 114, 178);
-/// What was held out.
+/// Held-out samples.
 pub(crate) const VERIFY: RGBColor = RGBColor(213, 94, 0);
 const LINE: RGBColor = RGBColor(110, 110, 110);
 
-/// The plotting crate's SVG has sizes over this.
+/// The plotting crate's text size divided by the height that its SVG states.
 const SIZE_OVER_PIXELS: f64 = 1.24;
 /// The size of most plots.
 const SIZE: (u32, u32) = (360, 280);
 /// The height of labels in pixels.
 const FONT: f64 = 13.0;
 const MARGIN: f64 = 9.0;
-/// Room on the right for half of the last label.
+/// Space on the right for half of the last label.
 const MARGIN_RIGHT: f64 = 18.0;
 const X_LABELS: f64 = 46.0;
 
@@ -43,11 +44,11 @@ pub(crate) struct Point {
     pub(crate) verify: bool,
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// How far off the model is here; the worst are drawn even where others are left out.
+    /// The model's error here; the greatest are drawn even where others are left out.
     pub(crate) error: f64,
 }
 
-/// A drawing, and how much of what it should show it shows.
+/// A drawing, and how many of its points it shows.
 #[derive(Debug)]
 pub(crate) struct Plot {
     pub(crate) svg: String,
@@ -65,12 +66,12 @@ pub(crate) struct Named<'a> {
     pub(crate) name: &'a str,
 }
 
-/// The size that the plotting crate writes as a height of so many pixels.
+/// The size that the plotting crate needs for a text height of this many pixels.
 pub(crate) fn font_size(pixels: f64) -> f64 {
     SIZE_OVER_PIXELS * pixels
 }
 
-/// A linear axis with ticks where they were told.
+/// A linear axis with ticks at given places.
 pub(crate) struct Ticked {
     range: (f64, f64),
     ticks: Vec<f64>,
@@ -94,7 +95,7 @@ impl Ranged for Ticked {
     }
 }
 
-/// Draws into a string of SVG; `None` if the plotting crate refuses (an empty range, say).
+/// Draws into an SVG string; `None` if the plotting crate refuses (an empty range, for example).
 pub(crate) fn draw(
     size: (u32, u32),
     paint: impl for<'a> FnOnce(&Area<'a>) -> Result<(), Failure>,
@@ -105,8 +106,8 @@ pub(crate) fn draw(
         paint(&root).ok()?;
         root.present().ok()?;
     }
-    // Attributes that say what holds anyway, or what `style.css` says once, are more than half of a plot. Quotes in texts are
-    // escaped, so only attributes are met.
+    // Attributes with default values, or set in `style.css`, make up more than half of a plot.
+    // Quotes in texts are escaped, so that only attributes match.
     let label = format!(" font-size=\"{}\" fill=\"#1A1A1A\"", font_size(FONT).round() / SIZE_OVER_PIXELS);
     for (attributes, instead) in [
         (" opacity=\"1\"", ""),
@@ -187,7 +188,7 @@ fn errors(points: &[Point], most: usize, x: Named<'_>) -> Option<Plot> {
     scatter(points, most, x, Named { scale: &y, name: "relative error, %" }, [(left, 0.0), (right, 0.0)])
 }
 
-/// Points and a line on which they should lie.
+/// Points and the line on which they should lie.
 fn scatter(points: &[Point], most: usize, x: Named<'_>, y: Named<'_>, line: [(f64, f64); 2]) -> Option<Plot> {
     let visible: Vec<Point> =
         points.iter().copied().filter(|p| x.scale.shows(p.x) && y.scale.shows(p.y)).collect();
@@ -205,7 +206,7 @@ fn scatter(points: &[Point], most: usize, x: Named<'_>, y: Named<'_>, line: [(f6
     Some(Plot { svg, drawn: shown.len(), visible: visible.len(), all: points.len() })
 }
 
-/// At most so many points: a quarter for those that are furthest off, the rest evenly from all.
+/// At most this many points: a quarter of them with the greatest errors, the rest evenly from all.
 fn thin(points: &[Point], most: usize) -> Vec<Point> {
     if points.len() <= most {
         return points.to_vec();
@@ -215,7 +216,7 @@ fn thin(points: &[Point], most: usize) -> Vec<Point> {
     let mut keep = vec![false; points.len()];
     worst.iter().take(most / 4).for_each(|i| keep[*i] = true);
     let rest = most - most / 4;
-    // A point may be both: then there are fewer.
+    // A point may be in both, so there may be fewer.
     (0..rest).for_each(|k| keep[k * points.len() / rest] = true);
     points.iter().zip(keep).filter(|(_, keep)| *keep).map(|(p, _)| *p).collect()
 }
@@ -233,7 +234,7 @@ pub(crate) fn time_text(seconds: f64) -> String {
     format!("{} {unit}", value_text(crate::scale::round_to(seconds * factor, 4)))
 }
 
-/// Logarithmic axes reach from 1e-12 s to 1e6 s: what no clock tells and nobody waits for is left out.
+/// Logarithmic axes reach from 1e-12 s to 1e6 s, beyond any time that is measured.
 fn loggable(x: f64) -> bool {
     (1e-12..=1e6).contains(&x)
 }

@@ -1,7 +1,7 @@
-//! The residual file: every sample beside what the model says of it.
+//! The residual file: every sample beside the model's prediction.
 //!
-//! Text, one line a sample, fields separated by tabs; the first line names the format and version, and before each
-//! model stands a line `#` with the names of its columns:
+//! Text, one line a sample, fields separated by tabs; the first line names format and version, and
+//! before each model a line `#` has the names of its columns:
 //!
 //! ```text
 //! strata-residuals 1
@@ -10,11 +10,11 @@
 //! CombineVector  @  6.1532e-4  6.1e-4  0.00864…  431
 //! ```
 //!
-//! `@` marks verification samples, times are in seconds, the relative error is (observed − predicted)/observed, and
-//! numbers read back equal. Plotting programs read it as it stands.
+//! `@` marks verification samples, times are in seconds, the relative error is (observed −
+//! predicted)/observed, and numbers read back equal. Plotting programs can read the file directly.
 //!
-//! Source: Brewer (1994), §3.6.2: the fitter leaves the residuals in a file of their own, to improve the terms of a
-//! model that fails.
+//! Source: Brewer (1994), §3.6.2: the fitter writes the residuals to a separate file, to improve
+//! the terms of a model that fails.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,10 +23,10 @@ use strata_model::{number_text, write_atomically};
 
 use strata_fit::Fitted;
 
-/// Writes the residuals of all models to a file, which appears whole or not at all.
+/// Writes the residuals of all models to a file, atomically.
 ///
 /// # Errors
-/// What the file system says.
+/// Those of the file system.
 pub fn write_residuals(path: &Path, fitted: &[Fitted]) -> io::Result<()> {
     write_atomically(path, |out| residuals_to(out, fitted))
 }
@@ -34,7 +34,7 @@ pub fn write_residuals(path: &Path, fitted: &[Fitted]) -> io::Result<()> {
 /// Writes the residuals of all models.
 ///
 /// # Errors
-/// What `out` says.
+/// Those of `out`.
 pub fn residuals_to(out: &mut dyn Write, fitted: &[Fitted]) -> io::Result<()> {
     writeln!(out, "strata-residuals 1")?;
     for Fitted { model, residuals, .. } in fitted {

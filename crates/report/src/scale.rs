@@ -1,11 +1,12 @@
-//! Scales of axes: where a value is drawn, and which values are labelled so that no label meets another.
+//! Scales of axes: where a value is drawn, and which values are labelled so that labels do not
+//! overlap.
 
-/// How wide a digit or letter is over the height of the font, in wide fonts.
+/// The width of a digit or letter divided by the height of the font, in wide fonts.
 const ASPECT: f64 = 0.65;
-/// More labels than this are noise.
+/// More labels than this distract.
 const MOST: usize = 8;
 const MOST_CELLS: usize = 24;
-/// An input whose values span this factor is drawn by its logarithm.
+/// An input whose values span this factor gets a logarithmic scale.
 const WIDE: f64 = 20.0;
 
 /// How the values of an axis are laid out, and how they are labelled.
@@ -25,22 +26,22 @@ enum Layout {
     Cells(Vec<f64>),
 }
 
-/// The room that labels have along an axis, in pixels.
+/// The space for labels along an axis, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// The length of the axis.
     pub(crate) length: f64,
     /// The size of the font.
     pub(crate) font: f64,
-    /// Whether labels stand side by side; else one above the other.
+    /// Whether labels are side by side; otherwise one above the other.
     pub(crate) across: bool,
 }
 
 impl Scale {
-    /// A logarithmic scale over positive values, with some air; `None` if there are none.
+    /// A logarithmic scale over positive values, with some padding; `None` if there are none.
     pub(crate) fn log(values: impl Iterator<Item = f64>, label: fn(f64) -> String) -> Option<Self> {
         let (low, high) = extremes(values.filter(|v| *v > 0.0))?;
-        // Labels need a range that has round values in it.
+        // Labels need a range that contains round values.
         let (low, high) = ((low / 1.5).max(f64::MIN_POSITIVE), (high * 1.5).min(f64::MAX));
         Some(Self { layout: Layout::Log, low, high, label })
     }
@@ -52,7 +53,7 @@ impl Scale {
         Self { layout: Layout::Linear, low, high, label }
     }
 
-    /// The values one after the other, whatever lies between them.
+    /// The values side by side, regardless of their distances.
     pub(crate) fn cells(values: &[f64], label: fn(f64) -> String) -> Self {
         let high = values.len() as f64 - 0.5;
         Self { layout: Layout::Cells(values.to_vec()), low: -0.5, high, label }
@@ -71,7 +72,7 @@ impl Scale {
         Some(Self::linear(low - air, high + air, label))
     }
 
-    /// Whether a value can be drawn at all.
+    /// Whether a value can be drawn.
     pub(crate) fn shows(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
@@ -81,22 +82,22 @@ impl Scale {
         if let Layout::Log = self.layout { value.log10() } else { value }
     }
 
-    /// The places of both ends.
+    /// The positions of both ends.
     pub(crate) fn range(&self) -> (f64, f64) {
         (self.place(self.low), self.place(self.high))
     }
 
-    /// The text of a labelled place.
+    /// The text of a labelled position.
     pub(crate) fn text(&self, place: f64) -> String {
         (self.label)(match &self.layout {
             Layout::Linear => place,
-            // What was a round value before the logarithm is one again.
+            // Restores a value that was round before the logarithm.
             Layout::Log => round_to(10f64.powf(place), 10),
             Layout::Cells(values) => values.get(place as usize).copied().unwrap_or(f64::NAN),
         })
     }
 
-    /// The places that are labelled: as many round values as have room.
+    /// The labelled positions: as many round values as fit.
     pub(crate) fn ticks(&self, room: Room) -> Vec<f64> {
         let (low, high) = self.range();
         let mut sets: Vec<Vec<f64>> = Vec::new();
@@ -133,13 +134,13 @@ impl Scale {
             };
             ticks.len() <= most && ticks.windows(2).all(|w| apart(w[0], w[1]))
         };
-        // From dense to sparse; a single value always has room.
+        // From dense to sparse; a single value always fits.
         sets.retain(|ticks| !ticks.is_empty());
         let first = sets.last().map(|ticks| vec![ticks[0]]).unwrap_or_default();
         sets.into_iter().find(fits).unwrap_or(first)
     }
 
-    /// These digits times every so manieth power of ten, as far as they are inside.
+    /// These digits times every `decades`-th power of ten, as far as they are inside.
     fn decimal(&self, digits: &[i32], decades: i32) -> Vec<f64> {
         let (low, high) = self.range();
         let (first, last) = (low.floor() as i32, high.ceil() as i32);
@@ -152,12 +153,13 @@ impl Scale {
 
     /// The multiples of `digit` · 10^`exponent` inside.
     fn multiples(&self, digit: f64, exponent: i32) -> Vec<f64> {
-        // Dividing by a whole power of ten gives the double nearest to the decimal number, multiplying does not.
+        // Dividing by a whole power of ten gives the double nearest to the decimal number,
+        // multiplying does not.
         let unit = 10f64.powi(exponent.abs());
         let value = |k: f64| if exponent < 0 { k * digit / unit } else { k * digit * unit };
         let step = value(1.0);
         let (first, last) = ((self.low / step).ceil(), (self.high / step).floor());
-        // A step that is lost beside the values gives none.
+        // A step that is too small beside the values gives none.
         let count = last - first + 1.0;
         if !(1.0..=1000.0).contains(&count) || first.abs() > 1e15 {
             return Vec::new();
@@ -166,7 +168,7 @@ impl Scale {
     }
 }
 
-/// About how wide a text is, in pixels.
+/// Approximate width of a text, in pixels.
 pub(crate) fn text_width(text: &str, font: f64) -> f64 {
     text.chars().count() as f64 * font * ASPECT
 }
@@ -229,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the values, there is a label, it is inside, and no two meet.
+        /// For any values there is a label, it is inside, and no two overlap.
         #[test]
         fn labels_never_meet(a in -18.0..18.0f64, span in 0.0..9.0f64, log: bool, across: bool, negative: bool) {
             let low = 10f64.powf(a);

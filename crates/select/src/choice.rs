@@ -13,7 +13,8 @@ pub enum Outcome {
     Slower(Seconds, Parameters),
     /// It is not correct for this problem.
     NotApplicable,
-    /// The problem lies outside what its model was measured for, or a requirement of the model fails.
+    /// The problem lies outside what its model was measured for, or a requirement of the model
+    /// fails.
     OutOfRange,
     /// A pin chose another candidate.
     PinnedAway,

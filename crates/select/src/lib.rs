@@ -81,7 +81,8 @@ pub use quantity::{NotATime, Prediction, Seconds};
 pub use table::{Domain, Entry, Source, Table};
 pub use verdict::Verdict;
 
-/// Whether a value counts as true: neither zero nor NaN. A `require` that cannot be computed does not hold.
+/// Whether a value counts as true: neither zero nor NaN. A `require` that cannot be computed does
+/// not hold.
 #[must_use]
 #[inline]
 pub fn holds(value: f64) -> bool {

@@ -11,8 +11,8 @@ use crate::{Choice, ChooseError, Fault, Note, Parameters, Pin, Prediction, Row, 
 /// The most inputs of a library.
 pub const MAX_INPUTS: usize = 24;
 
-/// The distance of models of another machine, or of another kind of problem: a factor of two in each
-/// time would not surprise.
+/// The distance of models of another machine, or of another kind of problem: a factor of two in
+/// each time would not surprise.
 const ELSEWHERE: f64 = 1.0;
 
 /// The candidates of a library as an enum; `specc emit` writes the implementation.

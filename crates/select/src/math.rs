@@ -1,6 +1,7 @@
 //! Mathematical functions for emitted models where there is no `std`.
 
-/// The functions of `f64` that emitted models call and `core` lacks; implemented by the feature `libm`.
+/// The functions of `f64` that emitted models call and `core` lacks; implemented by the feature
+/// `libm`.
 ///
 /// With `std` the methods of `f64` itself take precedence over those of this trait.
 pub trait Math {

@@ -76,7 +76,8 @@ pub fn integer_minimum(bottom: i64, top: i64, mut f: impl FnMut(i64) -> f64) -> 
     low
 }
 
-/// The minimum of `f` in `[bottom, top]`, which may have several valleys, as the digit width of a radix sort does.
+/// The minimum of `f` in `[bottom, top]`, which may have several valleys, as the digit width of a
+/// radix sort does.
 ///
 /// Exact for ranges of up to [`EXHAUSTIVE`] values and for functions with one valley; otherwise the
 /// best of the valleys found by 64 points. Of equal minima, an exhaustive search returns the first.

@@ -124,7 +124,8 @@ impl Prediction {
         Some(Self { seconds: Seconds::new(seconds)?, half_width: Seconds::new(half_width)?, deviation })
     }
 
-    /// The same with the standard deviation of the true mean, in seconds; `None` unless it is finite and not negative.
+    /// The same with the standard deviation of the true mean, in seconds; `None` unless it is
+    /// finite and not negative.
     #[must_use]
     pub fn with_deviation(self, deviation: f64) -> Option<Self> {
         Some(Self { deviation: Seconds::new(deviation)?, ..self })

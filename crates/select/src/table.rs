@@ -1,4 +1,5 @@
-//! Models of a library's candidates: compiled in as a [`Table`], or from elsewhere through [`Source`].
+//! Models of a library's candidates: compiled in as a [`Table`], or from elsewhere through
+//! [`Source`].
 
 use crate::{Parameter, Prediction, Row, Verdict};
 
@@ -36,7 +37,8 @@ pub struct Entry {
     /// + own error²): a model with a large verification error is expected to be slower than
     /// predicted.
     pub expected_ratio: f64,
-    /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was measured or required.
+    /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was
+    /// measured or required.
     pub seconds: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>,
     /// The same with the interval of a new measurement.
     pub predict: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction>,

@@ -1,7 +1,9 @@
-//! Sorting by letting every node see everything, for problems so small that the number of messages is all that counts.
+//! Sorting by sending all elements to every node, for problems so small that only the number of
+//! messages matters.
 //!
-//! After one exchange each node has all the elements, sorts and keeps its share. Where there are more than a few,
-//! it first counts the leading digit to learn which numerals its share can lie in, and sorts only those.
+//! After one exchange each node has all the elements, sorts and keeps its share. If they are many,
+//! it first counts the leading digit to find which numerals its share can contain, and sorts only
+//! those.
 
 use crate::item::Item;
 use crate::local::{self, Digit, Range};
@@ -10,7 +12,7 @@ use crate::problem::Problem;
 use crate::work;
 use strata_runtime::{Block, Node};
 
-/// From this many elements in all it pays to select before sorting.
+/// From this many elements in all, selecting before sorting is faster.
 const SELECT: usize = 256;
 
 /// Sorts through one exchange of all elements. Collective.
@@ -35,7 +37,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     }
 }
 
-/// Sorts what of `parts` belongs on this node into `out`.
+/// Sorts the part of `parts` that belongs on this node into `out`.
 fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, problem: &Problem) {
     let (layout, range) = (problem.layout(), problem.range);
     let me = node.rank();
@@ -66,7 +68,8 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
             (last, end) = (numeral + 1, end + count as usize);
         }
     }
-    // One element too many, so that every element can be written before it is known to be wanted: no branch to guess.
+    // One extra element, so that every element can be written before it is known whether it is
+    // wanted, without a branch.
     let mut mine = vec![T::zeroed(); end - base + 1];
     let mut at = 0;
     work::copy::<T, _>(node, layout.total(), || {

@@ -1,14 +1,15 @@
-//! What can be sorted: plain numbers, and records that carry a key.
+//! Sortable elements: plain numbers, and records with a key.
 //!
-//! Every algorithm of this crate looks at a key only through its *order-preserving bits*: an unsigned number
-//! that is smaller exactly where the key is smaller. One kernel then serves signed and unsigned integers,
-//! floats and pairs alike, and digits are plain shifts of that number.
+//! The algorithms use a key only through its *order-preserving bits*: an unsigned number that is
+//! smaller exactly where the key is smaller. One implementation then serves signed and unsigned
+//! integers, floats and pairs alike, and digits are shifts of that number.
 
 use bytemuck::{Pod, Zeroable};
 
 /// A key: plain data that maps to order-preserving bits.
 ///
-/// `a.bits() < b.bits()` exactly if `a` sorts before `b`. Floats are ordered as by [`f64::total_cmp`].
+/// `a.bits() < b.bits()` exactly if `a` sorts before `b`. Floats are ordered as by
+/// [`f64::total_cmp`].
 pub trait Key: Pod + Send + Sync {
     /// The key as an unsigned number of the same order.
     fn bits(self) -> u64;
@@ -31,7 +32,7 @@ pub trait Key: Pod + Send + Sync {
 /// }
 /// ```
 pub trait Item: Pod + Send + Sync {
-    /// Whether elements of equal bits cannot be told apart; the sort may then exchange them.
+    /// Whether elements of equal bits are indistinguishable; the sort may then exchange them.
     ///
     /// Leave it `false` unless `bits` is one-to-one: with `false` the sort is stable.
     const PLAIN: bool = false;
@@ -74,16 +75,16 @@ keys! {
     f64: |k| { let b = k.to_bits(); if b >> 63 == 1 { !b } else { b | 1 << 63 } };
 }
 
-/// A key with a value that travels along; sorted stably by the key alone.
+/// A key with a value that moves with it; sorted stably by the key alone.
 ///
-/// Packed, so that no padding bytes are ever sent: copy the fields out (`let k = pair.key`), references to
-/// them do not compile.
+/// Packed, so that no padding bytes are sent. Copy the fields out (`let k = pair.key`): references
+/// to them do not compile.
 #[repr(C, packed)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 pub struct Pair<K, V> {
-    /// What the order looks at.
+    /// The key that determines the order.
     pub key: K,
-    /// What travels with it.
+    /// The value that moves with the key.
     pub value: V,
 }
 

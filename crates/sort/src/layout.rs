@@ -1,7 +1,8 @@
-//! Where the sorted elements end up, and the exchange that brings them there without changing their order.
+//! The layout of the sorted elements, and the exchange that establishes it without changing their
+//! order.
 //!
-//! Of n elements on P nodes, element i belongs on node ⌊i/k⌋ with k = ⌈n/P⌉ (Brewer 1994, §4.5.1, eq. 34): all
-//! nodes hold k elements but the last ones, which may hold fewer or none.
+//! Of n elements on P nodes, element i belongs on node ⌊i/k⌋ with k = ⌈n/P⌉ (Brewer 1994, §4.5.1,
+//! eq. 34): all nodes hold k elements, except the last ones, which may hold fewer or none.
 
 use crate::item::Item;
 use crate::work;
@@ -47,9 +48,10 @@ impl Layout {
     }
 }
 
-/// Moves elements between nodes until every node holds its share; the order stays.
+/// Moves elements between nodes until every node holds its share; their order is unchanged.
 ///
-/// `lens[r]` is how many elements node r has now. Collective, unless the elements lie right already.
+/// `lens[r]` is the number of elements on node r now. Collective, unless the layout is already
+/// right.
 pub(crate) fn rebalance<T: Item>(node: &mut Node, items: &mut Vec<T>, lens: &[usize]) {
     if !balanced(lens) {
         let mine = std::mem::take(items);
@@ -65,13 +67,14 @@ fn balanced(lens: &[usize]) -> bool {
 
 /// Gives every node its share of the sequence of which this node has `mine`, in `out`.
 ///
-/// `lens[r]` is how many elements node r has of it. Collective, unless the elements lie right already.
+/// `lens[r]` is the number of its elements on node r. Collective, unless the layout is already
+/// right.
 pub(crate) fn spread<T: Item>(node: &mut Node, mine: &[T], lens: &[usize], out: &mut Vec<T>) {
     let layout = Layout::new(lens.iter().sum(), lens.len());
     let me = node.rank();
     let start: usize = lens[..me].iter().sum();
     let end = start + mine.len();
-    // What of start..end lies in the share of `r`.
+    // The part of start..end in the share of `r`.
     let part = |r| {
         let from = layout.start(r).clamp(start, end);
         &mine[from - start..layout.end(r).clamp(from, end) - start]

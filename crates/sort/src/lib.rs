@@ -1,8 +1,9 @@
-//! Sorting on many nodes that chooses its algorithm from calibrated models.
+//! Sorting on many nodes, with an algorithm chosen by calibrated models.
 //!
-//! [`sort`] orders what all nodes of a program hold together: plain numbers, [`Pair`]s of a key and a value, or
-//! records of your own ([`Item`]). Three algorithms compete, and the best depends on the machine, on how much there
-//! is and on how many bits of the keys differ, so models measured on the machine decide (Brewer 1994, §4.5, ch. 5).
+//! [`sort`] sorts elements distributed over all nodes of a program: plain numbers, [`Pair`]s of a
+//! key and a value, or your own records ([`Item`]). The best of three algorithms depends on the
+//! machine, on the number of elements and on how many bits of the keys differ, so models measured
+//! on the machine choose (Brewer 1994, §4.5, ch. 5).
 //!
 //! ```
 //! use strata_runtime::prelude::*;
@@ -18,11 +19,11 @@
 //!
 //! | algorithm | parameter | what it does |
 //! |---|---|---|
-//! | `gather` | | gives every node everything, each sorts its share: for few keys |
-//! | `radix` | `bits` a digit, 1 to 16 | moves every key once for each digit, least significant first |
-//! | `sample` | `oversample`, samples a node | moves every key once to about its place, then sorts locally |
+//! | `gather` | | sends everything to every node, each sorts its share: for few keys |
+//! | `radix` | `bits` a digit, 1 to 16 | moves every key once a digit, least significant first |
+//! | `sample` | `oversample`, samples a node | moves every key once, then sorts locally |
 //!
-//! On one node all of them come to the same local sort, a radix sort of the leading bits.
+//! On one node all three are the same local sort, a radix sort of the leading bits.
 
 #![forbid(unsafe_code)]
 
@@ -53,30 +54,33 @@ use strata_select::{Note, Row};
 /// The size of the elements that the specs in `specs/sort` measure.
 const MEASURED_BYTES: usize = size_of::<u64>();
 
-/// What was chosen, and why.
+/// The choice and the reasons for it.
 pub type Choice = strata_select::Choice<[Row; 3]>;
 
-/// Sorts the elements of all nodes by the algorithm that models of this machine predict to be fastest.
+/// Sorts the elements of all nodes by the algorithm that models of this machine predict to be
+/// fastest.
 ///
 /// # Result
-/// The nodes' vectors, one after the other in rank order, are the sorted sequence. Of n elements on P nodes, node r
-/// holds those at positions r·k to min((r+1)·k, n), with k = ⌈n/P⌉ (Brewer eq. 34), however they lay before.
-/// Elements of equal keys stay in order, by rank and then by place.
+/// The nodes' vectors, concatenated in rank order, are the sorted sequence. Of n elements on P
+/// nodes, node r holds those at positions r·k to min((r+1)·k, n), with k = ⌈n/P⌉ (Brewer eq. 34),
+/// however they were distributed before. The sort is stable: elements of equal keys keep their
+/// order, by rank and then by index.
 ///
 /// # Settings
 /// `STRATA_PIN=sort=radix:11` takes that algorithm, `STRATA_MODELS=FILE` chooses by that model set,
-/// `STRATA_EXPLAIN=1` explains the choice on node 0's stderr. Node 0's environment counts.
+/// `STRATA_EXPLAIN=1` explains the choice on node 0's stderr. Only node 0's environment is read.
 ///
 /// # Participation
 /// Collective: every node calls it, with elements of the same type; any may have none.
 ///
 /// # Errors
-/// A setting is at fault, see [`SelectError`]; then every node gets an error, and the elements stay as they were.
+/// A setting is at fault, see [`SelectError`]; then every node returns an error, and the elements
+/// are unchanged.
 pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SelectError> {
     sort_by(node, items, &Options::default()).map(drop)
 }
 
-/// As [`sort`], with options; returns what was chosen and why.
+/// As [`sort`], with options; returns the choice and the reasons for it.
 ///
 /// # Participation
 /// Collective, with equal options.
@@ -91,13 +95,15 @@ pub fn sort_with<T: Item>(
     sort_by(node, items, options).map(|chosen| chosen.choice)
 }
 
-/// Shares the choice with the node's memory of it: copying its explanation takes as long as a short exchange.
+/// Returns the choice from the node's cache as a shared reference: copying its explanation would
+/// take as long as a short exchange.
 fn sort_by<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
     options: &Options,
 ) -> Result<Rc<Chosen<Sort>>, SelectError> {
-    // Whatever goes wrong on this node, the first exchange must take place, or the others would wait.
+    // Even if this node fails, the first exchange must take place, or the others would wait
+    // forever.
     let selector = node.selector::<Sort>(options);
     let problem = Problem::agree(node, items, selector.as_ref().map_or(0, |selector| selector.word()));
     let selector = selector?;

@@ -1,20 +1,21 @@
 //! Sorting inside one node: counting, scattering, and a radix sort of the leading bits only.
 //!
-//! A radix sort of n keys need not look at all their bits: once the leading lg n + 4 bits are in order, few
-//! neighbours can still be out of order, and one pass over the nearly sorted keys repairs them. So 64-bit keys
-//! cost two or three passes instead of eight. Where many keys share their leading bits the repair sorts the
-//! whole group by the range it really spans, so that skewed keys cost more passes, never a wrong order.
-//! The passes are stable (Knuth, *The Art of Computer Programming*, vol. 3, §5.2.5), and so is the repair
-//! for elements that can be told apart.
+//! A radix sort of n keys need not sort by all their bits: once the leading lg n + 4 bits are in
+//! order, few neighbours can still be out of order, and one pass over the nearly sorted keys
+//! corrects them. So 64-bit keys need two or three passes instead of eight. Where many keys share
+//! their leading bits, the final pass sorts the whole group by the range that it spans, so that
+//! skewed keys cost more passes but are never misordered. The passes are stable (Knuth, *The Art of
+//! Computer Programming*, vol. 3, §5.2.5), and so is the final pass for elements that can be
+//! distinguished.
 
 use crate::item::Item;
 use crate::pool;
 use strata_runtime::Block;
 
-/// Below this many elements a comparison sort is taken.
+/// Below this many elements a comparison sort is used.
 const SMALL: usize = 24;
 
-/// The span of keys: the least of them, and how many bits the differences from it take.
+/// The span of keys: the least of them, and the number of bits of the greatest difference from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     /// Least bits of any key.
@@ -35,13 +36,13 @@ impl Range {
         self.base.saturating_add(span)
     }
 
-    /// The least and greatest bits of `items`; (MAX, 0) of nothing.
+    /// The least and greatest bits of `items`; (MAX, 0) if empty.
     pub(crate) fn bounds<T: Item>(items: &[T]) -> (u64, u64) {
         items.iter().fold((u64::MAX, 0), |(least, greatest), x| (least.min(x.bits()), greatest.max(x.bits())))
     }
 }
 
-/// A digit: some neighbouring bits of (key - base).
+/// A digit: consecutive bits of (key - base).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digit {
     base: u64,
@@ -55,7 +56,7 @@ impl Digit {
         Self { base, shift, mask: (1 << bits) - 1 }
     }
 
-    /// How many numerals it has.
+    /// The number of its numerals (values).
     pub(crate) fn bins(self) -> usize {
         self.mask as usize + 1
     }
@@ -75,7 +76,7 @@ pub(crate) fn count<T: Item>(items: &[T], digit: Digit, counts: &mut [u32]) {
     }
 }
 
-/// Copies each of `items` to where the cursor of its numeral stands, and moves that cursor on.
+/// Copies each of `items` to the cursor of its numeral, and advances that cursor.
 fn scatter<T: Item>(items: &[T], digit: Digit, cursors: &mut [u32], target: &mut [T]) {
     let cursors = &mut cursors[..digit.bins()];
     for item in items {
@@ -85,17 +86,17 @@ fn scatter<T: Item>(items: &[T], digit: Digit, cursors: &mut [u32], target: &mut
     }
 }
 
-/// Grows `buffer` to at least `len` elements; what they hold does not matter.
+/// Grows `buffer` to at least `len` elements of arbitrary value.
 pub(crate) fn reserve<T: Item>(buffer: &mut Vec<T>, len: usize) {
     if buffer.capacity() < len {
-        // Fresh zero pages of the system cost nothing until they are written.
+        // Fresh zero pages from the system cost nothing until they are written.
         *buffer = bytemuck::zeroed_vec(len);
     } else if buffer.len() < len {
         buffer.resize(len, T::zeroed());
     }
 }
 
-/// Sorts by comparison; stable unless equal elements cannot be told apart.
+/// Sorts by comparison; stable unless equal elements are indistinguishable.
 fn compare<T: Item>(items: &mut [T]) {
     if T::PLAIN {
         items.sort_unstable_by_key(T::bits);
@@ -104,7 +105,7 @@ fn compare<T: Item>(items: &mut [T]) {
     }
 }
 
-/// Which digits a radix sort looks at: `passes` digits of `bits` bits, the lowest beginning at bit `low`.
+/// The digits of a radix sort: `passes` digits of `bits` bits, the lowest beginning at bit `low`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     passes: u32,
@@ -113,13 +114,14 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// All of `width` bits in digits of at most `bits` bits, as even as they can be (Brewer eq. 43).
+    /// All of `width` bits in digits of at most `bits` bits, as equal as possible (Brewer eq. 43).
     pub(crate) fn all(width: u32, bits: u32) -> Self {
         let passes = width.div_ceil(bits);
         Self { passes, bits: if passes == 0 { 0 } else { width.div_ceil(passes) }, low: 0 }
     }
 
-    /// The leading bits that put most of `len` keys in order, or all of `width` where that costs no more.
+    /// The leading bits that put most of `len` keys in order, or all of `width` where that costs no
+    /// more.
     fn leading(len: usize, width: u32) -> Self {
         let enough = len.max(2).ilog2() + 4;
         let passes = match enough {
@@ -129,7 +131,7 @@ impl Plan {
         };
         let bits = enough.div_ceil(passes);
         if width <= passes * (bits + 1) {
-            // A larger digit is worth a pass as long as its counters stay in the first-level cache.
+            // A larger digit saves a pass as long as its counters fit in the first-level cache.
             return Self::all(width, (bits + 1).max(if len >= 1 << 12 { 10 } else { 8 }));
         }
         Self { passes, bits, low: width - passes * bits }
@@ -145,8 +147,8 @@ impl Plan {
     }
 }
 
-/// The counts of every digit of a plan over `parts`, taken in one read and turned into starting positions.
-/// The flag of a digit says whether one numeral has all the keys.
+/// The counts of every digit of a plan over `parts`, from a single read, converted to starting
+/// positions. A digit's flag says whether one numeral has all the keys.
 fn cursors<T: Item>(parts: &[&[T]], plan: Plan, range: Range, len: usize) -> Vec<(Vec<u32>, bool)> {
     let mut all: Vec<Vec<u32>> = (0..plan.passes).map(|_| vec![0; 1 << plan.bits]).collect();
     let digit = |pass| plan.digit(range, pass);
@@ -190,7 +192,8 @@ fn cursors<T: Item>(parts: &[&[T]], plan: Plan, range: Range, len: usize) -> Vec
         .collect()
 }
 
-/// Goes on sorting `a` by the digits whose cursors are left, alternating with `b`; true if the result is in `b`.
+/// Continues to sort `a` by the digits whose cursors are left, alternating with `b`; true if the
+/// result is in `b`.
 fn alternate<T: Item>(
     a: &mut [T],
     b: &mut [T],
@@ -215,7 +218,7 @@ fn alternate<T: Item>(
     swapped
 }
 
-/// Puts the keys in full order where those of equal bits from `low` up stand together already.
+/// Fully sorts keys that are already grouped by their bits from `low` up.
 fn repair<T: Item>(items: &mut [T], scratch: &mut [T], base: u64, low: u32) {
     if low == 0 {
         return;
@@ -234,7 +237,7 @@ fn repair<T: Item>(items: &mut [T], scratch: &mut [T], base: u64, low: u32) {
     }
 }
 
-/// Sorts a slice in place; `scratch` is as long.
+/// Sorts a slice in place; `scratch` has the same length.
 fn sort_slice<T: Item>(items: &mut [T], scratch: &mut [T]) {
     if items.len() <= 2 * SMALL {
         return compare(items);
@@ -249,7 +252,7 @@ fn sort_slice<T: Item>(items: &mut [T], scratch: &mut [T]) {
     repair(items, scratch, range.base, plan.low);
 }
 
-/// Sorts `items`, all of whose keys lie in `range`; stable. `scratch` is a buffer to use, of any length.
+/// Sorts `items`, all of whose keys are in `range`; stable. `scratch` is a buffer of any length.
 pub(crate) fn sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, range: Range) {
     if items.len() <= SMALL || items.len() > u32::MAX as usize {
         return compare(items);
@@ -257,7 +260,7 @@ pub(crate) fn sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, range: Ran
     sort_by_plan(items, scratch, range, Plan::leading(items.len(), range.width));
 }
 
-/// Sorts `items` (fewer than 2^32) by the digits of `plan`, then repairs.
+/// Sorts `items` (fewer than 2^32) by the digits of `plan`, then fully.
 pub(crate) fn sort_by_plan<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, range: Range, plan: Plan) {
     let len = items.len();
     reserve(scratch, len);
@@ -270,9 +273,9 @@ pub(crate) fn sort_by_plan<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, ra
     repair(items, &mut scratch[..len], range.base, plan.low);
 }
 
-/// The sorted concatenation of `parts`; stable. The first pass reads the parts where they are.
+/// The sorted concatenation of `parts`; stable. The first pass reads the parts in place.
 ///
-/// The block comes from the pool and should be given back to it.
+/// The block comes from the pool and should be returned to it.
 pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], range: Range) -> Block<T> {
     let len = parts.iter().map(|p| p.len()).sum();
     let plan = Plan::leading(len, range.width);
@@ -291,7 +294,7 @@ pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], range: Range) -> Block<T> {
     }
     let mut scratch = pool::take::<T>(len);
     let mut cursors = cursors(parts, plan, range, len);
-    // The first pass is done even if its digit is constant: it gathers the parts.
+    // The first pass runs even if its digit is constant: it gathers the parts.
     let (first, rest) = cursors.split_first_mut().expect("a plan with passes has a digit");
     for part in parts {
         scatter(part, plan.digit(range, 0), &mut first.0, &mut sorted);

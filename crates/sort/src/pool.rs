@@ -1,24 +1,26 @@
 //! Buffers that a node keeps from one sort to the next.
 //!
-//! Fresh pages cost the system about as much time as a pass of a radix sort takes, and on threads all nodes
-//! compete for it. So blocks that arrived, and buffers that are no longer needed, wait here for the next sort of this
-//! node (of this thread), up to a limit. Blocks travel: what a node gives away it receives from others.
+//! Fresh pages cost the system about as much time as a pass of a radix sort takes, and on threads
+//! all nodes compete for it. So received blocks and unused buffers are kept here for the next sort
+//! of this node (of this thread), up to a limit. Blocks move between nodes: what a node sends is
+//! replaced by what it receives.
 //!
-//! Sizes are rounded up to four classes an octave. So a block's length tells its class wherever it comes from, and the
-//! slightly different lengths of one sort and the next use the same memory.
+//! Sizes are rounded up to four classes an octave. So a block's length determines its class
+//! wherever it comes from, and the slightly different lengths of consecutive sorts use the same
+//! memory.
 
 use bytemuck::Pod;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use strata_runtime::Block;
 
-/// So many bytes are kept at most on each node; the oldest are returned to the system first.
+/// The most bytes kept on each node; the oldest buffers are freed first.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Smaller buffers are not worth keeping: the allocator has them at hand.
+/// Smaller buffers are not kept: the allocator provides them quickly.
 const LEAST_BYTES: usize = 16 << 10;
 
-/// The buffers, oldest first, and the bytes of their classes in all.
+/// The buffers, oldest first, and the total bytes of their classes.
 #[derive(Default)]
 struct Pool {
     blocks: VecDeque<Block<u8>>,
@@ -29,12 +31,12 @@ thread_local! {
     static POOL: RefCell<Pool> = RefCell::default();
 }
 
-/// The size of the memory of a block of so many bytes.
+/// The memory size of a block of this many bytes.
 fn class(bytes: usize) -> usize {
     bytes.next_multiple_of(1 << (bytes.ilog2() - 2))
 }
 
-/// A block of `len` elements that hold anything: write them before reading.
+/// A block of `len` elements of arbitrary value: write them before reading.
 pub(crate) fn take<T: Pod>(len: usize) -> Block<T> {
     let bytes = len * size_of::<T>();
     if bytes < LEAST_BYTES {
@@ -42,7 +44,7 @@ pub(crate) fn take<T: Pod>(len: usize) -> Block<T> {
     }
     let class = class(bytes);
     let kept = POOL.with_borrow_mut(|pool| {
-        // The youngest is most likely to be in the cache.
+        // The newest is most likely to be in the cache.
         let at = pool.blocks.iter().rposition(|block| block.len() == class)?;
         pool.bytes -= class;
         pool.blocks.remove(at)

@@ -1,4 +1,4 @@
-//! What the nodes agree on before they sort: the only values that selection may look at.
+//! What the nodes agree on before they sort: the only values on which selection may depend.
 
 use crate::item::Item;
 use crate::layout::Layout;
@@ -6,19 +6,20 @@ use crate::local::Range;
 use crate::work;
 use strata_runtime::Node;
 
-/// A sorting problem as the whole team sees it; equal on every node.
+/// A sorting problem, equal on every node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// How many elements each node has.
     pub(crate) lens: Vec<usize>,
     /// The span of all keys.
     pub(crate) range: Range,
-    /// What of the team's own said word differs between nodes, see [`Problem::agree`].
+    /// Whether all nodes gave the same `word`, see [`Problem::agree`].
     pub(crate) alike: bool,
 }
 
 impl Problem {
-    /// Finds the problem by one exchange of (length, least, greatest), and whether all nodes gave the same `word`.
+    /// Determines the problem by one exchange of (length, least, greatest), and whether all nodes
+    /// gave the same `word`.
     pub(crate) fn agree<T: Item>(node: &mut Node, items: &[T], word: u64) -> Self {
         let (least, greatest) = work::copy::<T, _>(node, items.len(), || Range::bounds(items));
         let all = node.all_gather(&[items.len() as u64, least, greatest, word]);
@@ -38,7 +39,7 @@ impl Problem {
         self.lens.len()
     }
 
-    /// Where the sorted elements go.
+    /// The layout of the sorted elements.
     pub(crate) fn layout(&self) -> Layout {
         Layout::new(self.lens.iter().sum(), self.lens.len())
     }

@@ -1,8 +1,8 @@
-//! One fixed algorithm at a time: for calibration, for benchmarks, for tests.
+//! Single algorithms, for calibration, benchmarks and tests.
 //!
-//! The profiling programs generated from `specs/sort` call these functions. Each does all that [`sort`](crate::sort)
-//! does, the exchange of lengths and ranges included, but for looking at models: what a model predicts is the
-//! time of the whole call.
+//! The profiling programs generated from `specs/sort` call these functions. Each does everything
+//! that [`sort`](crate::sort) does, including the exchange of lengths and ranges, except evaluating
+//! models: a model predicts the time of the whole call.
 
 pub mod kernels;
 
@@ -14,11 +14,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::cell::Cell;
 use strata_runtime::Node;
 
-/// Random keys for this node: `len` numbers that differ in their lowest `width` bits only.
+/// Random keys for this node: `len` numbers that differ only in their lowest `width` bits.
 ///
-/// The first key of node 0 is 0 and the last key of the last node is 2^width - 1, so that the keys span
-/// exactly `width` bits however few they are. The same `seed`, rank and arguments give the same keys. A width
-/// above 64 counts as 64.
+/// The first key of node 0 is 0 and the last key of the last node is 2^width - 1, so that any
+/// number of keys spans exactly `width` bits. The same `seed`, rank and arguments give the same
+/// keys. A width above 64 counts as 64.
 ///
 /// # Participation
 /// Local.
@@ -37,9 +37,10 @@ pub fn keys(node: &Node, len: usize, width: u32, seed: u64) -> Vec<u64> {
     keys
 }
 
-/// A seed that this node has not had: 1, then 2, and so on.
+/// A seed not yet used on this node: 1, then 2, and so on.
 ///
-/// Sample sort is lucky with some keys; repeated timings of the same keys would take the luck for speed.
+/// Sample sort is faster on some keys by chance; repeated timings of the same keys would not
+/// average this out.
 ///
 /// # Participation
 /// Local.
@@ -52,7 +53,7 @@ pub fn next_seed() -> u64 {
     LAST.get()
 }
 
-/// Sorts by parallel radix sort with digits of at most `bits` bits; `bits` is taken as 1 to 16.
+/// Sorts by parallel radix sort with digits of at most `bits` bits; `bits` is clamped to 1 to 16.
 ///
 /// # Participation
 /// Collective, with equal `bits`.
@@ -70,7 +71,7 @@ pub fn sample<T: Item>(node: &mut Node, items: &mut Vec<T>, oversample: usize) {
     sample::sort(node, items, &problem, oversample.max(1));
 }
 
-/// Sorts by giving every node all elements.
+/// Sorts by sending all elements to every node.
 ///
 /// # Participation
 /// Collective.

@@ -1,13 +1,16 @@
-//! Parallel radix sort, least significant digit first (Brewer 1994, §4.5.1, Fig. 4-11; Blelloch et al. 1991).
+//! Parallel radix sort, least significant digit first (Brewer 1994, §4.5.1, Fig. 4-11; Blelloch et
+//! al. 1991).
 //!
-//! A pass counts the numerals of one digit on every node, makes the counts known to the team, and moves each
-//! element to its final (node, index) of this pass. Since positions grow with the numeral, what a node sends to
-//! another is one contiguous cut of its elements in digit order: the local distribution writes straight into
-//! the blocks that are sent. The receiver copies whole runs, ordered by (numeral, sender), so every pass is
-//! stable. A digit of which one numeral has all the keys is skipped.
+//! A pass counts the numerals of one digit on every node, shares the counts with the team, and
+//! moves each element to its final (node, index) of this pass. Since positions grow with the
+//! numeral, what a node sends to another is a contiguous part of its elements in digit order: the
+//! local distribution writes directly into the blocks that are sent. The receiver copies whole
+//! runs, ordered by (numeral, sender), so every pass is stable. A digit of which one numeral has
+//! all the keys is skipped.
 //!
-//! On few nodes one exchange of all counts tells both the offsets and the runs. On many nodes that would grow
-//! with P, so there the counts are scanned and reduced as in the thesis, and the receiver counts what arrives.
+//! On few nodes one exchange of all counts gives both the offsets and the runs. Its size would grow
+//! with P, so on many nodes the counts are scanned and reduced as in the thesis, and the receiver
+//! counts the arrived elements.
 
 use crate::item::Item;
 use crate::layout::{self, Layout};
@@ -17,10 +20,10 @@ use crate::problem::Problem;
 use crate::work;
 use strata_runtime::{Block, Node, State};
 
-/// Up to this many nodes the counts of all nodes are exchanged whole.
+/// Up to this many nodes, the counts of all nodes are exchanged.
 const FEW_NODES: usize = 16;
 
-/// Runs shorter than this are copied element by element: a call would cost more.
+/// Runs shorter than this are copied element by element, as a call would cost more.
 const SHORT_RUN: usize = 8;
 
 /// Sorts by digits of at most `bits` bits. Collective.
@@ -40,20 +43,20 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     }
     pass.blocks.into_iter().for_each(pool::give);
     if !moved {
-        // All keys are equal: they need no sorting, but they may lie unevenly.
+        // All keys are equal: they are sorted, but may be distributed unevenly.
         layout::rebalance(node, items, &problem.lens);
     }
 }
 
-/// Where the next element of a numeral goes: a block, and an index in it.
+/// The place of the next element of a numeral: a block, and an index in it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Cursor {
     pub(crate) node: u32,
     pub(crate) index: u32,
 }
 
-/// Copies each of `items` to where the cursor of its numeral stands, and moves that cursor on. A numeral that a block has no
-/// more room for goes on at the beginning of the next one.
+/// Copies each of `items` to the cursor of its numeral, and advances that cursor. A numeral that
+/// fills its block continues at the beginning of the next one.
 pub(crate) fn deal<T: Item>(items: &[T], digit: Digit, cursors: &mut [Cursor], blocks: &mut [Block<T>]) {
     let mut targets: Vec<&mut [T]> = blocks.iter_mut().map(|b| &mut **b).collect();
     let cursors = &mut cursors[..digit.bins()];
@@ -70,7 +73,7 @@ pub(crate) fn deal<T: Item>(items: &[T], digit: Digit, cursors: &mut [Cursor], b
     }
 }
 
-/// The buffers of a pass, kept from pass to pass so that their pages are touched once.
+/// The buffers of a pass, reused so that their pages are touched only once.
 struct Pass<T> {
     layout: Layout,
     me: usize,
@@ -79,15 +82,15 @@ struct Pass<T> {
     counts: Vec<u32>,
     cursors: Vec<Cursor>,
     blocks: Vec<Block<T>>,
-    /// What a node shows in state graphs while it counts, deals out and collects.
+    /// The node's states in state graphs: counting, distributing, collecting.
     states: [State; 3],
 }
 
-/// What the team knows of a digit's counts.
+/// The team's knowledge of a digit's counts.
 struct Counts {
-    /// Of every numeral, how many elements there are in all.
+    /// For every numeral, the number of elements on all nodes.
     totals: Vec<u64>,
-    /// Of every numeral, how many elements lie on nodes of lower rank.
+    /// For every numeral, the number of elements on nodes of lower rank.
     before: Vec<u64>,
     /// The counts of all nodes, a row a node; empty where they were only scanned and reduced.
     rows: Vec<u32>,
@@ -101,7 +104,8 @@ impl<T: Item> Pass<T> {
         Self { layout, me: node.rank(), nodes, gather, counts, cursors, blocks, states }
     }
 
-    /// Orders `items` by `digit`; false if one numeral has all the keys, then nothing was done.
+    /// Orders `items` by `digit`; false if one numeral has all the keys, in which case nothing was
+    /// done.
     fn run(&mut self, node: &mut Node, items: &mut Vec<T>, digit: Digit) -> bool {
         let [count, deal, collect] = self.states;
         let before = node.set_state(count);
@@ -132,7 +136,7 @@ impl<T: Item> Pass<T> {
         true
     }
 
-    /// Tells the team the local counts of a digit.
+    /// Shares the local counts of a digit with the team.
     fn exchange_counts(&self, node: &mut Node) -> Counts {
         let bins = self.counts.len();
         let wide = || self.counts.iter().map(|&c| u64::from(c)).collect::<Vec<_>>();
@@ -156,7 +160,7 @@ impl<T: Item> Pass<T> {
         Counts { totals, before, rows }
     }
 
-    /// Copies every element into the block of the node where it belongs, in digit order.
+    /// Copies every element, in digit order, into the block of the node to which it belongs.
     fn distribute(&mut self, items: &[T], digit: Digit, known: &Counts) {
         let mut lens = vec![0; self.nodes];
         let mut dest = 0;
@@ -184,21 +188,22 @@ impl<T: Item> Pass<T> {
             lens[dest] += left;
         }
 
-        // The blocks that arrived in the last pass are sent in this one.
+        // The blocks received in the last pass are sent in this one.
         std::mem::take(&mut self.blocks).into_iter().for_each(pool::give);
         self.blocks = lens.iter().map(|&len| pool::take(len)).collect();
         deal(items, digit, &mut self.cursors, &mut self.blocks);
     }
 
-    /// Copies the runs of the blocks that arrived into `items`, by numeral and then by sender.
+    /// Copies the runs of the received blocks into `items`, by numeral and then by sender.
     ///
-    /// `totals`: of every numeral, how many there are in all. `rows`: the counts of all nodes, or else of what arrived from each.
+    /// `totals`: for every numeral, the number of elements on all nodes. `rows`: the counts of all
+    /// nodes, or else the counts of the received elements by sender.
     fn collect(&self, items: &mut [T], digit: Digit, totals: &[u64], rows: &[u32]) {
         let (low, high) = (self.layout.start(self.me), self.layout.end(self.me));
         if low == high {
             return;
         }
-        // The numerals of this node's share, and where the first of them begins.
+        // The numerals of this node's share, and the position of the first of them.
         let (mut first, mut base) = (0, 0);
         while base + totals[first] as usize <= low {
             base += totals[first] as usize;
@@ -232,7 +237,7 @@ impl<T: Item> Pass<T> {
         }
     }
 
-    /// The counts of what arrived, a row a sender.
+    /// The counts of the received elements, a row a sender.
     fn count_arrivals(&self, digit: Digit) -> Vec<u32> {
         let mut rows = vec![0; self.nodes * digit.bins()];
         for (block, row) in self.blocks.iter().zip(rows.chunks_exact_mut(digit.bins())) {

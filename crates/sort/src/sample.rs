@@ -1,14 +1,15 @@
-//! Parallel sample sort (Brewer 1994, §4.5.2, Fig. 4-12; Blelloch et al. 1991): move each element once, then sort locally.
+//! Parallel sample sort (Brewer 1994, §4.5.2, Fig. 4-12; Blelloch et al. 1991): move each element
+//! once, then sort locally.
 //!
-//! `oversample` keys a node, drawn at random from as many equal strata, tell where the P - 1 splitters lie.
-//! Elements and splitters compare by (key, rank, index), which are all different: however many keys are equal,
-//! the buckets come out even, and the order of equal keys is kept. Since that comparison only depends on the
-//! element's own index where a splitter came from this very node, each node classifies a few segments of its
-//! elements by plain thresholds, without branches.
+//! Each node draws `oversample` keys at random, one from each of as many equal strata; they
+//! determine the P - 1 splitters. Elements and splitters compare by (key, rank, index), which are
+//! all different: however many keys are equal, the buckets are even, and the order of equal keys is
+//! kept. That comparison depends on the element's index only for a splitter from the same node, so
+//! each node classifies a few segments of its elements by plain thresholds, without branches.
 //!
-//! The buckets are seldom exactly even, so a last exchange between neighbours moves the surplus. If a bucket
-//! would hold more than 2n/P elements and some slack, new splitters are drawn; after three draws radix sort
-//! takes over, which has no such doubt.
+//! The buckets are seldom exactly even, so a final exchange between neighbours moves the surplus.
+//! If a bucket would hold more than 2n/P elements plus a tolerance, new splitters are drawn; after
+//! three draws radix sort is used, which is always balanced.
 
 use crate::item::Item;
 use crate::layout;
@@ -21,16 +22,16 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use strata_runtime::{Block, Node};
 
-/// How often splitters are drawn before radix sort takes over.
+/// Draws of splitters before radix sort is used.
 const DRAWS: u64 = 3;
 
-/// So many elements over 2n/P are always borne: small buckets may be uneven.
+/// Tolerance over 2n/P elements: small buckets may be uneven.
 const SLACK: usize = 1024;
 
-/// Digit bits of the radix sort that takes over.
+/// Bits of a digit of that radix sort.
 const LAST_RESORT_BITS: u32 = 8;
 
-/// A bound between two buckets; elements at or above it go right.
+/// A bound between two buckets; elements at or above it belong to the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Splitter {
     bits: u64,
@@ -38,12 +39,12 @@ struct Splitter {
     index: usize,
 }
 
-/// Sorts by `oversample` samples a node (at least 1). Collective.
+/// Sorts with `oversample` samples a node (at least 1). Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, oversample: usize) {
     sort_within(node, items, problem, oversample, 2 * problem.keys() + SLACK);
 }
 
-/// Sorts; no node shall receive more than `limit` elements.
+/// Sorts such that no node receives more than `limit` elements.
 fn sort_within<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
@@ -59,7 +60,8 @@ fn sort_within<T: Item>(
     }
     let mut problem = problem.clone();
     if problem.largest() > 2 * problem.keys() {
-        // Sampling assumes that the nodes have about as much; it also bounds what a node must classify.
+        // Sampling assumes that the nodes have about equally many elements; this also bounds what a
+        // node must classify.
         layout::rebalance(node, items, &problem.lens);
         let layout = problem.layout();
         problem.lens = (0..problem.nodes()).map(|r| layout.len(r)).collect();
@@ -88,12 +90,13 @@ fn sort_within<T: Item>(
     radix::sort(node, items, &problem, LAST_RESORT_BITS);
 }
 
-/// How many samples a node of `len` elements gives, so that every sample stands for as many elements.
+/// The number of samples from a node of `len` elements, so that every sample represents equally
+/// many elements.
 fn share_of_samples(problem: &Problem, oversample: usize, len: usize) -> usize {
     (oversample as u128 * len as u128).div_ceil(problem.keys().max(1) as u128).min(len as u128) as usize
 }
 
-/// The splitters that all nodes agree on: P - 1 of them, ascending; none if there are no elements.
+/// The splitters, equal on all nodes: P - 1 of them, ascending; none if there are no elements.
 fn draw_splitters<T: Item>(
     node: &mut Node,
     items: &[T],
@@ -149,7 +152,8 @@ fn classify<T: Item>(items: &[T], me: usize, nodes: usize, splitters: &[Splitter
     for pair in starts.windows(2) {
         let (from, to) = (pair[0], pair[1]);
         let reached = |s: &Splitter| (s.rank, s.index) <= (me, from);
-        // The least bits that reach each splitter; what even MAX does not reach is left out.
+        // The least bits that reach each splitter; a splitter that not even MAX reaches is left
+        // out.
         let thresholds: Vec<u64> = splitters
             .iter()
             .map_while(|s| if reached(s) { Some(s.bits) } else { s.bits.checked_add(1) })
@@ -159,7 +163,7 @@ fn classify<T: Item>(items: &[T], me: usize, nodes: usize, splitters: &[Splitter
     (buckets, counts)
 }
 
-/// For each item the number of ascending thresholds at or below its bits; counts how often each number occurs.
+/// For each item the number of ascending thresholds at or below its bits; counts each result.
 pub(crate) fn search_all<T: Item>(thresholds: &[u64], items: &[T], buckets: &mut [u16], counts: &mut [u64]) {
     match thresholds.len() {
         0..=1 => compare_all::<T, 1>(thresholds, items, buckets, counts),
@@ -173,7 +177,7 @@ pub(crate) fn search_all<T: Item>(thresholds: &[u64], items: &[T], buckets: &mut
     }
 }
 
-/// The search for at most `N` thresholds: few enough to compare with each, and to count in registers.
+/// The search for at most `N` thresholds: few enough to compare with each, counting in registers.
 fn compare_all<T: Item, const N: usize>(
     thresholds: &[u64],
     items: &[T],
@@ -191,7 +195,7 @@ fn compare_all<T: Item, const N: usize>(
             number += reaches;
             *reached += reaches;
         }
-        // The array is filled up with MAX, which MAX itself reaches.
+        // The array is padded with MAX, which MAX itself reaches.
         *bucket = number.min(thresholds.len() as u64) as u16;
     }
     let mut above = items.len() as u64;
@@ -229,7 +233,7 @@ impl Tree {
         for _ in 0..self.levels {
             at = 2 * at + usize::from(bits >= self.nodes[at]);
         }
-        // The tree is filled up with MAX, which MAX itself reaches.
+        // The tree is padded with MAX, which MAX itself reaches.
         (at - (1 << self.levels)).min(self.len) as u16
     }
 }

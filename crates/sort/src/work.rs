@@ -1,6 +1,8 @@
-//! The local work of the sorts, said to the machine: only a simulated one charges for it (see [`strata_runtime::Work`]).
+//! Declarations of the sorts' local work; only a simulated machine charges for it (see
+//! [`strata_runtime::Work`]).
 //!
-//! Kernels were measured with keys of 8 bytes. Where elements are moved, longer ones count as several.
+//! Kernels were measured with keys of 8 bytes. Where elements are moved, larger ones count as
+//! several.
 
 use strata_runtime::{Node, Work};
 

@@ -21,7 +21,7 @@
 //! | `enter` | number, call | entered a collective, and stays in it until it is done |
 //! | `start` | number, call | started a split-phase collective, and continues |
 //! | `leave` | number | the collective is done |
-//! | `wait` | call | waits for something that may need other nodes: space for a message, a packet, a completion |
+//! | `wait` | call | waits for an event that may need other nodes: space, a packet, a completion |
 //! | `go` | | the wait ended |
 //! | `say` | text | a message of the program |
 //! | `fail` | text | the node's failure |

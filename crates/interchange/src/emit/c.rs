@@ -100,12 +100,12 @@ const HELPERS: [(&str, &str); 3] = [
     ("strata_cube", "static inline double strata_cube(double x) { return x * x * x; }\n"),
 ];
 
-/// The set as a C99 header: for each model `static inline double strata_name(unsigned nodes, double inputs…)`, its time in
-/// seconds.
+/// The set as a C99 header: for each model `static inline double strata_name(unsigned nodes, double
+/// inputs…)`, its time in seconds.
 ///
-/// NaN where [`Resolved::seconds`](strata_model::Resolved::seconds) has nothing: `isnan` of the result is the flag. Links with
-/// the mathematics library (`-lm`), whose functions may differ from the interpreter's in the last bits, and so may a compiler
-/// that contracts `a * b + c`.
+/// NaN where [`Resolved::seconds`](strata_model::Resolved::seconds) is `None`: test it with
+/// `isnan`. Links with the mathematics library (`-lm`), whose functions may differ from the
+/// interpreter's in the last bits, as may the code of a compiler that contracts `a * b + c`.
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
@@ -136,7 +136,7 @@ fn function(model: &PlainModel) -> String {
         text += &format!("    const double {name} = {value};\n");
     }
     let conditions = model.conditions::<C>().join("\n        && ");
-    // A model that is a constant, or never holds, does not read its arguments.
+    // A model that is a constant, or is never valid, does not read its arguments.
     for name in &model.arguments {
         text += &format!("    (void){name};\n");
     }

@@ -6,11 +6,12 @@ use strata_model::set::SetError;
 
 use super::plain::{PlainModel, origin, resolve};
 
-/// Only the formula and the ranges are taken; nothing is computed.
-/// The set as LaTeX to be `\input`: for each model an equation of its time in seconds and the ranges in which it holds.
+/// The set as LaTeX to be `\input`: for each model an equation of its time in seconds and the
+/// ranges in which it is valid.
 ///
-/// The document must load `amsmath`. Coefficients are rounded to four significant digits: this is for reading. A condition
-/// stands in brackets, 1 where it holds and 0 where not (Iverson).
+/// Nothing is computed: only the formula and the ranges are used. The document must load `amsmath`.
+/// Coefficients are rounded to four significant digits, for reading. A condition is in brackets, 1
+/// where it holds and 0 otherwise (Iverson).
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
@@ -94,7 +95,7 @@ fn binary(op: BinaryOp, a: &Expr, b: &Expr) -> (String, u8) {
     match op {
         BinaryOp::Add => (format!("{} + {}", sum(a), operand(b, PRODUCT)), SUM),
         BinaryOp::Subtract => (format!("{} - {}", sum(a), product(b)), SUM),
-        // A negative first factor needs no parentheses: it stands in front.
+        // A negative first factor needs no parentheses.
         BinaryOp::Multiply => match a.as_number() {
             Some(c) if c < 0.0 => (format!("{} \\cdot {}", number(c), product(b)), SUM),
             _ => (format!("{} \\cdot {}", product(a), product(b)), PRODUCT),
@@ -150,7 +151,7 @@ fn escaped(name: &str) -> String {
     name.chars().flat_map(|c| (c == '_').then_some('\\').into_iter().chain([c])).collect()
 }
 
-/// Four significant digits; powers of ten where they read better.
+/// Four significant digits; powers of ten where they are more readable.
 fn number(value: f64) -> String {
     match value {
         v if v.is_nan() => return "\\mathrm{NaN}".into(),

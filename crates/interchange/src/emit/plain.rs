@@ -1,16 +1,18 @@
-//! What functions in plain languages share: Rust without a library, C and Python differ in spelling only.
+//! Shared emitter of functions in simple languages: Rust without a library, C and Python differ
+//! only in spelling.
 //!
-//! A model becomes one function `name(nodes, inputs…)` of its time in seconds. Its formula has all calls of other models
-//! inlined; its guard is that of [`Resolved::seconds`]: the number of nodes, the measured ranges, the requirements.
+//! A model becomes one function `name(nodes, inputs…)` of its time in seconds. Calls of other
+//! models are inlined in its formula; its guard is that of [`Resolved::seconds`]: the number of
+//! nodes, the measured ranges, the requirements.
 
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, Row, UnaryOp};
 use strata_model::set::{Check, Formula, Model, ModelSet, Nodes, SetError};
 
-/// How a language spells what expressions are made of.
+/// A language's spelling of expressions.
 pub(super) trait Language {
-    /// Words that are taken, besides Rust's.
+    /// Reserved words in addition to Rust's.
     const RESERVED: &'static [&'static str];
     /// Conjunction, disjunction.
     const AND: &'static str;
@@ -19,23 +21,23 @@ pub(super) trait Language {
     fn number(value: f64) -> String;
     /// A condition as the number 1 or 0.
     fn truth(condition: &str) -> String;
-    /// A quotient; both are operands already.
+    /// A quotient; both arguments are already operands.
     fn divide(a: &str, b: &str) -> String {
         format!("{a} / {b}")
     }
     /// The call of a function with these arguments.
     fn function(row: &Row, arguments: &str) -> String;
-    /// The call of what an operator needs: `fmod`, `square`, `cube`, `exp2`, `floor`, `holds`.
+    /// The call of an operator's helper: `fmod`, `square`, `cube`, `exp2`, `floor`, `holds`.
     fn call(name: &str, arguments: &[String]) -> String;
 }
 
-/// One model, with its names settled.
+/// One model with its final names.
 pub(super) struct PlainModel {
     /// The name of the function.
     pub(super) name: String,
     /// The names of its arguments after `nodes`.
     pub(super) arguments: Vec<String>,
-    /// How it was fitted and where it holds, in two lines.
+    /// Two lines: how it was fitted, and where it is valid.
     pub(super) doc: [String; 2],
     formula: Formula,
 }
@@ -56,7 +58,7 @@ fn one(resolved: &Resolved, model: &Model, reserved: &[&str], scope: &mut Scope)
 }
 
 impl PlainModel {
-    /// Whether the formula or the guard reads the number of nodes, its logarithm, its root.
+    /// Whether the formula or the guard uses the number of nodes, its logarithm or its root.
     pub(super) fn reads_nodes(&self) -> [bool; 3] {
         let all: Vec<&Expr> =
             self.formula.checks.iter().map(Check::expr).chain([&self.formula.mean]).collect();
@@ -96,12 +98,12 @@ impl PlainModel {
         addends
     }
 
-    /// The formula, for a language with a printer of its own.
+    /// The formula, for a language with its own printer.
     pub(super) fn formula(&self) -> Expr {
         self.formula.nodes.fix(&self.formula.mean)
     }
 
-    /// The range of each input, infinite where it is free.
+    /// The range of each input, infinite where unlimited.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (&str, (f64, f64))> {
         self.formula.inputs.iter().map(String::as_str).zip(self.formula.ranges.iter().copied())
     }
@@ -133,7 +135,7 @@ struct Printer<'a, L> {
 }
 
 impl<L: Language> Printer<'_, L> {
-    /// The expression where nothing stands beside it.
+    /// The expression, standing alone.
     fn value(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Number(value) => L::number(*value),
@@ -152,13 +154,13 @@ impl<L: Language> Printer<'_, L> {
                     others.iter().fold(self.value(first), fold)
                 }
                 (Some(function), [a]) => L::function(function.row(), &self.value(a)),
-                // Calls of models were inlined, and no function has no arguments.
+                // Calls of models were inlined, and every function has arguments.
                 _ => L::number(f64::NAN),
             },
         }
     }
 
-    /// The expression beside an operator.
+    /// The expression as an operand of an operator.
     fn operand(&self, expr: &Expr) -> String {
         let text = self.value(expr);
         let whole = match &expr.kind {
@@ -197,7 +199,7 @@ impl<L: Language> Printer<'_, L> {
         }
     }
 
-    /// The same powers in the same way as the interpreter: by multiplication where the exponent is 2 or 3.
+    /// Computes powers as the interpreter does: by multiplication where the exponent is 2 or 3.
     fn power(&self, base: &Expr, exponent: &Expr) -> String {
         match (base.as_number(), exponent.as_number()) {
             (_, Some(2.0)) => L::call("square", &[self.value(base)]),
@@ -208,7 +210,7 @@ impl<L: Language> Printer<'_, L> {
     }
 }
 
-/// Where the set comes from, a line each.
+/// The provenance of the set, one item a line.
 pub(super) fn origin(set: &ModelSet) -> Vec<String> {
     let mut lines =
         vec!["@generated by specc; do not edit.".to_owned(), format!("model set: {}", set.digest())];
@@ -217,13 +219,13 @@ pub(super) fn origin(set: &ModelSet) -> Vec<String> {
     lines.iter().map(|line| one_line(line)).collect()
 }
 
-/// The helpers whose name the body calls.
+/// The helpers that the body calls.
 pub(super) fn used(helpers: &[(&str, &str)], body: &str) -> String {
     let calls = |name: &str| body.contains(&format!("{name}("));
     helpers.iter().filter(|(name, _)| calls(name)).map(|(_, text)| *text).collect()
 }
 
-/// Every model of a set as a function; `reserved`: words of the language that cannot be names.
+/// Every model of a set as a function; `reserved` are words of the language that cannot be names.
 ///
 /// # Errors
 /// A set that does not resolve.

@@ -42,7 +42,8 @@ impl Language for Python {
     }
 }
 
-/// What operators need. Python raises where others compute infinity or NaN; these compute them too.
+/// Helpers of operators. Python raises exceptions where other languages compute infinity or NaN;
+/// these compute them too.
 const HELPERS: [(&str, &str); 6] = [
     ("_holds", "def _holds(x):\n    return math.fabs(x) > 0.0\n\n\n"),
     ("_square", "def _square(x):\n    return x * x\n\n\n"),
@@ -62,10 +63,11 @@ const HELPERS: [(&str, &str); 6] = [
     ),
 ];
 
-/// The set as a Python 3 module that needs nothing but `math`: for each model `name(nodes, inputs…)`, its time in seconds.
+/// The set as a Python 3 module that needs only `math`: for each model `name(nodes, inputs…)`, its
+/// time in seconds.
 ///
-/// `None` where [`Resolved::seconds`](strata_model::Resolved::seconds) has nothing. Functions are those of the platform's C
-/// library and may differ from the interpreter's in the last bits.
+/// `None` where [`Resolved::seconds`](strata_model::Resolved::seconds) is. Functions are those of
+/// the platform's C library and may differ from the interpreter's in the last bits.
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
@@ -87,7 +89,7 @@ fn function(model: &PlainModel) -> String {
     let [quality, validity] = model.doc.each_ref().map(|line| line.replace('\\', "/").replace('"', "'"));
     text += &format!("    \"\"\"{quality}.\n\n    Valid for {validity}.\n    \"\"\"\n");
     text += "    if not nodes > 0:\n        return None\n";
-    // Whole numbers of any size become floats, as they are to the interpreter.
+    // Whole numbers of any size become floats, as in the interpreter.
     for name in &model.arguments {
         text += &format!("    {name} = float({name})\n");
     }

@@ -1,4 +1,5 @@
-//! Models as Rust for `no_std`: nothing but `core`, and the crate `libm` where logarithms, roots or rounding are needed.
+//! Models as Rust for `no_std`: only `core`, and the crate `libm` where logarithms, roots or
+//! rounding are needed.
 
 use strata_model::ModelSet;
 use strata_model::codegen::markdown;
@@ -46,13 +47,14 @@ const HELPERS: [(&str, &str); 3] = [
     ("cube", "fn cube(x: f64) -> f64 {\n    x * x * x\n}\n\n"),
 ];
 
-/// The set as one Rust module for `no_std`, without allocation: for each model `name(nodes, inputs…) -> Option<f64>`, its
-/// time in seconds.
+/// The set as one Rust module for `no_std`, without allocation: for each model `name(nodes,
+/// inputs…) -> Option<f64>`, its time in seconds.
 ///
-/// `None` where [`Resolved::seconds`](strata_model::Resolved::seconds) has none: outside the measured ranges, on another
-/// number of nodes, where a requirement fails, and where the result is negative or not finite. Functions beyond arithmetic
-/// come from the crate `libm`, so that they may differ from the interpreter's in the last bits. Intervals are left out; for
-/// them there is `strata_fit::emit::rust`.
+/// `None` where [`Resolved::seconds`](strata_model::Resolved::seconds) is: outside the measured
+/// ranges, on another number of nodes, where a requirement fails, and where the result is negative
+/// or not finite. Functions beyond arithmetic come from the crate `libm`, so that they may differ
+/// from the interpreter's in the last bits. Intervals are left out; `strata_fit::emit::rust` has
+/// them.
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).

@@ -1,4 +1,5 @@
-//! The local work of the sorts, a kernel at a time: what the profiling program generated from `specs/kernels` times.
+//! The local work of the sorts, one kernel at a time, for the profiling program generated from
+//! `specs/kernels`.
 
 use crate::item::Item;
 use crate::local::{self, Digit, Range};
@@ -6,7 +7,8 @@ use crate::radix::{self, Cursor};
 use crate::sample;
 use strata_runtime::Block;
 
-/// Counts how often each numeral of the lowest `bits` bits (1 to 16) occurs; `counts` becomes 2^`bits` long.
+/// Counts how often each numeral of the lowest `bits` bits (1 to 16) occurs; `counts` gets 2^`bits`
+/// entries.
 ///
 /// # Participation
 /// Local. Its kernel is `Histogram(keys, bins)`.
@@ -17,7 +19,7 @@ pub fn histogram<T: Item>(items: &[T], bits: u32, counts: &mut Vec<u32>) {
     local::count(items, digit, counts);
 }
 
-/// What it takes to scatter some elements by a digit, into a run for each numeral.
+/// The state for scattering some elements by a digit, into a run for each numeral.
 pub struct Scatter<T> {
     digit: Digit,
     starts: Vec<Cursor>,
@@ -26,7 +28,7 @@ pub struct Scatter<T> {
 }
 
 impl<T: Item> Scatter<T> {
-    /// For these elements by their lowest `bits` bits (1 to 16).
+    /// The state for these elements, by their lowest `bits` bits (1 to 16).
     #[must_use]
     pub fn new(items: &[T], bits: u32) -> Self {
         let mut counts = Vec::new();
@@ -41,7 +43,7 @@ impl<T: Item> Scatter<T> {
         Self { digit: digit(bits), cursors: starts.clone(), starts, runs }
     }
 
-    /// Copies them, which must be those that it was made for, and answers them in the order of their numerals.
+    /// Copies the elements for which it was made, and returns them in the order of their numerals.
     ///
     /// # Participation
     /// Local. Its kernel is `Scatter(keys, bins)`.
@@ -52,7 +54,8 @@ impl<T: Item> Scatter<T> {
     }
 }
 
-/// Sorts elements whose keys' bits are below 2^`width` (up to 64); `scratch` is a buffer to use.
+/// Sorts elements whose keys' bits are below 2^`width` (up to 64); `scratch` is a buffer of any
+/// length.
 ///
 /// # Participation
 /// Local. Its kernel is `LocalSort(keys, width)`.
@@ -60,8 +63,9 @@ pub fn local_sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, width: u32)
     local::sort(items, scratch, Range { base: 0, width: width.min(64) });
 }
 
-/// For each of `items` the number of ascending `splitters` at or below its bits, and how often each number occurs: `buckets` is as
-/// long as `items`, and `counts` has one entry more than there are splitters, fewer than 2^16.
+/// For each of `items` the number of ascending `splitters` at or below its bits, and how often each
+/// number occurs: `buckets` is as long as `items`, and `counts` has one entry more than there are
+/// splitters, fewer than 2^16.
 ///
 /// # Participation
 /// Local. Its kernel is `BinarySearch(keys, splitters)`.
