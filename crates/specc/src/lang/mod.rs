@@ -24,6 +24,7 @@ pub mod plan;
 mod points;
 mod print;
 mod scan;
+mod words;
 
 pub use diagnostic::{CheckError, CheckErrors, ErrorCode};
 pub use load::{find_specs, load, load_all, load_paths, read_spec};

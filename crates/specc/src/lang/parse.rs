@@ -9,6 +9,7 @@ use strata_model::expr::{self, Expr, Span};
 use super::ast::*;
 use super::diagnostic::{CheckError, ErrorCode};
 use super::scan::{Scan, scan};
+use super::words;
 
 #[derive(pest_derive::Parser)]
 #[grammar = "lang/grammar.pest"]
@@ -247,9 +248,9 @@ impl Reader<'_> {
         };
         let message = format!("`{}` is not a statement of a model", word.as_str());
         let error = CheckError::new(ErrorCode::Unknown, message, span(&word), "not known");
-        self.errors.push(error.help(match closest(word.as_str(), STATEMENTS) {
+        self.errors.push(error.help(match closest(word.as_str(), words::statements()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("a model has {}", STATEMENTS.join(", ")),
+            None => format!("a model has {}", words::statements().collect::<Vec<_>>().join(", ")),
         }));
     }
 
@@ -274,7 +275,7 @@ impl Reader<'_> {
                     .collect(),
             ),
             Rule::option => StatementKind::Option {
-                name: name(&child(pair, Rule::option_key)?),
+                name: name(&child(pair, Rule::option_name)?),
                 value: name(&child(pair, Rule::option_value)?),
             },
             _ => return None,
@@ -485,29 +486,12 @@ impl Reader<'_> {
     }
 }
 
-/// The words that begin the statements of a model.
-const STATEMENTS: [&str; 13] = [
-    "for",
-    "let",
-    "require",
-    "setup",
-    "task",
-    "cleanup",
-    "sample",
-    "terms",
-    "fit",
-    "verify",
-    "repeat",
-    "accept",
-    "confidence",
-];
-
 /// What a rule is called in messages; `None` for what is clear from the others.
 fn in_words(rule: Rule) -> Option<&'static str> {
     Some(match rule {
-        Rule::model | Rule::model_key => "`model`",
-        Rule::library | Rule::library_key => "`library`",
-        Rule::use_line | Rule::use_key => "`use`",
+        Rule::model | Rule::model_word => "`model`",
+        Rule::library | Rule::library_word => "`library`",
+        Rule::use_line | Rule::use_word => "`use`",
         Rule::line_model | Rule::line_start => "`{{`",
         Rule::line_end => "`}}`",
         Rule::at => "`@`",
@@ -525,14 +509,14 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::operator => "an operator",
         Rule::range => "`..=`",
         Rule::code => "`{` and Rust code",
-        Rule::in_key => "`in`",
+        Rule::in_word => "`in`",
         Rule::for_key | Rule::ranges => "`for`",
-        Rule::step_key => "`step`",
+        Rule::step_word => "`step`",
         Rule::step | Rule::step_operator => "a step such as `*2`, `+3` or `<<1`",
         Rule::update | Rule::update_operator | Rule::increment => "an update such as `++`, `*=10` or `<<=1`",
         Rule::integer => "a whole number",
         Rule::option_value | Rule::fit_part => "a value",
-        Rule::candidate | Rule::candidate_key => "`candidate`",
+        Rule::candidate | Rule::candidate_word => "`candidate`",
         Rule::require_key | Rule::candidate_require => "`require`",
         Rule::binding | Rule::line_inputs | Rule::line_terms => "`name:expression`",
         Rule::line_loop | Rule::line_loops => "a loop such as `i 1 100 *=10`",

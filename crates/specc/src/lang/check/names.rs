@@ -7,29 +7,7 @@ use strata_model::expr::{Expr, ExprKind, Function, KNEE, RESERVED, Span, is_name
 
 use crate::lang::ast::Name;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-
-/// Words of the spec language that cannot be names in expressions.
-const WORDS: [&str; 19] = [
-    "model",
-    "library",
-    "use",
-    "candidate",
-    "for",
-    "in",
-    "step",
-    "let",
-    "require",
-    "setup",
-    "task",
-    "cleanup",
-    "sample",
-    "terms",
-    "fit",
-    "verify",
-    "repeat",
-    "accept",
-    "confidence",
-];
+use crate::lang::words;
 
 /// Why `name` may not be given to a value (an iteration variable, an input, a parameter); `None` if it may.
 pub(super) fn value_name(name: &Name) -> Option<CheckError> {
@@ -45,7 +23,7 @@ pub(super) fn value_name(name: &Name) -> Option<CheckError> {
         let message = "`node` is reserved: Rust code reaches the run-time by it".to_owned();
         return reserved(message, "cannot be defined").map(|error| error.help(help));
     }
-    if WORDS.contains(&text) {
+    if words::all().any(|word| word == text) {
         return reserved(format!("`{text}` is a word of the spec language"), "cannot be a name")
             .map(|error| error.help(help));
     }
