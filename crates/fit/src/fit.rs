@@ -5,7 +5,7 @@
 
 use strata_model::expr::{Expr, parse};
 use strata_model::percent;
-use strata_model::samples::{ModelSamples, Samples};
+use strata_model::samples::{ModelSamples, Sample, Samples};
 use strata_model::set::{Input, Kind, Mode, Model, Term, Verdict};
 
 use crate::design::{self, CONSTANT, Design, Part};
@@ -41,7 +41,9 @@ pub fn fit_model(
         Search::Never => false,
         Search::Always => true,
         Search::WhenNeeded => match &named {
-            Ok(named) => nothing_named || named.fitted.model.verdict == Verdict::Failed,
+            Ok(named) => {
+                nothing_named || matches!(named.fitted.model.verdict, Verdict::Failed | Verdict::Doubtful)
+            }
             Err(_) => nothing_named && !options.constant,
         },
     };
@@ -152,6 +154,8 @@ fn fit_terms(
     let model = || samples.name.clone();
     let design = design::build(samples, structure, options, lookup)?;
     let places: Vec<usize> = design.terms.iter().map(|term| placed.tried(term)).collect();
+    let fitted_rows: Vec<&Sample> = design.fit.rows.iter().map(|row| &samples.rows[*row]).collect();
+    let steady = noise::of_steady(&fitted_rows);
     let data = Data {
         terms: &design.fit.matrix,
         times: &design.fit.times,
@@ -159,6 +163,7 @@ fn fit_terms(
         candidates: candidates.max(design.terms.len()),
         points: &design.fit.points,
         places: &places,
+        noise: &steady,
     };
     let mut regression = regress::fit(data, options).map_err(|f| {
         let have = design.fit.rows.len();

@@ -16,6 +16,8 @@ const BLOCKS: usize = 8;
 const LEAST_REPEATED: usize = 5;
 /// The harness notes the half width of a 95 % interval.
 const HALF_WIDTH: f64 = 1.96;
+/// Few timings may agree by chance, or by a coarse clock.
+const LEAST_NOISE: f64 = 0.01;
 /// Half the width of the interval of a median in standard deviations, see Conover (1999), §3.2, for intervals by ranks.
 const DEVIATIONS: f64 = 1.15;
 
@@ -24,6 +26,26 @@ pub(crate) fn of_samples(rows: &[Sample], inputs: &[usize]) -> Vec<f64> {
     let each: Vec<f64> = rows.iter().map(|row| of_notes(&row.notes)).collect();
     let repeated = of_repeated(rows, inputs);
     each.into_iter().map(|noise: f64| noise.max(repeated)).collect()
+}
+
+/// The relative standard deviation of the noise in each sample whose timings are spread over the
+/// run, as those of sweeps are: where it is off, it was off all the time, and nothing else that ran
+/// is the reason. Infinite where that is not known.
+pub(crate) fn of_steady(rows: &[&Sample]) -> Vec<f64> {
+    let moments = |row: &Sample| {
+        let moments = row.notes.timings.iter().map(|timing| timing.moment);
+        moments.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), m| (a.min(m), b.max(m)))
+    };
+    let run = rows
+        .iter()
+        .map(|row| moments(row))
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let steady = |row: &&Sample| {
+        let (first, last) = moments(row);
+        let spread = 2.0 * (last - first) >= run.1 - run.0;
+        blocks(&row.notes.timings).filter(|_| spread).unwrap_or(f64::INFINITY).max(LEAST_NOISE)
+    };
+    rows.iter().map(steady).collect()
 }
 
 /// What the notes of one sample tell.

@@ -24,7 +24,7 @@ use strata_model::set::Mode;
 
 use crate::solve::{SolveError, sum};
 use crate::{Elimination, Options, Robust, Weights};
-pub(crate) use outliers::inliers;
+pub(crate) use outliers::{Kept, inliers};
 pub(crate) use step::LEAST_SHARE;
 use step::Step;
 
@@ -43,6 +43,8 @@ pub(crate) struct Data<'a> {
     pub(crate) points: &'a [usize],
     /// From how many places the knee of each term was chosen; 1 for terms without.
     pub(crate) places: &'a [usize],
+    /// The relative noise of each sample that was measured all over the run, else infinite.
+    pub(crate) noise: &'a [f64],
 }
 
 /// A fitted linear model, before it has a name and a verdict.
@@ -101,9 +103,12 @@ pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failu
         let weights = start_weights(data, options, mean);
         let rows =
             DMatrix::from_fn(data.terms.nrows(), data.terms.ncols(), |i, j| data.terms[(i, j)] * weights[i]);
-        if let Some(kept) = inliers(&rows, &data.times.component_mul(&weights)) {
-            // Where many are far off it is not clear which speed is the machine's own: Huber's weights lie between them.
-            if SURE * kept.len() < (SURE - 1) * data.times.len() {
+        let times = data.times.component_mul(&weights);
+        let noise: Vec<f64> = data.noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
+        if let Some(Kept { rows: kept, misfits }) = inliers(&rows, &times, &noise) {
+            // Where many are far off it is not clear which speed is the machine's own, and where the model misses no samples
+            // are to be believed alone: Huber's weights lie between them.
+            if misfits || SURE * kept.len() < (SURE - 1) * data.times.len() {
                 let between = Options { robust: Some(Robust::Huber), ..*options };
                 let mut found = fit_all(data, &between)?;
                 found.cover(data, mean, options);
@@ -121,7 +126,9 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Res
     let (terms, times) = (data.terms.select_rows(kept), data.times.select_rows(kept));
     let variances = data.variances.map(|v| v.select_rows(kept));
     let points: Vec<usize> = kept.iter().map(|i| data.points[*i]).collect();
-    let part = Data { terms: &terms, times: &times, variances: variances.as_ref(), points: &points, ..data };
+    let noise: Vec<f64> = kept.iter().map(|i| data.noise[*i]).collect();
+    let (points, noise) = (&points[..], &noise[..]);
+    let part = Data { terms: &terms, times: &times, variances: variances.as_ref(), points, noise, ..data };
     let mut found = fit_all(part, options)?;
     // Variances are in units of the mean time that the weights have, see `Step`.
     if options.mode == Mode::Relative {

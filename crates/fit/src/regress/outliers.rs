@@ -5,8 +5,9 @@
 //! weights. Samples that lie further from the fit of the others than chance explains are then left out, and what is
 //! left is fitted as usual; where no sample is, nothing changes at all.
 //!
-//! What one model misses in a whole region is no outlier: samples that lie together along a term, where chance would have mixed
-//! them with others, are kept, and the misfit shows.
+//! What the model misses is no outlier. Samples that lie together along a term, where chance would have mixed them with others,
+//! are kept, and the misfit shows. So are samples whose own timings, taken all over the run, agree among themselves: whatever
+//! else ran would have come and gone.
 //!
 //! Source: Salibián-Barrera and Yohai, *A fast algorithm for S-regression estimates* (2006); Yohai (1987) for the second stage;
 //! Hadi and Simonoff (1993) for testing each sample against the fit of the others.
@@ -26,11 +27,23 @@ const EFFICIENT: f64 = 4.685_061;
 const TURNS: usize = 40;
 /// The chance that a set of samples without outliers loses any.
 const CHANCE: f64 = 0.01;
+/// A sample is this many standard deviations of its own timings off: they were not disturbed, the model misses.
+const MISFIT: f64 = 4.0;
 /// Runs along a term are fewer than this many deviations below what chance would give: a misfit.
 const STRUCTURED: f64 = 2.0;
 
-/// The rows to fit, rising; `None` where all of them are. `rows` (samples × terms) and `times` are weighted.
-pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<Vec<usize>> {
+/// The samples to fit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kept {
+    /// Their places, rising.
+    pub(crate) rows: Vec<usize>,
+    /// Whether some of them do not belong to the majority, and yet nothing but the model can be the reason.
+    pub(crate) misfits: bool,
+}
+
+/// The samples to fit; `None` where all of them are, and none is far off. `rows` (samples × terms) and `times` are weighted,
+/// and `noise` is the standard deviation of each of these times where the sample was measured all over the run, else infinite.
+pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) -> Option<Kept> {
     let n = times.len();
     // A column of nothing, or one that others say already, takes part as nothing.
     let mut rows = rows.clone();
@@ -71,7 +84,16 @@ pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<Vec<u
     let lost = n - kept.len();
     let enough =
         kept.len() > rank + 2 && 2 * kept.len() > n && independent(&rows.select_rows(&kept)).len() == rank;
-    (lost > 0 && enough && !structured(&rows, &kept)).then_some(kept)
+    if lost == 0 || !enough || structured(&rows, &kept) {
+        return None;
+    }
+    let ones = DVector::from_element(kept.len(), 1.0);
+    let residual =
+        &times - &rows * least_squares(&rows.select_rows(&kept), &times.select_rows(&kept), &ones)?;
+    let misfit = |i: &usize| residual[*i].abs() * unit > MISFIT * noise[*i];
+    let all: Vec<usize> =
+        everything.into_iter().filter(|i| kept.binary_search(i).is_ok() || misfit(i)).collect();
+    Some(Kept { misfits: all.len() > kept.len(), rows: all })
 }
 
 /// The samples that lie no further from the fit of those kept than chance explains.

@@ -8,10 +8,9 @@ fn loop_of(mode: Mode) -> Options {
 
 fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &Options) -> Result<Regression, Failure> {
     let points: Vec<usize> = (0..y.len()).collect();
-    let places = vec![1; f.ncols()];
-    let data =
-        Data { terms: f, times: y, variances: None, candidates: f.ncols(), points: &points, places: &places };
-    super::fit(data, options)
+    let (places, noise) = (vec![1; f.ncols()], vec![f64::INFINITY; y.len()]);
+    let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
+    super::fit(Data { terms: f, times: y, variances: None, candidates, points, places, noise }, options)
 }
 
 fn columns(rows: usize, columns: &[&dyn Fn(f64) -> f64]) -> DMatrix<f64> {

@@ -18,6 +18,7 @@ use strata_model::set::Mode;
 
 use crate::design::nodes_of_rows;
 use crate::knee::{LEAST_PIECE, nearby};
+use crate::noise;
 use crate::points::{self, left_out};
 use crate::regress::{LEAST_SHARE, inliers};
 use crate::{Options, Structure, Weights};
@@ -115,11 +116,13 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
         pool::candidates(&inputs, options.constant, options.pieces > 1, TABLE / rows.len().max(1));
     let (all, matrix) = evaluate(all, &inputs, &values);
     let seconds = DVector::from_iterator(rows.len(), rows.iter().map(|r| r.seconds));
+    let noise = noise::of_steady(&rows);
     let robust = options.robust.is_some() && options.weights == Weights::Predicted;
     let everything: Vec<usize> = (0..rows.len()).collect();
     let mut kept = everything.clone();
     if robust && options.mode == Mode::Relative {
-        kept = inliers(&smooth(&inputs, &values), &seconds.map(f64::ln)).unwrap_or(kept);
+        kept =
+            inliers(&smooth(&inputs, &values), &seconds.map(f64::ln), &noise).map_or(kept, |kept| kept.rows);
     }
     let mut found = None;
     for _ in 0..REPEATED {
@@ -132,7 +135,8 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
             let unit = |i: usize| if options.mode == Mode::Relative { 1.0 / seconds[i] } else { 1.0 };
             let rows = DMatrix::from_fn(terms.nrows(), terms.ncols(), |i, j| terms[(i, j)] * unit(i));
             let times = DVector::from_fn(seconds.len(), |i, _| seconds[i] * unit(i));
-            inliers(&rows, &times).unwrap_or_else(|| everything.clone())
+            let noise: Vec<f64> = noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
+            inliers(&rows, &times, &noise).map_or_else(|| everything.clone(), |kept| kept.rows)
         } else {
             kept.clone()
         };
