@@ -29,6 +29,7 @@ const GREATEST: f64 = 1_048_576.0;
 /// Timings of each point, points of each kind.
 const SWEEPS: usize = 7;
 const FITTED: usize = 40;
+const GRID: [f64; 4] = [1.0, 4.0, 12.0, 32.0];
 const HELD_OUT: usize = 16;
 /// Sizes that are chosen for, and points at which a model is judged.
 const CHOICES: usize = 24;
@@ -283,15 +284,15 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
             let columns: Vec<Column> =
                 ["n", "w"][..1 + usize::from(truth.with)].iter().map(|c| Column::input(*c)).collect();
             let row = |i: usize, rng: &mut ChaCha8Rng| {
-                let mut values = vec![size(rng)];
-                if truth.with {
-                    values.push(f64::from(rng.random_range(1..=32)));
-                }
-                // The ends of the ranges are measured.
-                if i < 2 {
-                    values[0] = [LEAST, GREATEST][i];
-                    values.iter_mut().skip(1).for_each(|w| *w = [1.0, 32.0][i]);
-                }
+                // As a spec's loops: a grid to its corners. What is held out is drawn from the whole range.
+                let widths: &[f64] = if truth.with { &GRID } else { &[1.0] };
+                let of = |i: usize| i as f64 / (FITTED / widths.len() - 1) as f64;
+                let n = LEAST * (GREATEST / LEAST).powf(of(i / widths.len()));
+                let at = match i < FITTED {
+                    true => [n.round(), widths[i % widths.len()]],
+                    false => [size(rng), f64::from(rng.random_range(1..=32))],
+                };
+                let values = at[..columns.len()].to_vec();
                 Sample { verify: i >= FITTED, values, line: i + 2, ..Sample::default() }
             };
             let rows = (0..FITTED + HELD_OUT).map(|i| row(i, rng)).collect();
