@@ -41,8 +41,11 @@ pub fn fit_model(
         Search::Never => false,
         Search::Always => true,
         Search::WhenNeeded => match &named {
-            Ok(named) => {
-                nothing_named || matches!(named.fitted.model.verdict, Verdict::Failed | Verdict::Doubtful)
+            // What may miss by more than is accepted; doubts of another kind are for people.
+            Ok(Candidate { fitted: Fitted { model, .. }, .. }) => {
+                let may_miss = model.mre_verify.is_some_and(|error| error > options.accept);
+                let doubtful = model.verdict == Verdict::Doubtful && may_miss;
+                nothing_named || model.verdict == Verdict::Failed || doubtful
             }
             Err(_) => nothing_named && !options.constant,
         },

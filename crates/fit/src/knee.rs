@@ -221,7 +221,9 @@ pub(crate) fn place(
         });
         let columns: Vec<_> = quarters.iter().flat_map(DMatrix::column_iter).collect();
         let times = part.times.component_mul(&problem.weights);
-        problem.rows = inliers(&DMatrix::from_columns(&columns), &times).unwrap_or(problem.rows);
+        let noise = vec![f64::INFINITY; times.len()];
+        let kept = inliers(&DMatrix::from_columns(&columns), &times, &noise);
+        problem.rows = kept.map_or(problem.rows, |kept| kept.rows);
     }
     for (place, values) in places.iter_mut().zip(&tried) {
         *place = values[values.len() / 2];

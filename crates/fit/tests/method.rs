@@ -7,6 +7,8 @@ use strata_fit::{
     Elimination, Fitted, Options, Robust, Search, Structure, Weights, fit_model, fit_samples, structure_of,
 };
 use strata_model::Samples;
+use strata_model::expr::parse;
+use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Mode, Model};
 
 fn absolute() -> Options {
@@ -350,4 +352,46 @@ fn a_knee_that_cannot_be_placed_says_what_is_missing() {
     let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
     assert_eq!(fitted.model.terms.len(), 2, "{:?}", fitted.model.terms);
     assert!(fitted.warnings[0].contains("needs 6 distinct values of `2*x`"), "{:?}", fitted.warnings);
+}
+
+#[test]
+fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
+    // 3 + w + n/100w, of which the last is not named, and matters where w is 1. Five timings of each, one a sweep.
+    let sweeps = |at: usize, cost: f64, disturbed: bool| {
+        let time = |sweep: usize| match (disturbed, sweep) {
+            (true, 1..) => cost * (2.0 + sweep as f64),
+            _ => cost * (1.0 + 0.002 * ((at + sweep) % 5) as f64),
+        };
+        (0..5).map(|sweep| Timing { seconds: time(sweep), moment: (100 * sweep + at) as f64 }).collect()
+    };
+    let fitted = |disturbed: bool| {
+        let rows = (0..36)
+            .map(|at| {
+                let (n, w) = (1000.0 + 10.0 * (at * 7 % 36) as f64, 8.0 + (at % 9) as f64 * 3.0);
+                let odd = at % 17 == 4;
+                // The other cause: whatever else ran while these were measured.
+                let w = if odd && !disturbed { 1.0 } else { w };
+                let cost = 3.0 + w + if disturbed { 0.0 } else { 0.01 * n / w };
+                let timings: Vec<Timing> = sweeps(at, cost, odd && disturbed);
+                let mut sorted: Vec<f64> = timings.iter().map(|t| t.seconds).collect();
+                sorted.sort_by(f64::total_cmp);
+                let notes = Notes { repeats: 5, timings, ..Notes::default() };
+                Sample { verify: at % 3 == 0, line: at + 2, seconds: sorted[2], values: vec![n, w], notes }
+            })
+            .collect();
+        let columns = ["n", "w"].map(Column::input).to_vec();
+        let samples = ModelSamples { name: "M".into(), columns, fit: String::new(), rows };
+        let structure = Structure {
+            inputs: vec!["n".into(), "w".into()],
+            terms: vec![parse("w").unwrap(), parse("n").unwrap()],
+            ..Structure::default()
+        };
+        fit_model(&samples, &structure, &Options::default(), &|_| None).unwrap()
+    };
+    let left_out = |f: &Fitted| f.warnings.iter().any(|w| w.contains("were left out"));
+    let (misses, disturbed) = (fitted(false), fitted(true));
+    assert!(!left_out(&misses), "{:?}", misses.warnings);
+    assert!(misses.model.reason.contains("search"), "{}", misses.model.reason);
+    assert!(left_out(&disturbed), "{:?}", disturbed.warnings);
+    assert!(!disturbed.model.reason.contains("search"), "{}", disturbed.model.reason);
 }
