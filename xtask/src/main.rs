@@ -1,4 +1,4 @@
-//! Chores of the workspace, so that nobody needs a shell script: `cargo xtask setup | test | codegen`.
+//! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | codegen`.
 
 mod codegen;
 mod mpi;

@@ -1,7 +1,7 @@
 //! Blocks: owned buffers that move between nodes.
 //!
-//! A block given to [`Node::all_to_all_v`](crate::Node::all_to_all_v) belongs to the run-time from
-//! then on, so that threads can hand it to another node without copying and MPI can send it in
+//! A block passed to [`Node::all_to_all_v`](crate::Node::all_to_all_v) then belongs to the
+//! run-time, so that threads can pass it to another node without copying and MPI can send it in
 //! place. Its memory is whole 64-bit words: any element type of alignment up to 8 fits, a block of
 //! one type can be reused as one of another, and no byte of it is ever uninitialised.
 
@@ -10,20 +10,20 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// The memory of a block, without its element type; this is what transports carry.
+/// The memory of a block, without its element type, as transports carry it.
 #[derive(Clone, Default)]
 pub(crate) struct RawBlock {
     /// The memory: `bytes` rounded up to whole words, or more where a longer block was shortened.
     pub(crate) words: Vec<u64>,
-    /// How many of the bytes count.
+    /// The number of bytes in use.
     pub(crate) bytes: usize,
-    /// Bytes that it only stands for: of a simulation's payload that is sized and not there. Then
-    /// it has no memory and `bytes` is 0, so that whoever does not know of it takes it for an empty
-    /// block.
+    /// The bytes that a phantom represents: a payload of a simulation that has a size and no
+    /// contents. It then has no memory and `bytes` is 0, so that code that does not know of
+    /// phantoms treats it as an empty block.
     pub(crate) phantom: usize,
 }
 
-/// What is sent of a block: bytes, or how many there would be.
+/// Contents to send: bytes, or the number that a phantom represents.
 #[derive(Clone, Copy)]
 pub(crate) struct Contents<'a> {
     pub(crate) bytes: &'a [u8],
@@ -35,7 +35,7 @@ impl<'a> Contents<'a> {
         self.bytes.len() + self.phantom
     }
 
-    /// Those from `from` up to `end`, of as many as there are.
+    /// The bytes from `from` up to `end`, or fewer if there are fewer.
     pub(crate) fn part(&self, from: usize, end: usize) -> Self {
         let all = self.bytes.len();
         let end = end.min(self.len());
@@ -65,23 +65,22 @@ impl RawBlock {
         block
     }
 
-    /// One that stands for so many bytes and has no memory.
+    /// A phantom that represents this many bytes and has no memory.
     pub(crate) fn phantom(bytes: usize) -> Self {
         Self { phantom: bytes, ..Self::default() }
     }
 
-    /// The bytes that it has or stands for.
+    /// The bytes that it has or represents.
     pub(crate) fn size(&self) -> usize {
         self.bytes + self.phantom
     }
 
-    /// All of it, to be sent.
+    /// All of its contents, to be sent.
     pub(crate) fn contents(&self) -> Contents<'_> {
         Contents { bytes: self.as_bytes(), phantom: self.phantom }
     }
 
-    /// Makes room for `bytes` bytes that count; what they hold is unspecified but initialised.
-    /// Allocates only to grow.
+    /// Resizes it to `bytes` bytes of unspecified but initialised value. Allocates only to grow.
     pub(crate) fn hold(&mut self, bytes: usize) {
         if self.phantom > 0 {
             self.phantom = bytes;
@@ -96,12 +95,12 @@ impl RawBlock {
         self.bytes = bytes;
     }
 
-    /// The bytes that count.
+    /// The bytes in use.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.bytes]
     }
 
-    /// The bytes that count.
+    /// The bytes in use.
     pub(crate) fn as_bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.bytes]
     }
@@ -158,10 +157,10 @@ impl<T: Pod> Block<T> {
         Self::from_raw(RawBlock { words, bytes, phantom: 0 })
     }
 
-    /// The same memory as a block of `len` elements of another type: no allocation where it is long
-    /// enough.
+    /// The same memory as a block of `len` elements of another type; does not allocate if it is
+    /// long enough.
     ///
-    /// What the elements hold is unspecified (but initialised): write them before reading.
+    /// The values of the elements are unspecified (but initialised): write them before reading.
     #[must_use]
     pub fn reuse<U: Pod>(self, len: usize) -> Block<U> {
         let () = Block::<U>::FITS;
@@ -170,20 +169,20 @@ impl<T: Pod> Block<T> {
         Block::from_raw(raw)
     }
 
-    /// Keeps the first `len` elements; does nothing where there are no more than that.
+    /// Keeps the first `len` elements; does nothing if there are fewer.
     pub fn truncate(&mut self, len: usize) {
         let bytes = len.saturating_mul(size_of::<T>());
         self.raw.bytes = self.raw.bytes.min(bytes);
         self.raw.phantom = self.raw.phantom.min(bytes);
     }
 
-    /// A block that stands for `len` elements and has none.
+    /// A phantom that represents `len` elements.
     pub(crate) fn phantom(len: usize) -> Self {
         let () = Self::FITS;
         Self::from_raw(RawBlock::phantom(len.saturating_mul(size_of::<T>())))
     }
 
-    /// The elements that it has or, in a simulation without payloads, stands for (see
+    /// The number of elements that it has or, in a simulation without payloads, represents (see
     /// [`Node::block`](crate::Node::block)).
     #[must_use]
     pub fn elements(&self) -> usize {
@@ -234,7 +233,7 @@ impl<T> Clone for Block<T> {
 }
 
 impl<T> Default for Block<T> {
-    /// An empty block; allocates nothing.
+    /// An empty block; does not allocate.
     fn default() -> Self {
         Self { raw: RawBlock::default(), element: PhantomData }
     }

@@ -1,4 +1,4 @@
-//! What time it is, by the machine or by a simulation.
+//! Clocks: of the machine or of a simulation.
 
 use nix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
@@ -15,13 +15,13 @@ pub(crate) struct HostClock {
 }
 
 impl HostClock {
-    /// A clock that shows zero now; `shared` by all nodes of the job.
+    /// A clock that shows zero now; `shared` if all nodes of the job use it.
     pub(crate) fn start(shared: bool) -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { start: Instant::now(), began: nanoseconds(since_1970), shared }
     }
 
-    /// What it shows, in ns.
+    /// The time that it shows, in ns.
     #[inline]
     pub(crate) fn ns(&self) -> u64 {
         nanoseconds(self.start.elapsed())
@@ -31,9 +31,9 @@ impl HostClock {
 /// A node's clock.
 #[derive(Clone)]
 pub(crate) enum Clock {
-    /// The machine's.
+    /// The machine's clock.
     Host(HostClock),
-    /// The node's own.
+    /// The node's own simulated clock.
     Simulated(SimulatedClock),
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Clock {
 #[derive(Clone)]
 pub(crate) struct SimulatedClock {
     pub(crate) time: Rc<Cell<u64>>,
-    /// What looking at it takes: one cycle. So who does nothing else sees it move.
+    /// The cost of reading it: one cycle, so that a loop that only reads the clock sees it advance.
     pub(crate) cycle: u64,
 }
 
@@ -65,7 +65,7 @@ impl Clock {
         Seconds::new(seconds).unwrap_or_default()
     }
 
-    /// What it shows, in ns.
+    /// The time that it shows, in ns.
     #[inline]
     pub(crate) fn ns(&self) -> u64 {
         match self {
@@ -96,7 +96,7 @@ impl Clock {
         matches!(self, Self::Simulated(_))
     }
 
-    /// Does nothing for so long.
+    /// Does nothing for this long.
     pub(crate) fn idle(&self, time: Duration) {
         match self {
             Self::Host(_) => {
@@ -110,13 +110,13 @@ impl Clock {
     }
 }
 
-/// The processor time that this thread has had, in seconds; zero where the system does not tell.
+/// The processor time of this thread, in seconds; zero if the system does not report it.
 pub(crate) fn thread_seconds() -> f64 {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     time.map_or(0.0, |time| Duration::from(time).as_secs_f64())
 }
 
-/// Enough for 584 years.
+/// Sufficient for 584 years.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,24 +1,24 @@
-//! Short times, in the processor's cycles.
+//! Measuring short times in processor cycles.
 
 use strata_model::Seconds;
 
-/// Empty timings of which the median is the cost of one.
+/// Empty timings, whose median is the cost of one.
 const TIMINGS: usize = 1001;
 
-/// What two readings of a clock next to each other usually differ by: the cost of a timing. `empty`
-/// gives one such difference.
+/// The usual difference between two consecutive readings of a clock: the cost of a timing. `empty`
+/// returns one such difference.
 pub fn usual_cost(mut empty: impl FnMut() -> f64) -> f64 {
     let mut differences: Vec<f64> = (0..TIMINGS).map(|_| empty()).collect();
     differences.sort_by(f64::total_cmp);
     differences[TIMINGS / 2]
 }
 
-/// Times something short in cycles; what the timing itself takes is subtracted (Brewer, manual,
+/// Times short sections in cycles; the cost of the timing itself is subtracted (Brewer, manual,
 /// §9.4).
 ///
-/// Cycles are the processor's time stamp counter's where it runs at a constant rate, else the
-/// system's nanoseconds; 64 bits of them last for centuries. Time in which the node is switched out
-/// counts.
+/// Cycles are those of the processor's time stamp counter if it runs at a constant rate, otherwise
+/// the system's nanoseconds; 64 bits last for centuries. Time in which the node is descheduled is
+/// included.
 ///
 /// ```
 /// use strata_runtime::CycleTimer;
@@ -35,8 +35,8 @@ pub struct CycleTimer {
 }
 
 impl CycleTimer {
-    /// A timer that has measured its own cost. The first of a process also measures how long a
-    /// cycle is, for up to 0.2 s.
+    /// Creates a timer and measures its cost. The first timer of a process also measures the length
+    /// of a cycle, for up to 0.2 s.
     #[must_use]
     pub fn new() -> Self {
         let clock = quanta::Clock::new();
@@ -44,7 +44,7 @@ impl CycleTimer {
             let start = clock.raw();
             clock.raw().saturating_sub(start) as f64
         });
-        // Many cycles, so that the whole nanoseconds of the answer are exact enough.
+        // Many cycles, so that rounding to nanoseconds does not matter.
         let many = 1u64 << 40;
         let seconds_per_cycle = clock.delta_as_nanos(0, many) as f64 * 1e-9 / many as f64;
         Self { clock, cost: cost as u64, seconds_per_cycle }
@@ -57,7 +57,7 @@ impl CycleTimer {
         self.clock.raw()
     }
 
-    /// The cycles since `start`, less the cost of a timing; 0 rather than less.
+    /// The cycles since `start`, less the cost of a timing; at least 0.
     #[inline]
     #[must_use]
     pub fn elapsed(&self, start: u64) -> u64 {
@@ -70,13 +70,13 @@ impl CycleTimer {
         self.cost
     }
 
-    /// How long so many cycles are.
+    /// The duration of this many cycles.
     #[must_use]
     pub fn seconds(&self, cycles: u64) -> Seconds {
         Seconds::new(cycles as f64 * self.seconds_per_cycle).unwrap_or_default()
     }
 
-    /// How many cycles a time is, to the nearest.
+    /// The number of cycles in a duration, rounded.
     #[must_use]
     pub fn cycles(&self, time: Seconds) -> u64 {
         (time.get() / self.seconds_per_cycle).round() as u64

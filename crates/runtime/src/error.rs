@@ -1,20 +1,19 @@
-//! What can end a run.
+//! Errors that end a run.
 //!
 //! A node's operations do not return errors: a collective that fails on one node has failed on all
-//! of them, and there is nothing useful that one node could do about it alone. The job ends
-//! everywhere instead, and whoever started it gets the one failure that came first, with the node
-//! it came from.
+//! of them, and no single node could handle that alone. Instead the job ends on all nodes, and the
+//! caller that started it gets the first failure, with the node where it occurred.
 
 use thiserror::Error;
 
-/// Why a run did not happen, or did not end as its program asked.
+/// Why a run did not start, or did not end as its program intended.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The number of nodes asked for cannot be had.
+    /// The requested number of nodes is not possible.
     #[error("cannot run on {asked} nodes: ask for 1 to {most}")]
     Nodes {
-        /// How many were asked for.
+        /// The number requested.
         asked: usize,
         /// The most that this transport takes.
         most: usize,
@@ -22,19 +21,19 @@ pub enum Error {
     /// `STRATA_ON` does not name a machine.
     #[error("STRATA_ON={value}: {reason}; set for example STRATA_ON=threads:4")]
     On {
-        /// The value found.
+        /// The value.
         value: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// An environment variable has a value that cannot be.
+    /// An environment variable has an invalid value.
     #[error("{name}={value}: {reason}")]
     Setting {
         /// The variable.
         name: &'static str,
-        /// The value found.
+        /// The value.
         value: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The transport could not be started.
@@ -42,7 +41,7 @@ pub enum Error {
     Start {
         /// The transport's name.
         transport: &'static str,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// A node failed, which ended the job on every node.
@@ -50,7 +49,7 @@ pub enum Error {
     Node {
         /// The node that failed first.
         rank: usize,
-        /// Its message; for a misused operation with the operation and its place.
+        /// Its message; for a misused operation it includes the operation and its place.
         message: String,
     },
     /// The program's own error; returned by a node's function, it ends the job with that node's
@@ -60,7 +59,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The program's own error, of any type that can be shown.
+    /// The program's own error, of any type with `Display`.
     ///
     /// ```
     /// use strata_runtime::prelude::*;

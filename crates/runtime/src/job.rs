@@ -1,4 +1,4 @@
-//! A job's nodes: what surrounds the program of each.
+//! A job's nodes: what is done around each node's program.
 
 use crate::clock::{Clock, HostClock};
 use crate::develop::{Board, Development, Notes, Watchdog, observe, synchronise};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::thread;
 use strata_develop::log::What;
 
-/// What the nodes of this process share of their job.
+/// State of the job that the nodes of this process share.
 pub(crate) struct Job {
     clock: HostClock,
     development: Development,
     board: Option<Arc<Board>>,
-    /// Watches until the job is over.
+    /// The watchdog, until the job is over.
     _watchdog: Option<Watchdog>,
 }
 
@@ -31,7 +31,7 @@ impl Job {
         Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog }
     }
 
-    /// Runs one node's program to its end, and receives until all have ended.
+    /// Runs one node's program, and receives until all have ended.
     pub(crate) fn run_node<T>(
         &self,
         program: &impl Fn(&mut Node) -> Result<T, Error>,
@@ -43,7 +43,7 @@ impl Job {
             None => Clock::Host(self.clock),
         };
         let notes = Notes::new(transport.rank(), transport.size(), clock.clone(), &self.development)?;
-        // Before anything is observed: these collectives are not the program's.
+        // Before observation begins, as these collectives are not the program's.
         if self.development.trace.is_some() {
             notes.clock_is(synchronise(&mut *transport, &clock));
         }
@@ -60,7 +60,7 @@ impl Job {
         match &result {
             Ok(Ok(_)) => notes.finish(),
             Ok(Err(error)) => notes.end(What::Fail(error.to_string())),
-            // A failure of its own has been noted.
+            // The node's own failure has been recorded.
             Err(payload) if payload.is::<Stop>() => notes.end(What::<&str>::Stop),
             Err(payload) => notes.end(What::Fail(format_args!("panicked: {}", panic_text(&**payload)))),
         }

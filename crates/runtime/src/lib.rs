@@ -1,4 +1,4 @@
-//! Programs of many nodes that run alike on threads, on MPI and on simulated machines.
+//! Programs of many nodes that run unchanged on threads, on MPI and on simulated machines.
 //!
 //! A program is one function of a [`Node`], run by every node of a [`Machine`] at once (SPMD).
 //! Nodes share nothing; they meet in collective operations and exchange [`Block`]s. [`launch`]
@@ -18,8 +18,7 @@
 //! ```
 //!
 //! After Brewer's Strata ("High-Level Optimization via Automated Statistical Modeling", PPoPP 1995,
-//! and his thesis, ch. 6 and appendix A), of which this is the global operations and block
-//! exchange.
+//! and his thesis, ch. 6 and appendix A).
 
 mod block;
 mod clock;

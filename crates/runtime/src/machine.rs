@@ -1,4 +1,4 @@
-//! Machines: how many nodes, on what, and how to start a program there.
+//! Machines: how many nodes, on which transport, and how to start a program there.
 
 use crate::clock::HostClock;
 use crate::develop::Development;
@@ -27,7 +27,7 @@ enum Backend {
 impl Machine {
     /// `nodes` nodes, each a thread of this process.
     ///
-    /// There may be more nodes than cores: waiting nodes then give way.
+    /// There may be more nodes than cores: waiting nodes then yield.
     ///
     /// # Errors
     /// [`Error::Nodes`] unless `nodes` is 1 to 1024.
@@ -41,7 +41,7 @@ impl Machine {
     /// `nodes` nodes of a simulated machine; see [`Simulation`].
     ///
     /// # Errors
-    /// [`Error::Start`] where the machine cannot have so many nodes.
+    /// [`Error::Start`] if the machine cannot have that many nodes.
     pub fn sim(platform: &Platform, nodes: usize) -> Result<Simulation, Error> {
         Simulation::new(platform, nodes)
     }
@@ -54,13 +54,13 @@ impl Machine {
         Self(Backend::Mpi)
     }
 
-    /// The machine that the command which started this process asks for: under `mpirun` (with the
-    /// feature `mpi`) MPI, else what `STRATA_ON` says, for example `threads:4` or `sim:cm5:64`,
-    /// else one thread for each core.
+    /// The machine selected by the command that started this process: under `mpirun` (with the
+    /// feature `mpi`) MPI, otherwise that of `STRATA_ON`, for example `threads:4` or `sim:cm5:64`,
+    /// otherwise one thread for each core.
     ///
     /// # Errors
-    /// [`Error::On`] where `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` where
-    /// neither the feature is there nor `STRATA_ON` says what else each process should do.
+    /// [`Error::On`] if `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` if neither
+    /// the feature is enabled nor `STRATA_ON` is set.
     pub fn from_environment() -> Result<Self, Error> {
         #[cfg(feature = "mpi")]
         if mpi_processes().is_some() {
@@ -79,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// Reads a value of `STRATA_ON`.
+    /// Parses a value of `STRATA_ON`.
     fn parse(value: &str) -> Result<Self, Error> {
         let wrong = |reason: String| Error::On { value: value.to_owned(), reason };
         let (transport, rest) =
@@ -108,16 +108,16 @@ impl Machine {
         }
     }
 
-    /// Runs `program` on every node; the results by rank. On MPI each process gets that of its own
-    /// node only.
+    /// Runs `program` on every node; returns the results by rank. On MPI each process gets only
+    /// that of its own node.
     ///
-    /// `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` set what the job is observed with (see
+    /// `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` select how the job is observed (see
     /// [`develop`](crate::develop)).
     ///
     /// # Errors
     /// The first failure of any node, as [`Error::Node`]; it has ended the program on all of them.
-    /// On MPI it does not come back: it is said on standard error and ends the job's processes.
-    /// [`Error::Setting`] for a time that is none.
+    /// On MPI it is not returned: it is printed on standard error and ends the job's processes.
+    /// [`Error::Setting`] for an invalid time.
     pub fn run<T: Send>(
         &self,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
@@ -125,7 +125,7 @@ impl Machine {
         self.run_by(Development::from_settings, program)
     }
 
-    /// As [`run`](Self::run), observed as `development` says, whatever the environment does.
+    /// As [`run`](Self::run), observed as `development` says, regardless of the environment.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -162,7 +162,7 @@ impl Machine {
     }
 }
 
-/// Node 0's settings, on every node of a job whose nodes have environments of their own.
+/// Node 0's settings, on every node of a job whose nodes have separate environments.
 #[cfg(feature = "mpi")]
 fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str) -> Settings {
     let own = Settings::of_this_process(crate::platform::detect(name, endpoint.size()));
@@ -176,18 +176,18 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str) -> Settings {
     Settings::from_text(&String::from_utf8_lossy(&text)).unwrap_or(own)
 }
 
-/// How many processes `mpirun` has started, if it has started this one: Open MPI, then what MPICH
-/// and SLURM set.
+/// The number of processes started by `mpirun`, if it started this one: the variables of Open MPI,
+/// MPICH and SLURM.
 fn mpi_processes() -> Option<usize> {
     let number = |name: &&str| std::env::var(name).ok()?.parse().ok();
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].iter().find_map(number)
 }
 
-/// Runs `program` on the machine that the command which started this process asks for (see
+/// Runs `program` on the machine selected by the command that started this process (see
 /// [`Machine::from_environment`]), and returns the result of node 0.
 ///
-/// Under `mpirun` every process calls this and only the one that is node 0 receives `Some`: what is
-/// printed from it is printed once.
+/// Under `mpirun` every process calls this and only node 0's receives `Some`, so that its result is
+/// printed once.
 ///
 /// ```
 /// use strata_runtime::prelude::*;

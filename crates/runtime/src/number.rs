@@ -1,10 +1,10 @@
-//! The numbers that global operations combine, and how they combine.
+//! The numbers that global operations combine, and how they are combined.
 //!
-//! Every transport combines in rank order, ((x₀ ∘ x₁) ∘ x₂) …, with the functions of this module
-//! and no others, so that a result is equal to the last bit on every node and in every run.
-//! Integers wrap around. The least and the greatest of floating-point numbers is NaN where one of
-//! them is, and the first of equals (so 0.0 and −0.0 keep their order). Scans are exclusive, as
-//! Brewer's are (Strata manual, §4.3): node 0 receives the identity.
+//! Every transport combines in rank order, ((x₀ ∘ x₁) ∘ x₂) …, using only the functions of this
+//! module, so that a result is equal to the last bit on every node and in every run. Integers wrap
+//! around. The least or greatest of floating-point numbers is NaN if one of them is, and the first
+//! of equals (so 0.0 and −0.0 keep their order). Scans are exclusive, as Brewer's are (Strata
+//! manual, §4.3): node 0 receives the identity.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::fmt;
@@ -33,7 +33,7 @@ impl Op {
     pub(crate) const ALL: [Self; 7] =
         [Self::Add, Self::Multiply, Self::Min, Self::Max, Self::And, Self::Or, Self::Xor];
 
-    /// Its place in [`Op::ALL`].
+    /// Its index in [`Op::ALL`].
     pub(crate) fn index(self) -> u8 {
         self as u8
     }
@@ -86,7 +86,7 @@ impl NumberType {
         }
     }
 
-    /// Whether the order of combining can show in the result.
+    /// Whether the order of combining can affect the result.
     pub(crate) fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
@@ -100,7 +100,8 @@ impl NumberType {
 mod sealed {
     use super::{NumberType, Op};
 
-    /// What a number can do; here, so that no other crate can add a number that no transport knows.
+    /// The operations on a number; sealed, so that no other crate can add a type unknown to
+    /// transports.
     pub trait Arithmetic: Copy {
         #[doc(hidden)]
         const KIND: NumberType;
@@ -183,7 +184,7 @@ macro_rules! float {
             fn greatest(self, other: Self) -> Self {
                 if other > self || other.is_nan() { other } else { self }
             }
-            // `NumberType::has` keeps bitwise operations away from floating-point numbers.
+            // `NumberType::has` excludes bitwise operations on floating-point numbers.
             fn and(self, _: Self) -> Self { self }
             fn or(self, _: Self) -> Self { self }
             fn xor(self, _: Self) -> Self { self }
@@ -194,8 +195,8 @@ macro_rules! float {
 }
 float!(f32, F32; f64, F64);
 
-/// Runs `$body` with `$f` bound to the function of `$op` on `$t`, one loop an operation, so that
-/// each vectorises.
+/// Runs `$body` with `$f` bound to the function of `$op` on `$t`, with one loop for each operation,
+/// so that each vectorises.
 macro_rules! with_op {
     ($t:ty, $op:expr, $f:ident => $body:expr) => {
         match $op {
@@ -275,13 +276,13 @@ fn carry_as<T: Number>(op: Op, so_far: &mut [T], mine: &mut [T]) {
     });
 }
 
-/// `into = into ∘ from`, element by element. Both hold whole, aligned numbers of `kind`.
+/// `into = into ∘ from`, element by element. Both contain whole, aligned numbers of `kind`.
 pub(crate) fn fold(kind: NumberType, op: Op, into: &mut [u8], from: &[u8]) {
     with_kind!(kind, T => fold_as::<T>(op, cast_slice_mut(into), cast_slice(from)));
 }
 
-/// One node's step of an exclusive scan: `mine` becomes what the nodes before it have, and joins it
-/// in `so_far`.
+/// One node's step of an exclusive scan: `mine` becomes the combined values of the nodes before it,
+/// and its values are added to `so_far`.
 pub(crate) fn carry(kind: NumberType, op: Op, so_far: &mut [u8], mine: &mut [u8]) {
     with_kind!(kind, T => carry_as::<T>(op, cast_slice_mut(so_far), cast_slice_mut(mine)));
 }
@@ -291,8 +292,8 @@ pub(crate) fn fill_identity(kind: NumberType, op: Op, values: &mut [u8]) {
     with_kind!(kind, T => cast_slice_mut::<u8, T>(values).fill(T::identity(op)));
 }
 
-/// What a global operation takes: one number, for which it returns a number, or a vector that it
-/// changes in place.
+/// The operand of a global operation: one number, for which it returns a number, or a vector that
+/// it changes in place.
 ///
 /// Implemented for every [`Number`] `T` and for `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>`.
 pub trait Operand: sealed::Sealed {

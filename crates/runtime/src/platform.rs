@@ -1,7 +1,7 @@
-//! Which machine this is: what a set of models is tied to.
+//! Identification of this machine, for which models are valid.
 //!
-//! Linux tells processor and caches in `/proc` and `/sys`; elsewhere, and where those are missing,
-//! fields say `unknown` or stay empty, and what the standard library knows remains.
+//! Linux reports processor and caches in `/proc` and `/sys`. Elsewhere, or if those are missing,
+//! fields are `unknown` or empty, except what the standard library reports.
 
 use std::fs;
 use std::path::Path;
@@ -20,21 +20,21 @@ pub(crate) fn detect(transport: &str, nodes: usize) -> Platform {
     }
 }
 
-/// The processor's name for itself.
+/// The processor's name.
 fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let field = |name: &str| {
         text.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(':')).map(str::trim)
     };
-    // x86, then what some ARM and POWER kernels write.
+    // The keys of x86, then those of some ARM and POWER kernels.
     ["model name", "Model", "cpu", "Hardware"]
         .iter()
         .find_map(|name| field(name))
         .map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The caches that one core sees, as `L1d:32K L1i:32K L2:512K L3:32M`; empty where the system does
-/// not tell.
+/// The caches of one core, as `L1d:32K L1i:32K L2:512K L3:32M`; empty if the system does not report
+/// them.
 fn caches(folder: &Path) -> String {
     let mut found = Vec::new();
     for index in 0.. {

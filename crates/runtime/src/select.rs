@@ -1,16 +1,19 @@
-//! Choosing on a team of nodes, for every library: by models of this machine, alike on all nodes.
+//! Choosing on a team of nodes, for every library: by models of this machine, equally on all nodes.
 //!
-//! A library's models come, in this order, from the program's [`Options`], from the file that `STRATA_MODELS` names, from
-//! the user's cache folder, where `specc calibrate --install` puts them, or from the [`Library`] itself. A file that is
-//! named has to be of this machine and of a number of nodes that it covers; other models of another machine only rank the
-//! candidates, and the choice says so. A simulated machine reads no cache: its results depend on what the program is given.
+//! A library's models come, in this order, from the program's [`Options`], from the file named by
+//! `STRATA_MODELS`, from the user's cache folder, where `specc calibrate --install` puts them, or
+//! from the [`Library`] itself. A named file must be of this machine and cover this number of
+//! nodes; other models of another machine only rank the candidates, and the choice says so. A
+//! simulated machine reads no cache: its results depend only on what the program is given.
 //!
-//! Settings are node 0's. What decides has a [`word`](Selector::word), which the nodes compare before they choose:
-//! nodes that chose differently would wait for each other for ever. [`Node::choose`] does that by itself; a library that
-//! exchanges values anyway sends the word along, as `strata-sort` does.
+//! Settings are node 0's. The models, pin and options have a [`word`](Selector::word), which the
+//! nodes compare before they choose: nodes that chose differently would deadlock. [`Node::choose`]
+//! does that itself; a library that exchanges values anyway sends the word with them, as
+//! `strata-sort` does.
 //!
-//! A pin that does not suit its library is an error. A pin of a library that nobody asked is told on node 0's stderr when
-//! the program ends: only then all libraries of a program are known.
+//! A pin that does not suit its library is an error. A pin of a library that the program never used
+//! is reported on node 0's stderr when the program ends, since only then all libraries of a program
+//! are known.
 
 use std::any::type_name;
 use std::collections::BTreeMap;
@@ -28,7 +31,7 @@ use thiserror::Error;
 
 use crate::Node;
 
-/// What the program wants, whatever the settings say. Every node must give the same.
+/// Options that take precedence over settings. They must be equal on every node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     pin: Option<String>,
@@ -36,24 +39,26 @@ pub struct Options {
 }
 
 impl Options {
-    /// Takes the pinned candidate; goes before `STRATA_PIN`.
+    /// Takes the pinned candidate; has precedence over `STRATA_PIN`.
     #[must_use]
     pub fn pin(self, pin: Pin<'_>) -> Self {
         Self { pin: Some(pin.to_string()), ..self }
     }
 
-    /// Chooses by the model set in this file; goes before `STRATA_MODELS`. Each process reads it, once.
+    /// Chooses by the model set in this file; has precedence over `STRATA_MODELS`. Each process
+    /// reads it once.
     #[must_use]
     pub fn models(self, path: impl AsRef<Path>) -> Self {
         Self { models: Some(path.as_ref().to_owned()), ..self }
     }
 }
 
-/// Why nothing was chosen: the settings, the options or the models are at fault. Every node gets an error.
+/// Why nothing was chosen: the settings, the options or the models are at fault. Every node gets an
+/// error.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SelectError {
-    /// The text of a pin is not understood.
+    /// The text of a pin cannot be parsed.
     #[error("STRATA_PIN: {0}")]
     Pin(String),
     /// The pin does not suit the library or the problem, or no candidate does.
@@ -77,11 +82,11 @@ pub enum SelectError {
     OtherMachine {
         /// The file.
         path: PathBuf,
-        /// What differs: the models' against this machine's.
+        /// The differences: the models' machine and this one.
         difference: String,
-        /// How the nodes talk here.
+        /// The transport here.
         transport: String,
-        /// How many nodes there are here.
+        /// The number of nodes here.
         nodes: usize,
         /// The spec that calibrates the library.
         spec: &'static str,
@@ -99,12 +104,12 @@ impl From<SelectError> for crate::Error {
     }
 }
 
-/// The candidate of a library that was chosen, and why.
+/// The chosen candidate of a library, and the reasons.
 #[derive(Clone, Debug)]
 pub struct Chosen<L: Library> {
-    /// What to run.
+    /// The candidate to run.
     pub candidate: L,
-    /// Why.
+    /// The reasons.
     pub choice: Choice<L::Rows>,
 }
 
@@ -112,7 +117,8 @@ pub struct Chosen<L: Library> {
 #[derive(Debug)]
 struct File {
     models: LibraryModels,
-    /// The place of each of the program's candidates in the file; `None` for one that could not be fitted.
+    /// The index in the file of each of the program's candidates; `None` for one that could not be
+    /// fitted.
     places: Vec<Option<usize>>,
     platform: Option<Platform>,
     hash: u64,
@@ -186,11 +192,11 @@ impl File {
         })
     }
 
-    /// The same, but each file is read once a process, and its models stay.
+    /// The same, but each file is read once a process, and its models are kept.
     fn read_once<L: Library>(path: &Path) -> Result<&'static Self, SelectError> {
         static READ: Mutex<BTreeMap<(PathBuf, &str), &'static File>> = Mutex::new(BTreeMap::new());
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-        // Types that share a library's name may have other candidates.
+        // Types with the same library name may have different candidates.
         let key = (path.to_owned(), type_name::<L>());
         if let Some(file) = read.get(&key) {
             return Ok(file);
@@ -200,7 +206,7 @@ impl File {
         Ok(file)
     }
 
-    /// Refuses models that do not hold here.
+    /// Refuses models that are not valid here.
     fn check(&self, here: &Platform, path: &Path, spec: &'static str) -> Result<(), SelectError> {
         let Some(platform) = &self.platform else { return Ok(()) };
         let (min, max) = self.domain().nodes;
@@ -220,7 +226,7 @@ impl File {
     }
 }
 
-/// The first 64 bits of a hash in hexadecimal digits; of anything else the bytes are hashed (FNV-1a).
+/// The first 64 bits of a hash in hexadecimal digits; other texts are hashed by FNV-1a.
 fn hash_of(text: &str) -> u64 {
     let start = text.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
     start.unwrap_or_else(|| {
@@ -228,7 +234,7 @@ fn hash_of(text: &str) -> u64 {
     })
 }
 
-/// What decides among the candidates of a library besides the problem.
+/// What determines the choice among the candidates of a library besides the problem.
 #[derive(Clone, Debug)]
 pub struct Selector {
     options: Options,
@@ -240,7 +246,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// A number that is equal on all nodes that will choose alike, and never 0.
+    /// A number that is equal on all nodes with equal models and pins, and never 0.
     #[must_use]
     pub fn word(&self) -> u64 {
         self.word
@@ -282,7 +288,7 @@ impl Selector {
         };
         let elsewhere = platform.is_some_and(|platform| Platform { nodes: here.nodes, ..platform } != here);
         let hash = file.map_or_else(|| hash_of(table.digest), |file| file.hash);
-        // One more, so that no node in good order says what one in trouble says.
+        // Add one, so that a node without an error never has the word of one with an error.
         let word = (hash.rotate_left(1) ^ pin.as_deref().map_or(0, hash_of)) | 1;
         Ok(Self {
             options: options.clone(),
@@ -295,7 +301,8 @@ impl Selector {
     }
 }
 
-/// What a node keeps of a library: what decides, and its last choice, as programs tend to ask the same again.
+/// A node's cache for a library: its selector, and its last choice, as programs often repeat a
+/// question.
 struct Known<L: Library> {
     selector: Option<Rc<Selector>>,
     last: Option<(Key, Rc<Chosen<L>>)>,
@@ -307,22 +314,22 @@ impl<L: Library> Default for Known<L> {
     }
 }
 
-/// All that a choice depends on.
+/// Everything on which a choice depends.
 #[derive(PartialEq)]
 struct Key {
     word: u64,
     inputs: Vec<f64>,
-    /// Which candidates apply, a bit each.
+    /// Which candidates apply, one bit each.
     applies: u64,
     note: Option<Note>,
 }
 
-/// The libraries that were asked on this node.
+/// The libraries that were used on this node.
 #[derive(Default)]
 struct Asked(Vec<&'static str>);
 
 impl Node {
-    /// What decides among the candidates of `L`, to be compared by the team before [`choose_by`](Self::choose_by).
+    /// The selector of `L`, to be compared by the team before [`choose_by`](Self::choose_by).
     ///
     /// # Participation
     /// Local, with equal options; settings are node 0's.
@@ -344,12 +351,13 @@ impl Node {
         Ok(selector)
     }
 
-    /// The candidate of `L` that the models, or a pin, say is best for `inputs`; `applies` tells which candidates are
-    /// correct. With a `note` the models only rank the candidates. `STRATA_EXPLAIN=1` prints the choice on node 0's stderr,
-    /// and which models made it.
+    /// The best candidate of `L` for `inputs` by the models, or the pinned one; `applies` states
+    /// which candidates are correct. With a `note` the models only rank the candidates.
+    /// `STRATA_EXPLAIN=1` prints the choice, and which models made it, on node 0's stderr.
     ///
     /// # Participation
-    /// Local: equal on all nodes for equal arguments and selectors of equal [`word`](Selector::word)s.
+    /// Local: equal on all nodes for equal arguments and selectors of equal
+    /// [`word`](Selector::word)s.
     ///
     /// # Errors
     /// The pin does not suit the problem, or no candidate applies.
@@ -404,8 +412,8 @@ impl Node {
         Ok(chosen)
     }
 
-    /// The candidate of `L` that the models, or a pin, say is best for `inputs`, and why. All candidates have to be
-    /// correct for the problem.
+    /// The best candidate of `L` for `inputs` by the models, or the pinned one, and the reasons.
+    /// All candidates must be correct for the problem.
     ///
     /// # Participation
     /// Collective, with equal inputs and options.
@@ -419,7 +427,7 @@ impl Node {
         options: &Options,
     ) -> Result<Rc<Chosen<L>>, SelectError> {
         let selector = self.selector::<L>(options);
-        // Whatever goes wrong on this node, the exchange must take place, or the others would wait.
+        // Even if this node fails, the exchange must take place, or the others would wait forever.
         let word = selector.as_ref().map_or(0, |selector| selector.word);
         let words = self.all_gather(&[word]);
         let selector = selector?;
@@ -429,13 +437,13 @@ impl Node {
         self.choose_by(&selector, inputs, &|_| true, None)
     }
 
-    /// Tells of pins that no library was asked for, on node 0.
+    /// Reports on node 0 the pins of libraries that were never used.
     pub(crate) fn report_pins(&mut self) {
         let asked = std::mem::take(&mut self.local::<Asked>().0);
         let Some(text) = self.setting("STRATA_PIN").filter(|_| self.rank() == 0) else { return };
         let libraries = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
         match Pins::parse(text) {
-            // A library that was asked has refused it.
+            // A library that was used has refused it.
             Err(error) if asked.is_empty() => eprintln!("strata: STRATA_PIN: {error}"),
             Err(_) => {}
             Ok(pins) => {

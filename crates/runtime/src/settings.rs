@@ -1,7 +1,6 @@
-//! What all nodes take from node 0: its settings and its idea of the machine.
+//! Values that all nodes take from node 0: its settings and its description of the machine.
 //!
-//! Selection must go the same way on every node, so nothing that it looks at may come from a node's
-//! own environment.
+//! Selection must be equal on every node, so it must not depend on a node's own environment.
 
 use std::collections::BTreeMap;
 use strata_model::platform::Platform;
@@ -17,7 +16,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// This process's own.
+    /// This process's own settings.
     pub(crate) fn of_this_process(platform: Platform) -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -26,15 +25,14 @@ impl Settings {
         Self { variables, platform }
     }
 
-    /// The platform, then the variables, with zero bytes (which cannot be in a variable) in
-    /// between.
+    /// The platform, then the variables, separated by zero bytes (which a variable cannot contain).
     #[cfg(feature = "mpi")]
     pub(crate) fn to_text(&self) -> String {
         let variables = self.variables.iter().map(|(name, value)| format!("\0{name}={value}"));
         self.platform.to_string() + &variables.collect::<String>()
     }
 
-    /// What [`Settings::to_text`] made.
+    /// Parses the text made by [`Settings::to_text`].
     #[cfg(feature = "mpi")]
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.split('\0');

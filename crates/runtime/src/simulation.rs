@@ -15,13 +15,13 @@ pub use strata_sim::Time;
 pub use strata_sim::network::{LinkUse, NodeUse, Statistics};
 pub use strata_sim::platform::Platform;
 
-/// Steps after which a simulation is ended unless more are allowed: hours of simulating.
+/// Steps after which a simulation is stopped by default: hours of simulating.
 const STEPS: u64 = 100_000_000_000;
 
 /// A program's nodes on a simulated machine.
 ///
-/// A simulation is the same to the bit every time: results, times, and the hash over all events;
-/// but where computing is [measured](Computing::Measured).
+/// Repeated simulations are identical to the bit: results, times, and the hash over all events;
+/// except where computing is [measured](Computing::Measured).
 ///
 /// ```
 /// use strata_runtime::{prelude::*, simulation::Platform};
@@ -36,7 +36,7 @@ pub struct Simulation {
     setup: sim::Setup,
 }
 
-/// What a simulation has found.
+/// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Simulated<T> {
     /// The program's results, by rank.
@@ -45,7 +45,8 @@ pub struct Simulated<T> {
     pub times: Vec<Time>,
     /// What the network carried.
     pub network: Statistics,
-    /// Over all events and their times: two simulations with the same hash went the same way.
+    /// A hash over all events and their times: two simulations with the same hash had the same
+    /// events.
     pub hash: u64,
     /// Events in the network.
     pub steps: u64,
@@ -63,7 +64,7 @@ impl Simulation {
     /// `nodes` nodes of `platform`.
     ///
     /// # Errors
-    /// [`Error::Start`] where the machine cannot have so many nodes.
+    /// [`Error::Start`] if the machine cannot have that many nodes.
     pub fn new(platform: &Platform, nodes: usize) -> Result<Self, Error> {
         strata_sim::topology::Graph::new(platform, nodes)
             .map_err(|error| Error::Start { transport: "sim", reason: error.to_string() })?;
@@ -84,26 +85,25 @@ impl Simulation {
         self.setup.clone()
     }
 
-    /// With another seed for what the network draws at random, such as the way up a fat tree; 1 at
-    /// first.
+    /// Sets the seed of the network's random choices, such as the paths up a fat tree; initially 1.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.setup.seed = seed;
         self
     }
 
-    /// To be ended after so many steps, of nodes and of the network: for programs that may never
-    /// end.
+    /// Sets the steps, of nodes and of the network, after which the simulation is stopped: for
+    /// programs that may never end.
     #[must_use]
     pub fn steps(mut self, steps: u64) -> Self {
         self.setup.steps = steps;
         self
     }
 
-    /// With other kernels than those that are built in (see [`Work::Kernel`](crate::Work::Kernel)).
+    /// Sets other kernels than the built-in ones (see [`Work::Kernel`](crate::Work::Kernel)).
     ///
     /// # Errors
-    /// [`Error::Start`] where a model of the set cannot be evaluated.
+    /// [`Error::Start`] if a model of the set cannot be evaluated.
     pub fn kernels(mut self, set: &ModelSet) -> Result<Self, Error> {
         let kernels = sim::Kernels::new(set)
             .map_err(|error| Error::Start { transport: "sim", reason: format!("kernels: {error}") })?;
@@ -111,14 +111,14 @@ impl Simulation {
         Ok(self)
     }
 
-    /// With the time of local work from elsewhere than the kernels' models, or without doing it.
+    /// Sets the source of the time of local work, and whether the work is done.
     #[must_use]
     pub fn computing(mut self, computing: Computing) -> Self {
         self.setup.computing = computing;
         self
     }
 
-    /// As `STRATA_SEED`, `STRATA_STEPS`, `STRATA_KERNELS` and `STRATA_COMPUTE` say.
+    /// Applies `STRATA_SEED`, `STRATA_STEPS`, `STRATA_KERNELS` and `STRATA_COMPUTE`.
     pub(crate) fn by_environment(self) -> Result<Self, Error> {
         let setting = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let number = |name: &'static str| match std::env::var(name) {
@@ -156,13 +156,13 @@ impl Simulation {
 
     /// Runs `program` on every node.
     ///
-    /// `STRATA_LOG` and `STRATA_TRACE` set what it is observed with (see
-    /// [`develop`](crate::develop)); logs and traces show simulated time. `STRATA_NETWORK=1` prints
-    /// the busiest links at the end, on standard error.
+    /// `STRATA_LOG` and `STRATA_TRACE` select how it is observed (see [`develop`](crate::develop));
+    /// logs and traces show simulated time. `STRATA_NETWORK=1` prints the busiest links at the end,
+    /// on standard error.
     ///
     /// # Errors
-    /// The first failure of any node, as [`Error::Node`]; a deadlock is one, and so is taking more
-    /// [steps](Self::steps) than allowed.
+    /// The first failure of any node, as [`Error::Node`]; a deadlock is one, and so is exceeding
+    /// the allowed [steps](Self::steps).
     pub fn run<T: Send>(
         &self,
         program: impl Fn(&mut Node) -> Result<T, Error> + Sync,
@@ -170,7 +170,7 @@ impl Simulation {
         self.run_by(Development::from_settings, program)
     }
 
-    /// As [`run`](Self::run), observed as `development` says, whatever the environment does.
+    /// As [`run`](Self::run), observed as `development` says, regardless of the environment.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -190,7 +190,7 @@ impl Simulation {
         let nodes = self.setup.nodes;
         let settings = Arc::new(Settings::of_this_process(self.platform()));
         let mut development = development(&settings)?;
-        // Deadlocks are found without one, and it counts this machine's seconds.
+        // No watchdog: deadlocks are detected without one, and it would count seconds of this host.
         development.watchdog = None;
         let job = Job::new(0, nodes, HostClock::start(true), development);
         let found =
@@ -202,7 +202,7 @@ impl Simulation {
         Ok(Simulated { results, times, network, hash, steps })
     }
 
-    /// What models are tied to: the machine's file, not the one that simulates it.
+    /// The platform for which models are valid: the simulated machine, not the host.
     fn platform(&self) -> strata_model::platform::Platform {
         let sim::Setup { platform, nodes, seed, .. } = &self.setup;
         strata_model::platform::Platform {

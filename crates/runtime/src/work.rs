@@ -1,12 +1,10 @@
-//! What local work is, for a simulated machine to charge for.
+//! Descriptions of local work, for which a simulated machine charges.
 
-/// A piece of local work, said to [`Node::compute`](crate::Node::compute).
+/// A piece of local work, passed to [`Node::compute`](crate::Node::compute).
 ///
-/// On real machines it says nothing: what runs takes the time it takes. A simulated machine adds
-/// the time it stands for to the node's clock.
+/// On real machines it has no effect. A simulated machine adds its time to the node's clock.
 ///
-/// The kernels that are built in, with their inputs; times are of one thread and of elements of 8
-/// bytes:
+/// The built-in kernels with their inputs; times are of one thread and elements of 8 bytes:
 ///
 /// | kernel | what it does |
 /// |---|---|
@@ -18,16 +16,16 @@
 /// | `Copy(bytes)`, `Clear(bytes)` | copies memory, sets it to zero |
 /// | `Pack(count, stride)` | gathers every `stride`-th word |
 ///
-/// `specs/kernels` is what they were measured with, `models/epyc-2core-threads1/kernels` what came
-/// of it; a simulated machine takes that times the `kernel_factor` of its file. Another set, of
-/// other kernels or another processor, is given by
-/// [`Simulation::kernels`](crate::Simulation::kernels) or `STRATA_KERNELS=FILE`.
+/// They were measured with `specs/kernels`; the models are in `models/epyc-2core-threads1/kernels`.
+/// A simulated machine multiplies their times by the `kernel_factor` of its file.
+/// [`Simulation::kernels`](crate::Simulation::kernels) or `STRATA_KERNELS=FILE` selects another
+/// set, of other kernels or another processor.
 ///
-/// A size that was not measured is no error: the model is extrapolated; where it gives no more than
-/// zero, the nearest sizes that were measured are used.
+/// A size outside the measured range is no error: the model is extrapolated. If it then predicts no
+/// more than zero, the nearest measured sizes are used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Work<'a> {
-    /// So many cycles of the node's processor.
+    /// This many cycles of the node's processor.
     Cycles(f64),
     /// A kernel by its name, with its inputs in the order of its model.
     Kernel(&'a str, &'a [f64]),
@@ -40,31 +38,31 @@ impl From<f64> for Work<'_> {
     }
 }
 
-/// Where a simulated machine takes the time of local work from, and whether that work is done.
-/// [`Work::Cycles`] always count as they say.
+/// The source of the time of local work on a simulated machine, and whether the work is done.
+/// [`Work::Cycles`] always take their stated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Computing {
-    /// Kernels cost what their models say, and run.
+    /// Kernels take the time predicted by their models, and run.
     #[default]
     Kernels,
-    /// Kernels cost what this host's thread takes for them, times the machine's `kernel_factor`,
-    /// whether there are models of them or not.
+    /// Kernels take the time of this host's thread, times the machine's `kernel_factor`, with or
+    /// without models.
     ///
-    /// **Not deterministic**: no two runs have the same times, so none have the same hash.
+    /// **Not deterministic**: times and hash differ from run to run.
     Measured,
-    /// Kernels cost what their models say and [`compute`](crate::Node::compute) leaves them out;
-    /// blocks made by [`Node::block`](crate::Node::block) have a size and no memory.
+    /// Kernels take the time predicted by their models and [`compute`](crate::Node::compute) skips
+    /// them; blocks made by [`Node::block`](crate::Node::block) have a size and no memory.
     ///
-    /// Times are those of [`Kernels`](Self::Kernels) for programs that communicate the same
-    /// whatever their data are.
+    /// Times are those of [`Kernels`](Self::Kernels) for programs whose communication does not
+    /// depend on their data.
     Skeleton,
 }
 
-/// What a transport did about work.
+/// How a transport handled work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Charge {
-    /// It is charged for.
+    /// It was charged for.
     Charged,
-    /// It is to be measured.
+    /// Its time must be measured.
     Measure,
 }

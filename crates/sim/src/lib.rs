@@ -1,7 +1,7 @@
-//! Simulated machines: what a platform file says of one, and its network, packet by packet.
+//! Simulated machines: the platform files that describe them, and their network, packet by packet.
 //!
 //! A [`Platform`](platform::Platform) is read from a file or built in. The run-time's transport
-//! `sim` runs the nodes' programs on it; this crate knows no programs.
+//! `sim` runs the nodes' programs on it; this crate does not depend on programs.
 #![forbid(unsafe_code)]
 
 pub mod network;

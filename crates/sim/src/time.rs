@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A moment since the simulation began, or a span, in whole picoseconds: exact, and equal on every
-/// host. 213 days fit.
+/// A time since the beginning of the simulation, or a span, in whole picoseconds: exact, and equal
+/// on every host. The maximum is 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
@@ -14,8 +14,8 @@ impl Time {
     /// Later than anything.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The nearest to `seconds`; 0 for what is negative or no number, [`NEVER`](Self::NEVER) for
-    /// what is too long.
+    /// The nearest time to `seconds`; 0 for negative values and NaN, [`NEVER`](Self::NEVER) if too
+    /// long.
     #[must_use]
     pub fn from_seconds(seconds: f64) -> Self {
         Self((seconds * 1e12).round() as u64)
@@ -27,7 +27,7 @@ impl Time {
         self.0 as f64 * 1e-12
     }
 
-    /// `count` times as long.
+    /// `count` times this time.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))
@@ -49,14 +49,14 @@ impl AddAssign for Time {
 
 impl Sub for Time {
     type Output = Self;
-    /// 0 where `other` is later.
+    /// 0 if `other` is later.
     fn sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
 
 impl fmt::Display for Time {
-    /// In the unit that fits, for people.
+    /// With a suitable unit, for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, size) = match self.0 {
             0..1_000 => ("ps", 1.0),

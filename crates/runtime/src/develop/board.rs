@@ -1,14 +1,14 @@
-//! Where each node of this process is, for the watchdog to read.
+//! The place of each node of this process, for the watchdog.
 
 use crate::transport::{AbortHandle, Call};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use strata_develop::log::Standing;
 use strata_develop::log::standing;
 
-/// Where one node is.
+/// The place of one node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
-    /// The last collective that it has come to, from 1.
+    /// The last collective that it has entered, from 1.
     pub(crate) number: u64,
     pub(crate) call: Option<Call>,
     pub(crate) doing: Doing,
@@ -16,7 +16,7 @@ pub(crate) struct Position {
     pub(crate) since: u64,
 }
 
-/// What it does there; see [`standing::Doing`].
+/// What it is doing there; see [`standing::Doing`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Doing {
     Inside,
@@ -49,7 +49,7 @@ impl Position {
     }
 }
 
-/// A cell of its own cache lines: nodes write theirs all the time.
+/// A cell on its own cache lines, as nodes write theirs often.
 #[repr(align(128))]
 struct Cell(Mutex<Position>);
 
@@ -58,7 +58,7 @@ pub(crate) struct Board {
     /// The rank of the first.
     first: usize,
     cells: Box<[Cell]>,
-    /// How the job is ended, once a node has said it; on MPI only the process can be.
+    /// The abort handle, once a node has stored it; on MPI only the process can be ended.
     pub(crate) abort_handle: OnceLock<AbortHandle>,
 }
 
@@ -69,7 +69,7 @@ impl Board {
         Self { first, cells, abort_handle: OnceLock::new() }
     }
 
-    /// Node `rank` is here now. The lock is the node's own but for the watchdog's rare look.
+    /// Records the place of node `rank`. The lock is contended only by the watchdog's rare check.
     #[inline]
     pub(crate) fn show(&self, rank: usize, position: Position) {
         if let Some(cell) = self.cells.get(rank - self.first) {

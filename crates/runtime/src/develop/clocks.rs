@@ -1,10 +1,11 @@
-//! How a node's clock differs from node 0's.
+//! The offset of a node's clock from node 0's.
 //!
 //! Clocks of processes begin at different times. Between two barriers, node 0 reads its clock once;
-//! every other node has read its own before the first and reads it again after the second. So what
-//! node 0 read was read in between, and the offset lies in an interval as long as both barriers
-//! took; its middle is wrong by at most half of that. Of many such rounds each node takes its
-//! shortest (Cristian, *Probabilistic clock synchronization*, 1989, with barriers for messages).
+//! every other node has read its own before the first and reads it again after the second. So node
+//! 0's reading is between these two, and the offset lies in an interval as long as both barriers
+//! took; its middle is wrong by at most half of that. Each node uses the shortest of many such
+//! rounds (Cristian, *Probabilistic clock synchronization*, 1989, with barriers instead of
+//! messages).
 
 use super::ClockOffset;
 use crate::clock::Clock;
@@ -12,15 +13,14 @@ use crate::node::Node;
 use crate::transport::{Action, Call, Endpoint};
 use std::panic::Location;
 
-/// Rounds: in the shortest, probably no node was descheduled.
+/// Rounds; in the shortest one probably no node was descheduled.
 const ROUNDS: usize = 64;
 
 impl Node {
-    /// Estimates by how much this node's clock ([`now`](Self::now)) is ahead of node 0's, and the
-    /// most by which that may be wrong; adds it to the trace. On threads all nodes share one clock,
-    /// and both are zero.
+    /// Estimates the offset of this node's clock ([`now`](Self::now)) from node 0's, and a bound on
+    /// the error; adds them to the trace. On threads all nodes share one clock, and both are zero.
     ///
-    /// Clocks of different hosts also run at different rates: the bound holds for the moment of the
+    /// Clocks of different hosts also run at different rates: the bound is valid at the time of the
     /// call.
     ///
     /// # Participation
@@ -36,7 +36,7 @@ impl Node {
     }
 }
 
-/// As [`Node::synchronise_clocks`], before there is a node.
+/// As [`Node::synchronise_clocks`], before a `Node` exists.
 #[track_caller]
 pub(crate) fn synchronise(transport: &mut dyn Endpoint, clock: &Clock) -> ClockOffset {
     let (rank, place) = (transport.rank(), Location::caller());
@@ -49,7 +49,7 @@ pub(crate) fn synchronise(transport: &mut dyn Endpoint, clock: &Clock) -> ClockO
     })
 }
 
-/// What all nodes do together.
+/// The collective steps of a round.
 enum Step<'a> {
     /// A barrier.
     Meet,
@@ -74,7 +74,7 @@ fn compare(clock: &Clock, rank: usize, mut together: impl FnMut(Step<'_>)) -> Cl
     if rank == 0 { ClockOffset::default() } else { best(reference.into_iter().zip(own)) }
 }
 
-/// The offset by the shortest round: what node 0 read, and the readings before and after.
+/// The offset by the shortest round: node 0's reading, and the readings before and after.
 fn best(rounds: impl Iterator<Item = (u64, (u64, u64))>) -> ClockOffset {
     let shortest = rounds.min_by_key(|(_, (before, after))| after.saturating_sub(*before));
     let Some((reference, (before, after))) = shortest else { return ClockOffset::default() };
@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the delays, the true offset is within the bound.
+        /// For any delays, the true offset is within the bound.
         #[test]
         fn the_bound_holds(
             ahead in -1_000_000i64..1_000_000,

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use strata_develop::log::{ENDING, Entry, Head, OLD_ENDING, What};
 use strata_develop::{node_file, nodes_with_files};
 
-/// A file that has grown so long is put aside, in place of the one before it: a node's log takes at
-/// most twice this.
+/// The size at which a file is renamed, replacing the previous one: a node's log takes at most
+/// twice this.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Where a node writes what it does. Each entry is one write, with nothing held back: what was
-/// written is there after `kill -9`.
+/// A node's log. Each entry is one write without buffering: entries written survive `kill -9`.
 pub(crate) struct LogFile {
     head: Head,
     folder: PathBuf,
@@ -22,7 +21,7 @@ pub(crate) struct LogFile {
 }
 
 impl LogFile {
-    /// Begins a node's log; what an earlier job left there goes.
+    /// Begins a node's log, replacing that of an earlier job.
     pub(crate) fn create(folder: &Path, head: Head) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         forget_other_nodes(folder, head, ENDING)?;
@@ -37,7 +36,7 @@ impl LogFile {
         Ok(log)
     }
 
-    /// Writes an entry. A log that cannot be written (a full disk, say) does not end the program.
+    /// Writes an entry. An error (for example a full disk) does not end the program.
     pub(crate) fn write<T: Display>(&mut self, at: u64, what: What<T>) {
         if self.bytes > MOST_BYTES {
             self.put_aside();
@@ -68,7 +67,7 @@ impl LogFile {
             self.file = file;
             let _ = self.begin();
         }
-        // Else the file grows for another round before the next attempt.
+        // Otherwise the file grows for another round before the next attempt.
         self.bytes = self.bytes.min(MOST_BYTES / 2);
     }
 }
@@ -77,7 +76,7 @@ fn open(folder: &Path, node: usize) -> io::Result<File> {
     OpenOptions::new().create(true).write(true).truncate(true).open(node_file(folder, node, ENDING))
 }
 
-/// Node 0 removes the files of nodes that this job does not have: an earlier one had more.
+/// Node 0 removes the files of nodes that this job does not have, which an earlier job had.
 pub(super) fn forget_other_nodes(folder: &Path, head: Head, ending: &str) -> io::Result<()> {
     if head.node != 0 {
         return Ok(());

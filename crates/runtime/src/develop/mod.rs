@@ -1,16 +1,19 @@
-//! Help for developing: printing, logs, assertions, a watchdog, state traces (Brewer, manual, §9
-//! and §10).
+//! Development aids: printing, logs, assertions, a watchdog, state traces (Brewer, manual, §9 and
+//! §10).
 //!
-//! | set | or call | and |
+//! | setting | call | effect |
 //! |---|---|---|
-//! | | [`Node::print`](crate::Node::print) | text is queued, also from handlers, and printed at [`flush_prints`](crate::Node::flush_prints) and at the end |
-//! | | [`ensure!`](crate::ensure) | a condition that does not hold ends the job, with its place |
-//! | `STRATA_LOG=DIR` | [`Development::log`] | each node writes what it does to a file; `specc log DIR` tells who waits for whom |
-//! | `STRATA_WATCHDOG=30s` | [`Development::watchdog`] | a wait that lasts longer ends the job, and each node's place is told |
-//! | `STRATA_TRACE=DIR` | [`Development::trace`] | each node's states and packets are recorded; `specc trace DIR` draws them |
+//! | | [`Node::print`] | queues text, also from handlers; printed on request and at the end |
+//! | | [`ensure!`] | ends the job if a condition does not hold, with its place |
+//! | `STRATA_LOG=DIR` | [`Development::log`] | writes each node's calls; `specc log DIR` shows who waits |
+//! | `STRATA_WATCHDOG=30s` | [`Development::watchdog`] | a longer wait ends the job with a report |
+//! | `STRATA_TRACE=DIR` | [`Development::trace`] | records states and packets; `specc trace DIR` draws them |
 //!
-//! All but printing and assertions is done by a layer between node and transport (`observed`) that
-//! is only there where something is set: what is not used costs nothing.
+//! All except printing and assertions is done by a layer between node and transport (`observed`)
+//! that exists only if requested, so unused aids cost nothing.
+//!
+//! [`Node::print`]: crate::Node::print
+//! [`ensure!`]: crate::ensure
 
 mod board;
 mod clocks;
@@ -39,7 +42,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use strata_model::Seconds;
 
-/// What a job is observed with; nothing at first.
+/// How a job is observed; by default not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Development {
     pub(crate) log: Option<PathBuf>,
@@ -48,16 +51,14 @@ pub struct Development {
 }
 
 impl Development {
-    /// Each node writes a [log](strata_develop::log) to `folder`, which is made where it is
-    /// missing.
+    /// Each node writes a [log](strata_develop::log) to `folder`, which is created if missing.
     #[must_use]
     pub fn log(mut self, folder: impl Into<PathBuf>) -> Self {
         self.log = Some(folder.into());
         self
     }
 
-    /// Each node writes a [trace](strata_develop::trace) to `folder`, which is made where it is
-    /// missing.
+    /// Each node writes a [trace](strata_develop::trace) to `folder`, which is created if missing.
     #[must_use]
     pub fn trace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.trace = Some(folder.into());
@@ -66,17 +67,17 @@ impl Development {
 
     /// A wait that lasts longer than `limit` ends the job.
     ///
-    /// On threads the failure names each node that waits and each that has not come; nodes that
-    /// wait are ended, and a node that neither waits nor ends within the same time again (at least
-    /// a second) ends the whole process. On MPI each process that has waited for too long says
-    /// where on standard error, and a second later aborts the job.
+    /// On threads the failure names each node that waits and each that is missing. Waiting nodes
+    /// are ended; a node that neither waits nor ends within the same time again (at least a second)
+    /// ends the whole process. On MPI each process that has waited for too long reports its place
+    /// on standard error, and aborts the job a second later.
     #[must_use]
     pub fn watchdog(mut self, limit: Duration) -> Self {
         self.watchdog = Some(limit);
         self
     }
 
-    /// What `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG` ask for.
+    /// The settings of `STRATA_LOG`, `STRATA_TRACE` and `STRATA_WATCHDOG`.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self, Error> {
         let folder = |name| settings.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let watchdog = match settings.variable("STRATA_WATCHDOG") {
@@ -87,7 +88,7 @@ impl Development {
                     value: value.to_owned(),
                     reason,
                 })?;
-                // A time that a `Duration` cannot hold never comes.
+                // A time too long for a `Duration` never passes.
                 Duration::try_from_secs_f64(limit.get()).ok()
             }
         };
@@ -99,7 +100,7 @@ impl Development {
     }
 }
 
-/// Ends the job unless a condition holds: names the node, the condition and the place.
+/// Ends the job unless a condition holds, naming the node, the condition and the place.
 ///
 /// ```
 /// use strata_runtime::{ensure, prelude::*};

@@ -1,4 +1,4 @@
-//! What a program calls.
+//! The methods of a node for printing, logs and traces.
 
 use super::{Reporter, State};
 use crate::node::Node;
@@ -8,7 +8,7 @@ use std::panic::Location;
 use strata_develop::log::What;
 
 impl Node {
-    /// This node's printing, logging and states, for handlers to use.
+    /// This node's reporter, for printing, logging and states in handlers.
     ///
     /// # Participation
     /// Local.
@@ -17,12 +17,12 @@ impl Node {
         Reporter(self.notes().clone())
     }
 
-    /// Queues a line to be printed on standard output; usable anywhere, as it neither waits nor
-    /// (after the first) allocates. False if the queue of 64 KiB had no room for it: then the line
-    /// is lost, and counted.
+    /// Queues a line to be printed on standard output; usable anywhere, as it does not wait and
+    /// allocates only the first time. False if the queue of 64 KiB had no room for it: the line is
+    /// then lost, and counted.
     ///
-    /// A line stays whole. With MPI what [`mpirun` forwards](https://www.open-mpi.org) at once is 4
-    /// KiB, so longer lines may be torn by other nodes' there.
+    /// A line stays whole. With MPI, [`mpirun`](https://www.open-mpi.org) forwards 4 KiB at a time,
+    /// so longer lines may be mixed with other nodes' output.
     ///
     /// # Participation
     /// Local.
@@ -30,8 +30,8 @@ impl Node {
         self.notes().print(message)
     }
 
-    /// Prints what was queued on this node; also done at the end of the program, and when it fails.
-    /// Returns how many messages that were.
+    /// Prints the queued lines of this node; also done at the end of the program, and on failure.
+    /// Returns the number of messages.
     ///
     /// # Participation
     /// Local.
@@ -39,7 +39,8 @@ impl Node {
         self.notes().flush_prints()
     }
 
-    /// Adds a line to this node's log, if the job keeps logs. A system call: not for inner loops.
+    /// Adds a line to this node's log, if the job keeps logs. A system call, so not for inner
+    /// loops.
     ///
     /// # Participation
     /// Local.
@@ -47,16 +48,16 @@ impl Node {
         self.notes().log(What::Say(message));
     }
 
-    /// Names states of the program's own, and gives them; a name that was named before gives the
-    /// same state again.
+    /// Names states of the program and returns them; a name used before returns the same state
+    /// again.
     ///
-    /// There is room for eight. Names beyond that give [`State::BUSY`], so that a library may name
-    /// its own without harm.
+    /// There is room for eight. Further names return [`State::BUSY`], so that a library can name
+    /// its own states safely.
     ///
     /// # Participation
-    /// Local; every node names the same ones in the same order, else their traces do not fit
-    /// together. An empty name, one longer than 40 bytes, and one that does not fit into a line end
-    /// the job.
+    /// Local; every node must name the same states in the same order, otherwise their traces do not
+    /// fit together. An empty name, one longer than 40 bytes, or one that does not fit on a line
+    /// ends the job.
     #[track_caller]
     pub fn name_states<const N: usize>(&mut self, names: [&str; N]) -> [State; N] {
         let place = Location::caller();
@@ -66,7 +67,7 @@ impl Node {
         })
     }
 
-    /// Sets what this node does from now on; returns what it did before.
+    /// Sets this node's state; returns the previous one.
     ///
     /// # Participation
     /// Local.
@@ -75,8 +76,8 @@ impl Node {
         self.notes().set_state(state)
     }
 
-    /// Turns the recording of states and packets on (as it is in the beginning, in a job that keeps
-    /// traces) or off; returns what it was.
+    /// Turns the recording of states and packets on (the initial state, in a job that keeps traces)
+    /// or off; returns whether it was on.
     ///
     /// # Participation
     /// Local.
@@ -85,7 +86,8 @@ impl Node {
     }
 
     /// Writes what was recorded so far to the trace. That is also done at the end, and whenever
-    /// 32,768 events have gathered; done here, all nodes pause at a time of the program's choice.
+    /// 32,768 events have accumulated; called here, all nodes pause at a time chosen by the
+    /// program.
     ///
     /// # Participation
     /// Collective.

@@ -1,5 +1,5 @@
-//! A layer between node and transport that sees every call: where nodes are, for log, watchdog and
-//! trace.
+//! A layer between node and transport that records every call: the nodes' places, for log, watchdog
+//! and trace.
 
 use super::board::{Board, Doing, Position};
 use super::reporter::Notes;
@@ -20,20 +20,19 @@ struct Observed {
     notes: Rc<Notes>,
     board: Option<Arc<Board>>,
     position: Position,
-    /// The wait that is going on: what the node pauses for, again and again. It ends with what is
-    /// awaited.
+    /// The current wait: what the node repeatedly pauses for. It ends when that has happened.
     pausing: Option<(Call, Awaited)>,
     rank: usize,
 }
 
-/// Puts the layer over `inner`.
+/// Puts the layer around `inner`.
 pub(crate) fn observe(
     inner: Box<dyn Endpoint>,
     notes: &Rc<Notes>,
     board: Option<Arc<Board>>,
 ) -> Box<dyn Endpoint> {
     if let (Some(board), Some(abort_handle)) = (&board, inner.abort_handle()) {
-        // Every node's does the same; the first one's is kept.
+        // Every node does the same; the first one's is kept.
         let _ = board.abort_handle.set(abort_handle);
     }
     let rank = inner.rank();
@@ -41,7 +40,7 @@ pub(crate) fn observe(
     Box::new(Observed { inner, notes, board, position, pausing: None, rank })
 }
 
-/// What the state graph shows of a collective.
+/// The state of a collective in the state graph.
 fn state(call: &Call) -> State {
     match call.action() {
         Action::Barrier | Action::Install | Action::Uninstall => State::BARRIER,
@@ -66,7 +65,7 @@ impl Observed {
         }
     }
 
-    /// The node comes to a collective.
+    /// The node enters a collective.
     fn enter(&mut self, call: &Call, started: bool) {
         self.no_longer_pausing();
         let number = self.position.number + 1;
@@ -91,28 +90,28 @@ impl Observed {
         }
     }
 
-    /// The node is about to pause: the first time for this, that is a wait that begins.
+    /// The node is about to pause; a wait begins at the first pause for a purpose.
     fn pauses(&mut self, call: &Call, awaited: Awaited) {
         if self.pausing.is_some_and(|(of, before)| before == awaited && of.is_at(call)) {
             return;
         }
         self.no_longer_pausing();
         self.pausing = Some((*call, awaited));
-        // A node whose program has ended waits for nobody.
+        // A node whose program has ended waits for no other node.
         if awaited == Awaited::AllLeft {
             return;
         }
         let inside = awaited == Awaited::Operation;
         self.is(if inside { Doing::Inside } else { Doing::Waits(*call) });
         if self.notes.is_logged() {
-            // Of a collective that has begun the log wants to hear what it heard then.
+            // For a collective already started, the log repeats the entry made then.
             let call = if inside { self.position.call.as_ref().unwrap_or(call) } else { call };
             self.notes.log(What::Wait(call));
         }
         self.notes.set_own(Some(if inside { state(call) } else { State::MESSAGES }));
     }
 
-    /// What was awaited, or something else, has come.
+    /// The awaited event, or another one, has occurred.
     #[inline]
     fn came(&mut self, is_it: impl FnOnce(Awaited) -> bool) {
         if let Some((_, awaited)) = self.pausing
@@ -127,7 +126,7 @@ impl Observed {
         if awaited == Awaited::AllLeft {
             return;
         }
-        // Complete, but its result is not yet asked for.
+        // Complete, but its result was not yet requested.
         self.is(if awaited == Awaited::Operation { Doing::Started } else { Doing::Works });
         self.notes.set_own(None);
         if awaited != Awaited::Operation && self.notes.is_logged() {
@@ -177,7 +176,7 @@ impl Endpoint for Observed {
     }
 
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
-        // Before: a trace must not show a packet taken that was not sent yet.
+        // Recorded before: a trace must not show a packet received before it was sent.
         let sent = trace::What::Sent { to: to as u32, bytes: u32::from(packet.length) };
         let at = self.notes.is_traced().then(|| self.notes.clock.ns());
         let room = self.inner.try_send(network, to, packet);

@@ -1,12 +1,12 @@
-//! Queued printing: text that may come from anywhere, and leaves when its node has time.
+//! Queued printing: text may be queued anywhere, and is written when its node has time.
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _};
 
-/// The most bytes that wait; what comes beyond is counted and lost.
+/// The most bytes that are queued; further text is counted and lost.
 const ROOM: usize = 64 << 10;
 
-/// A node's queue of text; takes no memory before its first use, and never more than [`ROOM`].
+/// A node's queue of text; allocates at first use, and never more than [`ROOM`].
 #[derive(Debug, Default)]
 pub(crate) struct Prints {
     text: String,
@@ -15,7 +15,7 @@ pub(crate) struct Prints {
 }
 
 impl Prints {
-    /// Queues a message, as one line or several; whether there was room for it.
+    /// Queues a message, as one line or several; returns whether there was room for it.
     pub(crate) fn push(&mut self, message: impl Display) -> bool {
         self.text.reserve_exact(ROOM - self.text.len());
         let before = self.text.len();
@@ -29,13 +29,13 @@ impl Prints {
         written.is_ok()
     }
 
-    /// Writes the queue to standard output in one piece; returns how many messages that were.
+    /// Writes the queue to standard output in one piece; returns the number of messages.
     pub(crate) fn flush(&mut self, rank: usize) -> usize {
         let messages = std::mem::take(&mut self.messages);
         let lost = std::mem::take(&mut self.lost);
         if messages + lost > 0 {
             let mut out = io::stdout().lock();
-            // The reader has closed the pipe: there is nobody to tell.
+            // Ignored: the reader has closed the pipe.
             let _ = out.write_all(self.text.as_bytes());
             if lost > 0 {
                 let _ = writeln!(
@@ -50,7 +50,7 @@ impl Prints {
     }
 }
 
-/// Refuses what would make the string grow.
+/// Refuses text that would make the string reallocate.
 struct Bounded<'a>(&'a mut String);
 
 impl std::fmt::Write for Bounded<'_> {

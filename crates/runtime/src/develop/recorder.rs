@@ -1,4 +1,4 @@
-//! A node's trace: events in memory, written when that is full and at the end.
+//! A node's trace: events in memory, written when the buffer is full and at the end.
 
 use super::log_file::forget_other_nodes;
 use super::state::{Names, State};
@@ -12,19 +12,19 @@ use strata_develop::trace::{ClockOffset, ENDING, Event, Head, What};
 /// Events in memory: 0.75 MiB.
 const ROOM: usize = 1 << 15;
 
-/// Where a node's events go.
+/// Where a node's events are stored.
 pub(crate) struct Recorder {
     file: File,
     events: Vec<Event>,
     text: String,
-    /// The names that are in the file.
+    /// The names already in the file.
     written: [bool; strata_develop::trace::STATES],
     /// Whether events are recorded now.
     on: bool,
 }
 
 impl Recorder {
-    /// Begins a node's trace; what an earlier job left there goes.
+    /// Begins a node's trace, replacing that of an earlier job.
     pub(crate) fn create(folder: &Path, head: Head) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         forget_other_nodes(folder, head, ENDING)?;
@@ -40,7 +40,7 @@ impl Recorder {
         self.events.len() >= ROOM
     }
 
-    /// Records an event; there is room for it.
+    /// Records an event; there must be room for it.
     #[inline]
     pub(crate) fn push(&mut self, at: u64, what: What) {
         if self.on {
@@ -64,13 +64,12 @@ impl Recorder {
         before
     }
 
-    /// Adds how this node's clock differs from node 0's.
+    /// Adds the offset of this node's clock from node 0's.
     pub(crate) fn clock(&mut self, offset: ClockOffset) {
         let _ = writeln!(self.text, "{offset}");
     }
 
-    /// Writes what is in memory. A trace that cannot be written does not end the program: it ends
-    /// in mid-file.
+    /// Writes the buffer. An error does not end the program; the trace is then incomplete.
     pub(crate) fn flush(&mut self, names: &Names) {
         for ((number, name), written) in names.all.iter().enumerate().zip(&mut self.written) {
             if let (Some(name), false) = (name, *written) {

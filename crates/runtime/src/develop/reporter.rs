@@ -1,4 +1,4 @@
-//! What a node keeps about itself: queued text, its log, its state. Shared with handlers.
+//! A node's records about itself: queued text, its log, its state. Shared with handlers.
 
 use super::Development;
 use super::log_file::LogFile;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use strata_develop::log::{Head, What};
 use strata_develop::trace;
 
-/// What a node keeps. All of it is its own thread's.
+/// A node's records, used only by its own thread.
 pub(crate) struct Notes {
     rank: usize,
     pub(crate) clock: Clock,
@@ -22,20 +22,20 @@ pub(crate) struct Notes {
     log: RefCell<Option<LogFile>>,
     recorder: RefCell<Option<Recorder>>,
     names: RefCell<Names>,
-    /// What the program is doing.
+    /// The state set by the program.
     state: Cell<State>,
-    /// What the run-time is doing in between.
+    /// The state set by the run-time, which takes precedence.
     own: Cell<Option<State>>,
     /// Whether there is a recorder.
     traced: bool,
     /// Whether there is a log.
     logged: bool,
-    /// Whether the trace has its end.
+    /// Whether the end was recorded in the trace.
     ended: Cell<bool>,
 }
 
 impl Notes {
-    /// Begins the files that `development` asks for.
+    /// Creates the files that `development` requests.
     pub(crate) fn new(
         rank: usize,
         nodes: usize,
@@ -96,7 +96,7 @@ impl Notes {
         }
     }
 
-    /// Records an event of a moment ago; there has been none since.
+    /// Records an event that occurred at an earlier time; there has been none since.
     pub(crate) fn record_at(&self, at: u64, what: trace::What) {
         if let Some(recorder) = &mut *self.recorder.borrow_mut() {
             recorder.push(at, what);
@@ -109,7 +109,7 @@ impl Notes {
         }
     }
 
-    /// What the graph shows now.
+    /// The state that the graph shows now.
     fn shown(&self) -> State {
         self.own.get().unwrap_or(self.state.get())
     }
@@ -118,7 +118,7 @@ impl Notes {
         self.record(trace::What::State(state.0));
     }
 
-    /// The run-time does something of its own from now on, or no longer.
+    /// Sets or clears the state of the run-time.
     #[inline]
     pub(crate) fn set_own(&self, state: Option<State>) {
         if self.traced && self.own.replace(state) != state {
@@ -128,7 +128,7 @@ impl Notes {
 
     pub(crate) fn set_state(&self, state: State) -> State {
         let before = self.state.replace(state);
-        // What a handler sets while the run-time waits shows when the wait is over.
+        // A state set by a handler while the run-time waits becomes visible when the wait is over.
         if before != state && self.own.get().is_none() {
             self.record_state(state);
         }
@@ -158,7 +158,7 @@ impl Notes {
         messages
     }
 
-    /// Adds to the trace how this node's clock differs from node 0's.
+    /// Adds the offset of this node's clock from node 0's to the trace.
     pub(crate) fn clock_is(&self, offset: trace::ClockOffset) {
         if let Some(recorder) = &mut *self.recorder.borrow_mut() {
             recorder.clock(offset);
@@ -171,13 +171,13 @@ impl Notes {
         }
     }
 
-    /// The node's program has failed or was stopped: everything is written out.
+    /// The node's program has failed or was stopped: writes everything out.
     pub(crate) fn end<T: Display>(&self, how: What<T>) {
         self.log(how);
         self.finish();
     }
 
-    /// The node's program is over: everything is written out.
+    /// The node's program has ended: writes everything out.
     pub(crate) fn finish(&self) {
         if !self.ended.replace(true) {
             self.set_own(None);

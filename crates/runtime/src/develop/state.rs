@@ -4,19 +4,19 @@ use strata_develop::trace::{STATES, check_name};
 
 /// What a node is doing; one of at most 16 (Brewer, manual, §10).
 ///
-/// Two are for a program to set as it likes, six are the run-time's own, and eight the program
-/// names by [`Node::name_states`](crate::Node::name_states).
+/// A program may set two freely, six are the run-time's own, and the program names eight with
+/// [`Node::name_states`](crate::Node::name_states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State(pub(crate) u8);
 
 impl State {
     /// Nothing.
     pub const IDLE: Self = Self(0);
-    /// Work: what a program begins with.
+    /// Work: the initial state of a program.
     pub const BUSY: Self = Self(1);
     /// Writes a log or a trace.
     pub const LOGGING: Self = Self(2);
-    /// Writes what was printed.
+    /// Writes queued lines.
     pub const PRINTING: Self = Self(3);
     /// Waits for messages, or for room for them.
     pub const MESSAGES: Self = Self(4);
@@ -42,7 +42,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The state of this name, which becomes one if there is room; else [`State::BUSY`].
+    /// The state of this name, created if there is room; otherwise [`State::BUSY`].
     pub(crate) fn state(&mut self, name: &str) -> Result<State, String> {
         check_name(name)?;
         let fits = |slot: &Option<String>| slot.as_deref().is_none_or(|there| there == name);

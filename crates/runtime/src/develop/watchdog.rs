@@ -1,5 +1,5 @@
-//! The watchdog: a thread that looks where nodes are, and ends a job in which one has waited for
-//! too long.
+//! The watchdog: a thread that checks where nodes are, and ends a job in which one has waited too
+//! long.
 
 use super::board::{Board, Position};
 use crate::clock::HostClock;
@@ -13,10 +13,10 @@ use strata_develop::log::standing::{Doing, Report};
 use strata_develop::log::{Log, Standing};
 use strata_model::Seconds;
 
-/// How long those who wait too may say so, before the first ends the process.
+/// Time for the other waiting processes to report before the first ends the process.
 const COURTESY: Duration = Duration::from_secs(1);
 
-/// Looks at a board until it is dropped.
+/// Checks a board until it is dropped.
 pub(crate) struct Watchdog {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -31,8 +31,8 @@ struct Watch {
 }
 
 impl Watchdog {
-    /// Begins to watch. Where no thread can be had there is no watchdog, and a line on standard
-    /// error says so.
+    /// Starts the watchdog. If no thread can be created there is none, and a line on standard error
+    /// says so.
     pub(crate) fn watch(board: &Arc<Board>, clock: HostClock, limit: Duration, log: Option<&Path>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let watch = Watch {
@@ -53,7 +53,7 @@ impl Drop for Watchdog {
         self.over.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It does not panic; and if it did, the job is over.
+            // The thread does not panic; even then, the job is over.
             let _ = thread.join();
         }
     }
@@ -75,7 +75,7 @@ impl Watch {
                 long.then_some(position.since)
             };
             let seen: Vec<Option<u64>> = positions.iter().map(stuck).collect();
-            // Twice in a row, for the first look may come right after the process was suspended.
+            // Twice in a row, as the first check may come right after the process was suspended.
             if seen.iter().zip(&suspects).any(|(now, before)| now.is_some() && now == before) {
                 self.end(&positions, now, &seen);
                 return;
@@ -108,8 +108,8 @@ impl Watch {
         }
     }
 
-    /// Nodes that wait have been ended; one that does not wait may never notice, and the job would
-    /// hang after all.
+    /// Waiting nodes have been ended; one that does not wait may never notice, and the job would
+    /// hang.
     fn end_the_rest(&self, rank: usize, message: &str) {
         let patience = self.limit.max(COURTESY);
         let until = self.clock.ns().saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
@@ -131,7 +131,7 @@ impl Watch {
         thread::sleep(COURTESY);
         if let Some(folder) = &self.log {
             let tell = Log::read_folder(folder).map(|logs| Standing::of_logs(&logs));
-            // Of all who wait, one tells what the logs say of the others.
+            // Of all waiting nodes, one reports what the logs say about the others.
             if let Ok(standings) = tell
                 && self.is_first_to_wait(&standings)
             {
@@ -150,7 +150,7 @@ impl Watch {
     }
 }
 
-/// The node that the first of the collectives in which nodes wait is waiting for.
+/// The node for which the first of the collectives in progress is waiting.
 fn missing(standings: &[Standing]) -> Option<usize> {
     let inside = standings.iter().filter(|standing| standing.doing == Doing::Inside);
     let first = inside.map(|standing| standing.number).min()?;

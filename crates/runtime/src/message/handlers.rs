@@ -1,4 +1,4 @@
-//! Handlers: how they are registered, and what they may do.
+//! Handlers: their registration, and what they may do.
 
 use super::LARGEST_MESSAGE;
 use crate::transport::{PACKET, Packet, Part};
@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A handler of requests with arguments `A`, by its number: equal on all nodes that have installed
-/// alike.
+/// The number of a handler of requests with arguments `A`, equal on all nodes that have installed
+/// the same handlers.
 pub struct Request<A> {
     pub(crate) number: u16,
     arguments: PhantomData<fn(A)>,
 }
 
-/// A handler of replies with arguments `A`, by its number.
+/// The number of a handler of replies with arguments `A`.
 pub struct Reply<A> {
     pub(crate) number: u16,
     arguments: PhantomData<fn(A)>,
@@ -39,7 +39,7 @@ macro_rules! plain_number {
 plain_number!(Request);
 plain_number!(Reply);
 
-/// What the handler of a request may do: look where it comes from, and reply.
+/// The context of a request's handler: the sender, and replies.
 pub struct Requested<'a> {
     pub(crate) from: usize,
     pub(crate) rank: usize,
@@ -61,13 +61,13 @@ impl Requested<'_> {
         self.rank
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Sends a reply to the node that sent the request. It leaves when the handler has ended.
+    /// Sends a reply to the node that sent the request. It leaves when the handler has returned.
     ///
     /// # Panics
     /// (which ends the job) if `handler` is not installed.
@@ -89,7 +89,7 @@ impl Requested<'_> {
     }
 }
 
-/// What the handler of a reply may do: look where it comes from.
+/// The context of a reply's handler: the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Replied {
     pub(crate) from: usize,
@@ -110,14 +110,14 @@ impl Replied {
         self.rank
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 }
 
-/// Replies that wait for their handler's end.
+/// Replies that are sent when their handler has returned.
 pub(crate) type Outbox = VecDeque<(usize, Packet)>;
 
 /// Arguments as a transport delivers them, for a handler that knows their type.
@@ -132,7 +132,7 @@ pub struct Handlers {
     pub(crate) replies: Vec<(Signature, OnReply)>,
 }
 
-/// What has to be alike on all nodes.
+/// What must be equal on all nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signature {
     pub(crate) arguments: &'static str,
@@ -150,7 +150,7 @@ impl Handlers {
         Self { first_request: requests, first_reply: replies, requests: Vec::new(), replies: Vec::new() }
     }
 
-    /// Whether these handlers come right after `requests` and `replies` installed before.
+    /// Whether these handlers directly follow `requests` and `replies` handlers installed before.
     pub(crate) fn follow(&self, requests: usize, replies: usize) -> bool {
         self.first_request == requests && self.first_reply == replies
     }
@@ -185,7 +185,7 @@ impl Handlers {
     }
 }
 
-/// The arguments' size is checked when a program is compiled.
+/// The arguments' size is checked at compile time.
 pub(crate) struct Fits<A>(PhantomData<A>);
 
 impl<A> Fits<A> {
@@ -193,7 +193,7 @@ impl<A> Fits<A> {
         assert!(size_of::<A>() <= LARGEST_MESSAGE, "arguments of more than 64 KiB: send them through a port");
 }
 
-/// The numbers above this are the run-time's own.
+/// Higher numbers are the run-time's own.
 pub(crate) const OWN: u16 = 65_000;
 
 fn number(index: usize) -> u16 {

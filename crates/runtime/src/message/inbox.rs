@@ -1,5 +1,5 @@
-//! What a node keeps for its messages: installed handlers, replies on their way out, messages of
-//! several packets that are not yet complete.
+//! A node's state for messages: installed handlers, unsent replies, and incomplete messages of
+//! several packets.
 
 use super::handlers::{Handlers, OnReply, OnRequest, Outbox, Replied, Requested};
 use crate::transport::{Network, Packet, Part};
@@ -8,12 +8,12 @@ use crate::transport::{Network, Packet, Part};
 pub(crate) struct Inbox {
     requests: Vec<OnRequest>,
     replies: Vec<OnReply>,
-    /// Replies of the last request handled that have not yet left; bounded, as no request is
+    /// Replies of the last handled request that have not yet left; bounded, as no request is
     /// handled meanwhile.
     pub(crate) outbox: Outbox,
     /// The parts received so far, by network and sender; grows to the longest message, and stays.
     parts: [Vec<Vec<u8>>; 2],
-    /// Packets sent and taken off the networks since the first handler was installed.
+    /// Packets sent and received since the first handler was installed.
     pub(crate) sent: u64,
     pub(crate) taken: u64,
     rank: usize,
@@ -32,18 +32,18 @@ impl Inbox {
         }
     }
 
-    /// Whether handlers, be it an empty list of them, have been installed; equal on all nodes.
+    /// Whether handlers (or an empty list of them) have been installed; equal on all nodes.
     #[inline]
     pub(crate) fn is_in_use(&self) -> bool {
         !self.parts[0].is_empty()
     }
 
-    /// How many handlers of requests and of replies are installed.
+    /// The numbers of installed handlers of requests and of replies.
     pub(crate) fn handlers(&self) -> (usize, usize) {
         (self.requests.len(), self.replies.len())
     }
 
-    /// Adds handlers, which all nodes have found alike.
+    /// Adds handlers, which all nodes have found to be equal.
     pub(crate) fn install(&mut self, handlers: Handlers, size: usize) {
         self.requests.extend(handlers.requests.into_iter().map(|(_, handler)| handler));
         self.replies.extend(handlers.replies.into_iter().map(|(_, handler)| handler));
@@ -51,7 +51,7 @@ impl Inbox {
         self.outbox.reserve(64);
     }
 
-    /// Forgets all handlers; none is under way.
+    /// Removes all handlers; none is running.
     pub(crate) fn clear(&mut self) {
         self.requests.clear();
         self.replies.clear();
@@ -59,7 +59,7 @@ impl Inbox {
         (self.sent, self.taken) = (0, 0);
     }
 
-    /// Runs the handler that `packet` completes the message of, if it does.
+    /// Runs the handler of a message if `packet` completes it.
     ///
     /// # Errors
     /// The packet is for a handler that is not installed here.

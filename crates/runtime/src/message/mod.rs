@@ -2,12 +2,12 @@
 //!
 //! A *request* goes from a program to any node, itself included; its handler runs when that node
 //! polls or waits, and may *reply*. A reply's handler cannot send at all. So a node that waits for
-//! room can always take replies in, and no program deadlocks because a buffer is full (von Eicken
+//! room can always receive replies, and no program deadlocks because a buffer is full (von Eicken
 //! et al., *Active Messages*, 1992; Brewer, manual, §6). Handlers never interrupt a program: they
-//! run inside the calls that poll, to their end, one at a time.
+//! run inside the calls that poll, to completion, one at a time.
 //!
-//! Handlers are closures of the node's own; they share state with the program through `Rc<Cell<_>>`
-//! and the like:
+//! Handlers are closures on their node; they share state with the program through `Rc<Cell<_>>` and
+//! the like:
 //!
 //! ```
 //! use std::{cell::Cell, rc::Rc};
@@ -41,6 +41,6 @@ pub use handlers::{Handlers, Replied, Reply, Request, Requested};
 pub(crate) use handlers::{OWN, packets};
 pub(crate) use inbox::Inbox;
 
-/// The most bytes of one message's arguments. What is longer should go through a port
+/// The most bytes of one message's arguments. Longer data should go through a port
 /// ([`Node::put`](crate::Node::put)).
 pub const LARGEST_MESSAGE: usize = 64 << 10;

@@ -1,8 +1,8 @@
 //! Composite reductions (Brewer, manual, §5): statistics of one number a node.
 //!
 //! Every node receives all numbers and computes the same from them in the same order, so results
-//! are equal to the last bit. That moves 8 bytes a node, and leaves no room for the overflow and
-//! the cancellation of sums of squares.
+//! are equal to the last bit. That moves 8 bytes a node, and avoids the overflow and the
+//! cancellation of sums of squares.
 
 use super::Node;
 use crate::number::Number;
@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 impl Node {
     /// The mean of every node's `value`.
     ///
-    /// Computed in `f64`, with nothing lost to overflow; a NaN on any node makes it a NaN.
+    /// Computed in `f64` without overflow; a NaN on any node makes it a NaN.
     ///
     /// # Participation
     /// Collective.

@@ -1,8 +1,8 @@
 //! Whole collectives.
 //!
-//! In a program that has installed handlers a node that waits must go on receiving, or two nodes
-//! could wait for each other for ever. Short collectives are then run split-phase, with polls in
-//! between; a long one is preceded by such a barrier, after which no node needs another one to
+//! In a program that has installed handlers, waiting nodes must keep receiving, or two nodes could
+//! wait for each other forever. Short collectives are therefore run split-phase, with polls in
+//! between. A long one is preceded by such a barrier, after which no node needs another one to
 //! receive before it has done its own part.
 
 use super::Node;
@@ -12,8 +12,8 @@ use crate::transport::{Action, Boundary, Call, Collective, Operation, Scan};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
 
-/// The most bytes that are copied rather than preceded by a barrier, where messages are received
-/// meanwhile.
+/// The most bytes that are copied, instead of preceding the collective by a barrier, where nodes
+/// receive messages.
 const SHORT: usize = 128;
 
 impl Node {
@@ -39,7 +39,7 @@ impl Node {
         any != 0
     }
 
-    /// Sets this node's part of the asynchronous or; it is true at the beginning. Nobody waits.
+    /// Sets this node's part of the asynchronous or, which is initially true. Never waits.
     ///
     /// # Participation
     /// Local.
@@ -47,8 +47,8 @@ impl Node {
         self.transport.set_async_or(value);
     }
 
-    /// Whether any node's part of the asynchronous or is true, as far as this node knows now: once
-    /// all nodes have set theirs false and have met, or some time has passed, it is false.
+    /// Whether any node's part of the asynchronous or is true, as far as this node knows now: after
+    /// all nodes have set theirs false and passed a barrier, or some time later, it is false.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -100,7 +100,7 @@ impl Node {
         self.reduce(Op::Max, operand)
     }
 
-    /// Combines what the nodes *before* this one have (exclusive scan); node 0 receives the
+    /// Combines the values of the nodes *before* this one (exclusive scan); node 0 receives the
     /// identity of `op`.
     ///
     /// A number is returned, a vector changed in place.
@@ -113,7 +113,7 @@ impl Node {
         operand.apply(|values| self.scan_vector(op, false, None, values, place))
     }
 
-    /// Combines what the nodes *after* this one have, from the last to the first; the last node
+    /// Combines the values of the nodes *after* this one, from the last to the first; the last node
     /// receives the identity of `op`. Otherwise as [`scan`](Self::scan).
     ///
     /// # Participation
@@ -124,11 +124,12 @@ impl Node {
         operand.apply(|values| self.scan_vector(op, true, None, values, place))
     }
 
-    /// A [`scan`](Self::scan) in segments: `boundary` says where this node stands in its segment.
+    /// A [`scan`](Self::scan) in segments: `boundary` is this node's position in its segment.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
-    /// // Brewer's second case (manual, §4.3.1) on four nodes: each segment's first receives what the one before sums up to.
+    /// // Brewer's second case (manual, §4.3.1) on four nodes: the first node of a segment receives
+    /// // the sum of the segment before.
     /// let sums = Machine::threads(4)?.run(|node| {
     ///     let boundary = if node.rank() % 2 == 0 { Boundary::Array } else { Boundary::None };
     ///     Ok(node.segmented_scan(Op::Add, boundary, 1 + node.rank() as u64 / 2))
@@ -209,8 +210,8 @@ impl Node {
     /// Sends `blocks[i]` to node i, and returns the blocks received: the one at index i comes from
     /// node i.
     ///
-    /// Blocks change owner: threads pass them on without copying. Lengths are free, and may be 0.
-    /// The block for this node itself stays where it is.
+    /// Blocks change owner: threads pass them on without copying. Any lengths are allowed,
+    /// including 0. The block for this node itself stays in place.
     ///
     /// # Participation
     /// Collective, with one block for each node.
@@ -262,16 +263,16 @@ impl Node {
         }
     }
 
-    /// Whether nodes that wait receive messages; a collective in flight is completed first. Equal
-    /// on all nodes.
+    /// Whether waiting nodes receive messages; first completes a collective in flight. Equal on all
+    /// nodes.
     #[inline]
     fn receives(&mut self) -> bool {
         self.complete_current();
         self.inbox.is_in_use()
     }
 
-    /// Whether a collective of `bytes` is to be run split-phase, with polls. If not, a barrier has
-    /// been run where one is needed, and the whole collective may follow.
+    /// Whether a collective of `bytes` must be run split-phase, with polls. If not, a barrier has
+    /// been run where needed, and the whole collective may follow.
     #[inline]
     fn is_started(&mut self, call: &Call, bytes: usize) -> bool {
         if !self.receives() {
@@ -283,7 +284,7 @@ impl Node {
         bytes <= SHORT
     }
 
-    /// Waits until all nodes are here, receiving, where nodes receive.
+    /// A barrier; receives meanwhile if nodes receive messages.
     fn come_together(&mut self, call: &Call) {
         if self.receives() {
             self.combine_started(*call, Operation::Barrier, &mut []);

@@ -3,8 +3,7 @@
 use super::Node;
 use std::any::{Any, TypeId};
 
-/// One value of each type that was asked for; a program uses a handful, so that a search is
-/// cheapest.
+/// One value of each type in use; programs use a handful, so a linear search is cheapest.
 #[derive(Default)]
 pub(super) struct Locals(Vec<(TypeId, Box<dyn Any>)>);
 
@@ -23,8 +22,8 @@ impl Locals {
 }
 
 impl Node {
-    /// This node's value of type `T`: made by `T::default()` when first asked for, and kept until
-    /// the node's program ends.
+    /// This node's value of type `T`: created by `T::default()` at first use, and kept until the
+    /// node's program ends.
     ///
     /// Use it in place of `thread_local!`: all nodes of a simulated machine share one thread. A
     /// library declares a private type for its state, so that no other code can reach it. To use

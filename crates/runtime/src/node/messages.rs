@@ -19,15 +19,15 @@ impl Node {
         Handlers::after(requests, replies)
     }
 
-    /// Installs handlers: from now on this node takes messages for them, whenever it polls or waits
-    /// in any operation.
+    /// Installs handlers: from now on this node receives messages for them whenever it polls or
+    /// waits in any operation.
     ///
-    /// Libraries may each install their own, one after the other. An empty list is what a program
-    /// installs that only uses ports.
+    /// Libraries may each install their own, one after the other. A program that uses only ports
+    /// installs an empty list.
     ///
     /// # Participation
-    /// Collective: all nodes install handlers of the same arguments in the same order; one that
-    /// does not ends the job.
+    /// Collective: all nodes install handlers of the same arguments in the same order; otherwise
+    /// the job ends.
     #[track_caller]
     pub fn install(&mut self, handlers: Handlers) {
         let call = Call::plain(Action::Install, Location::caller());
@@ -41,7 +41,7 @@ impl Node {
         let hash = sha256_hex(format!("{requests} {replies} {}\n{text}", handlers.requests.len()).as_bytes());
         let hash = u64::from_str_radix(hash.get(..15).unwrap_or("0"), 16).unwrap_or(0);
         let size = self.size();
-        // Before the nodes agree: the first message may arrive with the agreement.
+        // Before the nodes agree: the first message may arrive together with the agreement.
         self.inbox.install(handlers, size);
         let same = self.agree_on(call, hash);
         if !same {
@@ -58,18 +58,18 @@ impl Node {
         }
         let result = pattern(self);
         if !receives {
-            // What this node sent is sent, and what it was to receive is there: others need nothing
-            // of it any more.
+            // Everything that this node sent is sent, and everything for it has arrived: other
+            // nodes need nothing more of it.
             self.inbox.clear();
         }
         result
     }
 
-    /// Forgets all handlers, when every message has been handled everywhere: from now on nodes that
-    /// wait do not receive, which is faster.
+    /// Removes all handlers, after every message has been handled everywhere: from now on waiting
+    /// nodes do not receive, which is faster.
     ///
     /// # Participation
-    /// Collective; no port is open on any node, else the job ends.
+    /// Collective; no port may be open on any node, otherwise the job ends.
     #[track_caller]
     pub fn uninstall(&mut self) {
         let call = Call::plain(Action::Uninstall, Location::caller());
@@ -79,8 +79,8 @@ impl Node {
         if !self.inbox.is_in_use() || !self.may_go_on() {
             return;
         }
-        // Nothing is under way when as many packets were taken as sent, twice in a row: counts are
-        // not taken at one moment (Mattern, "Algorithms for distributed termination detection",
+        // Nothing is in flight when as many packets were received as sent, twice in a row: counts
+        // are not taken at one moment (Mattern, "Algorithms for distributed termination detection",
         // 1987).
         let mut before = None;
         loop {
@@ -96,7 +96,7 @@ impl Node {
         self.inbox.clear();
     }
 
-    /// Whether `value` is equal on all nodes; returns when all have called it.
+    /// Whether `value` is equal on all nodes; returns after all have called it.
     pub(crate) fn agree_on(&mut self, call: Call, value: u64) -> bool {
         let mut both = [value, !value];
         self.combine_started(
@@ -107,14 +107,14 @@ impl Node {
         both == [value, !value]
     }
 
-    /// Sends a request to node `to`, which may be this one: there `handler` will run with
+    /// Sends a request to node `to`, which may be this one: `handler` will run there with
     /// `arguments`.
     ///
-    /// Messages to one node arrive in the order sent, each once. While there is no room on the way,
-    /// the node receives.
+    /// Messages to one node arrive once, in the order sent. While there is no room on the way, the
+    /// node receives.
     ///
     /// # Participation
-    /// Local. There must be a node `to`, and `handler` must be installed, else the job ends.
+    /// Local. There must be a node `to`, and `handler` must be installed, otherwise the job ends.
     #[track_caller]
     #[inline]
     pub fn send<A: Pod>(&mut self, to: usize, handler: Request<A>, arguments: A) {
@@ -154,7 +154,7 @@ impl Node {
         }
     }
 
-    /// Receives until nothing more has come: the usual way to poll. Returns how many messages'
+    /// Receives until the networks are empty: the usual way to poll. Returns how many messages'
     /// handlers ran.
     ///
     /// # Participation
@@ -173,8 +173,8 @@ impl Node {
         self.data_arrived(Networks::Both) + self.receive(Network::Reply) + self.receive(Network::Request)
     }
 
-    /// Receives at most one packet from `network`, and what has arrived in ports: where blocks come
-    /// packet by packet (on simulated machines), one of the packets that came by this network.
+    /// Receives at most one packet from `network`, and what has arrived in ports. Where blocks
+    /// arrive packet by packet (on simulated machines), that is one of this network's packets.
     ///
     /// # Participation
     /// Local.
@@ -183,7 +183,7 @@ impl Node {
         self.data_arrived(Networks::Only(network)) + self.receive(network)
     }
 
-    /// Receives from one network until nothing more has come.
+    /// Receives from one network until it is empty.
     ///
     /// # Participation
     /// Local.
@@ -197,10 +197,9 @@ impl Node {
         }
     }
 
-    /// Looks at one network and, if something has come there, receives from both until nothing more
-    /// has come.
+    /// Polls one network and, if it had a packet, receives from both until they are empty.
     ///
-    /// In a loop the fastest way to poll: once for requests, once for replies (Brewer, manual,
+    /// The fastest way to poll in a loop: once for requests, once for replies (Brewer, manual,
     /// §6.2).
     ///
     /// # Participation
@@ -213,12 +212,11 @@ impl Node {
         }
     }
 
-    /// Receives until `done`, which is looked at after each message. A node that waits long gives
-    /// its core away.
+    /// Receives until `done`, which is evaluated after each message. Long waits yield the core.
     ///
     /// # Participation
-    /// Local. What makes `done` true has to be a handler; else this waits for ever (or until the
-    /// watchdog ends the job).
+    /// Local. A handler must make `done` true; otherwise this waits forever (or until the watchdog
+    /// ends the job).
     #[track_caller]
     pub fn wait_until(&mut self, mut done: impl FnMut() -> bool) {
         let call = Call::plain(Action::WaitUntil, Location::caller());
@@ -227,7 +225,7 @@ impl Node {
         }
     }
 
-    /// Receives at most one packet from each network; waits for news if there is none.
+    /// Receives at most one packet from each network; if there is none, waits for an event.
     pub(super) fn receive_or_pause(&mut self, call: &Call) {
         if self.poll_once() == 0 {
             self.pause(call, Awaited::Packet);
@@ -235,7 +233,7 @@ impl Node {
     }
 
     /// Receives until every node's program has ended: others may still send, and wait for replies.
-    /// What was started is completed first.
+    /// First completes what was started.
     pub(crate) fn leave(&mut self) {
         self.complete_current();
         self.complete_transfers();
@@ -251,7 +249,7 @@ impl Node {
         }
     }
 
-    /// Receives until nothing more has come.
+    /// Receives until the networks are empty.
     pub(super) fn receive_all(&mut self) -> usize {
         let mut total = 0;
         loop {
@@ -262,7 +260,7 @@ impl Node {
         }
     }
 
-    /// Takes one packet off a network and runs its handler; 1 if there was one.
+    /// Receives a packet from one network and runs its handler; returns 1 if there was one.
     #[inline]
     pub(super) fn receive(&mut self, network: Network) -> usize {
         if network == Network::Request && !self.inbox.outbox.is_empty() {
@@ -287,10 +285,10 @@ impl Node {
         1
     }
 
-    /// Sends the replies of the request handled last, as far as there is room for them. It never
-    /// waits: a node that waits for a collective has to notice that it is complete, as other nodes
-    /// may be blocked in it without polling. Until the last reply has left no other request is
-    /// handled, so memory stays bounded; replies are taken in, as they cause no others.
+    /// Sends the replies of the request handled last, as far as there is room. It never waits: a
+    /// node that waits for a collective must notice that it is complete, as other nodes may be
+    /// blocked in it without polling. No other request is handled before the last reply has left,
+    /// so memory stays bounded; replies are received meanwhile, as they cause no others.
     #[inline]
     fn send_replies(&mut self) {
         while let Some((to, packet)) = self.inbox.outbox.front().copied() {
@@ -301,7 +299,7 @@ impl Node {
         }
     }
 
-    /// Puts a packet on its way and counts it; false if there is no room now.
+    /// Sends a packet and counts it; false if there is no room now.
     #[inline]
     pub(super) fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
         let sent = self.transport.try_send(network, to, packet);
@@ -309,7 +307,7 @@ impl Node {
         sent
     }
 
-    /// Waits for news, or for room for replies.
+    /// Waits for an event, or for room for replies.
     pub(super) fn pause(&mut self, call: &Call, awaited: Awaited) {
         let networks =
             if self.inbox.outbox.is_empty() { Networks::Both } else { Networks::Only(Network::Reply) };

@@ -1,4 +1,4 @@
-//! What a program sees of the machine: its node.
+//! The program's view of the machine: its node.
 
 mod composite;
 mod global;
@@ -37,11 +37,11 @@ use transfers::Transfers;
 ///
 /// Every node runs the same function with its own `Node`. Most methods are *collective*: every node
 /// calls them, in the same order, with equal operations and lengths. A collective never fails on
-/// one node alone: where a node panics, returns an error, leaves early or calls something else, the
-/// job ends on all nodes (a node that waits unwinds quietly) and whoever started it gets one
-/// [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
+/// one node alone: where a node panics, returns an error, leaves early or makes a different call,
+/// the job ends on all nodes (waiting nodes unwind quietly), and the caller that started it gets
+/// one [`Error::Node`](crate::Error::Node) that names the node, the operation and its place.
 ///
-/// Results are equal to the last bit on every node and from run to run: combining goes in rank
+/// Results are equal to the last bit on every node and in every run: values are combined in rank
 /// order. Integers wrap.
 ///
 /// ```
@@ -92,22 +92,20 @@ impl Node {
         self.transport.rank()
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.transport.size()
     }
 
-    /// Local work, on the node itself: just `f`.
+    /// Local work, on the node itself: runs `f`.
     ///
-    /// Only a simulated machine uses `work`: it is what the node is charged for (see [`Work`]). One
-    /// that is simulated as a [skeleton](crate::Computing::Skeleton) skips `f` and returns `T`'s
-    /// default: results that decide what is communicated need
-    /// [`compute_always`](Self::compute_always).
+    /// Only a simulated machine uses `work`: the node is charged for it (see [`Work`]). A
+    /// simulation as a [skeleton](crate::Computing::Skeleton) skips `f` and returns `T`'s default;
+    /// results on which communication depends need [`compute_always`](Self::compute_always).
     ///
     /// # Participation
-    /// Local. On a simulated machine a kernel that it does not know, or with other inputs than it
-    /// has, ends the job.
+    /// Local. On a simulated machine an unknown kernel, or one with other inputs, ends the job.
     #[inline]
     #[track_caller]
     pub fn compute<'a, T: Default>(&mut self, work: impl Into<Work<'a>>, f: impl FnOnce() -> T) -> T {
@@ -118,8 +116,8 @@ impl Node {
         self.compute_always(work, f)
     }
 
-    /// As [`compute`](Self::compute), but `f` is never left out: for results that what is
-    /// communicated depends on.
+    /// As [`compute`](Self::compute), but `f` is never skipped: for results on which communication
+    /// depends.
     ///
     /// # Participation
     /// As [`compute`](Self::compute).
@@ -150,8 +148,7 @@ impl Node {
         }
     }
 
-    /// Whether this is a node of a simulation that leaves computing out (see
-    /// [`Computing::Skeleton`]).
+    /// Whether this is a node of a simulation that skips computing (see [`Computing::Skeleton`]).
     #[must_use]
     #[inline]
     pub fn is_skeleton(&self) -> bool {
@@ -160,12 +157,12 @@ impl Node {
 
     /// A block of `len` elements, all zero bytes, for data that are computed and sent.
     ///
-    /// Where [`is_skeleton`](Self::is_skeleton) it has no memory: it is an empty slice that stands
-    /// for `len` [elements](Block::elements). As many are charged for when it is given to
-    /// [`put_block`](Self::put_block), to [`start_transfer`](Self::start_transfer), to
-    /// [`all_to_all_v`](Self::all_to_all_v) or to a collective that is started, and they arrive
-    /// where the port opened with such a block has room for as many; nothing is stored. What goes
-    /// by the slice, as [`put`](Self::put), sends nothing.
+    /// Where [`is_skeleton`](Self::is_skeleton) is true it has no memory: it is an empty slice that
+    /// represents `len` [elements](Block::elements). That many are charged for when it is passed to
+    /// [`put_block`](Self::put_block), [`start_transfer`](Self::start_transfer),
+    /// [`all_to_all_v`](Self::all_to_all_v) or a started collective. They arrive in a port opened
+    /// with such a block if it represents as many; nothing is stored. Methods that take a slice,
+    /// such as [`put`](Self::put), send nothing.
     ///
     /// # Participation
     /// Local.
@@ -174,8 +171,8 @@ impl Node {
         if self.is_skeleton() { Block::phantom(len) } else { Block::zeroed(len) }
     }
 
-    /// The time since the program began; the clock only goes forward. On a simulated machine it is
-    /// the node's own.
+    /// The time since the program began; monotonic. On a simulated machine it is the node's own
+    /// clock.
     #[must_use]
     pub fn now(&self) -> Seconds {
         self.clock.now()
@@ -190,7 +187,7 @@ impl Node {
     }
 
     /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes,
-    /// so that they may decide by it together.
+    /// so that they take the same decisions.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;
@@ -204,14 +201,14 @@ impl Node {
         self.settings.variable(name)
     }
 
-    /// The machine that this program runs on, as node 0 found it; models fitted on another one do
-    /// not hold here.
+    /// The machine that this program runs on, as described by node 0; models fitted on another one
+    /// are not valid here.
     #[must_use]
     pub fn platform(&self) -> Platform {
         self.settings.platform.clone()
     }
 
-    /// Ends the job on every node: this one cannot go on, and says why.
+    /// Ends the job on every node, with this node's reason.
     #[track_caller]
     pub fn fail(&mut self, message: impl std::fmt::Display) -> ! {
         let place = Location::caller();
@@ -223,21 +220,21 @@ impl Node {
         self.end_job(format!("{call}: {what}"));
     }
 
-    /// Ends the job; what was printed and recorded is written first, as the process may end with
-    /// it.
+    /// Ends the job; first writes what was printed and recorded, as the process may end with it.
     #[cold]
     fn end_job(&mut self, message: String) -> ! {
         self.notes.end(What::Fail(&message));
         self.transport.fail(Failure { rank: self.rank(), message });
     }
 
-    /// What this node keeps about itself.
+    /// The node's records about itself.
     pub(crate) fn notes(&self) -> &Rc<Notes> {
         &self.notes
     }
 
-    /// False while this node unwinds from a panic and a destructor calls a collective: the others
-    /// will not come, and unwinding again would abort the process, so the call does nothing.
+    /// False while this node unwinds from a panic and a destructor calls a collective: the other
+    /// nodes will not take part, and unwinding again would abort the process, so the call does
+    /// nothing.
     #[inline]
     pub(crate) fn may_go_on(&self) -> bool {
         !std::thread::panicking()

@@ -1,8 +1,8 @@
 //! Ports: memory of one node that others write into (Brewer, manual, §7).
 //!
-//! A port has a count of bytes that are still to come. Data that arrive lower it, headers raise it,
-//! in whatever order they come: when it reaches zero the port is complete. The memory belongs to
-//! the run-time while the port is open.
+//! A port counts the bytes that are still expected. Data that arrive lower the count, headers raise
+//! it, in any order; when it reaches zero the port is complete. The memory belongs to the run-time
+//! while the port is open.
 
 use super::Node;
 use crate::block::{Block, Contents};
@@ -12,7 +12,7 @@ use bytemuck::{Pod, cast_slice};
 use std::collections::BTreeMap;
 use std::panic::Location;
 
-/// Words of a port that are free for any use.
+/// Words of a port for any use by the program.
 pub const USER_WORDS: usize = 5;
 
 /// The handler of headers.
@@ -24,21 +24,21 @@ type OnComplete = Box<dyn FnMut(&mut Completed<'_>)>;
 #[derive(Default)]
 pub(super) struct Ports {
     open: BTreeMap<usize, Port>,
-    /// What a poll finds; kept for its memory.
+    /// The results of a poll; kept to reuse its memory.
     arrived: Vec<(usize, usize)>,
 }
 
 #[derive(Default)]
 struct Port {
-    /// Bytes announced and not yet here; negative where data came before their header.
+    /// Bytes announced that have not arrived; negative where data arrived before their header.
     count: i64,
-    /// How often the count has come to zero, less the times that was waited for.
+    /// How often the count has reached zero, less the completions already waited for.
     completions: u64,
     handler: Option<OnComplete>,
     user: [u64; USER_WORDS],
 }
 
-/// What the handler of a complete port may do.
+/// The context of a handler of complete ports.
 pub struct Completed<'a> {
     port: usize,
     user: &'a mut [u64; USER_WORDS],
@@ -53,12 +53,12 @@ impl Completed<'_> {
         self.port
     }
 
-    /// The port's words that are free for any use.
+    /// The port's words for any use by the program.
     pub fn user(&mut self) -> &mut [u64; USER_WORDS] {
         self.user
     }
 
-    /// Closes the port and takes its memory; empty if that was done before.
+    /// Closes the port and returns its memory; empty if it was closed before.
     pub fn close<T: Pod>(&mut self) -> Block<T> {
         self.closed = true;
         Block::from_raw(self.transport.close(self.port).unwrap_or_default())
@@ -69,9 +69,9 @@ impl Node {
     /// Opens a port of this node: from now on any node may write into `memory`.
     ///
     /// # Participation
-    /// Local. `port` is below 4080 and not open, and handlers, be it an empty list of them, were
-    /// [installed](Self::install); else the job ends. A sender has to know that the port is open: a
-    /// barrier tells it, or a message.
+    /// Local. `port` must be below 4080 and not open, and handlers (or an empty list of them) must
+    /// be [installed](Self::install); otherwise the job ends. Senders must know that the port is
+    /// open, through a barrier or a message.
     #[track_caller]
     pub fn open_port<T: Pod>(&mut self, port: usize, memory: Block<T>) {
         let call = Call::to(Action::Put, self.rank(), Location::caller());
@@ -88,10 +88,10 @@ impl Node {
         self.transport.open(port, memory.into_raw());
     }
 
-    /// Closes a port of this node and takes its memory back. What has arrived is in it.
+    /// Closes a port of this node and returns its memory, with everything that has arrived.
     ///
     /// # Participation
-    /// Local. The port is open, else the job ends. Data that arrive later end the job.
+    /// Local. The port must be open, otherwise the job ends. Data that arrive later end the job.
     #[track_caller]
     pub fn close_port<T: Pod>(&mut self, port: usize) -> Block<T> {
         match self.transport.close(port) {
@@ -100,11 +100,10 @@ impl Node {
         }
     }
 
-    /// Announces `elements` elements of `T` to a port of this node: as if a sender's header had
-    /// come.
+    /// Announces `elements` elements of `T` to a port of this node, like a header from a sender.
     ///
     /// # Participation
-    /// Local. The port is open, else the job ends.
+    /// Local. The port must be open, otherwise the job ends.
     #[track_caller]
     pub fn expect<T: Pod>(&mut self, port: usize, elements: usize) {
         if !self.ports.open.contains_key(&port) {
@@ -113,10 +112,11 @@ impl Node {
         self.count(port, bytes_of_elements::<T>(elements));
     }
 
-    /// Sets what runs on this node whenever the port is complete, inside the call that polls.
+    /// Sets a handler that runs on this node whenever the port is complete, inside the polling
+    /// call.
     ///
     /// # Participation
-    /// Local. The port is open, else the job ends.
+    /// Local. The port must be open, otherwise the job ends.
     #[track_caller]
     pub fn on_complete(&mut self, port: usize, handler: impl FnMut(&mut Completed<'_>) + 'static) {
         match self.ports.open.get_mut(&port) {
@@ -125,10 +125,10 @@ impl Node {
         }
     }
 
-    /// The words of a port that are free for any use; zero at first.
+    /// The words of a port for any use by the program; initially zero.
     ///
     /// # Participation
-    /// Local. The port is open, else the job ends.
+    /// Local. The port must be open, otherwise the job ends.
     #[track_caller]
     pub fn port_user(&mut self, port: usize) -> &mut [u64; USER_WORDS] {
         if !self.ports.open.contains_key(&port) {
@@ -137,11 +137,11 @@ impl Node {
         &mut self.ports.open.entry(port).or_default().user
     }
 
-    /// The bytes that were announced to a port and are not yet here; negative where data came
+    /// The bytes that were announced to a port and have not arrived; negative where data arrived
     /// before their header.
     ///
     /// # Participation
-    /// Local. The port is open, else the job ends.
+    /// Local. The port must be open, otherwise the job ends.
     #[track_caller]
     pub fn port_count(&mut self, port: usize) -> i64 {
         match self.ports.open.get(&port) {
@@ -150,10 +150,10 @@ impl Node {
         }
     }
 
-    /// Receives until the port's count has come to zero; each completion counts for one wait.
+    /// Receives until the port's count has reached zero; each completion counts for one wait.
     ///
     /// # Participation
-    /// Local. The port is open, else the job ends.
+    /// Local. The port must be open, otherwise the job ends.
     #[track_caller]
     pub fn wait_for_port(&mut self, port: usize) {
         let place = Location::caller();
@@ -170,11 +170,11 @@ impl Node {
         }
     }
 
-    /// Announces `elements` elements of `T` to port `port` of node `to`. The data may come before
-    /// it or after it.
+    /// Announces `elements` elements of `T` to port `port` of node `to`. The data may arrive before
+    /// or after it.
     ///
     /// # Participation
-    /// Local. There is a node `to` whose port is open, else the job ends.
+    /// Local. Node `to` must exist and its port be open, otherwise the job ends.
     #[track_caller]
     pub fn send_header<T: Pod>(&mut self, to: usize, port: usize, elements: usize) {
         let place = Location::caller();
@@ -190,12 +190,12 @@ impl Node {
     /// Writes `values` into port `port` of node `to`, from element `offset` on, and lowers its
     /// count by their bytes.
     ///
-    /// Returns when `values` may be reused; the data are then on their way or there. Several nodes
-    /// may write into one port; where they write the same elements, one of them wins.
+    /// Returns when `values` may be reused; the data are then in flight or have arrived. Several
+    /// nodes may write into one port; where they write the same elements, any one of them wins.
     ///
     /// # Participation
-    /// Local. There is a node `to` whose port is open and long enough, else the job ends. On MPI
-    /// node `to` has to call any operation of its node before a long put returns.
+    /// Local. Node `to` must exist and its port be open and long enough, otherwise the job ends. On
+    /// MPI a long put returns only after node `to` has called any operation of its node.
     #[track_caller]
     pub fn put<T: Pod>(&mut self, to: usize, port: usize, offset: usize, values: &[T]) {
         let place = Location::caller();
@@ -203,7 +203,7 @@ impl Node {
         self.put_contents(to, port, offset, cast_slice(values).into(), place);
     }
 
-    /// As [`put`](Self::put) of a block's elements, or of as many as it stands for (see
+    /// As [`put`](Self::put) with a block's elements, or the number that it represents (see
     /// [`block`](Self::block)).
     ///
     /// # Participation
@@ -246,7 +246,7 @@ impl Node {
         self.misuse(call, &format!("there is no port {port}: ports are 0 to {}", USER_PORTS - 1));
     }
 
-    /// Opens a port of the run-time's own that `bytes` bytes will arrive in.
+    /// Opens a port of the run-time's own in which `bytes` bytes will arrive.
     pub(crate) fn open_own<T: Pod>(&mut self, port: usize, memory: Block<T>, bytes: usize) {
         let count = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.ports.open.insert(port, Port { count, ..Port::default() });
@@ -262,7 +262,7 @@ impl Node {
         Block::from_raw(self.transport.close(port).unwrap_or_default())
     }
 
-    /// Counts what has arrived in ports; returns in how many of them.
+    /// Counts what has arrived in ports; returns the number of ports.
     #[inline]
     pub(super) fn data_arrived(&mut self, networks: Networks) -> usize {
         if self.ports.open.is_empty() { 0 } else { self.count_arrivals(networks) }
@@ -279,7 +279,7 @@ impl Node {
         ports
     }
 
-    /// A header has come.
+    /// Handles an arrived header.
     #[cold]
     pub(super) fn header_arrived(&mut self, packet: &Packet) {
         let [port, bytes, ..] = packet.data;
@@ -291,9 +291,9 @@ impl Node {
         self.count(port, bytes.cast_signed());
     }
 
-    /// Changes the count of a port, and completes it where that comes to zero.
+    /// Changes the count of a port, and completes the port where the count reaches zero.
     fn count(&mut self, port: usize, change: i64) {
-        // Arrivals in a port that a handler has closed since are of no interest.
+        // Arrivals in a port that a handler has closed meanwhile are ignored.
         let Some(state) = self.ports.open.get_mut(&port) else { return };
         state.count += change;
         if state.count != 0 {

@@ -4,16 +4,16 @@ use super::Node;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-/// Where a node's stream of random numbers begins.
+/// The seed of a node's stream of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seed {
-    /// At this number: the same stream in every run.
+    /// This number: the same stream in every run.
     Number(u64),
-    /// At the time and the node's number: another stream in every run, and on every node.
+    /// The time and the node's number: a different stream in every run, and on every node.
     Time,
 }
 
-/// Seeded with the node's number plus 1, as Strata's.
+/// The node's number plus 1, as in Strata.
 pub(super) fn stream_of(rank: usize) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(rank as u64 + 1)
 }
@@ -30,7 +30,7 @@ impl Node {
         self.random.next_u64()
     }
 
-    /// Restarts this node's stream; returns the seed, which repeats it.
+    /// Restarts this node's stream; returns the seed, which reproduces it.
     ///
     /// # Participation
     /// Local.

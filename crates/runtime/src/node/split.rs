@@ -1,7 +1,7 @@
 //! Split-phase collectives: start, query, complete.
 //!
 //! One is in flight at a time. Starting another one, or calling a whole collective, first completes
-//! the one before; its result is kept until it is asked for.
+//! the one in flight; its result is kept until it is requested.
 
 use super::Node;
 use crate::block::{Block, RawBlock};
@@ -11,8 +11,7 @@ use bytemuck::bytes_of;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-/// A collective that was started and is to be completed by [`Node::complete`], which returns an
-/// `R`.
+/// A started collective, to be completed by [`Node::complete`], which returns an `R`.
 #[must_use = "a collective that was started has to be completed"]
 #[derive(Debug)]
 pub struct Pending<R> {
@@ -20,20 +19,20 @@ pub struct Pending<R> {
     result: PhantomData<fn() -> R>,
 }
 
-/// Completed results that may wait to be asked for; more are a mistake of the program.
+/// Completed results that may be kept; more indicate a mistake of the program.
 const MOST_UNASKED: usize = 1024;
 
-/// Looks at a collective before a node pauses.
+/// Tests of a collective before a node pauses.
 const LOOKS: u32 = 64;
 
 /// The collective in flight, and results of earlier ones.
 #[derive(Default)]
 pub(super) struct Split {
-    /// How many have been started.
+    /// The number of collectives started.
     started: u64,
     /// The one in flight.
     current: Option<(u64, Call)>,
-    /// Completed but not yet asked for.
+    /// Completed, but the result was not yet requested.
     results: Vec<(u64, RawBlock)>,
     /// Memory for numbers, so that they need no allocation.
     spare: RawBlock,
@@ -43,7 +42,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What a split-phase collective takes and gives back: one number, or a [`Block`] of them, which
+/// The operand and result of a split-phase collective: one number, or a [`Block`] of them, which
 /// the run-time owns meanwhile.
 pub trait Payload: sealed::Sealed + Sized {
     /// The numbers combined.
@@ -56,7 +55,8 @@ pub trait Payload: sealed::Sealed + Sized {
     fn take(raw: Raw, spare: &mut Spare<'_>) -> Self;
 }
 
-/// Memory between a [`Payload`] and the run-time. Public only because a sealed trait names it.
+/// Memory passed between a [`Payload`] and the run-time. Public only because a sealed trait names
+/// it.
 #[doc(hidden)]
 pub struct Raw(RawBlock);
 
@@ -209,10 +209,10 @@ impl Node {
         self.start(call, Operation::Broadcast(root), block)
     }
 
-    /// Whether a collective that was started is complete; never waits, and receives no messages.
+    /// Whether a started collective is complete; never waits, and receives no messages.
     ///
-    /// It does this node's share of a long vector's combining, so that work in slices with a query
-    /// between two of them suffices to complete the collective.
+    /// It does this node's share of combining a long vector, so that alternating slices of work and
+    /// queries suffice to complete the collective.
     ///
     /// # Participation
     /// Local.
@@ -224,17 +224,17 @@ impl Node {
         }
     }
 
-    /// Waits until a collective that was started is complete, and returns its result. Receives
-    /// messages meanwhile.
+    /// Waits until a started collective is complete, and returns its result. Receives messages
+    /// meanwhile.
     ///
     /// # Participation
-    /// Local: all nodes have started it, but each may complete it when it likes.
+    /// Local: all nodes have started it, but each may complete it at any time.
     pub fn complete<R: Outcome>(&mut self, pending: Pending<R>) -> R {
         if self.split.current.is_some_and(|(number, _)| number == pending.number) {
             self.complete_current();
         }
         let at = self.split.results.iter().position(|(number, _)| *number == pending.number);
-        // Without a result only while this node unwinds: `start` did nothing then.
+        // Only without a result while this node unwinds, as `start` then did nothing.
         let block = at.map_or_else(|| RawBlock::zeroed(8), |at| self.split.results.swap_remove(at).1);
         R::from_raw(Raw(block), &mut Spare(&mut self.split.spare))
     }
@@ -297,8 +297,8 @@ impl Node {
     }
 
     fn wait_for_operation(&mut self, call: &Call) {
-        // Nodes that call a collective together are soon there: pausing, or looking for messages
-        // that cannot come, costs more.
+        // Nodes call a collective at about the same time: pausing, or polling for messages that
+        // cannot arrive, would cost more.
         let mut looks = if self.inbox.is_in_use() { 0 } else { LOOKS };
         while !self.transport.test() {
             if looks > 0 {

@@ -1,9 +1,9 @@
-//! Transfers of blocks: several at a time, packet by packet in turn, at the pace of the receiver.
+//! Transfers of blocks: several at a time, their packets interleaved, paced to the receiver.
 //!
 //! Nodes that send to the same node at once wait for each other, and everything behind them does
-//! too. Sending two packets of each transfer in turn spreads that (Brewer, §7.3: 1.8 to 2.1 times
-//! the bandwidth where targets are not known beforehand); each node takes its targets in another
-//! order, drawn once.
+//! too. Sending two packets of each transfer in turn spreads the load (Brewer, §7.3: 1.8 to 2.1
+//! times the bandwidth where targets are not known beforehand); each node visits its targets in its
+//! own random order.
 
 use super::Node;
 use crate::block::{Block, Contents, RawBlock};
@@ -20,7 +20,7 @@ use strata_model::set::Resolved;
 /// Packets of each transfer in a round (Brewer, manual, §8).
 const IN_A_ROUND: usize = 2;
 
-/// A transfer that was started; [`Node::complete_transfer`] gives its block back.
+/// A started transfer; [`Node::complete_transfer`] returns its block.
 #[must_use = "the block comes back by `complete_transfer`"]
 #[derive(Debug)]
 pub struct Transfer<T> {
@@ -28,23 +28,23 @@ pub struct Transfer<T> {
     element: PhantomData<fn() -> T>,
 }
 
-/// One that is under way.
+/// A transfer in progress.
 struct Sending {
     number: u64,
     call: Call,
     to: usize,
     port: usize,
-    /// Where in the port its first byte goes.
+    /// The position of its first byte in the port.
     offset: usize,
     block: RawBlock,
     sent: usize,
 }
 
-/// A piece of a node's data on its way to another node.
+/// A piece of a node's data for another node.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
     pub(crate) to: usize,
-    /// Where in the port its first byte goes.
+    /// The position of its first byte in the port.
     pub(crate) offset: usize,
     pub(crate) bytes: &'a [u8],
 }
@@ -52,13 +52,13 @@ pub(crate) struct Piece<'a> {
 /// A node's transfers.
 pub(super) struct Transfers {
     started: u64,
-    /// By the place of their target in `order`, then by age.
+    /// By the position of their target in `order`, then by age.
     sending: Vec<Sending>,
     done: Vec<(u64, RawBlock)>,
-    /// The place of each node in this node's own order.
+    /// The position of each node in this node's order.
     order: Vec<u32>,
     pacing: Option<Pacing>,
-    /// The network that was polled last to keep the pace.
+    /// The network that was polled last for pacing.
     polled: Network,
 }
 
@@ -81,9 +81,9 @@ impl Transfers {
 /// (Brewer, §6.1.3).
 ///
 /// A sender that outruns its receiver fills the network's buffers, and all senders behind them
-/// stall. The least pause that avoids it is the time to receive a packet less that to send one. It
-/// costs time where the buffers would have taken the transfer in, so the packets that fit into them
-/// go without it.
+/// stall. The least pause that avoids this is the time to receive a packet less that to send one.
+/// Pausing costs time where the buffers would have absorbed the transfer, so the packets that fit
+/// into them are sent without pauses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
     delay: Duration,
@@ -91,18 +91,18 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// The pace for packets that take `send` to send and `receive` to receive, where `buffered`
-    /// packets find room on the way.
+    /// The pacing for packets that take `send` to send and `receive` to receive, where `buffered`
+    /// packets fit into the network.
     #[must_use]
     pub fn matched(send: Seconds, receive: Seconds, buffered: usize) -> Self {
         let delay = Duration::try_from_secs_f64(receive.get() - send.get()).unwrap_or_default();
         Self { delay, buffered }
     }
 
-    /// The pace by fitted models of packets of `bytes`: `SendPacket(bytes)` and
+    /// The pacing by fitted models of packets of `bytes`: `SendPacket(bytes)` and
     /// `ReceivePacket(bytes)` of a model set.
     ///
-    /// `None` where the set does not have them, or they do not cover `bytes` on `nodes` nodes.
+    /// `None` if the set does not have them, or they do not cover `bytes` on `nodes` nodes.
     #[must_use]
     pub fn of_models(models: &Resolved, nodes: usize, bytes: usize, buffered: usize) -> Option<Self> {
         let seconds = |model| models.seconds(model, nodes, &[bytes as f64]).and_then(Seconds::new);
@@ -117,8 +117,8 @@ impl Pacing {
 }
 
 impl Node {
-    /// Sets the pace of [`put`](Self::put) and of transfers; `None`, as at the beginning: as fast
-    /// as they go.
+    /// Sets the pacing of [`put`](Self::put) and of transfers; `None`, the initial state, is as
+    /// fast as possible.
     ///
     /// # Participation
     /// Local.
@@ -132,7 +132,7 @@ impl Node {
     /// completing calls: start all transfers of a step, then complete them.
     ///
     /// # Participation
-    /// Local. There is a node `to` whose port is open and long enough, else the job ends.
+    /// Local. Node `to` must exist and its port be open and long enough, otherwise the job ends.
     #[track_caller]
     pub fn start_transfer<T: Pod>(
         &mut self,
@@ -154,8 +154,8 @@ impl Node {
         Transfer { number, element: PhantomData }
     }
 
-    /// Sends `2 * rounds` packets of every transfer that was started, two of each in turn, and
-    /// receives in between. Returns how many transfers are not yet sent completely.
+    /// Sends `2 * rounds` packets of every started transfer, two of each in turn, and receives in
+    /// between. Returns the number of transfers not yet sent completely.
     ///
     /// # Participation
     /// Local.
@@ -170,7 +170,7 @@ impl Node {
         self.transfers.sending.len()
     }
 
-    /// Sends every transfer that was started to its end.
+    /// Sends every started transfer completely.
     ///
     /// # Participation
     /// Local.
@@ -178,7 +178,7 @@ impl Node {
         self.send_while(None, |transfers| !transfers.sending.is_empty());
     }
 
-    /// Sends one transfer to its end, and gives its block back.
+    /// Sends one transfer completely, and returns its block.
     ///
     /// # Participation
     /// Local.
@@ -190,7 +190,7 @@ impl Node {
         Block::from_raw(at.map(|at| self.transfers.done.swap_remove(at).1).unwrap_or_default())
     }
 
-    /// The bytes of a transfer that are not yet on their way.
+    /// The bytes of a transfer that have not yet been sent.
     ///
     /// # Participation
     /// Local.
@@ -212,10 +212,10 @@ impl Node {
         }
     }
 
-    /// Sends two packets of each transfer, or of one; whether any found room.
+    /// Sends two packets of each transfer, or of one; returns whether any found room.
     fn send_a_round(&mut self, only: Option<u64>) -> bool {
         let mut moved = false;
-        // Sending receives, and receiving starts no transfer: the list stays as it is meanwhile.
+        // Sending receives, but receiving starts no transfer: the list does not change meanwhile.
         let mut all = std::mem::take(&mut self.transfers.sending);
         for sending in &mut all {
             if only.is_some_and(|only| only != sending.number) {
@@ -276,7 +276,8 @@ impl Node {
         }
     }
 
-    /// Sends the next packet of `all`, of which `sent` have gone, if there is one and room for it.
+    /// Sends the next packet of `all`, of which `sent` bytes have been sent, if there is one and
+    /// room for it.
     fn put_packet(
         &mut self,
         call: &Call,
@@ -299,7 +300,7 @@ impl Node {
         true
     }
 
-    /// Writes all of `all`, at the pace set.
+    /// Writes all of `all`, with the pacing that is set.
     pub(crate) fn put_all(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) {
         if all.len() == 0 || !self.may_go_on() {
             return;
@@ -316,13 +317,13 @@ impl Node {
         }
     }
 
-    /// After a packet: handles what has arrived or, if nothing has, lets the receiver catch up
-    /// (Brewer, §6.1.3). The networks take turns (his manual, §6.2: in a loop that is faster than
-    /// to poll both).
+    /// Called after a packet: handles what has arrived or, if there is nothing, lets the receiver
+    /// catch up (Brewer, §6.1.3). The networks alternate (his manual, §6.2: in a loop that is
+    /// faster than polling both).
     ///
-    /// It also keeps nodes in step. Those that handle all that comes by either network find the
-    /// next packet there whenever one is done, send nothing meanwhile, and end up sending and
-    /// receiving whole bursts in turn; one network's packets leave gaps.
+    /// It also keeps nodes in step. Nodes that receive from both networks find the next packet
+    /// whenever they have handled one, send nothing meanwhile, and end up alternating between whole
+    /// bursts of sending and receiving; the packets of one network leave gaps.
     fn keep_pace(&mut self, packet: usize) {
         let Some(pacing) = self.transfers.pacing else { return };
         let delay = pacing.delay_after(packet);

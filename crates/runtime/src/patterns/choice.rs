@@ -1,9 +1,9 @@
-//! Which schedule for an all-to-all: by models of this machine.
+//! The choice of a schedule for an all-to-all, by models of this machine.
 
 use super::Schedule;
 use strata_select::{Domain, Entry, Library, Row, Table, Verdict};
 
-/// A schedule without a model of its own: only a calibrated machine knows which is best.
+/// A schedule without a compiled-in model: only a calibrated machine knows which is best.
 const fn entry(name: &'static str) -> Entry {
     Entry {
         name,
@@ -15,7 +15,7 @@ const fn entry(name: &'static str) -> Entry {
     }
 }
 
-/// The transport's own goes first: it is taken where no model is known.
+/// The transport's own comes first: it is taken where there is no model.
 static SCHEDULES: Table = Table {
     library: "all_to_all",
     spec: "specs/strata",
@@ -26,8 +26,9 @@ static SCHEDULES: Table = Table {
     entries: &[entry("library"), entry("free"), entry("barriers"), entry("interleaved")],
 };
 
-/// The library `all_to_all` over the `bytes` of a block, for [`Node::choose`](crate::Node::choose): no models are compiled
-/// in, so that without those of `specc calibrate specs/strata` the transport's own schedule is taken.
+/// The library `all_to_all` over the `bytes` of a block, for [`Node::choose`](crate::Node::choose).
+/// No models are compiled in; without those of `specc calibrate specs/strata` the transport's own
+/// schedule is taken.
 impl Library for Schedule {
     type Rows = [Row; 4];
     const TABLE: &'static Table = &SCHEDULES;
@@ -46,7 +47,8 @@ mod tests {
     use super::*;
     use crate::{Machine, select::Options};
 
-    /// Library is cheap to begin and dear by the byte; `free` the other way round; the others are not modelled.
+    /// `library` has a low start-up cost and a high cost a byte; `free` the opposite; the others
+    /// have no model.
     const SET: &str = r#"
 strata-models = 1
 [[models]]

@@ -8,9 +8,10 @@ use bytemuck::{Pod, cast_slice};
 use std::panic::Location;
 
 /// For each dimension d from 0: exchanges `values` with the node whose number differs in bit d, and
-/// lets `combine` change them by what came (`combine(dimension, values, theirs)`).
+/// calls `combine(dimension, values, theirs)` to update them.
 ///
-/// With addition this is a reduction in log2 P steps; with a choice of halves, a bitonic exchange.
+/// With addition this is a reduction in log2 P steps; with a selection of halves, a bitonic
+/// exchange.
 ///
 /// ```
 /// use strata_runtime::{patterns::hypercube, prelude::*};
@@ -25,7 +26,7 @@ use std::panic::Location;
 ///
 /// # Participation
 /// Collective, with equal lengths, on a number of nodes that is a power of two of at most 4096;
-/// else the job ends.
+/// otherwise the job ends.
 #[track_caller]
 pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl FnMut(u32, &mut [T], &[T])) {
     let call = Call::moving(Action::Hypercube, size_of::<T>(), 0, values.len(), Location::caller());
@@ -38,8 +39,8 @@ pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl Fn
     }
     let dimensions = size.trailing_zeros();
     let bytes = size_of_val(values);
-    // One port a dimension, all open before the first block leaves: no node waits for its neighbour
-    // to be ready.
+    // One port for each dimension, all open before the first block leaves, so that no node waits
+    // for its neighbour to be ready.
     let port = |dimension: u32| PORT + 1 + dimension as usize;
     node.receiving(|node| {
         for dimension in 0..dimensions {

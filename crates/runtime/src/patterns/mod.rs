@@ -1,4 +1,4 @@
-//! Patterns: what nodes do together with blocks of data, built on ports.
+//! Communication patterns of blocks among all nodes, built on ports.
 //!
 //! | pattern | what moves |
 //! |---|---|
@@ -10,12 +10,12 @@
 //! [`Node::choose`] chooses a [`Schedule`] for an all-to-all of blocks of some size by models of
 //! this machine.
 //!
-//! All are collective, and a node that waits in one receives messages. They open ports of the
-//! run-time's own, which no program sees.
+//! All are collective, and a node that waits in one receives messages. They use ports of the
+//! run-time's own, which programs cannot access.
 //!
-//! Source: Brewer (1994), chapter 7: a transpose is a sequence of permutations, kept apart by
+//! Source: Brewer (1994), chapter 7: a transpose is a sequence of permutations, separated by
 //! barriers so that no node falls behind and becomes the target of several (§7.2); where targets
-//! are not known, the packets of several transfers in turn (§7.3).
+//! are not known, the packets of several transfers are interleaved (§7.3).
 
 mod choice;
 mod hypercube;
@@ -33,10 +33,10 @@ use crate::node::Node;
 use crate::transport::{Call, USER_PORTS};
 use bytemuck::Pod;
 
-/// The port of every pattern but the hypercube, which has one for each dimension after it.
+/// The port of every pattern except the hypercube, which uses this and the following ones.
 const PORT: usize = USER_PORTS;
 
-/// How many transfers go in turn (§7.3: at least four, eight in its measurements).
+/// Transfers that are interleaved (§7.3: at least four, eight in its measurements).
 const TOGETHER: usize = 8;
 
 /// Opens the pattern's port for `bytes` bytes on every node, and waits until all have: collective.

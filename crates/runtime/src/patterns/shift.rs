@@ -1,4 +1,4 @@
-//! Every block moves the same distance.
+//! All blocks move by the same distance.
 
 use super::{PORT, begin};
 use crate::block::Block;

@@ -7,30 +7,30 @@ use crate::transport::{Action, Call};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
 
-/// Small blocks go several to a barrier: this many bytes between two of them (Brewer, §7.2.3).
+/// Bytes between two barriers: several small blocks share one (Brewer, §7.2.3).
 const BETWEEN_BARRIERS: usize = 512;
 
-/// In which order the blocks of an all-to-all travel.
+/// The order in which the blocks of an all-to-all are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Schedule {
-    /// As P − 1 permutations, in step k to the node k further on, with barriers that keep the nodes
-    /// in step: one every ⌈512/B⌉ blocks of B bytes.
+    /// P − 1 permutations, in step k to the node k further on, with barriers that keep the nodes in
+    /// step: one every ⌈512/B⌉ blocks of B bytes.
     Barriers,
     /// The same permutations, each node at its own speed.
     Free,
-    /// Eight blocks at a time, two packets of each in turn.
+    /// Eight blocks at a time, their packets interleaved two by two.
     Interleaved,
     /// The transport's own exchange of blocks ([`Node::all_to_all_v`]).
     Library,
 }
 
 impl Schedule {
-    /// All of them.
+    /// All schedules.
     pub const ALL: [Self; 4] = [Self::Barriers, Self::Free, Self::Interleaved, Self::Library];
 }
 
 /// Sends the i-th part of `values`, which has one part of equal length for each node, to node i;
-/// returns the parts received, that from node i the i-th, in the memory of `receive`.
+/// returns the received parts, ordered by sender, in the memory of `receive`.
 ///
 /// ```
 /// use strata_runtime::{patterns::{Schedule, all_to_all}, prelude::*};
@@ -43,8 +43,8 @@ impl Schedule {
 /// ```
 ///
 /// # Participation
-/// Collective, with equal lengths, a multiple of the number of nodes, and equal `schedule`; else
-/// the job ends.
+/// Collective, with equal lengths, a multiple of the number of nodes, and equal `schedule`;
+/// otherwise the job ends.
 #[track_caller]
 pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, schedule: Schedule) -> Block<T> {
     let place = Location::caller();

@@ -1,4 +1,4 @@
-//! Blocks to nodes that do not know what they will receive.
+//! Blocks to nodes that do not know in advance what they will receive.
 
 use super::{PORT, Schedule, TOGETHER, all_to_all, begin};
 use crate::block::Block;
@@ -8,16 +8,16 @@ use bytemuck::{Pod, cast_slice};
 use std::ops::Range;
 use std::panic::Location;
 
-/// What a node has received, by sender.
+/// The data received by a node, ordered by sender.
 #[derive(Clone)]
 pub struct Received<T> {
     values: Block<T>,
-    /// Where each node's part ends.
+    /// The end of each node's part.
     ends: Vec<usize>,
 }
 
 impl<T: Pod> Received<T> {
-    /// What node `from` has sent, in the order sent; empty if nothing, or if there is no such node.
+    /// The data from node `from`, in the order sent; empty if there are none, or no such node.
     #[must_use]
     pub fn from(&self, from: usize) -> &[T] {
         self.values.get(self.range(from)).unwrap_or_default()
@@ -35,8 +35,8 @@ impl<T: Pod> Received<T> {
     }
 }
 
-/// Sends each slice to its node. Only the senders know the targets: the nodes first tell each other
-/// how much is coming, then the packets of eight transfers at a time go in turn.
+/// Sends each slice to its node. Only the senders know the targets: the nodes first exchange the
+/// amounts, then send the packets of eight transfers at a time in turn.
 ///
 /// ```
 /// use strata_runtime::{patterns::unknown_targets, prelude::*};
@@ -50,9 +50,8 @@ impl<T: Pod> Received<T> {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// # Participation
-/// Collective; each node has as many slices as it likes, for any nodes, several for one node too. A
-/// target that there is no node for ends the job.
+/// Collective; each node may have any number of slices, for any nodes, also several for one node. A
+/// target that does not exist ends the job.
 #[track_caller]
 pub fn unknown_targets<T: Pod>(node: &mut Node, slices: &[(usize, &[T])]) -> Received<T> {
     let call = Call::moving(Action::UnknownTargets, size_of::<T>(), 0, 0, Location::caller());
@@ -69,7 +68,7 @@ fn exchange<T: Pod>(node: &mut Node, call: &Call, slices: &[(usize, &[T])]) -> R
         node.check_root(call, *to);
         leaving[*to] += slice.len() as u64;
     }
-    // How much comes from each node; then back to each where its part begins.
+    // The amounts from each node; then each node is sent the offset of its part.
     let coming = all_to_all(node, &leaving, Block::default(), Schedule::Free);
     let mut ends: Vec<usize> = Vec::with_capacity(size);
     let mut end = 0usize;

@@ -1,4 +1,4 @@
-//! Calls: what a node does that others take part in, and where its program called it.
+//! Calls: a node's operation in which others take part, and its place in the program.
 
 use super::Failure;
 use crate::number::{NumberType, Op};
@@ -8,7 +8,7 @@ use std::panic::Location;
 /// Declares [`Action`] with the name of the `Node` method of each.
 macro_rules! actions {
     ($($variant:ident $name:literal,)*) => {
-        /// Which operation of a node is called.
+        /// The operation of a node.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Action {
@@ -54,24 +54,25 @@ actions! {
     NameStates "name_states",
 }
 
-/// One call of a collective: what has to be alike on all nodes, and where the program made it.
+/// One call of a collective: what must be equal on all nodes, and its place in the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// Action, operation and number type, packed; equal on all nodes or the program is at fault.
+    /// Action, operation and number type, packed; equal on all nodes, otherwise the program is at
+    /// fault.
     pub(crate) what: u32,
-    /// Root of a broadcast, else 0.
+    /// Root of a broadcast, otherwise 0.
     pub(crate) root: u32,
-    /// Elements for each node, where that has to be equal; else 0.
+    /// Elements for each node, if that must be equal; otherwise 0.
     pub(crate) length: u64,
-    /// Where in the program.
+    /// The place in the program.
     pub(crate) place: &'static Location<'static>,
 }
 
-/// In place of an operation or a number type where there is none.
+/// Value for no operation or number type.
 const NONE: u8 = 0xff;
 
 impl Call {
-    /// A call without elements or without a length that must agree.
+    /// A call without elements, or without a length that must agree.
     pub(crate) fn plain(action: Action, place: &'static Location<'static>) -> Self {
         Self { what: u32::from_ne_bytes([action as u8, NONE, NONE, 0]), root: 0, length: 0, place }
     }
@@ -106,23 +107,23 @@ impl Call {
         Self { root: u32::try_from(to).unwrap_or(u32::MAX), ..Self::plain(action, place) }
     }
 
-    /// What is called.
+    /// The operation.
     pub(crate) fn action(&self) -> Action {
         let [action, ..] = self.what.to_ne_bytes();
         decode(action)
     }
 
-    /// Whether this is the same call, at the same place, on one node.
+    /// Whether this is the same call at the same place, on one node.
     pub(crate) fn is_at(&self, other: &Self) -> bool {
         self.agrees(other.what, other.root, other.length) && std::ptr::eq(self.place, other.place)
     }
 
-    /// Whether another node's call can be the same collective as this one.
+    /// Whether another node's call can belong to the same collective as this one.
     pub(crate) fn agrees(&self, what: u32, root: u32, length: u64) -> bool {
         self.what == what && self.root == root && self.length == length
     }
 
-    /// Writes what a call is, without its place.
+    /// Writes the call without its place.
     pub(crate) fn describe(f: &mut fmt::Formatter<'_>, what: u32, root: u32, length: u64) -> fmt::Result {
         let [action, op, kind, size] = what.to_ne_bytes();
         let action = decode(action);
@@ -150,7 +151,7 @@ impl Call {
         }
     }
 
-    /// The failure to report where node `rank` made this call while node 0 made `first`.
+    /// The failure to report if node `rank` made this call while node 0 made `first`.
     pub(crate) fn differs(&self, rank: usize, first: &Self) -> Failure {
         Failure { rank, message: format!("{self}, but node 0 called {first}") }
     }

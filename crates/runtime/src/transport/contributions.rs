@@ -1,4 +1,4 @@
-//! What nodes bring to a collective, gathered in one place, and what each receives.
+//! Nodes' contributions to a collective, gathered in one place, and their results.
 
 use super::{Boundary, Operation, prefix};
 use crate::number;
@@ -19,15 +19,15 @@ pub(crate) enum CollectiveKind {
 pub(crate) struct Contributions {
     /// Bytes of one node's values.
     length: usize,
-    /// All nodes' values, in rank order, then room for one more; of a broadcast, the root's.
+    /// All nodes' values, in rank order, then space for one more; for a broadcast, only the root's.
     values: Vec<u8>,
     boundaries: Vec<Boundary>,
-    /// Whether `values` have become results.
+    /// Whether `values` have been replaced by results.
     combined: bool,
 }
 
 impl Contributions {
-    /// Node `rank` of `size` brings its values; `kind` has its own boundary.
+    /// Node `rank` of `size` contributes its values; `kind` has its own boundary.
     pub(crate) fn bring(&mut self, kind: CollectiveKind, (rank, size): (usize, usize), values: &[u8]) {
         match kind {
             CollectiveKind::Operation(Operation::Barrier) | CollectiveKind::Exchange => return,
@@ -47,7 +47,7 @@ impl Contributions {
         self.values[rank * self.length..][..self.length].copy_from_slice(values);
     }
 
-    /// Where node `rank` stands in a segmented scan.
+    /// The position of node `rank` in a segmented scan.
     pub(crate) fn set_boundary(&mut self, (rank, size): (usize, usize), boundary: Boundary) {
         self.boundaries.resize(size, Boundary::None);
         self.boundaries[rank] = boundary;
@@ -63,8 +63,8 @@ impl Contributions {
         }
     }
 
-    /// Writes what node `rank` of `size` receives to `to`, when all have brought theirs. Does
-    /// nothing where that has another length: a phantom, which has no memory.
+    /// Writes the result of node `rank` of `size` to `to`, when all have contributed. Does nothing
+    /// if that has another length: a phantom, which has no memory.
     pub(crate) fn take(&mut self, kind: CollectiveKind, (rank, size): (usize, usize), to: &mut [u8]) {
         let length = self.length;
         if to.len() != self.received(kind, size) || to.is_empty() {

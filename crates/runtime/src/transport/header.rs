@@ -1,12 +1,12 @@
-//! What a node tells others about the collective it is in, as words that can be sent.
+//! A node's call as words that can be sent to other nodes.
 //!
-//! Processes share no addresses, so the place of the call goes along as text: its line and the end
+//! Processes share no addresses, so the place of the call is included as text: its line and the end
 //! of its file name.
 
 use crate::transport::{Boundary, Call};
 use std::fmt;
 
-/// Bytes of the end of a file name.
+/// Bytes kept of the end of a file name.
 const FILE: usize = 48;
 
 /// Bytes of a header.
@@ -51,8 +51,7 @@ impl Header {
         header
     }
 
-    /// Writes the words, and with them the node's boundary: it goes with the line, which leaves
-    /// room.
+    /// Writes the words, and with them the node's boundary, which is packed with the line number.
     pub(crate) fn put(&self, boundary: Boundary, words: &mut [u64]) {
         words.copy_from_slice(&self.0);
         words[2] |= (boundary as u64) << 32;
@@ -67,12 +66,12 @@ impl Header {
         }
     }
 
-    /// Whether another node's call can be the same collective.
+    /// Whether another node's call can belong to the same collective.
     pub(crate) fn agrees(&self, other: &Self) -> bool {
         Self::words_agree(&self.0, &other.0)
     }
 
-    /// As [`Header::agrees`], of words that were received.
+    /// As [`Header::agrees`], for received words.
     pub(crate) fn words_agree(one: &[u64], other: &[u64]) -> bool {
         one[..2] == other[..2]
     }

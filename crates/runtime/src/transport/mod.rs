@@ -1,15 +1,15 @@
-//! What lies under [`Node`](crate::Node): endpoints, and the transports that they are made of.
+//! The layer below [`Node`](crate::Node): endpoints, and the transports that implement them.
 //!
 //! [`Endpoint`] is all that a node needs of a transport. It is object safe, so that a program is
-//! compiled once and runs on any transport, and speaks bytes: element types end at `Node`, which
-//! has checked lengths and operations before an endpoint sees them. An endpoint whose peers failed
-//! unwinds out of the method it is in (see [`Stop`]).
+//! compiled once and runs on any transport. It transfers bytes: element types end at `Node`, which
+//! has checked lengths and operations before an endpoint gets them. An endpoint whose peers failed
+//! unwinds out of the current method (see [`Stop`]).
 //!
-//! An endpoint offers four things. *Whole collectives* do not return until they are complete.
-//! *Split-phase* ones are started, tested and finished; one is in flight at a time. *Packets* go
-//! from one node to another on two networks and are only ever tried: what to do when there is no
-//! room is for `Node` to decide, which goes on receiving. *Puts* write into memory that another
-//! node has opened, without that node's program.
+//! An endpoint offers four things. *Whole collectives* return when they are complete. *Split-phase*
+//! ones are started, tested and finished; one is in flight at a time. *Packets* go from one node to
+//! another on two networks and are only tried: if there is no room, `Node` decides what to do, and
+//! keeps receiving. *Puts* write into memory that another node has opened, without action of that
+//! node's program.
 
 use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
@@ -57,47 +57,46 @@ pub(crate) trait Endpoint {
     /// Whether the collective in flight is complete; does what this node can do for it now, and
     /// never waits.
     fn test(&mut self) -> bool;
-    /// The result of the collective in flight, which [`Endpoint::test`] has found complete; in the
-    /// memory given to `start`.
+    /// The result of the collective in flight, which [`Endpoint::test`] has found complete, in the
+    /// memory passed to `start`.
     fn finish(&mut self) -> RawBlock;
 
     /// Sends a packet to node `to` (which may be this one); false if there is no room now. Packets
     /// from one node to another on one network arrive in the order sent.
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool;
-    /// Takes the next packet off a network; false if there is none.
+    /// Receives the next packet of a network; false if there is none.
     fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool;
 
     /// Opens `port` of this node (below [`PORTS`], not open): until it is closed any node may write
     /// into `memory`.
     fn open(&mut self, port: usize, memory: RawBlock);
-    /// Closes a port of this node and returns its memory, after a put that is just being written.
-    /// `None` if it was not open.
+    /// Closes a port of this node and returns its memory, after a put that is being written. `None`
+    /// if it was not open.
     fn close(&mut self, port: usize) -> Option<RawBlock>;
-    /// The most bytes that [`Endpoint::try_put`] takes.
+    /// The most bytes that [`Endpoint::try_put`] accepts.
     fn put_limit(&self) -> usize;
     /// Writes `contents` at `offset` into a port of node `to`, now or later; false if there is no
     /// room now. The bytes may be reused at once. A port that is not open, or too short, ends the
     /// job, with both nodes named. Phantoms exist on simulated machines only.
     fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>)
     -> bool;
-    /// As [`Endpoint::try_put`] for any length; returns when the bytes may be reused. While it
-    /// waits it serves other nodes' puts, but takes no packet off a network.
+    /// As [`Endpoint::try_put`] for any length; returns when the bytes may be reused. While waiting
+    /// it serves other nodes' puts, but receives no packets.
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>);
     /// Reports bytes that have arrived in open ports of this node since the last call, port by
-    /// port, each byte once. The bytes are in place. Where this node has to take them off
-    /// `networks` itself, it takes one packet off each; elsewhere `networks` has no meaning.
+    /// port, each byte once. The bytes are in place. If this node must receive them from `networks`
+    /// itself, it takes one packet from each; otherwise `networks` has no meaning.
     fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize));
 
-    /// Sets this node's bit of the asynchronous or, which is set at the beginning.
+    /// Sets this node's bit of the asynchronous or, which is initially set.
     fn set_async_or(&mut self, value: bool);
-    /// Whether any node's bit is set, as far as this node knows now: a change is seen after a
-    /// while, not at once.
+    /// Whether any node's bit is set, as far as this node knows now: a change is seen with a delay.
     fn async_or(&mut self) -> bool;
 
-    /// Waits for news: returns soon after a packet has come on one of `networks`, bytes have
+    /// Waits for an event: returns soon after a packet has arrived on one of `networks`, bytes have
     /// arrived in a port, or `awaited` has become true. May return early (spurious wake-up);
-    /// callers loop. Gives the core away where the wait is long. `call` says what the node waits
-    /// for, for messages.
+    /// callers loop. Yields the core in long waits. `call` names what the node waits for, for
+    /// messages.
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited);
 
     /// This node's program has ended; only packets, puts, arrivals, `pause` and `all_left` follow.
@@ -108,8 +107,8 @@ pub(crate) trait Endpoint {
     /// Ends the job on every node because of `failure`.
     fn fail(&mut self, failure: Failure) -> !;
 
-    /// What ends the job from a thread that is no node, where there is such a thing: nodes that
-    /// wait unwind.
+    /// The abort handle, with which a thread that is no node ends the job, if the transport has
+    /// one: waiting nodes unwind.
     fn abort_handle(&self) -> Option<AbortHandle> {
         None
     }
@@ -131,48 +130,48 @@ impl dyn Endpoint + '_ {
     }
 }
 
-/// What a simulated machine has besides: a clock for each node, and work that is charged for.
+/// The additional interface of a simulated machine: a clock for each node, and charges for work.
 pub(crate) trait Simulated {
     /// This node's clock.
     fn clock(&self) -> SimulatedClock;
-    /// This node is busy with `work`, unless that is to be measured. The error says why its time is
-    /// not known.
+    /// Charges this node for `work`, unless its time is to be measured. The error says why its time
+    /// is unknown.
     fn charge(&mut self, work: Work<'_>) -> Result<Charge, String>;
-    /// This node is busy for what took so many seconds of this host.
+    /// Charges this node for work that took this many seconds of the host.
     fn charge_host(&mut self, seconds: f64);
-    /// Where the time of work comes from.
+    /// The source of the time of work.
     fn computing(&self) -> Computing;
 }
 
 /// The ports of a node; as many as Brewer's Strata has (manual, §7).
 pub(crate) const PORTS: usize = 4096;
 
-/// Those that are for programs; the others are for the run-time's own patterns.
+/// The ports for programs; the others are for the run-time's own patterns.
 pub(crate) const USER_PORTS: usize = PORTS - 16;
 
-/// What a node pauses for, besides packets and arrivals.
+/// What a node waits for in a pause, besides packets and arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
     /// Nothing else.
     Packet,
     /// The collective in flight is complete.
     Operation,
-    /// A packet to this node may find room on this network.
+    /// There may be room for a packet to this node on this network.
     Room(Network, usize),
-    /// A put to this node may find room.
+    /// There may be room for a put to this node.
     PutRoom(usize),
     /// All nodes have left.
     AllLeft,
 }
 
-/// A collective that works in place, on as many bytes on each node.
+/// A collective that works in place, on equally many bytes on each node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// Complete when every node has called it; no bytes.
     Barrier,
     /// Combines every node's values in rank order; all nodes receive the result.
     Reduce(NumberType, Op),
-    /// Combines the values of the nodes that the scan takes for this one.
+    /// Combines the values of the nodes before this one in the scan.
     Scan(Scan),
     /// Replaces every node's values by those of this node.
     Broadcast(usize),
@@ -190,14 +189,14 @@ pub(crate) enum Collective<'a> {
     Exchange(&'a mut [RawBlock]),
 }
 
-/// What a scan combines, and for whom.
+/// Parameters of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scan {
     pub(crate) kind: NumberType,
     pub(crate) op: Op,
     /// From the last node to the first.
     pub(crate) backward: bool,
-    /// Where the scan has segments (then on every node): this node's boundary.
+    /// In a segmented scan (then on every node): this node's boundary.
     pub(crate) boundary: Option<Boundary>,
 }
 
@@ -213,24 +212,24 @@ impl Scan {
     }
 }
 
-/// Where a node stands in a segmented scan. The scan comes to a node from the one before it in the
-/// scan's direction.
+/// A node's position in a segmented scan. The node before it in the scan's direction passes on a
+/// value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Boundary {
-    /// Within a segment: receives what came before it in its segment, and passes it on with its
-    /// own.
+    /// Inside a segment: receives the combined values before it in its segment, and passes them on
+    /// combined with its own.
     #[default]
     None,
     /// The first of a segment: receives the identity, and passes on its own alone.
     Element,
-    /// The segment begins *within* this node's own elements: receives what came before, as
-    /// [`Boundary::None`], and passes on its own alone, as [`Boundary::Element`].
+    /// The segment begins *within* this node's own elements: receives the values before it, as
+    /// [`Boundary::None`], and passes on only its own, as [`Boundary::Element`].
     Array,
 }
 
-/// The private payload with which a node unwinds when its job has ended: nothing is printed,
-/// nothing is reported twice.
+/// The private payload with which a node unwinds when its job has ended, so that nothing is printed
+/// or reported twice.
 pub(crate) struct Stop;
 
 /// A failure and the node that caused it.
@@ -240,7 +239,7 @@ pub(crate) struct Failure {
     pub(crate) message: String,
 }
 
-/// Ends the job from a thread that is no node; nodes that wait unwind.
+/// The abort handle: ends the job from a thread that is no node; waiting nodes unwind.
 pub(crate) type AbortHandle = Box<dyn Fn(Failure) + Send + Sync>;
 
 /// The text of a panic.

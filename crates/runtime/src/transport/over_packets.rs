@@ -1,14 +1,14 @@
-//! The reference implementation of an [`Endpoint`]: everything a node needs, over packets alone.
+//! The reference implementation of an [`Endpoint`]: everything a node needs, using packets alone.
 //!
 //! A transport that moves packets is complete with this layer; one that is faster at collectives or
-//! puts implements [`Endpoint`] itself. Simple rather than fast:
+//! puts implements [`Endpoint`] itself. The layer is simple rather than fast:
 //! - A *collective* is gathered at node 0, which compares all calls, combines in rank order and
-//!   sends each node its result; blocks of an exchange then go straight to the nodes they are for.
+//!   sends each node its result; blocks of an exchange then go directly to their nodes.
 //! - A *put* is a packet for each 64 bytes, written to the port when the receiver takes it.
-//! - The asynchronous or and the ends of programs are told to all nodes, each by a packet.
+//! - The asynchronous or and the ends of programs are sent to all nodes, each in a packet.
 //!
-//! The layer's own packets go by the reply network, which is always emptied: a node that waits
-//! takes them in, and keeps the program's replies among them until it asks. Requests stay in the
+//! The layer's own packets use the reply network, which is always emptied: a waiting node receives
+//! them, and keeps the program's replies among them until the program polls. Requests stay in the
 //! transport, so that senders stall where a program does not receive.
 
 use super::contributions::{CollectiveKind, Contributions};
@@ -22,31 +22,32 @@ use crate::block::{Contents, RawBlock};
 use bytemuck::Zeroable;
 use std::collections::VecDeque;
 
-/// What a transport has to do at least.
+/// What a transport must implement.
 pub(crate) trait Transport {
     /// This node's number.
     fn rank(&self) -> usize;
-    /// How many nodes there are.
+    /// The number of nodes.
     fn size(&self) -> usize;
     /// Sends a packet to node `to` (which may be this one), with [`Packet::from`] filled in; false
     /// if there is no room now. Packets from one node to another on one network arrive in the order
-    /// sent; those to a node that has gone are lost.
+    /// sent; those to a node that has left are lost.
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool;
-    /// Takes the next packet off a network; false if there is none. Unwinds with
-    /// [`Stop`](super::Stop) where the job has failed.
+    /// Receives the next packet of a network; false if there is none. Unwinds with
+    /// [`Stop`](super::Stop) if the job has failed.
     fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool;
     /// Waits a while for a packet on `networks` or for room for one; may return at once. Unwinds as
-    /// `try_receive`.
+    /// `try_receive` does.
     fn pause(&mut self, networks: Networks);
     /// Ends the job on every node because of `failure`.
     fn fail(&mut self, failure: Failure) -> !;
-    /// What ends the job from a thread that is no node, where there is such a thing.
+    /// The abort handle, with which a thread that is no node ends the job, if the transport has
+    /// one.
     fn abort_handle(&self) -> Option<AbortHandle> {
         None
     }
 }
 
-/// The layer's own packets, by their handler: above those of programs and of `Node`.
+/// The layer's own packets, by handler number: above those of programs and of `Node`.
 const FIRST: u16 = u16::MAX - 3;
 /// Bytes of a message; the first packet of one has its length in `whole`.
 const MESSAGE: u16 = FIRST;
@@ -57,20 +58,20 @@ const BIT: u16 = FIRST + 2;
 /// The sender's program has ended.
 const LEFT: u16 = FIRST + 3;
 
-/// Where `whole` has a put's port; below it is the offset.
+/// The position of a put's port in `whole`; the offset is below it.
 const PORT: u32 = 48;
 
-/// On its way to another node, as far as there is room.
+/// Data to be sent to another node, as far as there is room.
 enum Outgoing {
     Packet(Packet),
-    /// A message, and the bytes of it that have been sent.
+    /// A message, and the number of its bytes already sent.
     Message(RawBlock, usize),
 }
 
-/// What has come from one node.
+/// Data received from one node.
 #[derive(Default)]
 struct Incoming {
-    /// The message that is coming, and the bytes of it that are here.
+    /// The message being received, and its bytes so far.
     partial: Option<(RawBlock, usize)>,
     messages: VecDeque<RawBlock>,
 }
@@ -90,7 +91,7 @@ pub(crate) struct OverPackets<T> {
     size: usize,
     outgoing: VecDeque<(usize, Outgoing)>,
     incoming: Vec<Incoming>,
-    /// Replies for the program that came before it asked.
+    /// Replies for the program that arrived before it polled.
     kept: VecDeque<Packet>,
     pending: Option<Pending>,
     ports: Ports,
@@ -121,7 +122,7 @@ impl<T: Transport> OverPackets<T> {
         (0..self.size).filter(move |node| *node != rank)
     }
 
-    /// Sends what there is room for, and takes in what has come for this layer.
+    /// Sends as much as there is room for, and receives this layer's packets.
     fn progress(&mut self) {
         while let Some((to, outgoing)) = self.outgoing.front_mut() {
             let (packet, end) = match outgoing {
@@ -150,7 +151,7 @@ impl<T: Transport> OverPackets<T> {
         }
     }
 
-    /// Takes in one of this layer's packets.
+    /// Handles one of this layer's packets.
     fn absorb(&mut self, packet: &Packet) {
         let from = packet.from as usize;
         let whole = |bits: u64| usize::try_from(bits).unwrap_or(usize::MAX);
@@ -187,7 +188,7 @@ impl<T: Transport> OverPackets<T> {
         self.outgoing.push_back((to, Outgoing::Message(block, 0)));
     }
 
-    /// Tells all other nodes something.
+    /// Sends a notice to all other nodes.
     fn tell(&mut self, handler: u16, value: u64) {
         let mut packet = Packet::new(handler, Part::Whole, 0, &[]);
         packet.whole = value;
@@ -197,7 +198,7 @@ impl<T: Transport> OverPackets<T> {
         self.progress();
     }
 
-    /// Comes to a collective with `values`.
+    /// Enters a collective with `values`.
     fn enter(&mut self, call: Call, kind: CollectiveKind, values: RawBlock) {
         if self.pending.is_some() {
             let message = format!("{call}: a split-phase operation is in flight; complete it first");
@@ -217,8 +218,8 @@ impl<T: Transport> OverPackets<T> {
         self.progress();
     }
 
-    /// Whether a message of each of `nodes` is here; ends the job where one of them has left
-    /// without it.
+    /// Whether a message of each of `nodes` has arrived; ends the job if one of them has left
+    /// without sending it.
     fn have(&mut self, mut nodes: impl Iterator<Item = usize>, call: &Call) -> bool {
         let Some(missing) = nodes.find(|node| self.incoming[*node].messages.is_empty()) else { return true };
         if self.left[missing] {
@@ -232,7 +233,8 @@ impl<T: Transport> OverPackets<T> {
         self.incoming[from].messages.pop_front().unwrap_or_default()
     }
 
-    /// Node 0 has all calls and values: compares the calls and gives each node its result.
+    /// At node 0, which has all calls and values: compares the calls and sends each node its
+    /// result.
     fn combine(&mut self, call: &Call, kind: CollectiveKind, values: &mut RawBlock) {
         let size = self.size;
         let mut all = Contributions::default();
@@ -260,8 +262,7 @@ impl<T: Transport> OverPackets<T> {
         self.progress();
     }
 
-    /// Waits until the collective in flight is complete, taking in nothing but this layer's
-    /// packets.
+    /// Waits until the collective in flight is complete, receiving only this layer's packets.
     fn complete(&mut self) -> RawBlock {
         while !self.test() {
             self.transport.pause(Networks::Only(Network::Reply));
@@ -269,7 +270,7 @@ impl<T: Transport> OverPackets<T> {
         self.finish()
     }
 
-    /// Sends each node its block and waits for theirs; all nodes have agreed to.
+    /// Sends each node its block and waits for theirs; all nodes have agreed on the call.
     fn exchange(&mut self, call: &Call, blocks: &mut [RawBlock]) {
         for to in self.others() {
             self.send(to, std::mem::take(&mut blocks[to]));
@@ -374,7 +375,7 @@ impl<T: Transport> Endpoint for OverPackets<T> {
             self.write(to, port, offset, bytes);
             return true;
         }
-        // An offset beyond any memory stays one.
+        // An offset beyond any memory saturates.
         let offset = (offset as u64).min((1 << PORT) - 1);
         let mut packet = Packet::new(PUT, Part::Whole, 0, bytes);
         packet.whole = (port as u64) << PORT | offset;
@@ -418,7 +419,7 @@ impl<T: Transport> Endpoint for OverPackets<T> {
     fn leave(&mut self) {
         self.left[self.rank] = true;
         self.tell(LEFT, 0);
-        // Others wait for what this node sends, and it may be gone when it has returned from here.
+        // Other nodes wait for this node's messages, and it may leave after returning from here.
         while !self.outgoing.is_empty() {
             self.transport.pause(Networks::Only(Network::Reply));
             self.progress();

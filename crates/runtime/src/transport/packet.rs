@@ -1,17 +1,17 @@
-//! Packets: what active messages are made of.
+//! Packets, of which active messages consist.
 
 use bytemuck::{Pod, Zeroable};
 
 /// The bytes of data that one packet carries.
 pub(crate) const PACKET: usize = 64;
 
-/// The two networks. Requests may wait until there is room for what they cause; replies are always
-/// taken in, as they cause nothing: so no program deadlocks because a buffer is full (Brewer,
+/// The two networks. Requests may wait until there is room for their replies; replies are always
+/// received, as they cause no messages: so no program deadlocks because a buffer is full (Brewer,
 /// manual, §6; von Eicken et al., 1992).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Network {
-    /// What programs send.
+    /// Messages of programs.
     Request = 0,
     /// Replies of handlers.
     Reply = 1,
@@ -30,10 +30,10 @@ impl Network {
     }
 }
 
-/// Which networks a node receives from.
+/// The networks from which a node receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Networks {
-    /// One: replies only, where a handler's replies wait for room.
+    /// One: replies only, while a handler's replies wait for room.
     Only(Network),
     /// Both.
     Both,
@@ -46,15 +46,15 @@ impl Networks {
     }
 }
 
-/// A packet: 16 bytes of header, 64 of data, of which `length` count.
+/// A packet: 16 bytes of header, 64 of data, of which `length` are in use.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Packet {
     /// The node that sent it; transports fill it in.
     pub(crate) from: u32,
-    /// Which handler takes it.
+    /// The number of its handler.
     pub(crate) handler: u16,
-    /// How many of the data bytes count.
+    /// The number of data bytes in use.
     pub(crate) length: u8,
     /// [`Part`] as a number.
     part: u8,
@@ -64,11 +64,11 @@ pub(crate) struct Packet {
     pub(crate) data: [u64; PACKET / 8],
 }
 
-/// Which part of a message a packet is.
+/// The position of a packet in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Part {
-    /// All of it.
+    /// The whole message.
     Whole = 0,
     /// More packets of the same sender on the same network follow.
     More = 1,
@@ -86,7 +86,7 @@ impl Packet {
         packet
     }
 
-    /// The data bytes that count.
+    /// The data bytes in use.
     pub(crate) fn bytes(&self) -> &[u8] {
         &bytemuck::bytes_of(&self.data)[..usize::from(self.length).min(PACKET)]
     }

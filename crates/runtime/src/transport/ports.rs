@@ -3,11 +3,11 @@
 use crate::block::{Contents, RawBlock};
 use std::collections::BTreeMap;
 
-/// Ports and what has arrived in them.
+/// Ports and their arrivals.
 #[derive(Default)]
 pub(crate) struct Ports {
     open: BTreeMap<usize, RawBlock>,
-    /// Port and bytes, not yet reported.
+    /// Port and bytes of arrivals not yet reported.
     arrived: Vec<(usize, usize)>,
 }
 
@@ -20,10 +20,10 @@ impl Ports {
         self.open.remove(&port)
     }
 
-    /// Writes bytes that have arrived at node `rank`, this one; the error says what the sender did
-    /// wrong.
+    /// Writes bytes that have arrived at node `rank`, this one; the error describes the sender's
+    /// fault.
     ///
-    /// Phantoms, and what comes into the memory of one, are counted and not written.
+    /// Phantoms, and data for the memory of one, are counted and not written.
     pub(crate) fn write(
         &mut self,
         rank: usize,
@@ -57,7 +57,7 @@ impl Ports {
         !self.arrived.is_empty()
     }
 
-    /// What has arrived since the last time.
+    /// The arrivals since the last call.
     pub(crate) fn take_news(&mut self) -> Vec<(usize, usize)> {
         std::mem::take(&mut self.arrived)
     }

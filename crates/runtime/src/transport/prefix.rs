@@ -1,20 +1,20 @@
 //! Exclusive scans over all nodes' values: forward and backward, in one segment or several.
 //!
-//! The scan goes from node to node in its direction and carries what has been combined so far in
-//! the segment. Both functions combine in this order and with the same functions, so their results
-//! are equal to the last bit.
+//! The scan visits the nodes in its direction and carries the values combined so far in the
+//! segment. Both functions combine in this order and with the same functions, so their results are
+//! equal to the last bit.
 
 #[cfg(feature = "mpi")]
 use crate::number::fold;
 use crate::number::{carry, fill_identity};
 use crate::transport::{Boundary, Scan};
 
-/// The node that a scan comes to as the `step`th.
+/// The node that a scan visits in step `step`.
 fn at(scan: Scan, size: usize, step: usize) -> usize {
     if scan.backward { size - 1 - step } else { step }
 }
 
-/// The result of node `rank`, into `result`; `value` gives a node's values.
+/// Writes the result of node `rank` into `result`; `value` returns a node's values.
 #[cfg(feature = "mpi")]
 pub(super) fn of_one<'a>(
     scan: Scan,
@@ -26,8 +26,8 @@ pub(super) fn of_one<'a>(
 ) {
     let own = at(scan, size, rank);
     let begins = |step: &usize| *step == 0 || boundary(at(scan, size, *step)) != Boundary::None;
-    // `at` is its own inverse. What comes to the node begins with the last node before it that
-    // passed on its own alone.
+    // `at` is its own inverse. The node's result begins with the last node before it that passed on
+    // only its own values.
     if own == 0 || boundary(rank) == Boundary::Element {
         return fill_identity(scan.kind, scan.op, result);
     }
@@ -36,8 +36,9 @@ pub(super) fn of_one<'a>(
     (first + 1..own).for_each(|step| fold(scan.kind, scan.op, result, value(at(scan, size, step))));
 }
 
-/// The results of all nodes, each in place of its values: parts of `length` bytes, `stride` apart,
-/// then as much room. The values of the scan's last node do not matter.
+/// The results of all nodes, each in place of its values: parts of `length` bytes, at intervals of
+/// `stride`, followed by one more part as scratch space. The values of the scan's last node are not
+/// used.
 pub(super) fn of_all(
     scan: Scan,
     size: usize,

@@ -10,11 +10,11 @@ use crate::topology::{Graph, Place, TopologyError};
 /// The most queues and packets that events can name.
 const MOST: usize = 1 << 30;
 
-/// For each channel: the nodes' receive queues, the nodes' send queues, then the links', lane by
-/// lane. One channel's are together because most programs use few.
+/// Queues for each channel: the nodes' receive queues, the nodes' send queues, then the links',
+/// lane by lane. Each channel's are consecutive because most programs use few channels.
 ///
 /// # Errors
-/// [`TopologyError`] where a queue has no room, or there are too many of them.
+/// [`TopologyError`] if a queue has no room, or there are too many of them.
 pub(super) fn fifos(platform: &Platform, graph: &Graph) -> Result<Vec<Fifo>, TopologyError> {
     let places = |name, places: usize| match u32::try_from(places).unwrap_or(u32::MAX) {
         0 => Err(TopologyError::Parameter { name, value: "0".to_owned(), needs: "at least 1 packet" }),
@@ -44,8 +44,8 @@ pub(super) fn fifos(platform: &Platform, graph: &Graph) -> Result<Vec<Fifo>, Top
     Ok(fifos)
 }
 
-/// The graph's links and then each node's loop, by which it sends to itself; and what many of them
-/// have in common.
+/// The graph's links, then each node's loop, by which it sends to itself; and the properties that
+/// many of them share.
 pub(super) fn links(platform: &Platform, graph: &Graph) -> (Vec<Link>, Vec<Class>) {
     let mut classes = Vec::new();
     let mut link = |bandwidth, latency, delivers, first_fifo| {

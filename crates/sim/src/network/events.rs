@@ -1,20 +1,20 @@
-//! What will happen, in the order of time.
+//! Future events, ordered by time.
 
 use crate::Time;
 
-/// What happens in one step.
+/// The kinds of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A node wanted to be woken.
+    /// A requested wake of a node.
     Wake = 0,
-    /// A link has let a packet's tail out of the queue behind it.
+    /// A link has let a packet's tail leave the queue before it.
     Free = 1,
-    /// A packet reached the queue at the far end: its head, or all of it where it cannot go on
+    /// A packet reached the queue at the far end: its head, or all of it if it cannot continue
     /// before.
     Head = 2,
 }
 
-/// An event: when, and what happens to which node, link or packet.
+/// An event: its time and kind, and the node, link or packet concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) time: Time,
@@ -22,16 +22,16 @@ pub(super) struct Event {
     pub(super) kind: Kind,
 }
 
-/// The events to come: the earliest first, of equal time the first pushed.
+/// The future events: the earliest first, those of equal time in the order pushed.
 ///
 /// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, *Faster Algorithms for the Shortest Path Problem*,
-/// 1990), which serves because no event is pushed for a time before that of the last one taken.
+/// 1990), which requires that no event is pushed for a time before that of the last one taken.
 /// Bucket 0 holds the events of that time, and bucket `b` those that differ from it in bit `b - 1`
 /// and in none above. When bucket 0 is empty, the lowest other bucket's earliest time becomes that
 /// time, and that bucket's events go to lower ones. Events of equal time are always in one bucket,
-/// in the order pushed. They lie one after another in memory and need no sequence number, which
-/// makes the whole network 1.3 to 1.9 times as fast as with a binary heap (`benches/network.rs`,
-/// from 64 nodes to 4096).
+/// in the order pushed. They are consecutive in memory and need no sequence number, which makes the
+/// whole network 1.3 to 1.9 times as fast as with a binary heap (`benches/network.rs`, from 64
+/// nodes to 4096).
 #[derive(Debug)]
 pub(super) struct Events {
     buckets: [Vec<Event>; 65],
@@ -58,7 +58,7 @@ impl Default for Events {
 }
 
 impl Events {
-    /// `time`: not before that of the last event taken.
+    /// `time` must not be before that of the last event taken.
     pub(super) fn push(&mut self, time: Time, kind: Kind, id: u32) {
         self.insert(Event { time, id, kind });
     }
@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Beside a list that is sorted by time and otherwise left as it is.
+        /// Compared with a stable sort by time.
         #[test]
         fn events_come_by_time_and_then_as_pushed(
             calls in prop::collection::vec(prop_oneof![

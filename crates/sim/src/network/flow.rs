@@ -1,4 +1,4 @@
-//! How packets get from queue to queue.
+//! Movement of packets from queue to queue.
 
 use super::events::Kind;
 use super::fifo::{List, NONE};
@@ -8,7 +8,7 @@ use crate::topology::Hop;
 use rand_chacha::rand_core::Rng;
 
 impl<T> Network<T> {
-    /// A packet's head is at the queue where it has a place.
+    /// A packet's head has reached the queue in which it has a place.
     pub(super) fn arrive(&mut self, at: Time, packet: u32) -> Step {
         let fifo = self.packets[packet as usize].fifo;
         let first = self.push_packet(fifo, packet);
@@ -18,7 +18,7 @@ impl<T> Network<T> {
             self.nodes[node].arrived[usize::from(channel.0)] += 1;
             return Step::Arrived { node, channel };
         }
-        // Else another head is waiting or on its way out.
+        // Otherwise another head is waiting or leaving.
         if first && queue.link == NONE {
             self.ask(at, fifo);
         }
@@ -34,7 +34,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// Appends a packet to a queue; whether it is alone there.
+    /// Appends a packet to a queue; returns whether it is alone there.
     fn push_packet(&mut self, fifo: u32, packet: u32) -> bool {
         let queue = &mut self.fifos[fifo as usize].packets;
         let last = queue.last;
@@ -48,7 +48,7 @@ impl<T> Network<T> {
         last == NONE
     }
 
-    /// Takes a queue's first packet; its place stays taken.
+    /// Removes a queue's first packet; its place stays occupied.
     pub(super) fn pop_packet(&mut self, fifo: u32) -> Option<u32> {
         let queue = &mut self.fifos[fifo as usize].packets;
         let first = queue.first;
@@ -62,8 +62,8 @@ impl<T> Network<T> {
         Some(first)
     }
 
-    /// One of the links that do equally well: the one that fewest packets want, the one on it among
-    /// them; chance decides among equals.
+    /// One of several equivalent links: the one wanted by the fewest packets, including the one on
+    /// it; random among equals.
     fn choose(&mut self, hop: Hop, channel_offset: u32) -> Hop {
         let wanted = |number: u32| {
             let link = &self.links[number as usize];
@@ -80,7 +80,7 @@ impl<T> Network<T> {
         Hop { link: equal().nth(drawn as usize).unwrap_or(hop.link), ways: 1, ..hop }
     }
 
-    /// A queue's new head asks for a place further on, and for the link there.
+    /// A queue's new head requests a place in the next queue, and the link to it.
     fn ask(&mut self, at: Time, fifo: u32) {
         let queue = &self.fifos[fifo as usize];
         let (place, head) = (queue.at, queue.packets.first as usize);
@@ -115,7 +115,7 @@ impl<T> Network<T> {
         link.most_waiting = link.most_waiting.max(link.waiting);
     }
 
-    /// A queue whose head has a place further on asks for the link.
+    /// A queue whose head has a place in the next queue requests the link.
     fn join(&mut self, at: Time, fifo: u32) {
         let number = self.fifos[fifo as usize].link as usize;
         if self.links[number].serving == NONE {
@@ -127,7 +127,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// A queue's head goes onto its idle link.
+    /// A queue's head starts on its idle link.
     fn start(&mut self, at: Time, fifo: u32) {
         let Some(number) = self.pop_packet(fifo) else { return };
         let link_number = self.fifos[fifo as usize].link;
@@ -152,8 +152,8 @@ impl<T> Network<T> {
         self.events.push(there, Kind::Head, number);
     }
 
-    /// A link's packet has left the queue behind: that has a place more and perhaps a new head, and
-    /// the link can serve the next.
+    /// A link's packet has left the queue behind it, which has a free place and perhaps a new head;
+    /// the link can serve the next packet.
     pub(super) fn free(&mut self, at: Time, number: u32) -> Step {
         let link = &mut self.links[number as usize];
         let fifo = link.serving;
@@ -178,7 +178,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// A place in a queue is free: it goes to who has waited for it for longest.
+    /// A place in a queue is free: the queue that has waited longest gets it.
     pub(super) fn release(&mut self, at: Time, fifo: u32) {
         let mut waiters = self.fifos[fifo as usize].waiters;
         if let Some(waiter) = self.pop(&mut waiters) {
@@ -189,7 +189,7 @@ impl<T> Network<T> {
         }
     }
 
-    /// Puts a queue behind the others in a list of queues.
+    /// Appends a queue to a list of queues.
     fn append(&mut self, list: &mut List, fifo: u32) {
         self.fifos[fifo as usize].next = NONE;
         if list.last == NONE {
@@ -200,7 +200,7 @@ impl<T> Network<T> {
         list.last = fifo;
     }
 
-    /// Takes the first out of a list of queues.
+    /// Removes the first of a list of queues.
     fn pop(&self, list: &mut List) -> Option<u32> {
         let first = list.first;
         if first == NONE {

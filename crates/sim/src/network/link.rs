@@ -1,10 +1,10 @@
-//! A link while it works.
+//! The state of a link.
 
 use super::fifo::{List, NONE};
 use crate::Time;
 
-/// Time for a byte, in 2⁻²⁰ ps: whole, so that sums are equal on every host. Of bandwidths from 1
-/// byte a second.
+/// Time for a byte, in 2⁻²⁰ ps: an integer, so that sums are equal on every host. For bandwidths
+/// from 1 byte a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rate(u64);
 
@@ -22,7 +22,7 @@ impl Rate {
     }
 }
 
-/// What many links have in common.
+/// Properties shared by many links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
     pub(super) rate: Rate,
@@ -31,25 +31,25 @@ pub(super) struct Class {
     pub(super) delivers: bool,
 }
 
-/// A link, who waits for it, and what it has done.
+/// A link: its properties, its waiting packets and its statistics.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Link {
-    /// Its place in a table.
+    /// The index of its properties in a table.
     pub(super) class: u32,
     /// The first of the queues at its far end, on channel 0.
     pub(super) first_fifo: u32,
-    /// The queue whose packet it carries; `NONE` if idle.
+    /// The queue whose packet it transmits; `NONE` if idle.
     pub(super) serving: u32,
-    /// Heads that want it, those without a place at the far end among them.
+    /// Heads that want it, including those without a place at the far end.
     pub(super) waiting: u32,
     pub(super) most_waiting: u32,
-    /// Queues whose heads want it and have a place at the far end, in the order in which they had
-    /// both.
+    /// Queues whose heads want it and have a place at the far end, in the order in which they got
+    /// the place.
     pub(super) askers: List,
     pub(super) packets: u64,
     pub(super) bytes: u64,
-    /// Time that it has been busy, to the end of the packet that it carries.
+    /// Time that it has been busy, to the end of the current packet.
     pub(super) busy: Time,
     /// That end.
     pub(super) until: Time,
@@ -91,7 +91,7 @@ mod tests {
             (f64::INFINITY, u64::MAX, 0),
         ] {
             let time = Rate::new(bandwidth).time(bytes).0;
-            // What 2⁻²¹ ps too much or too little for a byte makes of the longest of them.
+            // The effect of a rounding error of 2⁻²¹ ps a byte on the longest packet.
             assert!(time.abs_diff(picoseconds) <= bytes >> 21, "{bandwidth} B/s, {bytes} B: {time}");
         }
     }

@@ -6,32 +6,31 @@
 //! each target). A node has for each channel a send queue before its link into the network, and a
 //! receive queue, which is the queue at the far end of its link out of the network.
 //!
-//! The packet at the head of a queue asks for the one link that it goes on by. It first needs a
-//! place in the queue at that link's far end, and keeps it from then on; places go to those that
-//! wait in the order of asking. Then it needs the link, which serves in the order in which packets
-//! got their places, one at a time, whatever their channel. So a receiver that takes nothing fills
-//! the network behind it, and stalls those who send through there, but no packet waits for ever
-//! where others go on.
+//! The packet at the head of a queue requests the next link of its path. It first needs a place in
+//! the queue at that link's far end, which it keeps from then on; places are given in the order of
+//! requests. Then it needs the link, which serves packets in the order in which they got their
+//! places, one at a time, regardless of channel. So a receiver that takes nothing fills the network
+//! behind it and stalls the senders through it, but no packet waits forever while others move.
 //!
-//! The link is busy for the packet's bytes, header included, by its bandwidth. When the tail has
-//! left, the link and the place in the queue behind are free. The head is at the far end after the
-//! link's latency, the tail so much after it left. With `cut_through`, a packet may go on when its
-//! head is there, but its tail does not leave before it has come; else it goes on when its tail is
-//! there. It can be received when its tail has come and `interface.latency` has passed; its place
-//! in the receive queue is taken all the while.
+//! The link is busy for the packet's bytes, header included, at its bandwidth. When the tail has
+//! left, the link and the place in the previous queue are free. The head reaches the far end after
+//! the link's latency, and the tail the same time after it left. With `cut_through`, a packet may
+//! continue when its head has arrived, but its tail does not leave before it has arrived; otherwise
+//! it continues when its tail has arrived. It can be received when its tail has arrived and
+//! `interface.latency` has passed; it occupies its place in the receive queue during that time.
 //!
-//! Where several links do equally well, on the way up a fat tree, the packet takes the one that
-//! fewest others want, and chance decides among equals: "adaptive routing on the way up the tree,
+//! Where several links are equivalent, on the way up a fat tree, the packet takes the one wanted by
+//! the fewest packets, chosen at random among equals: "adaptive routing on the way up the tree,
 //! selecting pseudo-randomly from the available links" (Brewer 1994, section 7.1, of the CM-5).
 //!
 //! A packet to its own node goes from the send queue to the receive queue by a loop in the
-//! interface: it takes no link, no latency but the interface's, and the time of its bytes at the
-//! bandwidth of a link; the loop carries one packet at a time.
+//! interface: it uses no link, has only the interface's latency, and takes the time of its bytes at
+//! the bandwidth of a link; the loop carries one packet at a time.
 //!
 //! # Determinism
-//! Time is in whole picoseconds and the time of a byte a whole number; events are ordered by time,
-//! those of equal time as they were scheduled; chance (among the fat tree's ways up that are wanted
-//! equally little) comes from one seeded generator. Equal calls give equal events on every host.
+//! Time is in whole picoseconds and the time of a byte is an integer; events are ordered by time,
+//! those of equal time by when they were scheduled; random choices (among equally wanted links up a
+//! fat tree) come from one seeded generator. Equal calls give equal events on every host.
 
 mod build;
 mod events;
@@ -58,8 +57,8 @@ use std::hash::Hasher;
 /// Virtual channels.
 pub const CHANNELS: usize = 5;
 
-/// A virtual channel, 0 to 4: packets of one never wait for room that those of another take; they
-/// share the links' time.
+/// A virtual channel, 0 to 4: packets of one channel never wait for space used by those of another;
+/// they share the links' time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel(pub u8);
 
@@ -67,7 +66,7 @@ impl Channel {
     /// Its number.
     ///
     /// # Panics
-    /// Where it is not below [`CHANNELS`].
+    /// If it is not below [`CHANNELS`].
     fn index(self) -> usize {
         let index = usize::from(self.0);
         assert!(index < CHANNELS, "channel {index} of {CHANNELS}");
@@ -75,26 +74,26 @@ impl Channel {
     }
 }
 
-/// What a step was.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The time came that was given to [`Network::schedule`] for this node.
+    /// The time passed to [`Network::schedule`] for this node has been reached.
     Wake(usize),
     /// A packet can be received.
     Arrived {
-        /// Where.
+        /// The receiving node.
         node: usize,
-        /// In which of its receive queues.
+        /// The channel of the receive queue.
         channel: Channel,
     },
     /// A send queue that was full has room again.
     Room {
-        /// Whose.
+        /// The sending node.
         node: usize,
-        /// Which.
+        /// The channel of the send queue.
         channel: Channel,
     },
-    /// Something went on inside the network.
+    /// An event inside the network.
     Moved,
 }
 
@@ -103,7 +102,7 @@ pub enum Step {
 pub struct Arrival<T> {
     /// The node that sent it.
     pub from: usize,
-    /// What it carries.
+    /// Its contents.
     pub item: T,
     /// Its bytes of data.
     pub bytes: usize,
@@ -111,14 +110,14 @@ pub struct Arrival<T> {
     pub sent: Time,
 }
 
-/// A packet on its way.
+/// A packet in the network.
 #[derive(Debug)]
 struct Packet<T> {
-    /// When its tail is in the queue that it is in, or on its way to.
+    /// When its tail is in its current queue, which may be in the future.
     tail: Time,
     sent: Time,
     bytes: usize,
-    /// That queue; where its head has asked for the next, that.
+    /// That queue; once its head has requested the next queue, that one.
     fifo: u32,
     /// The packet behind it there.
     next: u32,
@@ -129,15 +128,15 @@ struct Packet<T> {
     item: T,
 }
 
-/// A network and the packets in it. `T` is what a packet carries.
+/// A network and the packets in it. `T` is the contents of a packet.
 ///
-/// Its user schedules wakes, sends, receives, and calls [`step`](Self::step) for one event after
-/// another. All calls that take a time `at` are to be in order: not before [`now`](Self::now), and
-/// not while an event before `at` has still to happen (checked in debug builds; else what is before
-/// now happens now). They panic where there is no such node or channel.
+/// The caller schedules wakes, sends, receives, and calls [`step`](Self::step) for one event after
+/// another. All calls with a time `at` must be in order: not before [`now`](Self::now), and not
+/// while an event before `at` is pending (checked in debug builds; otherwise earlier times are
+/// treated as now). They panic if there is no such node or channel.
 pub struct Network<T> {
     graph: Graph,
-    /// The graph's, then each node's loop.
+    /// The graph's links, then each node's loop.
     links: Vec<Link>,
     classes: Vec<link::Class>,
     /// In the order of [`build::fifos`].
@@ -152,7 +151,7 @@ pub struct Network<T> {
     steps: u64,
     header: usize,
     cut_through: bool,
-    /// In the interfaces, from the arrival of a packet's tail until it can be received.
+    /// Packets in the interfaces, from the arrival of the tail until they can be received.
     interface: Time,
     nodes: Vec<Traffic>,
 }
@@ -170,19 +169,19 @@ impl<T> fmt::Debug for Network<T> {
 struct Traffic {
     sent: u64,
     received: u64,
-    /// On their way to it.
+    /// In the network.
     waiting: usize,
     /// In its receive queues.
     arrived: [u32; CHANNELS],
 }
 
 impl<T> Network<T> {
-    /// An empty network for so many nodes. Chance, where the topology leaves something to it, comes
-    /// from `seed`.
+    /// An empty network for this many nodes. `seed` determines the random choices, if the topology
+    /// has any.
     ///
     /// # Errors
-    /// [`TopologyError`] where the nodes do not fit the topology (it says how many do), or the
-    /// platform makes no network.
+    /// [`TopologyError`] if the nodes do not fit the topology (it says how many do), or the
+    /// platform's values are impossible.
     pub fn new(platform: &Platform, nodes: usize, seed: u64) -> Result<Self, TopologyError> {
         let graph = Graph::new(platform, nodes)?;
         let fifos = build::fifos(platform, &graph)?;
@@ -218,8 +217,8 @@ impl<T> Network<T> {
         self.now
     }
 
-    /// Has [`step`](Self::step) return [`Step::Wake`] for the node at that time, or now where it
-    /// has passed.
+    /// Makes [`step`](Self::step) return [`Step::Wake`] for the node at that time, or now if it has
+    /// passed.
     pub fn schedule(&mut self, at: Time, node: usize) {
         assert!(node < self.nodes.len(), "node {node} of {}", self.nodes.len());
         self.events.push(at.max(self.now), Kind::Wake, node as u32);
@@ -231,10 +230,10 @@ impl<T> Network<T> {
         self.fifos[self.send_fifo(node, channel) as usize].room > 0
     }
 
-    /// Puts a packet with so many bytes of data into a node's send queue at the time `at`.
+    /// Puts a packet with this many bytes of data into a node's send queue at the time `at`.
     ///
     /// # Errors
-    /// The item, where the queue is full; [`Step::Room`] says when to try again.
+    /// The item, if the queue is full; [`Step::Room`] says when to try again.
     pub fn try_send(
         &mut self,
         at: Time,
@@ -275,8 +274,8 @@ impl<T> Network<T> {
         self.nodes[node].arrived[channel.index()] as usize
     }
 
-    /// Takes the packet that has been in a node's receive queue for longest, if there is one; its
-    /// place is free from `at` on.
+    /// Removes the oldest packet from a node's receive queue, if there is one; its place is free
+    /// from `at` on.
     pub fn receive(&mut self, at: Time, node: usize, channel: Channel) -> Option<Arrival<T>> {
         let at = self.in_order(at);
         let fifo = self.receive_fifo(node, channel);
@@ -296,7 +295,7 @@ impl<T> Network<T> {
         self.events.next()
     }
 
-    /// Lets the next event happen: exactly one.
+    /// Processes exactly one event, the next.
     pub fn step(&mut self) -> Option<Step> {
         let event = self.events.pop()?;
         self.now = event.time;
@@ -321,7 +320,7 @@ impl<T> Network<T> {
         self.packets.len()
     }
 
-    /// Packets anywhere that are on their way to a node, its receive queues included.
+    /// Packets on their way to a node, including its receive queues.
     #[must_use]
     pub fn waiting_for(&self, node: usize) -> usize {
         self.nodes[node].waiting
@@ -333,14 +332,14 @@ impl<T> Network<T> {
         self.steps
     }
 
-    /// Of all events so far, with their times: equal for equal runs, on all hosts with 64-bit
-    /// words.
+    /// A hash of all events so far, with their times: equal for equal runs, on all hosts with
+    /// 64-bit words.
     #[must_use]
     pub fn hash(&self) -> u64 {
         self.hasher.finish()
     }
 
-    /// What links and nodes have done so far.
+    /// Statistics of links and nodes so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let now = self.now;
@@ -369,8 +368,7 @@ impl<T> Network<T> {
         self.nodes.len() as u32 + self.receive_fifo(node, channel)
     }
 
-    /// Of a node's queue: receive queues count as those of nodes, send queues as those of nodes
-    /// beyond the last.
+    /// The index of a node's queue: receive queues have the nodes' indices, send queues follow.
     fn node_and_channel(&self, fifo: u32) -> (usize, Channel) {
         ((fifo % self.channel_stride) as usize, Channel((fifo / self.channel_stride) as u8))
     }

@@ -1,12 +1,12 @@
-//! What a network has done so far.
+//! Statistics of a network.
 
 use crate::Time;
 use std::fmt;
 
-/// Links that are named one by one.
+/// Links that are listed individually.
 const NAMED: usize = 10;
 
-/// What a network has done so far. Its text is for people: the busiest links.
+/// Statistics of a network. Its text, for people, lists the busiest links.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// The time of the last step.
@@ -17,21 +17,21 @@ pub struct Statistics {
     pub nodes: Vec<NodeUse>,
 }
 
-/// What a link has carried.
+/// Statistics of a link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkUse {
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// Packets that it has begun to carry.
+    /// Packets whose transmission it has begun.
     pub packets: u64,
     /// Their bytes, headers included.
     pub bytes: u64,
-    /// How long it has been busy until now.
+    /// How long it has been busy so far.
     pub busy: Time,
     /// `busy` as a share of the time until now: 0 to 1.
     pub utilisation: f64,
-    /// The most packets that wanted it at a time and had to wait, whether for the link or for room
-    /// at its far end.
+    /// The most packets that waited for it at the same time, whether for the link or for space at
+    /// its far end.
     pub most_waiting: usize,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Statistics {
         let sent: u64 = self.nodes.iter().map(|node| node.sent).sum();
         let mut links: Vec<&LinkUse> = self.links.iter().filter(|link| link.packets > 0).collect();
         writeln!(f, "{sent} packets in {}; {} of {} links used", self.time, links.len(), self.links.len())?;
-        // Ties in the order of the links.
+        // Ties keep the order of the links.
         links.sort_by_key(|link| std::cmp::Reverse(link.busy));
         for LinkUse { name, packets, bytes, utilisation, most_waiting, .. } in links.iter().take(NAMED) {
             let busy = 100.0 * utilisation;

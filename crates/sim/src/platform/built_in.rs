@@ -1,7 +1,7 @@
-//! The platforms that are compiled in.
+//! The built-in platforms.
 
-/// Names and texts, in the order in which they are listed: the thesis's four, its time's others,
-/// then today's.
+/// Names and texts, in their listed order: the four of the thesis, others of its time, then current
+/// ones.
 const BUILT_IN: [(&str, &str); 8] = [
     ("cm5", include_str!("../../../../platforms/cm5.toml")),
     ("alewife", include_str!("../../../../platforms/alewife.toml")),

@@ -1,4 +1,4 @@
-//! What is wrong with a platform file, or with the name of a platform: where, why, and the way out.
+//! Faults of a platform file, or of the name of a platform: where, why, and a remedy.
 
 use std::fmt;
 use std::io;
@@ -17,9 +17,9 @@ pub enum PlatformError {
         meant.map_or(String::new(), |meant| format!(" (did you mean `{meant}`?)"))
     )]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The built-in platform that was probably meant.
+        /// The built-in platform with the most similar name.
         meant: Option<&'static str>,
     },
     /// A file that cannot be read.
@@ -27,7 +27,7 @@ pub enum PlatformError {
     File {
         /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file that is not a platform.
@@ -35,29 +35,29 @@ pub enum PlatformError {
     Faults(#[from] Faults),
 }
 
-/// Everything that is wrong with one platform file.
+/// All faults of one platform file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults {
     /// The file's name, as it was given.
     pub file: String,
-    /// Its text; what was not UTF-8 is replaced.
+    /// Its text; invalid UTF-8 is replaced.
     pub text: String,
-    /// What is wrong, by place; at least one.
+    /// The faults, by position; at least one.
     pub faults: Vec<Fault>,
 }
 
-/// One thing that is wrong with a platform file.
+/// One fault of a platform file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What kind of thing.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// Where: bytes of the text.
+    /// Its position: bytes of the text.
     pub span: Range<usize>,
-    /// A few words for the marked place.
+    /// A label for that position.
     pub label: String,
-    /// The way out.
+    /// The remedy.
     pub help: String,
 }
 
@@ -66,11 +66,11 @@ pub struct Fault {
 pub enum FaultKind {
     /// The text is not UTF-8, not TOML, or far too long.
     Syntax,
-    /// A key, table or word that does not exist.
+    /// A key, table or keyword that does not exist.
     Unknown,
-    /// A key or table that has to be there.
+    /// A missing key or table.
     Missing,
-    /// A value of the wrong kind: a text where a number belongs.
+    /// A value of the wrong type: a text instead of a number.
     Type,
     /// A value outside its range.
     Range,
@@ -79,7 +79,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The name shown with the fault, stable to search for.
+    /// The name shown with the fault, stable so that it can be searched for.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl FaultKind {
 }
 
 impl Faults {
-    /// The line and column, from 1, where a fault is; the column counts characters.
+    /// The line and column of a fault, from 1; the column counts characters.
     #[must_use]
     pub fn place(&self, fault: &Fault) -> (usize, usize) {
         let before = self.text.get(..fault.span.start).unwrap_or(&self.text);
@@ -105,7 +105,7 @@ impl Faults {
 }
 
 impl fmt::Display for Faults {
-    /// A line a fault: file, line, column, what is wrong, the way out.
+    /// One line for each fault: file, line, column, fault, remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, fault) in self.faults.iter().enumerate() {
             let (line, column) = self.place(fault);

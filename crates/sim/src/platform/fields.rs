@@ -1,8 +1,8 @@
-//! Tables of a platform file, key by key: each has its unit and its range, and what nobody asks for
-//! is refused.
+//! Tables of a platform file, key by key: each has its unit and its range, and unknown keys are
+//! refused.
 //!
-//! A fault does not end the reading: it is kept, the field is `None`, and the reader goes on to the
-//! next one.
+//! A fault does not stop the reading: it is recorded, the field is `None`, and the reader
+//! continues.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,24 +18,25 @@ use crate::Time;
 
 /// The longest time of one step, in seconds: sums of thousands of them stay within [`Time`].
 pub(super) const LONGEST: f64 = 1000.0;
-/// Bandwidths in MB/s: from a byte in a millisecond to one in a picosecond, the least [`Time`].
+/// Bandwidths in MB/s: from a byte in a millisecond to one in a picosecond, the resolution of
+/// [`Time`].
 const BANDWIDTHS: RangeInclusive<f64> = 0.001..=1e6;
-/// Units that the key of a time may end in, each with what makes seconds of it; cycles depend on
-/// the processor.
+/// Suffixes of keys of times, each with its factor to seconds; that of cycles depends on the
+/// processor.
 const UNITS: [(&str, Option<f64>); 3] = [("cycles", None), ("ns", Some(1e-9)), ("us", Some(1e-6))];
 
-/// Where a key stands, and its value.
+/// The position of a key, and its value.
 type Found<'a> = (Range<usize>, &'a Spanned<DeValue<'a>>);
 
 /// One table of the file.
 pub(super) struct Fields<'a> {
-    /// How messages call it: "`[link]`".
+    /// Its name in messages: "`[link]`".
     title: String,
-    /// Where it stands: what is missing is missing there.
+    /// Its position: that of faults about missing keys.
     head: Range<usize>,
-    /// Its keys that have not been asked for yet.
+    /// Its keys that have not been read yet.
     entries: BTreeMap<&'a str, Found<'a>>,
-    /// The keys that have been asked for.
+    /// The keys that have been read.
     known: Vec<String>,
     /// Cycles a second.
     frequency: f64,
@@ -60,12 +61,12 @@ impl<'a> Fields<'a> {
         Self { title, head, entries, known: Vec::new(), frequency, faults }
     }
 
-    /// Sets what a cycle is in the tables that are taken from here on.
+    /// Sets the length of a cycle in the tables that are read from here on.
     pub(super) fn set_frequency(&mut self, frequency: f64) {
         self.frequency = frequency;
     }
 
-    /// A table that has to be there; `example` is one of its lines.
+    /// A mandatory table; `example` is one of its lines.
     pub(super) fn table(&mut self, key: &str, example: &str) -> Option<Self> {
         match self.take(key) {
             Some(found) => self.open(key, found),
@@ -79,7 +80,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A table that may be left out.
+    /// An optional table.
     pub(super) fn optional_table(&mut self, key: &str) -> Option<Self> {
         let found = self.take(key)?;
         self.open(key, found)
@@ -126,7 +127,7 @@ impl<'a> Fields<'a> {
         Some(Time::from_seconds(number * unit))
     }
 
-    /// A number of `range`.
+    /// A number in `range`.
     pub(super) fn number(&mut self, key: &str, range: RangeInclusive<f64>, example: &str) -> Option<f64> {
         let (_, value) = self.require(key, example)?;
         let help = format!(
@@ -137,13 +138,13 @@ impl<'a> Fields<'a> {
         self.in_range(key, value, range, &help)
     }
 
-    /// A whole number of `range`.
+    /// A whole number in `range`.
     pub(super) fn count(&mut self, key: &str, range: RangeInclusive<usize>, example: &str) -> Option<usize> {
         let (_, value) = self.require(key, example)?;
         self.whole(key, value, &range)
     }
 
-    /// Whole numbers of `range`, at least one.
+    /// Whole numbers in `range`, at least one.
     pub(super) fn counts(
         &mut self,
         key: &str,
@@ -166,7 +167,7 @@ impl<'a> Fields<'a> {
         self.list(key, found, example, |fields, value| fields.megabytes(key, value))
     }
 
-    /// A text, with its place.
+    /// A text, with its position.
     pub(super) fn text(&mut self, key: &str, example: &str) -> Option<(&'a str, Range<usize>)> {
         let (_, value) = self.require(key, example)?;
         let DeValue::String(text) = value.get_ref() else {
@@ -217,22 +218,22 @@ impl<'a> Fields<'a> {
         Some(*flag)
     }
 
-    /// Where the value of a key is that nobody has asked for yet.
+    /// The position of the value of a key that has not been read yet.
     pub(super) fn place(&self, key: &str) -> Option<Range<usize>> {
         self.entries.get(key).map(|(_, value)| value.span())
     }
 
-    /// Where the table begins.
+    /// The position of the table's beginning.
     pub(super) fn head(&self) -> Range<usize> {
         self.head.clone()
     }
 
-    /// Keeps a fault.
+    /// Records a fault.
     pub(super) fn fault(&self, fault: Fault) {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// Refuses the keys that nobody asked for.
+    /// Refuses the keys that were not read.
     pub(super) fn finish(self) {
         for (key, (at, _)) in &self.entries {
             self.fault(Fault {
@@ -245,7 +246,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What to write in place of a key that does not exist.
+    /// Suggests a replacement for a key that does not exist.
     fn instead_of(&self, key: &str) -> String {
         let known = || self.known.iter().map(String::as_str);
         let stem = key.rsplit_once('_').map_or(key, |(stem, _)| stem);
@@ -269,7 +270,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The entry of a key, which is known from here on.
+    /// The entry of a key, which then counts as known.
     fn take(&mut self, key: &str) -> Option<Found<'a>> {
         self.known.push(key.to_owned());
         self.entries.remove(key)
@@ -383,7 +384,7 @@ impl<'a> Fields<'a> {
             });
             return None;
         }
-        // Each wrong one is told.
+        // Each invalid one is reported.
         let read: Vec<Option<T>> = values.iter().map(|value| one(self, value)).collect();
         read.into_iter().collect()
     }

@@ -1,5 +1,4 @@
-//! What follows from a platform's costs for so many nodes, without simulating: the figures by which
-//! machines are compared.
+//! Derived figures of a platform for a number of nodes, without simulating, to compare machines.
 
 use super::Platform;
 use crate::Time;
@@ -14,7 +13,7 @@ use crate::topology::{Graph, Place, TopologyError};
 pub struct Figures {
     /// Nodes.
     pub nodes: usize,
-    /// Links, each direction its own; the nodes' among them.
+    /// Links, counted for each direction, including the nodes' own.
     pub links: usize,
     /// Hops between two nodes: the mean over all pairs, and the most.
     pub hops: (f64, usize),
@@ -25,27 +24,26 @@ pub struct Figures {
     pub send: Time,
     /// o at its receiver.
     pub receive: Time,
-    /// g: the least time between small messages of one node to another.
+    /// g: the least interval between small messages of one node to another.
     pub gap: Time,
     /// G: seconds a byte of a long block that the processors move; the inverse of `one_way`.
     pub gap_byte: f64,
-    /// Bytes a second of a long block while nothing comes back. The sender polls once a packet, and
-    /// finds nothing.
+    /// Bytes a second of a long block in one direction only. The sender polls once a packet,
+    /// without success.
     pub one_way: f64,
-    /// Bytes a second each way where both nodes send. Each polls once a packet, and finds one
+    /// Bytes a second each way where both nodes send. Each polls once a packet, successfully
     /// (Brewer 1994, equation 47).
     pub two_way: f64,
-    /// Bytes a second of a long block that goes by DMA, where there is one: the nodes' links are
-    /// the limit.
+    /// Bytes a second of a long block by DMA, if available: the nodes' links are the limit.
     pub dma: Option<f64>,
-    /// Bytes a second, headers among them, from one half of the machine to the other: see
+    /// Bytes a second, including headers, from one half of the machine to the other: see
     /// [`Graph::bisection`].
     pub bisection: f64,
     /// A barrier at which all nodes arrive together.
     pub barrier: Barrier,
 }
 
-/// What a barrier takes.
+/// The time of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barrier {
     /// The control network's time.
@@ -56,7 +54,7 @@ pub enum Barrier {
 }
 
 impl Barrier {
-    /// How long it takes.
+    /// The time.
     #[must_use]
     pub fn time(self) -> Time {
         match self {
@@ -69,10 +67,11 @@ impl Figures {
     /// Bytes of a small message: one word.
     pub const SMALL: usize = 8;
 
-    /// The figures for so many nodes. Looks at all pairs: for thousands of nodes it takes seconds.
+    /// The figures for this many nodes. Visits all pairs, which takes seconds for thousands of
+    /// nodes.
     ///
     /// # Errors
-    /// [`TopologyError`] where the nodes do not fit.
+    /// [`TopologyError`] if the nodes do not fit.
     pub fn new(platform: &Platform, nodes: usize) -> Result<Self, TopologyError> {
         let graph = Graph::new(platform, nodes)?;
         let costs = &platform.interface;
@@ -117,7 +116,7 @@ fn seconds(bytes: usize, bandwidth: f64) -> Time {
     Time::from_seconds(bytes as f64 / bandwidth)
 }
 
-/// The ways between all pairs of nodes.
+/// Statistics of the paths between all pairs of nodes.
 struct Ways {
     /// Mean hops.
     hops: f64,
@@ -130,7 +129,7 @@ struct Ways {
 impl Ways {
     fn new(platform: &Platform, graph: &Graph, bytes: usize) -> Self {
         let nodes = graph.nodes();
-        // All ways of a fat tree between two nodes are alike.
+        // All paths of a fat tree between two nodes are equivalent.
         let (mut hops, mut sum, mut most) = (0.0, 0.0, Time::ZERO);
         for from in 0..nodes {
             for to in (0..nodes).filter(|to| *to != from) {
@@ -145,7 +144,7 @@ impl Ways {
     }
 }
 
-/// The time of a packet alone on its way.
+/// The time of a packet in an otherwise empty network.
 fn way(platform: &Platform, graph: &Graph, from: u32, to: u32, bytes: usize) -> Time {
     let mut hop = graph.first(from, to);
     let (mut latency, mut slowest, mut sum) = (Time::ZERO, Time::ZERO, Time::ZERO);

@@ -1,4 +1,4 @@
-//! A platform file, read: every fault of it at once, each with its place.
+//! Reading of platform files: reports all faults at once, each with its place.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -14,7 +14,7 @@ use super::fields::{self, Fields};
 use super::{Control, Cpu, Dma, Interface, Link, Platform, Topology, built_in};
 use crate::Time;
 
-/// The longest file, in bytes; whatever is longer is no platform file.
+/// The longest file, in bytes; anything longer is not a platform file.
 const LONGEST: usize = 1 << 20;
 /// The most nodes that extents may ask for.
 const NODES: usize = 1 << 20;
@@ -26,15 +26,15 @@ const QUEUE: RangeInclusive<usize> = 1..=1 << 20;
 const SWITCH: RangeInclusive<usize> = 1..=1 << 16;
 
 impl Platform {
-    /// The names of the built-in platforms, in the order in which they are listed.
+    /// The names of the built-in platforms, in their order.
     pub fn built_in() -> impl Iterator<Item = &'static str> {
         built_in::names()
     }
 
-    /// The built-in platform of a name.
+    /// The built-in platform with this name.
     ///
     /// # Errors
-    /// [`PlatformError::Unknown`]: there is none; the error lists them.
+    /// [`PlatformError::Unknown`]: there is none; the error lists the existing ones.
     pub fn named(name: &str) -> Result<Self, PlatformError> {
         let Some(text) = built_in::text(name) else {
             return Err(PlatformError::Unknown {
@@ -45,12 +45,12 @@ impl Platform {
         Ok(Self::parse(name, text.as_bytes())?)
     }
 
-    /// The built-in platform of that name, or else the one in the file of that path. A file that is
-    /// called like a built-in platform is meant by `./NAME`.
+    /// The built-in platform with that name, otherwise the one in the file at that path. A file
+    /// with the name of a built-in platform is given as `./NAME`.
     ///
     /// # Errors
-    /// [`PlatformError::Unknown`]: neither, and it does not look like a path; the error lists the
-    /// names.
+    /// [`PlatformError::Unknown`]: neither exists, and it does not look like a path; the error
+    /// lists the names.
     /// [`PlatformError::File`]: the file cannot be read. [`PlatformError::Faults`]: it is not a
     /// platform.
     pub fn find(name_or_path: &str) -> Result<Self, PlatformError> {
@@ -68,18 +68,17 @@ impl Platform {
     /// [`PlatformError::File`]: it cannot be read. [`PlatformError::Faults`]: it is not a platform.
     pub fn read(path: &Path) -> Result<Self, PlatformError> {
         let mut bytes = Vec::new();
-        // No more than is needed to know that it is too long: the path may name a device that never
-        // ends.
+        // Reads only enough to detect that it is too long: the path may name an endless device.
         File::open(path)
             .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
             .map_err(|source| PlatformError::File { path: path.into(), source })?;
         Ok(Self::parse(&path.display().to_string(), &bytes)?)
     }
 
-    /// The platform that a file's bytes describe; `file` is what faults call it.
+    /// The platform described by a file's bytes; `file` is its name in error messages.
     ///
     /// # Errors
-    /// [`Faults`]: everything that is wrong.
+    /// [`Faults`]: all faults.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, Faults> {
         let whole = |text: String, faults| Faults { file: file.into(), text, faults };
         if bytes.len() > LONGEST {
@@ -92,7 +91,7 @@ impl Platform {
             Err(error) => {
                 let at = error.valid_up_to();
                 let text = String::from_utf8_lossy(bytes).into_owned();
-                // What is wrong has become one character of three bytes.
+                // Invalid bytes have been replaced by one character of three bytes.
                 let fault = syntax(
                     format!("byte {at} is not UTF-8"),
                     at..at + 3,
@@ -104,7 +103,7 @@ impl Platform {
         };
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut faults: Vec<Fault> = errors.iter().map(|error| toml_fault(error, text.len())).collect();
-        // What is missing is not known where a part could not be read.
+        // Missing keys are unknown if a part could not be read.
         if faults.is_empty() {
             let kept = RefCell::new(Vec::new());
             let platform = platform(table.get_ref(), sha256_hex(bytes), &kept);
@@ -114,7 +113,7 @@ impl Platform {
             }
         }
         faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
-        // What is never closed is told once for each level that it is nested.
+        // An unclosed delimiter is reported once for each level of nesting.
         faults.dedup();
         Err(whole(text.into(), faults))
     }
@@ -135,8 +134,7 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
     let name = name(&mut file);
     let summary = summary(&mut file);
     let cpu = file.table("cpu", "frequency_mhz = 33").and_then(cpu);
-    // Where the frequency is at fault, times in cycles are looked at all the same, and come to
-    // nothing.
+    // If the frequency is invalid, times in cycles are still checked, and discarded.
     file.set_frequency(cpu.map_or(1e9, |cpu| cpu.frequency));
     let interface = file.table("interface", "send_cycles = 27").and_then(interface);
     let topology = file.table("topology", "kind = \"fat-tree\"").and_then(topology);
@@ -157,7 +155,7 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
     })
 }
 
-/// What may be left out, but not be wrong.
+/// Keys that may be omitted, but not be invalid.
 fn or_none<T>(table: Option<Option<T>>) -> Option<Option<T>> {
     match table {
         None => Some(None),
@@ -295,7 +293,7 @@ fn dma(mut table: Fields<'_>) -> Option<Dma> {
     Some(Dma { setup: setup?, least: least? })
 }
 
-/// The kinds of topology, by the word for them in the file.
+/// The kinds of topology, by their keyword in the file.
 #[derive(Clone, Copy)]
 enum Kind {
     Crossbar,
@@ -320,7 +318,7 @@ const KINDS: [(&str, Kind); 8] = [
 ];
 
 fn topology(mut table: Fields<'_>) -> Option<Topology> {
-    // Of an unknown kind nobody can say which other keys it has.
+    // If the kind is unknown, so are its other keys.
     let kind = table.word("kind", &KINDS)?;
     let topology = match kind {
         Kind::Crossbar => Some(Topology::Crossbar),
@@ -353,7 +351,7 @@ fn grid(table: &mut Fields<'_>, wrap: bool) -> Option<Topology> {
     let extents = table.counts("extents", 1..=NODES, "[8, 8]");
     let twice = table.place("dimensions");
     if twice.is_some() {
-        // Known, though not wanted here.
+        // A known key, although not used here.
         table.count("dimensions", 2..=3, "2");
     }
     let refuse = |kind, span, message: &str, label: &str, help: &str| {

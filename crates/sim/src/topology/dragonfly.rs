@@ -1,11 +1,10 @@
 //! Dragonflies (Kim, Dally, Scott, Abts 2008).
 //!
-//! Groups of switches, each connected to every other of its group, and the groups all connected to
-//! each other. Of the `switches · global` global links that a group has, as many lead to each other
-//! group as to any; what is left over is not used. A packet takes a least way: to a switch of its
-//! group with a link to the target's group, over that, and to the target's switch. In the first
-//! group it queues in lane 0 and in the second in lane 1, so that none wait for each other in a
-//! circle.
+//! The switches of a group are all connected to each other, and so are the groups. The `switches ·
+//! global` global links of a group are divided equally among the other groups; the remainder is
+//! unused. A packet takes a shortest path: to a switch of its group with a link to the target's
+//! group, over that link, and to the target's switch. It queues in lane 0 in the first group and in
+//! lane 1 in the second, so that there is no circular wait.
 
 use super::error::{at_least, bandwidth, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
@@ -14,7 +13,8 @@ use crate::platform::Link;
 
 /// A dragonfly. Node `i` is at switch `i / nodes`, which is in group `i / nodes / switches`.
 ///
-/// From group `g`, link `r` to group `g + d` (round the groups) starts at switch
+/// From group `g`, link `r` to group `g + d` (modulo the groups) starts at switch
+/// `(r · (groups - 1) + d - 1) / global` and ends at the switch where link `r` back starts.
 /// `(r · (groups - 1) + d - 1) / global` and ends at the switch where link `r` back starts.
 #[derive(Debug)]
 pub(super) struct Dragonfly {
@@ -31,7 +31,7 @@ pub(super) struct Dragonfly {
     far: Wire,
 }
 
-/// What a group is made of.
+/// The sizes of a group.
 pub(super) struct Group {
     /// Nodes of a switch.
     pub(super) nodes: usize,
@@ -83,7 +83,7 @@ impl Dragonfly {
             lanes,
         };
         Ok(Self {
-            // More nodes than there are make no difference.
+            // More nodes than exist make no difference.
             nodes: nodes.min(count) as u32,
             switches: switches as u32,
             global: global as u32,
@@ -94,29 +94,28 @@ impl Dragonfly {
         })
     }
 
-    /// Of a switch: its group, and its number there.
+    /// Of a switch: its group, and its index there.
     fn split(&self, switch: u32) -> (u32, u32) {
         (switch / self.switches, switch % self.switches)
     }
 
-    /// How many groups further.
+    /// The distance between two groups.
     fn distance(&self, from: u32, to: u32) -> u32 {
         (to + self.groups - from) % self.groups
     }
 
-    /// The number in its group of the switch where link `link` to the group `distance` further
-    /// starts.
+    /// The index in its group of the switch where link `link` to the group at `distance` starts.
     fn start(&self, distance: u32, link: u32) -> u32 {
         (link * (self.groups - 1) + distance - 1) / self.global
     }
 
-    /// Local links that a packet takes that goes by the global link `link`.
+    /// Local links of a packet that uses the global link `link`.
     fn local_hops(&self, distance: u32, link: u32, here: u32, there: u32) -> u32 {
         u32::from(self.start(distance, link) != here)
             + u32::from(self.start(self.groups - distance, link) != there)
     }
 
-    /// The number of the local link from one switch of a group to another.
+    /// The index of the local link from one switch of a group to another.
     fn local(&self, group: u32, from: u32, to: u32) -> u32 {
         (group * self.switches + from) * (self.switches - 1) + to - u32::from(to > from)
     }
@@ -163,7 +162,7 @@ impl Shape for Dragonfly {
         let hops = |&link: &u32| self.local_hops(distance, link, here, there);
         let least = (0..self.between).map(|link| hops(&link)).min()?;
         let least = || (0..self.between).filter(|link| hops(link) == least);
-        // Of several as good, each target has its own, so that packets to it stay in order.
+        // Among equivalent links each target uses one, so that packets to it stay in order.
         let link = least().nth(to as usize % least().count())?;
         let start = self.start(distance, link);
         Some(if start == here {

@@ -2,14 +2,14 @@
 
 use thiserror::Error;
 
-/// Why there is no such network: the number of nodes or the platform is at fault.
+/// Why a network is impossible: the number of nodes or the platform is at fault.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum TopologyError {
     /// A machine without nodes.
     #[error("a machine has at least 1 node, not 0")]
     NoNodes,
-    /// More nodes than there are places for.
+    /// More nodes than the topology has places for.
     #[error("{nodes} nodes do not fit a {topology}: it has room for 1 to {most}")]
     TooMany {
         /// The kind of topology, and what limits it.
@@ -19,7 +19,7 @@ pub enum TopologyError {
         /// The most that fit.
         most: usize,
     },
-    /// The topology has places for some counts only.
+    /// The topology has places only for some numbers of nodes.
     #[error("{nodes} nodes do not fit a {topology}: take {below} or {above}")]
     Count {
         /// The kind of topology.
@@ -31,14 +31,14 @@ pub enum TopologyError {
         /// The next larger number of nodes that fits.
         above: usize,
     },
-    /// A number of the platform makes no network.
+    /// A number of the platform is not possible.
     #[error("`{name}` is {value}: it has to be {needs}")]
     Parameter {
-        /// Which, as in the platform's file.
+        /// Its name, as in the platform's file.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         value: String,
-        /// What it has to be.
+        /// The requirement.
         needs: &'static str,
     },
     /// The network has more links or buffers than can be numbered.
@@ -50,7 +50,7 @@ pub enum TopologyError {
         topology: String,
         /// The nodes asked for.
         nodes: usize,
-        /// What there are too many of.
+        /// The kind of thing of which there are too many.
         what: &'static str,
         /// The most that there can be.
         most: usize,
@@ -66,18 +66,18 @@ pub(super) fn refuse<T>(
     Err(TopologyError::Parameter { name, value: value.to_string(), needs })
 }
 
-/// `value` where it is a bandwidth.
+/// Checks that `value` is a bandwidth.
 ///
 /// # Errors
-/// [`TopologyError::Parameter`] where it is less than 1 byte a second.
+/// [`TopologyError::Parameter`] if it is less than 1 byte a second.
 pub(super) fn bandwidth(name: &'static str, value: f64) -> Result<f64, TopologyError> {
     if value >= 1.0 { Ok(value) } else { refuse(name, value, "at least 1 byte a second") }
 }
 
-/// `value` where it is a count of at least `least`.
+/// Checks that `value` is a count of at least `least`.
 ///
 /// # Errors
-/// [`TopologyError::Parameter`] where it is less.
+/// [`TopologyError::Parameter`] if it is less.
 pub(super) fn at_least(
     least: usize,
     name: &'static str,
@@ -87,10 +87,10 @@ pub(super) fn at_least(
     if value >= least { Ok(value) } else { refuse(name, value, needs) }
 }
 
-/// `count` where that many can be numbered; `None` is more than any.
+/// Checks that `count` things can be numbered; `None` is more than any number.
 ///
 /// # Errors
-/// [`TopologyError::TooLarge`] where they cannot.
+/// [`TopologyError::TooLarge`] if they cannot.
 pub(super) fn within(
     topology: &str,
     nodes: usize,

@@ -1,12 +1,12 @@
 //! Fat trees of switches.
 //!
 //! A group of level 1 is `arity` nodes at one switch; a group of a higher level is `arity` groups
-//! of the level below. Where a group's switches at the top have `p` parents each, the group above
-//! has `p` times as many at its top: switch `i` of every group is connected to the switches
-//! `i·p .. i·p + p` above, so that each of those has one child in every group and the way down is
-//! the only one (Leiserson et al., *The Network Architecture of the Connection Machine CM-5*,
-//! 1992). The last group of a level may have fewer children. A packet goes up to the least group
-//! that holds its target, by whichever parents it can, and down.
+//! of the level below. If a group's top switches have `p` parents each, the group above has `p`
+//! times as many top switches: switch `i` of every group is connected to the switches `i·p .. i·p +
+//! p` above, so that each of those has one child in every group and the path down is unique
+//! (Leiserson et al., *The Network Architecture of the Connection Machine CM-5*, 1992). The last
+//! group of a level may have fewer children. A packet goes up to the least group that contains its
+//! target, by any parents, and down.
 
 use super::error::{at_least, bandwidth, refuse, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
@@ -23,7 +23,7 @@ pub(super) struct FatTree {
     latency: Time,
     /// From the nodes' switches to the root.
     levels: Vec<Level>,
-    /// Where each switch is.
+    /// The position of each switch.
     places: Vec<Spot>,
 }
 
@@ -40,7 +40,7 @@ struct Level {
     /// Of one link to a parent.
     bandwidth: f64,
     first_switch: u32,
-    /// Of the links to parents; those back are numbered alike.
+    /// Of the links to parents; those in the other direction are numbered likewise.
     first_up: u32,
     first_down: u32,
 }

@@ -1,16 +1,16 @@
 //! Meshes and tori of two or three dimensions.
 //!
-//! A packet goes along the first dimension until it is where its target is, then along the next. In
-//! a torus it takes the shorter way round; where both are as long, even positions go up and odd
-//! ones down, so that both are used. Around a ring, packets that have still to pass the end of the
-//! row queue in lane 0 and all others in lane 1 (Dally and Seitz 1987): no queue's packets wait for
-//! each other in a circle.
+//! A packet travels along the first dimension to its target's position, then along the next. In a
+//! torus it takes the shorter way round; where both are equal, even positions go up and odd ones
+//! down, so that both are used. Around a ring, packets that have yet to pass the end of the row
+//! queue in lane 0 and all others in lane 1 (Dally and Seitz 1987), so that there is no circular
+//! wait.
 
 use super::error::{refuse, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
 use crate::platform::Link;
 
-/// A row so long is a ring: in shorter ones, the ends are neighbours anyway.
+/// The least length of a row that forms a ring: in shorter ones, the ends are neighbours anyway.
 const RING: u32 = 3;
 
 /// No link: the edge of a mesh.
@@ -26,7 +26,7 @@ pub(super) struct Grid {
     extents: Vec<u32>,
     wrap: bool,
     link: Link,
-    /// Where each switch is.
+    /// The position of each switch.
     places: Vec<[u32; MOST]>,
     /// For each switch and dimension the links down and up.
     links: Vec<u32>,
@@ -85,7 +85,7 @@ impl Grid {
         self.wrap && self.extents[dimension] >= RING
     }
 
-    /// The switch next to one.
+    /// The switch next to a given one.
     fn neighbour(&self, switch: usize, dimension: usize, up: bool) -> Option<u32> {
         let extent = self.extents[dimension];
         let at = self.places[switch][dimension];
@@ -146,7 +146,7 @@ impl Shape for Grid {
         } else {
             target > here
         };
-        // In a ring: whether the end of the row no longer lies before it.
+        // In a ring: whether the packet no longer has to pass the end of the row.
         let lane = u32::from(ring && (target > here) == up);
         let link = self.links[(at as usize * self.extents.len() + dimension) * 2 + usize::from(up)];
         Some(Hop { link, lane, ways: 1 })
@@ -181,14 +181,14 @@ impl Shape for Grid {
     }
 }
 
-/// Two factors of a number that are nearest to each other, the larger first.
+/// The two most equal factors of a number, the larger first.
 fn squarest(nodes: usize) -> [usize; 2] {
     let less = (1..=nodes.isqrt()).rev().find(|&factor| nodes.is_multiple_of(factor)).unwrap_or(1);
     [nodes / less, less]
 }
 
-/// Three factors of a number with the least sum, the largest first: of equal volume, that box has
-/// the least diameter.
+/// The three factors of a number with the least sum, the largest first: at equal volume, that box
+/// has the least diameter.
 fn cubest(nodes: usize) -> [usize; 3] {
     let factors = (1..=nodes).take_while(|factor| factor * factor * factor <= nodes);
     let boxes = factors.filter(|&least| nodes.is_multiple_of(least)).map(|least| {

@@ -1,8 +1,8 @@
 //! Hypercubes.
 //!
-//! A packet corrects the lowest bit first in which it differs from its target (e-cube), so that no
-//! packet goes on by a lower bit than it came by, and none wait for each other in a circle
-//! (Sullivan and Bashkow 1977).
+//! A packet first corrects the lowest bit in which it differs from its target (e-cube), so that no
+//! packet continues by a lower bit than it arrived by, and there is no circular wait (Sullivan and
+//! Bashkow 1977).
 
 use super::{Hop, Place, Shape, TopologyError, Wire};
 use crate::platform::Link;

@@ -1,13 +1,13 @@
-//! How nodes, switches and links hang together, and which link a packet takes next.
+//! Connections of nodes, switches and links, and the routing of packets.
 //!
 //! A [`Graph`] is built from a platform for a number of nodes. Routes are computed step by step
-//! from where a packet is and where it goes: there are no tables over pairs of nodes. Every
-//! topology is free of deadlock as long as nodes take what arrives: where links form a ring, the
-//! queues at their far ends are split into lanes whose order no route goes back in (Dally and
-//! Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, 1987).
+//! from a packet's position and target: there are no tables over pairs of nodes. Every topology is
+//! free of deadlock as long as nodes receive what arrives: where links form a ring, the queues at
+//! their far ends are split into lanes that every route visits in the same order (Dally and Seitz,
+//! *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, 1987).
 //!
 //! Every node has a link into the network and one out of it. In meshes, tori and hypercubes a node
-//! sits at a switch of its own, and these two links take no latency.
+//! has its own switch, and these two links have no latency.
 
 mod dragonfly;
 mod error;
@@ -48,18 +48,18 @@ pub struct Wire {
     pub to: Place,
     /// Bytes a second.
     pub bandwidth: f64,
-    /// For a packet's first byte.
+    /// Latency of a packet's first byte.
     pub latency: Time,
-    /// Queues at its far end, of each channel.
+    /// Queues at its far end, for each channel.
     pub(crate) lanes: u32,
 }
 
-/// What a packet takes next: a link, and of the queues at its far end which.
+/// A packet's next hop: a link, and one of the queues at its far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hop {
     pub(crate) link: u32,
     pub(crate) lane: u32,
-    /// How many links do equally well, this one and those after it: one of them is to be chosen.
+    /// The number of equivalent links, this one and those after it, of which one is to be chosen.
     pub(crate) ways: u32,
 }
 
@@ -70,13 +70,13 @@ pub(crate) struct Hop {
 pub struct Graph {
     nodes: u32,
     wires: Vec<Wire>,
-    /// What is between the nodes' own links; `None` on a bus.
+    /// The part between the nodes' own links; `None` on a bus.
     shape: Option<Box<dyn Shape>>,
 }
 
-/// What is between the nodes' own links. Links are numbered from 0 in the order of `wires`.
+/// The part between the nodes' own links. Links are numbered from 0 in the order of `wires`.
 trait Shape: fmt::Debug + Send + Sync {
-    /// Whether each node has a switch of its own, which it reaches without latency.
+    /// Whether each node has its own switch, which it reaches without latency.
     fn direct(&self) -> bool {
         false
     }
@@ -88,13 +88,14 @@ trait Shape: fmt::Debug + Send + Sync {
     }
     /// The links between switches.
     fn wires(&self) -> Vec<Wire>;
-    /// What a packet for the node `to` takes from the switch `at`; `None` where that is the node's.
+    /// The next hop from the switch `at` of a packet for the node `to`; `None` at the node's
+    /// switch.
     fn next(&self, at: u32, to: u32) -> Option<Hop>;
-    /// Links with latency on a least path between two nodes' switches.
+    /// The number of links with latency on a shortest path between two nodes' switches.
     fn hops(&self, from: u32, to: u32) -> usize;
     /// Bytes a second from one half of the switches to the other.
     fn bisection(&self) -> f64;
-    /// What people call a switch.
+    /// A switch's name for people.
     fn name(&self, switch: u32) -> String;
 }
 
@@ -103,11 +104,11 @@ const MOST_NODES: usize = 1 << 20;
 const MOST_LINKS: usize = 1 << 22;
 
 impl Graph {
-    /// The network of `platform` for so many nodes: 1 to 2²⁰.
+    /// The network of `platform` for this many nodes: 1 to 2²⁰.
     ///
     /// # Errors
-    /// [`TopologyError`] where the nodes do not fit (it says how many do), or the platform's
-    /// topology or link makes no network.
+    /// [`TopologyError`] if the nodes do not fit (it says how many do), or the platform's topology
+    /// or link is impossible.
     pub fn new(platform: &Platform, nodes: usize) -> Result<Self, TopologyError> {
         if nodes == 0 {
             return Err(TopologyError::NoNodes);
@@ -151,7 +152,7 @@ impl Graph {
         Ok(Self { nodes, wires, shape })
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes as usize
@@ -163,12 +164,11 @@ impl Graph {
         &self.wires
     }
 
-    /// Links on a least path from one node to another: those that take latency, so that a mesh's
-    /// are the steps between switches, and a switch's backplane does not count. 0 from a node to
-    /// itself.
+    /// Links with latency on a shortest path from one node to another: in a mesh the steps between
+    /// switches, and without a switch's backplane. 0 from a node to itself.
     ///
     /// # Panics
-    /// Where there is no such node.
+    /// If there is no such node.
     #[must_use]
     pub fn hops(&self, from: usize, to: usize) -> usize {
         assert!(from.max(to) < self.nodes(), "nodes {from} and {to} of {}", self.nodes);
@@ -179,16 +179,16 @@ impl Graph {
         }
     }
 
-    /// The most hops between two nodes. Looks at all pairs.
+    /// The most hops between two nodes. Visits all pairs.
     #[must_use]
     pub fn diameter(&self) -> usize {
         let pairs = (0..self.nodes()).flat_map(|from| (0..self.nodes()).map(move |to| (from, to)));
         pairs.map(|(from, to)| self.hops(from, to)).max().unwrap_or(0)
     }
 
-    /// Bytes a second that can go from one half of the machine to the other, in one direction: over
-    /// the links where it is thinnest, and no more than half of the nodes can send. Where halves
-    /// are not equal, the smaller counts; switches without nodes count as others.
+    /// Bytes a second from one half of the machine to the other, in one direction: over the links
+    /// where bandwidth is least, and at most what half of the nodes can send. If the halves are
+    /// unequal, the smaller one counts; switches without nodes count like others.
     #[must_use]
     pub fn bisection(&self) -> f64 {
         let one = self.wires.first().map_or(0.0, |wire| wire.bandwidth);
@@ -198,7 +198,7 @@ impl Graph {
         }
     }
 
-    /// What people call a link; empty where there is none.
+    /// A link's name for people; empty if there is none.
     #[must_use]
     pub fn name(&self, link: usize) -> String {
         let place = |place| match (place, &self.shape) {
@@ -213,7 +213,7 @@ impl Graph {
         }
     }
 
-    /// What a packet takes from its node.
+    /// A packet's first hop from its node.
     pub(crate) fn first(&self, from: u32, to: u32) -> Hop {
         match self.shape {
             None => Hop { link: 0, lane: to, ways: 1 },
@@ -221,7 +221,7 @@ impl Graph {
         }
     }
 
-    /// What a packet takes from the switch `at`.
+    /// A packet's hop from the switch `at`.
     pub(crate) fn next(&self, at: u32, to: u32) -> Hop {
         match self.shape.as_ref().and_then(|shape| shape.next(at, to)) {
             Some(hop) => Hop { link: 2 * self.nodes + hop.link, ..hop },

@@ -1,4 +1,4 @@
-//! Crossbar and switch: every node at one centre.
+//! Crossbar and switch: every node is connected to one centre.
 
 use super::error::bandwidth;
 use super::{Hop, Place, Shape, TopologyError, Wire};
@@ -6,11 +6,11 @@ use crate::Time;
 
 /// The switch that nodes send to.
 const INTO: u32 = 0;
-/// Beyond the backplane, the switch that nodes receive from.
+/// The switch that nodes receive from, behind the backplane.
 const OUT: u32 = 1;
 
-/// A centre; with a backplane, all packets pass it, and wait behind it for their targets' links,
-/// each target's in their own queue.
+/// A centre; with a backplane, all packets pass it, and wait behind it for their targets' links, in
+/// a separate queue for each target.
 #[derive(Debug)]
 pub(super) struct Star {
     nodes: u32,
@@ -36,7 +36,7 @@ impl Shape for Star {
         if self.backplane.is_some() { OUT } else { INTO }
     }
 
-    /// The backplane takes no time of its own: a switch with an endless one is a crossbar.
+    /// The backplane adds no latency: a switch with unlimited bandwidth is a crossbar.
     fn wires(&self) -> Vec<Wire> {
         let wire = self.backplane.map(|bandwidth| Wire {
             from: Place::Switch(INTO),

@@ -1,4 +1,4 @@
-//! Routes and facts of topologies, by what is known of them.
+//! Tests of routes and properties of topologies against known facts.
 
 use super::*;
 use crate::platform::Link;
@@ -52,7 +52,7 @@ fn all() -> Vec<Topology> {
     ]
 }
 
-/// Follows the packet; the links that it took, with the queues at their far ends.
+/// Follows a packet; returns the links that it took, with the queues at their far ends.
 fn route(graph: &Graph, from: u32, to: u32, random: &mut ChaCha8Rng) -> Vec<Hop> {
     let mut route = vec![graph.first(from, to)];
     assert!(
@@ -91,7 +91,7 @@ fn every_route_ends_at_its_target_by_least_links() {
     }
 }
 
-/// Breadth first over the links, as if any route could be taken.
+/// Breadth-first distances over the links, as if any route were allowed.
 fn least_links(graph: &Graph, from: usize) -> Vec<usize> {
     let mut far = vec![usize::MAX; graph.nodes()];
     let mut reached = vec![(Place::Node(from as u32), 0)];
@@ -113,7 +113,7 @@ fn least_links(graph: &Graph, from: usize) -> Vec<usize> {
 #[test]
 fn no_way_is_shorter_than_the_hops() {
     for topology in all() {
-        // In a dragonfly, a packet takes one global link, though two and no local links may be
+        // In a dragonfly, a packet takes one global link, though two without local links may be
         // shorter.
         if matches!(topology, Topology::Bus | Topology::Dragonfly { .. }) {
             continue;
@@ -128,8 +128,8 @@ fn no_way_is_shorter_than_the_hops() {
     }
 }
 
-/// No deadlock: where a queue's packets wait for a place in another, those do not wait for the
-/// first, nor by way of others (Dally and Seitz 1987, theorem 1).
+/// No deadlock: the graph of which queue's packets wait for a place in which other queue has no
+/// cycle (Dally and Seitz 1987, theorem 1).
 #[test]
 fn queues_wait_for_each_other_in_no_circle() {
     let mut random = ChaCha8Rng::seed_from_u64(7);
@@ -142,7 +142,7 @@ fn queues_wait_for_each_other_in_no_circle() {
             let queue = |hop: &Hop| lanes[hop.link as usize] + hop.lane as usize;
             let mut waits_for = vec![Vec::new(); count];
             for (from, to) in (0..nodes as u32).flat_map(|from| (0..nodes as u32).map(move |to| (from, to))) {
-                // Often enough that every way up is drawn.
+                // Often enough that every path up is chosen.
                 for _ in 0..if matches!(topology, Topology::FatTree { .. }) { 8 } else { 1 } {
                     let route = route(&graph, from, to, &mut random);
                     for two in route.windows(2) {
@@ -150,7 +150,7 @@ fn queues_wait_for_each_other_in_no_circle() {
                     }
                 }
             }
-            // Take away what nothing waits for, until nothing is left.
+            // Removes queues that no queue waits for, until none is left.
             let mut waited_for = vec![0; count];
             waits_for.iter().flatten().for_each(|&queue| waited_for[queue] += 1);
             let mut free: Vec<_> = (0..count).filter(|&queue| waited_for[queue] == 0).collect();
@@ -185,7 +185,7 @@ fn facts_of_known_machines() {
     assert_eq!(facts(mesh(3, true), 27), (54 + 6 * 27, 3, 13.0));
     // A row's two ends are neighbours: one link each way, not two.
     assert_eq!(facts(box_of(&[2, 2], true), 4), (8 + 8, 2, 2.0));
-    // The CM-5: 4 nodes share two ways up, 16 nodes four, 64 nodes sixteen.
+    // The CM-5: 4 nodes share two links up, 16 nodes four, 64 nodes sixteen.
     assert_eq!(facts(fat_tree(4, &[2, 2, 4]), 64), (128 + 2 * (16 * 2 + 4 * 4), 6, 8.0));
     assert_eq!(facts(fat_tree(2, &[2]), 8), (16 + 2 * (8 + 8), 6, 4.0));
     // 9 groups of 4 switches of 2 nodes.

@@ -1,25 +1,26 @@
-//! Collectives: nodes tell each other what they call and bring, in *frames*, and long vectors then
-//! go by *shares*.
+//! Collectives: nodes exchange their calls and short values in *frames*, and long vectors in
+//! *shares*.
 //!
-//! Frames go round as in the all-gather of Bruck et al. ("Efficient Algorithms for All-to-All
+//! Frames are exchanged as in the all-gather of Bruck et al. ("Efficient Algorithms for All-to-All
 //! Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997): in round k a node
 //! sends what it has gathered, 2ᵏ frames, to the node 2ᵏ after it; after ⌈log₂ P⌉ rounds each has
-//! all. With frames of no length that is the barrier by dissemination (Hensgen, Finkel and Manber,
-//! 1988). Each node combines the frames itself, in rank order, so that floating-point numbers come
-//! out equal to the last bit.
+//! all. With frames of length zero this is the dissemination barrier (Hensgen, Finkel and Manber,
+//! 1988). Each node combines the frames itself, in rank order, so that floating-point results are
+//! equal to the last bit.
 //!
-//! What is too long for a frame is cut into shares, one a node: each node receives its share of all
-//! vectors, combines, and sends each node what is its own. 2n(P − 1)/P bytes leave and reach a
-//! node, which is the least for a reduce; a broadcast likewise (van de Geijn). Where vectors are
-//! short enough for that to be cheaper, all go to all. All frames have come before that, so all
-//! nodes agree on the length.
+//! Values too long for a frame are cut into shares, one a node: each node receives its share of all
+//! vectors, combines them, and sends each node its result. 2n(P − 1)/P bytes leave and reach a
+//! node, which is optimal for a reduce; a broadcast is done likewise (van de Geijn). Where vectors
+//! are short enough for it to be cheaper, all vectors go to all nodes. All frames have arrived
+//! before that, so all nodes agree on the length.
 //!
-//! A scan in one segment needs only what comes before, and there, unless all is to be checked,
-//! frames go no further than the last node: nobody waits for those after it. A node hears from all
-//! those before it, so of two that differ one finds it, and does before it sends the other
-//! anything.
+//! A scan in one segment needs only the values before a node. Unless everything is checked, its
+//! frames go no further than the last node, and no node waits for those after it. A node receives
+//! frames from all nodes before it, so of two calls that differ one node detects the difference,
+//! before it sends the other node anything.
 //!
-//! One state machine does it, driven by tests: for a whole collective until it is complete, for a
+//! One state machine implements all this, driven by tests: for a whole collective until it is
+//! complete, for a split-phase one step by step.
 //! split-phase one step by step.
 
 use super::ffi::World;
@@ -37,24 +38,24 @@ const FRAME: usize = 32;
 /// Bytes of data that fit into a frame.
 pub(super) const SHORT: usize = FRAME * 8 - HEADER;
 
-/// The most bytes that a node receives where all vectors go to all nodes. More would cost more to
-/// copy and combine than the second way that shares take costs (Open MPI 4.1, 2 nodes).
+/// The most bytes that a node receives where all vectors go to all nodes. Beyond this, copying and
+/// combining would cost more than the second exchange of shares (Open MPI 4.1, 2 nodes).
 const SMALL: usize = 16 << 10;
 
 /// Rounds of shares, as tags; frames have those below.
 const APART: usize = 70;
 const BACK: usize = 71;
 
-/// How far a collective is.
+/// The state of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// None is in flight.
     Idle,
-    /// Frames of this round are under way.
+    /// Frames of this round are in flight.
     Frames(usize),
     /// Shares are on their way to the nodes that combine them.
     Apart,
-    /// Results are on their way back.
+    /// Results are in flight.
     Back,
     /// Complete.
     Done,
@@ -71,10 +72,10 @@ pub(super) struct Collectives {
     way: Way,
 }
 
-/// Which way frames go.
+/// Where frames go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// All round: every node gets all.
+    /// Around the ring: every node gets all.
     Round,
     /// From the first node to the last, and no further.
     Up,
@@ -83,14 +84,14 @@ enum Way {
 }
 
 impl Collectives {
-    /// The `number`th of those that may be in flight at once.
+    /// The `number`th of the collectives that may be in flight at once.
     pub(super) fn new(world: &'static World, number: i32) -> Self {
         let requests = Requests::new(world, number, FRAME * world.size());
         Self { world, requests, stage: Stage::Idle, operation: Operation::Barrier, each: 0, way: Way::Round }
     }
 
-    /// Starts to combine the loaded values. Without `checks` a barrier goes without a frame, and a
-    /// single number without a header.
+    /// Starts to combine the loaded values. Without `checks` a barrier is sent without a frame, and
+    /// a single number without a header.
     pub(super) fn start(&mut self, call: &Call, header: &Header, operation: Operation, checks: bool) {
         let segmented = matches!(operation, Operation::Scan(Scan { boundary: Some(_), .. }));
         let bare = !checks
@@ -128,7 +129,7 @@ impl Collectives {
         self.round(0);
     }
 
-    /// Starts to tell all nodes what this one calls, with `data` of at most [`SHORT`] bytes.
+    /// Starts to exchange calls, with `data` of at most [`SHORT`] bytes.
     pub(super) fn meet(&mut self, header: &Header, data: &[u8]) {
         self.operation = Operation::Barrier;
         (self.each, self.way) = (FRAME, Way::Round);
@@ -136,7 +137,7 @@ impl Collectives {
         self.round(0);
     }
 
-    /// Whether the collective is complete; does what can be done for it now.
+    /// Whether the collective is complete; first does what can be done for it now.
     #[inline]
     pub(super) fn test(&mut self) -> Result<bool, Failure> {
         while self.stage != Stage::Done {
@@ -163,7 +164,7 @@ impl Collectives {
         self.stage = Stage::Idle;
     }
 
-    /// The first `bytes` bytes that each node brought with its frame, in rank order.
+    /// The first `bytes` bytes of each node's frame data, in rank order.
     pub(super) fn brought(&mut self, bytes: usize) -> impl Iterator<Item = &[u8]> {
         let (size, each, places) = (self.world.size(), self.each, self.places());
         let frames = Frames { frames: self.requests.buffers().frames, places, each };
@@ -191,14 +192,14 @@ impl Collectives {
         let (rank, size, each) = (self.world.rank(), self.world.size(), self.each * 8);
         let distance = 1 << round;
         if distance >= size {
-            // A job of one node has no rounds: its first test finds nothing to wait for.
+            // A job of one node has no rounds: its first test finds no messages in flight.
             self.stage = if round == 0 { Stage::Frames(0) } else { Stage::Done };
             return;
         }
         self.stage = Stage::Frames(round);
         let (before, after) = ((rank + size - distance) % size, (rank + distance) % size);
-        // How many frames come from the one node and go to the other: of those there, what the
-        // receiver lacks.
+        // The numbers of frames received from one node and sent to the other: of those gathered,
+        // the ones that the receiver lacks.
         let gathered = |there: usize| there.min(distance);
         let (from, coming) = match self.way {
             Way::Round => (before, gathered(size - distance)),
@@ -218,7 +219,7 @@ impl Collectives {
         }
     }
 
-    /// Where nodes' frames are.
+    /// The offset of nodes' frames.
     fn places(&self) -> Places {
         let (rank, size) = (self.world.rank(), self.world.size());
         let (known, up) = match self.way {
@@ -229,7 +230,7 @@ impl Collectives {
         Places { rank, size, up, known }
     }
 
-    /// All frames have come: compares them, and combines what is in them or sends shares.
+    /// All frames have arrived: compares them, and combines their values or sends shares.
     fn framed(&mut self) -> Result<(), Failure> {
         let (places, each) = (self.places(), self.each);
         let Places { rank, size, .. } = places;
@@ -259,19 +260,19 @@ impl Collectives {
         Ok(())
     }
 
-    /// The node that a scan comes to first, and the one that it comes to last.
+    /// The first and the last node of a scan.
     fn ends(&self, scan: Scan) -> (usize, usize) {
         let last = self.world.size() - 1;
         if scan.backward { (last, 0) } else { (0, last) }
     }
 
-    /// Whether all vectors go to all nodes, which each combine for themselves.
+    /// Whether all vectors go to all nodes, each of which combines them.
     fn is_small(&self) -> bool {
         let combines = matches!(self.operation, Operation::Reduce(..) | Operation::Scan(_));
         combines && self.requests.length() * (self.world.size() - 1) <= SMALL
     }
 
-    /// The share of node `node`: whole words, of equal number but for the last ones.
+    /// The share of node `node`: whole words, equally many except for the last shares.
     fn share(&self, node: usize) -> Range<usize> {
         let (bytes, size) = (self.requests.length(), self.world.size());
         if self.is_small() {
@@ -281,14 +282,14 @@ impl Collectives {
         (node * each).min(bytes)..((node + 1) * each).min(bytes)
     }
 
-    /// Where in scratch memory node `node`'s part of this node's share is.
+    /// The offset in scratch memory of node `node`'s part of this node's share.
     fn part(&self, node: usize) -> Range<usize> {
         let mine = self.share(self.world.rank()).len();
         let each = mine.next_multiple_of(8);
         node * each..node * each + mine
     }
 
-    /// The other nodes, the next one first, so that not all begin with the same.
+    /// The other nodes, beginning with the next one, so that not all begin with the same one.
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (rank, size) = (self.world.rank(), self.world.size());
         (rank + 1..size).chain(0..rank)
@@ -307,8 +308,8 @@ impl Collectives {
         let (operation, small) = (self.operation, self.is_small());
         let last = |scan| self.ends(scan).1;
         let last = if let Operation::Scan(scan) = operation { Some(last(scan)) } else { None };
-        // Nobody needs the values of a scan's last node, and where all combine for themselves,
-        // those of nodes after them.
+        // No node needs the values of a scan's last node nor, where every node combines for itself,
+        // those of nodes after it.
         let goes = |from: usize, to: usize| match operation {
             Operation::Scan(scan) if small => (from > to) == scan.backward,
             _ => last != Some(from),
@@ -332,7 +333,7 @@ impl Collectives {
         }
     }
 
-    /// A scan of two nodes: what the one has is the other's result, and needs no combining.
+    /// A scan of two nodes: the values of one are the result of the other, without combining.
     fn pass_on(&mut self, scan: Scan) {
         self.stage = Stage::Back;
         let (first, last) = self.ends(scan);
@@ -355,8 +356,8 @@ impl Collectives {
         }
     }
 
-    /// A broadcast's first half: the root's values go out, a share to each node; the root has no
-    /// second half.
+    /// The first half of a broadcast: the root sends a share to each node; the root has no second
+    /// half.
     fn scatter(&mut self, root: usize) {
         let rank = self.world.rank();
         if rank != root {
@@ -376,7 +377,7 @@ impl Collectives {
         self.stage = Stage::Back;
     }
 
-    /// Sends a result to all other nodes but one.
+    /// Sends a result to all other nodes except one.
     fn spread(&mut self, result: Range<usize>, memory: Memory, spared: Option<usize>) {
         for node in self.others().filter(|node| spared != Some(*node)) {
             if !result.is_empty() {
@@ -456,7 +457,7 @@ fn fill(frames: &mut [u64], header: &Header, boundary: Boundary, data: &[u8]) {
     cast_slice_mut::<u64, u8>(rest)[..data.len()].copy_from_slice(data);
 }
 
-/// Combines parts of `length` bytes, `each` apart, into the first.
+/// Combines parts of `length` bytes, at intervals of `each`, into the first.
 fn reduce(kind: NumberType, op: Op, parts: &mut [u8], each: usize, length: usize, many: usize) -> &[u8] {
     let (first, others) = parts.split_at_mut(each.min(parts.len()));
     let first = &mut first[..length];
@@ -468,14 +469,14 @@ fn reduce(kind: NumberType, op: Op, parts: &mut [u8], each: usize, length: usize
     first
 }
 
-/// Which frames a node has, and in which order: its own first, then that of the node before it if
-/// they go up, else that of the one after it.
+/// The frames that a node has, in order: its own first, then those of the nodes before it if frames
+/// go up, otherwise of the nodes after it.
 #[derive(Clone, Copy)]
 struct Places {
     rank: usize,
     size: usize,
     up: bool,
-    /// The first node known, and the one after the last.
+    /// The first known node, and the one after the last.
     known: (usize, usize),
 }
 
@@ -502,12 +503,12 @@ impl<'a> Frames<'a> {
         &cast_slice(&frame[head..])[..bytes]
     }
 
-    /// A node's boundary in a scan; nothing is known of nodes' in a scan of one segment.
+    /// A node's boundary in a scan; unknown in a scan of one segment.
     fn boundary(&self, scan: Scan, node: usize) -> Boundary {
         if scan.boundary.is_some() { Header::boundary(self.of(node)) } else { Boundary::None }
     }
 
-    /// The failure where not all nodes known made the same call.
+    /// The failure if not all known nodes made the same call.
     fn compare(&self) -> Result<(), Failure> {
         let (first, end) = self.places.known;
         let agrees = |node: &usize| Header::words_agree(self.of(first), self.of(*node));

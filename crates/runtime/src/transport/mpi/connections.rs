@@ -1,14 +1,12 @@
-//! What nodes send each other outside collectives: packets, short and long puts, and credits.
+//! Communication outside collectives: packets, short and long puts, and credits.
 //!
-//! *Credits.* A node may have so many packets on their way to another on each network, and so many
-//! puts, that have not been taken there; so the memory that messages lie in is bounded, whatever a
-//! node does for however long. What has been taken is told with every packet and put that goes the
-//! other way, as a count since the beginning (of which 16 bits are enough), and by a message of its
-//! own when half is used.
+//! *Credits.* For each other node, the packets on each network and the puts that were sent but not
+//! yet taken there are limited, so that the memory for messages is bounded, whatever a node does.
+//! Every packet and put in the other direction carries the count of what has been taken since the
+//! beginning (16 bits suffice); when half of the credits are used, a separate message carries it.
 //!
-//! *Progress.* MPI has no thread of its own: messages move while somebody is in it. So every
-//! function here that finds nothing to do polls all lanes once and handles the transport's own
-//! messages.
+//! *Progress.* MPI has no thread of its own: messages move only during MPI calls. So every function
+//! here that finds nothing to do polls all lanes once and handles the transport's own messages.
 
 use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World};
@@ -18,57 +16,57 @@ use crate::transport::{Call, Network, Packet};
 use bytemuck::{bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use std::collections::VecDeque;
 
-/// Packets under way from one node to another on one network; fewer where there are very many
+/// Packets in flight from one node to another on one network; fewer where there are very many
 /// nodes.
 const PACKETS: usize = 64;
 const ALL_PACKETS: usize = 8192;
 
-/// Puts under way from one node to another.
+/// Puts in flight from one node to another.
 const PUTS: usize = 16;
 
-/// Receives posted on a network, at most, and for control messages.
+/// The most receives posted on a network, and for control messages.
 const RECEIVES: usize = 256;
 const CONTROLS: usize = 32;
 
-/// Packets that can be on their way out of this node on one network.
+/// Packets of this node that can be in flight on one network.
 const LEAVING: usize = 256;
 
-/// The most bytes that go along with a control message: what MPI libraries send at once (4 KiB and
-/// more), less the headers.
+/// The most bytes in a control message: what MPI libraries send eagerly (at least 4 KiB), less the
+/// headers.
 const SHORT_PUT: usize = 3968;
 
 /// Words of a control message without data, and of a packet.
 const HEAD: usize = 4;
 const PACKET_WORDS: usize = size_of::<Packet>() / 8;
 
-/// What a control message is.
+/// Kinds of control messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 enum Control {
-    /// Counts.
+    /// Credits.
     Tell = 0,
     /// A put with its data.
     Put = 1,
-    /// A put whose data follow on their own.
+    /// A put whose data follow separately.
     LongPut = 2,
 }
 
-/// What this node keeps of another one. Arrays are by network; the last element counts puts.
+/// State about another node. Arrays are indexed by network; the last element is for puts.
 #[derive(Clone, Default)]
 struct Peer {
     /// Sent to it, and known to be taken there.
     sent: [u64; 3],
     acknowledged: [u16; 3],
-    /// Taken from it, and told so.
+    /// Taken from it, and reported to it.
     taken: [u64; 3],
     told: [u64; 3],
-    /// Control messages sent to it and had from it.
+    /// Control messages sent to it and received from it.
     controls: (u64, u64),
-    /// It is owed counts.
+    /// Whether it must be sent credits.
     owes: bool,
 }
 
-/// Where in a [`Peer`]'s arrays puts are.
+/// The index of puts in a [`Peer`]'s arrays.
 const PUT: usize = 2;
 
 /// One node's connections to all others.
@@ -84,11 +82,11 @@ pub(super) struct Connections {
     credit: usize,
     /// Packets to this node itself.
     own: [VecDeque<Packet>; 2],
-    /// No message has been found on this network since it was last asked for.
+    /// Whether this network was found empty since it was last polled.
     polled: [bool; 2],
-    /// Nodes to which something is owed.
+    /// Nodes that must be sent credits.
     owed: Vec<usize>,
-    /// No more is sent.
+    /// Whether nothing more is sent.
     closing: bool,
     pub(super) ports: Ports,
 }
@@ -142,7 +140,7 @@ impl Connections {
 
     pub(super) fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
         if !self.has_room(network, to) {
-            // Credits come only to those who look.
+            // Credits arrive only during MPI calls.
             self.poll();
             if !self.has_room(network, to) {
                 return false;
@@ -159,7 +157,7 @@ impl Connections {
         let peer = &mut self.peers[to];
         peer.sent[lane] += 1;
         (peer.told[0], peer.told[1]) = (peer.taken[0], peer.taken[1]);
-        // The receiver knows where it is from, so there is room for what has been taken.
+        // The receiver knows the sender, so the field has space for the count of packets taken.
         packet.from = u32::from(peer.taken[0] as u16) | u32::from(peer.taken[1] as u16) << 16;
         let length = size_of::<Packet>() - crate::transport::PACKET + packet.bytes().len();
         self.packets[lane].send(Lane::ALL[lane], to, length, |words| {
@@ -168,7 +166,7 @@ impl Connections {
         true
     }
 
-    /// Whether a packet has come on this network.
+    /// Whether a packet has arrived on this network.
     pub(super) fn has_packet(&self, network: Network) -> bool {
         let lane = network as usize;
         !self.own[lane].is_empty() || self.inbox.head(Lane::ALL[lane]).is_some()
@@ -183,7 +181,7 @@ impl Connections {
             return true;
         }
         if self.inbox.head(lane).is_none() {
-            // Whoever asks for one network and then for the other has one look for both.
+            // Polling one network and then the other costs a single test of the lanes.
             if std::mem::take(&mut self.polled[index]) {
                 return false;
             }
@@ -204,8 +202,8 @@ impl Connections {
         true
     }
 
-    /// Looks at all lanes once, serves puts and credits, and lets MPI go on; whether anything was
-    /// new.
+    /// Tests all lanes once, serves puts and credits, and lets MPI make progress; returns whether
+    /// anything was new.
     pub(super) fn poll(&mut self) -> bool {
         if self.is_alone() {
             return false;
@@ -223,7 +221,7 @@ impl Connections {
         news
     }
 
-    /// What was found out about packets is out of date.
+    /// Invalidates the cached results about packets.
     pub(super) fn forget(&mut self) {
         self.polled = [false; 2];
     }
@@ -259,7 +257,7 @@ impl Connections {
         }
     }
 
-    /// Remembers that a node is owed counts, and tries to send them.
+    /// Records that a node must be sent credits, and tries to send them.
     fn owe(&mut self, to: usize) {
         if !std::mem::replace(&mut self.peers[to].owes, true) {
             self.owed.push(to);
@@ -267,7 +265,7 @@ impl Connections {
         self.pay();
     }
 
-    /// Sends what is owed, as far as there is room.
+    /// Sends outstanding credits, as far as there is room.
     fn pay(&mut self) {
         if self.closing {
             return;
@@ -354,7 +352,8 @@ impl Connections {
         self.ports.close(port)
     }
 
-    /// Receives the last messages of this job, after all nodes have left: none sends any more.
+    /// Receives the last messages of this job, after all nodes have left and no node sends any
+    /// more.
     pub(super) fn finish(mut self, call: &Call) {
         self.closing = true;
         let world = self.world;
@@ -386,7 +385,7 @@ impl Connections {
     }
 }
 
-/// A control message's head; it tells a node what has been taken from it.
+/// The head of a control message, which tells a node what has been taken from it.
 fn head(peer: &mut Peer, kind: Control, what: u64, offset: u64, length: u64) -> [u64; HEAD] {
     peer.controls.0 += 1;
     peer.told = peer.taken;
@@ -395,22 +394,22 @@ fn head(peer: &mut Peer, kind: Control, what: u64, offset: u64, length: u64) -> 
     [kind as u64 | counts, what, offset, length]
 }
 
-/// Takes over a count unless a later one has overtaken it on another lane.
+/// Updates a count, unless a later one has already arrived on another lane.
 fn acknowledge(known: &mut u16, count: u16) {
     if count.wrapping_sub(*known) < 1 << 15 {
         *known = count;
     }
 }
 
-/// How long a node has waited: it spins first (in MPI, which yields itself where it knows of too
-/// few cores), then yields, then sleeps.
+/// The waiting strategy of a node: it spins first (in MPI, which itself yields where it knows of
+/// too few cores), then yields, then sleeps.
 #[derive(Default)]
 pub(super) struct Backoff(u32);
 
 impl Backoff {
-    /// Rounds of spinning, about 10 µs: what a message needs, and little beside a time slice.
+    /// Rounds of spinning, about 10 µs: the time of a message, and short beside a time slice.
     const SPINS: u32 = 200;
-    /// Rounds until sleeping: a sleeping node comes back at least 50 µs late.
+    /// Rounds before sleeping: a sleeping node wakes at least 50 µs late.
     const YIELDS: u32 = 4000;
 
     pub(super) fn wait(&mut self) {

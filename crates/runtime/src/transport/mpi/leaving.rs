@@ -1,12 +1,12 @@
-//! How a program ends: all nodes leave it, and a node that waits for one that has left is found.
+//! How a program ends: all nodes leave it, and a node that waits for one that has left is detected.
 
 use super::ffi::{Gathering, World};
 
-/// Rounds between two checks of what the others do: a check costs a message to each, and nearly
-/// always all nodes leave at about the same time.
+/// Rounds between two checks of the other nodes: a check costs a message to each, and usually all
+/// nodes leave at about the same time.
 const ROUNDS: u32 = 256;
 
-/// This node's way out.
+/// The progress of this node's leaving.
 pub(super) struct Leaving {
     world: &'static World,
     gathering: Option<Gathering>,
@@ -25,14 +25,14 @@ impl Leaving {
         }
     }
 
-    /// This node sends no more; after all have left.
+    /// This node sends no more, after all have left.
     pub(super) fn leave_for_good(&mut self) {
         self.gathering = Some(Gathering::start(self.world));
         self.round = 0;
     }
 
-    /// Whether all nodes have come so far. Ends the job where one has entered a collective after
-    /// this node's last: it waits there, or should have waited, for this one.
+    /// Whether all nodes have left so far. Ends the job if one has entered a collective after this
+    /// node's last one: it waits there, or should have waited, for this node.
     pub(super) fn all_left(&mut self) -> bool {
         let Some(gathering) = &mut self.gathering else { return false };
         let was_complete = gathering.was_complete();

@@ -1,18 +1,18 @@
 //! Nodes as processes of an MPI job.
 //!
-//! A collective begins with a *frame*: every node tells every other its call and, where it fits,
-//! all its data ([`collectives`]). So lengths, roots and operations that differ are found before
+//! A collective begins with a *frame*: every node sends every other its call and, if they fit, all
+//! its data ([`collectives`]). So lengths, roots and operations that differ are detected before
 //! they do harm, and short vectors need nothing else. Only a barrier, and a reduce or scan of one
-//! number, go without a header, unless `STRATA_CHECK=1`, which is where builds with debug
-//! assertions start from. Numbers are combined here, in rank order, with the same functions as on
-//! threads.
+//! number, are sent without a header, unless `STRATA_CHECK=1`, the default of builds with debug
+//! assertions. Numbers are combined here, in rank order, with the same functions as on threads.
 //!
 //! Packets and puts go through [`connections`] and end in [`ports`].
 //!
-//! Whatever fails says so on standard error and aborts the job. A node that has left the program
-//! checks where the others are (they show it in a window of memory, at the cost of a few stores)
-//! until all have left: a node that waits for it would wait for ever. What is not always found
-//! without `STRATA_CHECK` is a node in a barrier, a scan, or a reduce of one number, while another
+//! A failure is reported on standard error and aborts the job. A node that has left the program
+//! checks where the others are (they publish it in a window of memory, at the cost of a few stores)
+//! until all have left: a node that waits for it would wait forever. Not always detected without
+//! `STRATA_CHECK` is a node in a barrier, a scan, or a reduce of one number, while another is in a
+//! collective of another kind.
 //! is in a collective of another kind.
 
 mod ffi;
@@ -40,7 +40,8 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long a node that has found another's fault waits, so that the other can say it first.
+/// How long a node that has detected another node's fault waits, so that the other can report it
+/// first.
 const COURTESY: Duration = Duration::from_secs(1);
 
 /// Runs `program` as this process's node of the job.
@@ -67,7 +68,7 @@ pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>
     }
 }
 
-/// What goes on after a program has dropped its node: others may still be sending to it.
+/// What continues after a program has dropped its node, as others may still be sending to it.
 struct Outside {
     connections: Connections,
     leaving: Leaving,
@@ -83,7 +84,7 @@ impl Outside {
                 backoff.wait();
             }
         }
-        // Others may have put until just now; after this no node sends anything.
+        // Others may have put until now; after this no node sends anything.
         self.leaving.leave_for_good();
         while !self.leaving.all_left() {
             if !self.connections.poll() {
@@ -97,24 +98,24 @@ impl Outside {
 /// One node's end of the MPI transport.
 struct Mpi {
     world: &'static World,
-    /// How many collectives this process has entered.
+    /// The number of collectives that this process has entered.
     turn: u64,
-    /// The header of the call before this one and where it was made: in a loop most of it stays.
+    /// The previous call's header and place: in a loop most of it is unchanged.
     header: Header,
     place: Option<&'static Location<'static>>,
-    /// Every collective begins with a frame; equal on all nodes.
+    /// Whether every collective begins with a frame; equal on all nodes.
     checks: bool,
-    /// The collective that a caller waits for, and the one that has been started.
+    /// The collective that a caller waits for, and the one that was started.
     whole: Collectives,
     started: Collectives,
     outside: Rc<RefCell<Outside>>,
     backoff: Backoff,
-    /// The node whose bit of the asynchronous or was found set last.
+    /// The node whose bit of the asynchronous or was last found set.
     set: usize,
 }
 
 impl Mpi {
-    /// Collective: a node that wants checks has them on all.
+    /// Collective: if any node requests checks, all nodes check.
     #[track_caller]
     fn new(world: &'static World, outside: Rc<RefCell<Outside>>) -> Self {
         let wanted = std::env::var("STRATA_CHECK").map_or(cfg!(debug_assertions), |value| value != "0");
@@ -201,8 +202,8 @@ impl Mpi {
         self.complete();
     }
 
-    /// Waits until the whole collective under way is complete. A node with open ports serves
-    /// others' puts meanwhile: a node that waits for that cannot come here.
+    /// Waits until the whole collective in flight is complete. A node with open ports serves
+    /// others' puts meanwhile, as a node that waits for its put cannot enter the collective.
     fn complete(&mut self) {
         let done = if self.outside.borrow().connections.ports.are_open() {
             let mut backoff = Backoff::default();
@@ -322,8 +323,8 @@ impl Endpoint for Mpi {
         self.world.show_bit(value);
     }
 
-    /// Reads the others' windows, which needs nothing of them; first that of the node whose bit was
-    /// set last time.
+    /// Reads the other nodes' windows, without action of those nodes; first that of the node whose
+    /// bit was last found set.
     fn async_or(&mut self) -> bool {
         let size = self.world.size();
         for rank in (self.set..size).chain(0..self.set) {
@@ -377,7 +378,7 @@ impl Endpoint for Mpi {
     }
 }
 
-/// Ends the job; lets another node say first what it has found itself.
+/// Ends the job; first gives the other node time to report its own fault.
 fn blame(world: &World, failure: Failure) -> ! {
     if failure.rank != world.rank() {
         std::thread::sleep(COURTESY);

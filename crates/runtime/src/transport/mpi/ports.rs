@@ -1,4 +1,4 @@
-//! Ports: memory that other nodes put into, and the count of what has arrived there.
+//! Ports: memory into which other nodes put, and the count of what has arrived there.
 
 use super::ffi::World;
 use super::ffi::region::{Receive, Region, pieces};
@@ -8,30 +8,30 @@ use crate::transport::PORTS;
 /// An open port.
 struct Port {
     region: Region,
-    /// Bytes that have arrived and not been reported.
+    /// Bytes that have arrived and were not reported.
     arrived: usize,
 }
 
-/// A piece of a long put on its way into a port.
+/// A piece of a long put in flight into a port.
 struct Coming {
     receive: Receive,
     from: usize,
     port: usize,
-    /// Its own bytes, and those of puts that the same node made to the same port after it: they
-    /// count when this one is here.
+    /// Its own bytes, and those of later puts by the same node to the same port, which count when
+    /// this one has arrived.
     bytes: usize,
 }
 
 /// All ports of a node.
 pub(super) struct Ports {
     world: &'static World,
-    /// By number, as far as ever opened.
+    /// By number, up to the highest ever opened.
     ports: Vec<Option<Port>>,
-    /// How many are open.
+    /// The number of open ports.
     open: usize,
-    /// Ports with something to report.
+    /// Ports with arrivals to report.
     news: Vec<usize>,
-    /// Pieces on their way, in the order in which their puts were made.
+    /// Pieces in flight, in the order of their puts.
     coming: Vec<Coming>,
 }
 
@@ -50,7 +50,7 @@ impl Ports {
         self.open += usize::from(before.is_none());
     }
 
-    /// Closes a port into which nothing is on its way.
+    /// Closes a port into which nothing is in flight.
     pub(super) fn close(&mut self, port: usize) -> Option<RawBlock> {
         let port = self.ports.get_mut(port)?.take()?;
         self.open -= 1;
@@ -62,17 +62,17 @@ impl Ports {
         self.open > 0
     }
 
-    /// Whether something is on its way into a port.
+    /// Whether something is in flight into a port.
     pub(super) fn is_expecting(&self, port: usize) -> bool {
         self.ports.get(port).and_then(Option::as_ref).is_some_and(|port| !port.region.is_quiet())
     }
 
-    /// Whether nothing is on its way into any port.
+    /// Whether nothing is in flight into any port.
     pub(super) fn are_quiet(&self) -> bool {
         self.coming.is_empty()
     }
 
-    /// The port that node `from` writes into, which is open and long enough, or the job ends.
+    /// The port into which node `from` writes; ends the job unless it is open and long enough.
     fn checked(&mut self, from: usize, port: usize, offset: usize, length: usize) -> &mut Port {
         let (world, rank) = (self.world, self.world.rank());
         let put = || format!("put {length} bytes at {offset} into port {port} of node {rank}, which");
@@ -88,14 +88,14 @@ impl Ports {
         }
     }
 
-    /// A put of node `from` with its data.
+    /// Handles a put of node `from` with its data.
     pub(super) fn write(&mut self, from: usize, port: usize, offset: usize, bytes: &[u8]) {
         self.checked(from, port, offset, bytes.len()).region.write(offset, bytes);
         self.count(from, port, bytes.len(), self.coming.len());
     }
 
-    /// Counts bytes, when the pieces before the `before`th that the same node puts into the same
-    /// port are here.
+    /// Counts bytes, after the `before` pieces that the same node puts into the same port have
+    /// arrived.
     fn count(&mut self, from: usize, port: usize, bytes: usize, before: usize) {
         let mut earlier = self.coming[..before].iter_mut().rev();
         if let Some(earlier) = earlier.find(|coming| coming.from == from && coming.port == port) {
@@ -108,7 +108,7 @@ impl Ports {
         }
     }
 
-    /// A put of node `from` whose data follow on their own.
+    /// Handles a put of node `from` whose data follow separately.
     pub(super) fn expect(&mut self, from: usize, port: usize, offset: usize, length: usize) {
         let world = self.world;
         for (start, bytes) in pieces(length) {
@@ -118,7 +118,7 @@ impl Ports {
         }
     }
 
-    /// Takes note of what has arrived; whether anything has.
+    /// Records what has arrived; returns whether anything has.
     #[inline]
     pub(super) fn receive(&mut self) -> bool {
         let mut any = false;
@@ -138,12 +138,12 @@ impl Ports {
         any
     }
 
-    /// Whether there is something to report.
+    /// Whether there are arrivals to report.
     pub(super) fn has_news(&self) -> bool {
         !self.news.is_empty()
     }
 
-    /// Reports what has arrived, port by port.
+    /// Reports arrivals, port by port.
     pub(super) fn report(&mut self, report: &mut dyn FnMut(usize, usize)) {
         for number in self.news.drain(..) {
             if let Some(port) = self.ports.get_mut(number).and_then(Option::as_mut) {

@@ -1,7 +1,7 @@
 //! Packets, puts and started collectives, as `Node` calls them, under `mpirun`.
 //!
-//! The one test starts this test program again, once a case; there `node` runs the case. It asserts
-//! on the nodes; an assertion that fails ends the job.
+//! The only test restarts this test program for each case; there `node` runs the case. It asserts
+//! on the nodes; a failed assertion ends the job.
 
 #[path = "../../../tests/mpirun/mod.rs"]
 mod mpirun;
@@ -11,7 +11,7 @@ use crate::number::{NumberType, Op};
 use crate::transport::suite::{self, Case, bad, call, complete, good, until};
 use mpirun::CASE;
 
-/// What only MPI does.
+/// Cases only for MPI.
 const OWN: [Case; 2] = [
     good("started and whole collectives overlap", 1, overlap),
     bad("a process that is killed ends the job", killed, &[]),
@@ -21,7 +21,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
     suite::cases().chain(&OWN)
 }
 
-/// In place of a case: all that have to succeed.
+/// The name that stands for all cases that must succeed.
 const ALL: &str = "all";
 
 /// One node; only under `mpirun`.
@@ -29,7 +29,7 @@ const ALL: &str = "all";
 #[ignore = "the test `under_mpirun` starts it"]
 fn node() {
     let Ok(name) = std::env::var(CASE) else { return };
-    // Twice: a second program of one process goes on where the first has ended.
+    // Twice: a second program of one process continues after the first.
     for case in cases().chain(cases()) {
         let runs = if name == ALL { case.fails_with.is_none() } else { case.name == name };
         let ended = run(|mut node| {
@@ -81,7 +81,7 @@ fn under_mpirun() {
 
 fn killed(node: &mut dyn Endpoint) {
     if node.rank() == 1 {
-        // What a `kill -9` from outside does.
+        // Simulates a `kill -9` from outside.
         let own = nix::unistd::Pid::this();
         nix::sys::signal::kill(own, nix::sys::signal::Signal::SIGKILL).unwrap();
     }

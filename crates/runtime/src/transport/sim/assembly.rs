@@ -1,31 +1,31 @@
 //! Messages of several packets, and packets that overtake each other.
 //!
-//! A message of the run-time is longer than some machines' packets, so it goes in parts; and where
-//! packets take different ways (up a fat tree), later ones may come first. Messages carry numbers,
-//! and are given out whole and in the order sent.
+//! A message of the run-time is longer than some machines' packets, so it is sent in parts. Where
+//! packets take different paths (up a fat tree), later ones may arrive first. Messages are
+//! numbered, and are delivered whole and in the order sent.
 
 use crate::transport::{Network, Packet};
 use std::collections::BTreeMap;
 
-/// One other node on one network.
+/// The state for one other node on one network.
 type Peer = (Network, usize);
 
-/// A message of which parts have come.
+/// A message of which parts have arrived.
 #[derive(Default)]
 struct Coming {
     parts: u16,
     is_whole: bool,
-    /// Came with its last part.
+    /// Arrived with its last part.
     message: Option<Box<Packet>>,
 }
 
-/// What one node has sent and what has come to it.
+/// A node's sent and received messages.
 pub(super) struct Assembly {
-    /// Whether packets may overtake; if not, numbers are not needed.
+    /// Whether packets may overtake each other; if not, numbers are not needed.
     overtakes: bool,
     /// The number of the next message to a node.
     numbers: BTreeMap<Peer, u32>,
-    /// Messages from a node that are not whole, or not yet next in order, by number.
+    /// Messages from a node that are incomplete, or not yet next in order, by number.
     coming: BTreeMap<(Peer, u32), Coming>,
     /// The number of the message from a node that is next in order.
     next: BTreeMap<Peer, u32>,
@@ -41,7 +41,7 @@ impl Assembly {
         self.numbers.get(&peer).copied().unwrap_or(0)
     }
 
-    /// The message of that number has been sent, or begun.
+    /// Records that the message of that number has been sent, or begun.
     pub(super) fn sent(&mut self, peer: Peer) {
         if self.overtakes {
             let number = self.numbers.entry(peer).or_default();
@@ -49,7 +49,8 @@ impl Assembly {
         }
     }
 
-    /// One of `parts` has come. The next message of `peer`, if it is whole now.
+    /// Records the arrival of one of `parts`. Returns the next message of `peer`, if it is complete
+    /// now.
     pub(super) fn came(
         &mut self,
         peer: Peer,
@@ -67,7 +68,7 @@ impl Assembly {
         self.next_whole(peer)
     }
 
-    /// A message on `network` that had to wait for one sent before it.
+    /// A message on `network` that had to wait for an earlier one.
     pub(super) fn early(&mut self, network: Network) -> Option<Box<Packet>> {
         if self.coming.is_empty() {
             return None;
@@ -79,7 +80,7 @@ impl Assembly {
         peers.into_iter().find_map(|peer| self.next_whole(peer))
     }
 
-    /// The next message of `peer`, if it is whole.
+    /// The next message of `peer`, if it is complete.
     fn next_whole(&mut self, peer: Peer) -> Option<Box<Packet>> {
         let number = self.next.get(&peer).copied().unwrap_or(0);
         if !self.coming.get(&(peer, number))?.is_whole {

@@ -6,13 +6,13 @@ use generator::{Generator, Gn};
 pub(super) struct Coroutine<'a>(Generator<'a, (), ()>);
 
 impl<'a> Coroutine<'a> {
-    /// One with a stack of `stack` bytes, of which memory is only taken as it is touched. `body`
-    /// does not unwind.
+    /// A coroutine with a stack of `stack` bytes, whose memory is allocated when touched. `body`
+    /// must not unwind.
     pub(super) fn new(stack: usize, body: impl FnOnce() + Send + 'a) -> Self {
         Self(Gn::new_opt(stack / size_of::<usize>(), body))
     }
 
-    /// Runs it until it suspends itself or ends; whether it has ended.
+    /// Runs it until it suspends itself or ends; returns whether it has ended.
     pub(super) fn resume(&mut self) -> bool {
         if !self.0.is_done() {
             self.0.resume();
@@ -21,10 +21,10 @@ impl<'a> Coroutine<'a> {
     }
 }
 
-/// Gives control back to whoever resumed the coroutine that calls this.
+/// Returns control to the code that resumed the calling coroutine.
 pub(super) fn suspend() {
-    // The crate would rather have a handle passed down; ours would have to outlive the call that it
-    // belongs to.
+    // The crate passes a handle down instead; ours would have to outlive the call that it belongs
+    // to.
     #[expect(deprecated, reason = "the only safe way to suspend without a handle")]
     generator::yield_with(());
 }

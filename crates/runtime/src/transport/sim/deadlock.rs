@@ -1,4 +1,4 @@
-//! What to say when nothing can happen any more.
+//! The report of a deadlock.
 
 use super::world::{Place, State};
 use crate::transport::{Awaited, Failure};
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use strata_sim::Time;
 
-/// Groups told of at most.
+/// The most groups that are listed.
 const MOST: usize = 12;
 
-/// Who waits for what, when all that have not ended wait and nothing is under way. `None` if all
-/// have ended.
+/// Which nodes wait for what, when no event is left and some have not ended. `None` if all have
+/// ended.
 pub(super) fn explain(state: &State, now: Time) -> Option<Failure> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut ended = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn explain(state: &State, now: Time) -> Option<Failure> {
         let verb = if nodes.len() == 1 { "waits" } else { "wait" };
         format!("{} {verb} {what}", names(nodes))
     };
-    // The one to name: whoever waits for something that is not everyone's end.
+    // The node to blame: one that waits for something other than the end of all programs.
     let rank = *groups.values().flatten().min()?;
     let mut told: Vec<String> = groups.iter().take(MOST).map(waits).collect();
     if groups.len() > MOST {

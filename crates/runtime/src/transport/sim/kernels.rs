@@ -1,17 +1,17 @@
-//! What kernels cost: models of a set, ready to be evaluated.
+//! Costs of kernels: models of a set, compiled for evaluation.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use strata_model::set::{Nodes, SetError};
 use strata_model::{ModelSet, Program};
 
-/// The kernels that are built in: `specs/kernels`, measured on one thread.
+/// The built-in kernels: `specs/kernels`, measured on one thread.
 const BUILT_IN: &str = include_str!("../../../../../models/epyc-2core-threads1/kernels/models.toml");
 
 /// A set of kernels.
 #[derive(Debug)]
 pub(crate) struct Kernels {
-    /// Of the set that they come from.
+    /// The identity of the set that they come from.
     digest: String,
     all: BTreeMap<String, Kernel>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Kernels {
 #[derive(Debug)]
 struct Kernel {
     inputs: Vec<String>,
-    /// What was measured of each input.
+    /// The measured range of each input.
     ranges: Vec<(f64, f64)>,
     program: Program,
 }
@@ -31,11 +31,11 @@ impl PartialEq for Kernels {
 }
 
 impl Kernels {
-    /// Those that are built in.
+    /// The built-in kernels.
     pub(crate) fn built_in() -> Arc<Self> {
         static KERNELS: OnceLock<Arc<Kernels>> = OnceLock::new();
         let none = || Self { digest: String::new(), all: BTreeMap::new() };
-        // A test says that they can be read.
+        // A test ensures that they can be read.
         let read = || ModelSet::read(BUILT_IN).and_then(|set| Self::new(&set)).unwrap_or_else(|_| none());
         Arc::clone(KERNELS.get_or_init(|| Arc::new(read())))
     }
@@ -49,7 +49,7 @@ impl Kernels {
                 |message: String| SetError::Content { place: format!("model `{}`", model.name), message };
             let inputs: Vec<String> = model.inputs.iter().map(|input| input.name.clone()).collect();
             let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
-            // Local work: it is the same on as many nodes as there may be.
+            // Local work is the same for any number of nodes.
             let formula = resolved.formula(&model.name);
             let formula = formula.ok_or_else(|| content("it has no expression".to_owned()))?;
             let expression = Nodes::known(formula.nodes.min).fix(&formula.mean);
@@ -61,8 +61,8 @@ impl Kernels {
         Ok(Self { digest: set.digest(), all })
     }
 
-    /// What a kernel costs on the machine that it was measured on, in seconds. The error names it
-    /// and says what there is.
+    /// The time of a kernel on the machine where it was measured, in seconds. The error names it
+    /// and lists the existing ones.
     pub(super) fn seconds(&self, name: &str, inputs: &[f64]) -> Result<f64, String> {
         let Some(kernel) = self.all.get(name) else {
             let known: Vec<&str> = self.all.keys().map(String::as_str).collect();
@@ -130,7 +130,7 @@ mod tests {
         let microseconds = |x, y| (kernels.seconds("Fold", &[x, y]).unwrap() * 1e6).round();
         assert_eq!(microseconds(10.0, 2.0), 13.0);
         assert_eq!(microseconds(1000.0, 1.0), 1996.0);
-        // Less than nothing: the nearest that was measured, x = 8 and y = 1.
+        // Negative: uses the nearest measured point, x = 8 and y = 1.
         assert_eq!(microseconds(0.0, 0.0), 12.0);
         assert_eq!(microseconds(8.0, 100.0), 3.0);
     }

@@ -1,14 +1,14 @@
-//! Nodes of a simulated machine.
+//! The transport of a simulated machine.
 //!
-//! Each node is a coroutine with a clock of its own, in whole picoseconds. What the program
-//! computes is charged by [`Node::compute`](crate::Node::compute); what it communicates costs what
-//! the platform's file says, and goes through the simulated network ([`strata_sim::Network`])
-//! packet by packet. All runs on one thread, so a simulation is the same to the bit each time.
+//! Each node is a coroutine with its own clock, in whole picoseconds. Local work is charged by
+//! [`Node::compute`](crate::Node::compute); communication costs what the platform's file states,
+//! and passes through the simulated network ([`strata_sim::Network`]) packet by packet. Everything
+//! runs on one thread, so repeated simulations are identical to the bit.
 //!
-//! A processor pays for each packet it sends or takes, for each look that finds nothing, and for
-//! what it combines. A node that waits notices what comes at once. Nodes wait for room in their own
-//! send queue and for packets in their own receive queue only: where a receiver does not poll, the
-//! network fills up and its senders stall.
+//! A processor pays for each packet it sends or receives, for each failed poll, and for what it
+//! combines. A waiting node notices an arrival at once. Nodes wait only for room in their own send
+//! queue and for packets in their own receive queue: if a receiver does not poll, the network fills
+//! and its senders stall.
 
 mod assembly;
 mod coroutine;
@@ -44,7 +44,7 @@ use strata_sim::network::{Arrival, Channel};
 use strata_sim::{Time, platform::Topology};
 use world::{Moving, Place, Wait, World};
 
-/// More than any block has, and room to add to it.
+/// Longer than any block, with space to add to it.
 const ALL_AT_ONCE: usize = usize::MAX / 4;
 
 /// One node's end of the simulated machine.
@@ -52,26 +52,27 @@ struct Sim {
     world: Rc<World>,
     rank: usize,
     known: PollCache,
-    /// By which network the next packet for a port goes: they alternate (Brewer's manual, section
-    /// 7: "sent on both networks").
+    /// The network of the next packet for a port: they alternate (Brewer's manual, section 7: "sent
+    /// on both networks").
     next_data_network: Network,
-    /// Collectives that this node has come to.
+    /// The number of collectives that this node has entered.
     epoch: u64,
     pending: Option<PendingCollective>,
-    /// Of collectives' messages: by number and sender, how many packets have come, of how many.
+    /// Collectives' messages, by number and sender: how many packets have arrived, of how many.
     messages: BTreeMap<(u64, usize), (u32, u32)>,
-    /// Parts of messages that the send queues had no room for, with their targets, on each network.
+    /// Parts of messages for which the send queues had no room, with their targets, on each
+    /// network.
     rest: [VecDeque<(usize, usize, Payload)>; 2],
     assembly: Assembly,
     bit: bool,
     left: Left,
 }
 
-/// How far a node is with leaving.
+/// The progress of a node's leaving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     No,
-    /// When the rest of its messages has been sent.
+    /// When the rest of its messages was sent.
     Soon,
     Yes,
 }
@@ -94,17 +95,17 @@ impl Sim {
         }
     }
 
-    /// This node's processor is busy for this long.
+    /// Keeps this node's processor busy for this long.
     fn spend(&self, time: Time) {
         self.world.charge(self.rank, time);
     }
 
-    /// The packets that `bytes` bytes take; one where there are none.
+    /// The number of packets for `bytes` bytes; one for zero.
     fn packets(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.div_ceil(self.world.platform.interface.packet).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// This node has polled an empty queue.
+    /// Charges for a failed poll.
     fn poll_failed(&mut self, channel: Channel) {
         let now = self.world.time(self.rank);
         if !self.known.tells(now, channel) {
@@ -112,14 +113,14 @@ impl Sim {
         }
     }
 
-    /// This node is busy for this long with polling a channel and taking what it found there.
+    /// Charges for polling a channel and receiving what it contains.
     fn spend_polling(&mut self, channel: Channel, time: Time) {
         let start = self.world.time(self.rank);
         self.spend(time);
         self.known.polled(channel, (start, self.world.time(self.rank)));
     }
 
-    /// Puts one packet into the send queue; gives it back where there is no room.
+    /// Puts one packet into the send queue; returns it if there is no room.
     fn inject(&mut self, channel: Channel, to: usize, bytes: usize, payload: Payload) -> Result<(), Payload> {
         let world = Rc::clone(&self.world);
         if !world.state.borrow().network.has_room(self.rank, channel)
@@ -136,7 +137,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Takes the next packet of a channel.
+    /// Receives the next packet of a channel.
     fn take(&mut self, channel: Channel) -> Option<Arrival<Payload>> {
         let now = self.world.time(self.rank);
         let arrival = self.world.sync(self.rank).network.receive(now, self.rank, channel);
@@ -150,7 +151,7 @@ impl Sim {
         Some(arrival)
     }
 
-    /// Sends parts of messages that had no room; whether none are left.
+    /// Sends parts of messages that had no room; returns whether none are left.
     fn send_rest(&mut self, network: Network) -> bool {
         while let Some((to, bytes, payload)) = self.rest[network as usize].pop_front() {
             if let Err(payload) = self.inject(messages(network), to, bytes, payload) {
@@ -179,8 +180,8 @@ impl Sim {
         }
         let state = self.world.sync(self.rank);
         if awaited == Awaited::Operation {
-            // Now, and not before: others may have run meanwhile, and the last of them may have
-            // come.
+            // Checked again here: other nodes may have run meanwhile, and the last event may have
+            // occurred.
             self.add_obstacle(&state, &mut wait);
         }
         let has = |channel: u8| state.network.arrived(self.rank, Channel(channel)) > 0;
@@ -197,7 +198,8 @@ impl Sim {
         }
     }
 
-    /// Takes one packet for a port off each of these networks that has one; whether any had.
+    /// Receives one packet for a port from each of these networks that has one; returns whether any
+    /// had.
     fn take_data(&mut self, networks: Networks) -> bool {
         let mut any = false;
         for network in Network::BOTH.into_iter().filter(|network| networks.has(*network)) {
@@ -212,7 +214,7 @@ impl Sim {
         any
     }
 
-    /// Puts one packet for a port into a send queue; gives it back where neither network has room.
+    /// Puts one packet for a port into a send queue; returns it if neither network has room.
     fn inject_data(&mut self, to: usize, bytes: usize, mut payload: Payload) -> Result<(), Payload> {
         for _ in Network::BOTH {
             let network = self.next_data_network;
@@ -225,7 +227,7 @@ impl Sim {
         Err(payload)
     }
 
-    /// Whether a block of so many bytes goes without the processor.
+    /// Whether a block of this many bytes is sent without the processor.
     fn by_dma(&self, bytes: usize) -> bool {
         self.world.platform.dma.as_ref().is_some_and(|dma| bytes >= dma.least)
     }
@@ -286,7 +288,7 @@ impl Endpoint for Sim {
         let mut sent = *packet;
         sent.from = self.rank as u32;
         let mut message = Some(Box::new(sent));
-        // The number is only used up if the first part goes.
+        // The number is used up only if the first part is sent.
         let number = self.assembly.number((network, to));
         let part = |number, message| Payload::Part { number, parts, message };
         let first = if parts == 1 { message.take() } else { None };
@@ -325,7 +327,7 @@ impl Endpoint for Sim {
     fn close(&mut self, port: usize) -> Option<RawBlock> {
         let mut state = self.world.sync(self.rank);
         let memory = state.nodes[self.rank].ports.close(port);
-        // Nobody will ask for what has come already.
+        // What has already arrived will not be requested.
         if !state.nodes[self.rank].ports.are_open() {
             Network::BOTH.into_iter().for_each(|network| state.take_data(self.rank, data(network)));
         }
@@ -361,7 +363,7 @@ impl Endpoint for Sim {
             } else if sent == 0 {
                 return false;
             } else {
-                // Only where there is a DMA unit that short blocks do without: data come in without
+                // Only if there is a DMA unit that short blocks do not use: data arrive without
                 // this node.
                 self.wait(call, Awaited::PutRoom(to), 0, 0);
             }
@@ -392,7 +394,7 @@ impl Endpoint for Sim {
         if self.world.platform.dma.is_none() {
             self.take_data(networks);
         } else {
-            // The DMA unit has taken them in; its status is read with a network's status register.
+            // The DMA unit has received them; its status is read with a network's status register.
             drop(self.world.sync(self.rank));
             let network = if networks.has(Network::Request) { Network::Request } else { Network::Reply };
             self.poll_failed(data(network));
@@ -431,7 +433,7 @@ impl Endpoint for Sim {
         if awaited == Awaited::Operation && self.pending.is_some() && self.advance() {
             return;
         }
-        // A node that takes replies only has some to send itself.
+        // A node that receives only replies has replies of its own to send.
         let room =
             if networks == Networks::Only(Network::Reply) { 1 << messages(Network::Reply).0 } else { 0 };
         self.wait(call, awaited, channels, room);

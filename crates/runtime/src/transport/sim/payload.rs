@@ -1,4 +1,4 @@
-//! What packets carry.
+//! The contents of packets.
 
 use crate::block::Contents;
 use crate::transport::{Network, Packet};
@@ -12,13 +12,13 @@ pub(super) fn messages(network: Network) -> Channel {
     Channel(network as u8)
 }
 
-/// The channel of a network's packets for ports. They have queues of their own, as a node takes
-/// them in where it takes no messages.
+/// The channel of a network's packets for ports. They have separate queues, as a node receives them
+/// while it receives no messages.
 pub(super) fn data(network: Network) -> Channel {
     Channel(2 + network as u8)
 }
 
-/// The channel of blocks that go without the processor: one of those for ports.
+/// The channel of blocks that are sent without the processor: one of those for ports.
 pub(super) const DMA: Channel = Channel(2);
 
 /// Whether a channel is one of those for ports.
@@ -26,12 +26,12 @@ pub(super) fn is_data(channel: Channel) -> bool {
     Network::BOTH.into_iter().any(|network| channel == data(network))
 }
 
-/// Of all networks, the channels for ports, as bits.
+/// The channels for ports of all networks, as bits.
 pub(super) fn all_data() -> u8 {
     Network::BOTH.into_iter().fold(0, |bits, network| bits | 1 << data(network).0)
 }
 
-/// Bytes on their way; or, of a phantom, how many there would be.
+/// Bytes in flight or, for a phantom, their number.
 #[derive(Debug)]
 pub(super) struct Cargo {
     bytes: Box<[u8]>,
@@ -50,21 +50,22 @@ impl From<Contents<'_>> for Cargo {
     }
 }
 
-/// A packet's contents, in the simulated network's units: a message of the run-time may take
+/// A packet's contents, in the simulated network's units: a message of the run-time may need
+/// several.
 /// several.
 #[derive(Debug)]
 pub(super) enum Payload {
     /// One of the `parts` of a message.
     Part {
-        /// Of the messages from this sender to this receiver on this network.
+        /// The number of the message among those from this sender to this receiver on this network.
         number: u32,
         parts: u16,
-        /// The message, with its last part.
+        /// The message; present with its last part.
         message: Option<Box<Packet>>,
     },
     /// Bytes for a port.
     Put { port: u32, offset: usize, cargo: Cargo },
-    /// One of the `packets` that one node sends to another in a collective. What they say is looked
-    /// up (see [`rendezvous`](super::rendezvous)).
+    /// One of the `packets` that one node sends to another in a collective. The values are kept
+    /// elsewhere (see [`rendezvous`](super::rendezvous)).
     Collective { epoch: u64, packets: u32 },
 }

@@ -9,24 +9,23 @@ use crate::transport::contributions::CollectiveKind;
 use crate::transport::{Awaited, Call, Operation};
 use strata_sim::Time;
 
-/// A collective that this node has come to.
+/// A collective that this node has entered.
 pub(super) struct PendingCollective {
     epoch: u64,
     call: Call,
     kind: CollectiveKind,
     values: RawBlock,
     steps: Vec<Step>,
-    /// The step it is at.
+    /// The current step.
     at: usize,
-    /// Packets of the message being sent that have left.
+    /// Packets of the current message that have been sent.
     sent: u32,
-    /// What the control network does needs no messages: how long it takes from when the last node
-    /// has come.
+    /// For the control network, which needs no messages: the time from the last node's arrival.
     control: Option<Time>,
 }
 
 impl Sim {
-    /// Comes to a collective with `values`, and does as much of it as can be done now.
+    /// Enters a collective with `values`, and does as much of it as can be done now.
     pub(super) fn arrive(&mut self, call: Call, kind: CollectiveKind, values: RawBlock) {
         let (rank, size) = (self.rank, self.world.size());
         let steps = steps::of(kind, rank, size, values.size());
@@ -34,7 +33,7 @@ impl Sim {
         self.enter(call, kind, values, steps, control);
     }
 
-    /// Comes to an exchange.
+    /// Enters an exchange.
     pub(super) fn arrive_with_blocks(&mut self, call: Call, blocks: &mut [RawBlock]) {
         let lengths: Vec<usize> = blocks.iter().map(RawBlock::size).collect();
         let steps = steps::exchange(self.rank, &lengths);
@@ -76,7 +75,7 @@ impl Sim {
         self.pending = Some(PendingCollective { epoch, call, kind, values, steps, at: 0, sent: 0, control });
     }
 
-    /// What the control network, where there is one, takes for a collective that it can do.
+    /// The time that the control network, if there is one, takes for a collective that it can do.
     fn control(&self, kind: CollectiveKind, bytes: usize) -> Option<Time> {
         let control = self.world.platform.control.as_ref()?;
         let words = |first: Time, each: Time| match bytes.div_ceil(8) as u64 {
@@ -94,7 +93,7 @@ impl Sim {
         }
     }
 
-    /// Does what can be done now for the collective in flight; whether it is complete.
+    /// Does what can be done now for the collective in flight; returns whether it is complete.
     pub(super) fn advance(&mut self) -> bool {
         let Some(mut pending) = self.pending.take() else { return true };
         let done = match pending.control {
@@ -105,7 +104,7 @@ impl Sim {
         done
     }
 
-    /// Whether the control network is done; looking costs something.
+    /// Whether the control network is done; polling it has a cost.
     fn is_past(&mut self, pending: &PendingCollective, cost: Time) -> bool {
         let done = self.control_done(&self.world.sync(self.rank), pending, cost);
         let now = self.world.time(self.rank);
@@ -124,7 +123,7 @@ impl Sim {
             .and_then(|rendezvous| done_at(rendezvous, pending.kind, size, cost))
     }
 
-    /// Goes on with the steps as far as possible.
+    /// Advances the steps as far as possible.
     fn go_on(&mut self, pending: &mut PendingCollective) -> bool {
         while let Some(step) = pending.steps.get(pending.at) {
             let done = match *step {
@@ -144,8 +143,8 @@ impl Sim {
         true
     }
 
-    /// Sends the rest of a message; false if there is no room for all of it now. What arrives
-    /// meanwhile is taken in.
+    /// Sends the rest of a message; false if there is no room for all of it now. Receives what
+    /// arrives meanwhile.
     fn send_message(&mut self, epoch: u64, to: usize, bytes: usize, sent: &mut u32) -> bool {
         let packets = self.packets(bytes);
         while *sent < packets {
@@ -161,7 +160,7 @@ impl Sim {
         true
     }
 
-    /// Whether a node's message has come.
+    /// Whether a node's message has arrived.
     fn received(&mut self, epoch: u64, from: usize) -> bool {
         loop {
             if let Some((come, packets)) = self.messages.get(&(epoch, from))
@@ -176,7 +175,7 @@ impl Sim {
         }
     }
 
-    /// Takes in a packet of a collective, if one has come.
+    /// Receives a packet of a collective, if one has arrived.
     fn take_message(&mut self) -> bool {
         let Some(arrival) = self.take(COLLECTIVES) else { return false };
         if let Payload::Collective { epoch, packets } = arrival.item {
@@ -186,7 +185,7 @@ impl Sim {
         true
     }
 
-    /// Waits until the collective in flight is complete; takes in nothing else.
+    /// Waits until the collective in flight is complete; receives nothing else.
     pub(super) fn complete(&mut self) {
         while !self.advance() {
             let Some(call) = self.pending.as_ref().map(|pending| pending.call) else { return };
@@ -194,7 +193,7 @@ impl Sim {
         }
     }
 
-    /// Ends the complete collective: its values.
+    /// Ends the complete collective and returns its values.
     pub(super) fn end(&mut self) -> RawBlock {
         let Some(mut pending) = self.pending.take() else { return RawBlock::default() };
         let (rank, size) = (self.rank, self.world.size());
@@ -205,7 +204,7 @@ impl Sim {
         pending.values
     }
 
-    /// Ends a complete gather or exchange, of which `take` takes the result.
+    /// Ends a complete gather or exchange, whose result `take` takes.
     pub(super) fn end_by(&mut self, take: impl FnOnce(&mut super::rendezvous::Rendezvous)) {
         if let Some(pending) = self.pending.take() {
             let size = self.world.size();
@@ -228,7 +227,7 @@ impl Sim {
     }
 }
 
-/// When a collective by the control network is done, where that can be said already.
+/// When a collective on the control network is done, if already known.
 fn done_at(
     rendezvous: &super::rendezvous::Rendezvous,
     kind: CollectiveKind,

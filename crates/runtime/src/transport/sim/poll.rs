@@ -1,12 +1,12 @@
-//! What a poll of the queues costs, and what it tells.
+//! The cost and the results of polls.
 
 use super::payload::{COLLECTIVES, data, messages};
 use crate::transport::Network;
 use strata_sim::{Time, network::Channel};
 
-/// What a node knows of its queues. A poll reads the status register of one network (on the CM-5,
-/// of its interface to that network) and so checks every queue of it; collectives show in both
-/// registers. The result is cached until simulated time advances other than by polling and
+/// A node's cached knowledge of its queues. A poll reads the status register of one network (on the
+/// CM-5, of its interface to that network) and so checks every queue of it; collectives show in
+/// both registers. The result is cached until simulated time advances other than by polling and
 /// receiving.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PollCache {
@@ -14,7 +14,7 @@ pub(super) struct PollCache {
     ended: Time,
     /// The networks whose registers are cached, as bits.
     words: u8,
-    /// The channels that have been asked for since, as bits: asking again is another poll.
+    /// The channels queried since, as bits: querying one again is another poll.
     asked: u8,
 }
 
@@ -28,7 +28,7 @@ fn words(channel: Channel) -> u8 {
 }
 
 impl PollCache {
-    /// Whether the cache tells, at the time `now`, that a channel is empty.
+    /// Whether the cache knows, at the time `now`, that a channel is empty.
     pub(super) fn tells(&mut self, now: Time, channel: Channel) -> bool {
         let bit = 1 << channel.0;
         let tells = self.ended == now && self.words & words(channel) != 0 && self.asked & bit == 0;
@@ -36,8 +36,8 @@ impl PollCache {
         tells
     }
 
-    /// A look from `start` to `end`, at a channel that was empty, or had a packet that was taken in
-    /// by then: it has shown the other queues of that network too.
+    /// A poll from `start` to `end` of a channel that was empty, or whose packet has been received
+    /// by then: it has also shown the other queues of that network.
     pub(super) fn polled(&mut self, channel: Channel, (start, end): (Time, Time)) {
         if self.ended != start {
             *self = Self::default();

@@ -1,9 +1,9 @@
-//! Collectives: what nodes bring to them, and what they receive.
+//! Collectives: nodes' contributions and results.
 //!
-//! Time and values are kept apart. How long a collective takes is found out by sending its messages
-//! through the network (see [`steps`](super::steps)), or by what the platform says of its control
-//! network. The values themselves lie here, in one place, and are combined in rank order with the
-//! same functions as on threads, so results are equal to the last bit on all transports.
+//! Time and values are separate. The time of a collective is simulated by sending its messages
+//! through the network (see [`steps`](super::steps)), or stated by the platform for its control
+//! network. The values are kept here, in one place, and are combined in rank order with the same
+//! functions as on threads, so results are equal to the last bit on all transports.
 
 use crate::block::RawBlock;
 use crate::transport::contributions::{CollectiveKind, Contributions};
@@ -11,29 +11,29 @@ use crate::transport::{Call, Failure, Operation};
 use std::collections::BTreeMap;
 use strata_sim::Time;
 
-/// A collective that some node has come to and not all have left.
+/// A collective that some node has entered and not all have left.
 pub(super) struct Rendezvous {
-    /// The first node that came, and its call.
+    /// The first node to enter, and its call.
     first: (usize, Call),
     kind: CollectiveKind,
-    /// How many have come, and gone.
+    /// How many nodes have entered, and how many have left.
     come: usize,
     gone: usize,
-    /// When the last one came; with a control network that decides.
+    /// When the last node entered, from which the control network counts.
     pub(super) last: Time,
-    /// Where a root's values are there: since when.
+    /// When a root's values became available.
     pub(super) root: Option<Time>,
     all: Contributions,
-    /// Blocks of an exchange: by the node they come from, then by the node they are for.
+    /// Blocks of an exchange: by sender, then by receiver.
     blocks: Vec<Vec<RawBlock>>,
 }
 
-/// The collectives under way, by number.
+/// The collectives in progress, by number.
 #[derive(Default)]
 pub(super) struct Rendezvouses(BTreeMap<u64, Rendezvous>);
 
 impl Rendezvouses {
-    /// Node `rank` of `size` comes to a collective. All must make the same call.
+    /// Node `rank` of `size` enters a collective. All must make the same call.
     pub(super) fn arrive(
         &mut self,
         epoch: u64,
@@ -45,8 +45,8 @@ impl Rendezvouses {
         let rendezvous = self.0.entry(epoch).or_insert_with(|| Rendezvous::new((rank, call), kind, size));
         let (first, other) = rendezvous.first;
         if !call.agrees(other.what, other.root, other.length) {
-            // Of two that differ, blame the one of higher rank, so that the message does not depend
-            // on which came first.
+            // Of two calls that differ, blame the node of higher rank, so that the message does not
+            // depend on the order of arrival.
             let (rank, call, first, other) =
                 if first < rank { (rank, call, first, other) } else { (first, other, rank, call) };
             return Err(Failure { rank, message: format!("{call}, but node {first} called {other}") });
@@ -60,14 +60,14 @@ impl Rendezvouses {
         self.0.get(&epoch)
     }
 
-    /// Node `rank` brings its blocks to an exchange, one for each node.
+    /// Node `rank` contributes its blocks to an exchange, one for each node.
     pub(super) fn bring_blocks(&mut self, epoch: u64, rank: usize, blocks: Vec<RawBlock>) {
         if let Some(place) = self.0.get_mut(&epoch).and_then(|rendezvous| rendezvous.blocks.get_mut(rank)) {
             *place = blocks;
         }
     }
 
-    /// Lets one of `size` nodes take its result and go.
+    /// Lets one of `size` nodes take its result and leave.
     pub(super) fn go(&mut self, epoch: u64, size: usize, take: impl FnOnce(&mut Rendezvous)) {
         if let Some(rendezvous) = self.0.get_mut(&epoch) {
             take(rendezvous);
@@ -94,12 +94,12 @@ impl Rendezvous {
         }
     }
 
-    /// Whether all of `size` nodes have come.
+    /// Whether all of `size` nodes have entered.
     pub(super) fn is_full(&self, size: usize) -> bool {
         self.come == size
     }
 
-    /// Node `rank` of `size` brings its values.
+    /// Node `rank` of `size` contributes its values.
     pub(super) fn bring(
         &mut self,
         kind: CollectiveKind,
@@ -113,12 +113,12 @@ impl Rendezvous {
         self.all.bring(kind, (rank, size), values);
     }
 
-    /// Node `rank` of `size` takes its result, when its messages have come.
+    /// Node `rank` of `size` takes its result, when its messages have arrived.
     pub(super) fn take(&mut self, (rank, size): (usize, usize), values: &mut [u8]) {
         self.all.take(self.kind, (rank, size), values);
     }
 
-    /// Node `rank` takes the blocks that are for it.
+    /// Node `rank` takes the blocks sent to it.
     pub(super) fn take_blocks(&mut self, rank: usize, blocks: &mut [RawBlock]) {
         for (block, from) in blocks.iter_mut().zip(&mut self.blocks) {
             *block = from.get_mut(rank).map(std::mem::take).unwrap_or_default();

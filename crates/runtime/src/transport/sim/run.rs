@@ -17,12 +17,12 @@ use strata_sim::{Network, Time};
 const STACK: usize = 1 << 20;
 
 thread_local! {
-    /// The simulation that this thread runs. Nodes fetch it from here, as what they are given has
-    /// to be safe to send.
+    /// The simulation that this thread runs. Nodes get it from here, as the values passed to them
+    /// must be `Send`.
     static WORLD: RefCell<Option<Rc<World>>> = const { RefCell::new(None) };
 }
 
-/// What a simulation returns.
+/// The result of a simulation.
 pub(crate) struct Outcome<T> {
     pub(crate) results: Vec<T>,
     /// When each node's program ended.
@@ -37,7 +37,7 @@ pub(crate) fn run<T: Send>(
     setup: &Setup,
     program: impl Fn(Box<dyn Endpoint>) -> Result<T, Error> + Sync,
 ) -> Result<Outcome<T>, Error> {
-    // On a thread of its own: a simulation may be started from within another one.
+    // On a separate thread, as a simulation may be started from within another one.
     let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("simulation".to_owned());
         thread.spawn_scoped(scope, || simulate(setup, &program)).map(std::thread::ScopedJoinHandle::join)
@@ -75,7 +75,7 @@ fn simulate<T: Send>(
         }
     }
     if world.state.borrow().failure.is_some() {
-        // They unwind, each when it is resumed; what they hold is dropped.
+        // The nodes unwind when they are resumed, which drops their values.
         for node in &mut nodes {
             while !node.resume() {}
         }
@@ -96,7 +96,7 @@ fn simulate<T: Send>(
     })
 }
 
-/// A node's life, which does not unwind.
+/// Runs one node to its end; does not unwind.
 fn node<T: Send>(
     rank: usize,
     program: &impl Fn(Box<dyn Endpoint>) -> Result<T, Error>,

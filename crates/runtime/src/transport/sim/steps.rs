@@ -1,4 +1,4 @@
-//! The messages of collectives: what each node does, step after step.
+//! The messages of collectives: the steps of each node.
 //!
 //! Values are combined up a binomial tree and the result goes down it, as in the combining tree of
 //! Brewer's Strata on machines without a control network (§6.2); vectors are not pipelined. An
@@ -7,14 +7,14 @@
 use crate::transport::Operation;
 use crate::transport::contributions::CollectiveKind;
 
-/// One step of a node in a collective. Each node sends at most one message to each other one.
+/// One step of a node in a collective. Each node sends at most one message to each other node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Sends so many bytes.
+    /// Sends this many bytes.
     Send { to: usize, bytes: usize },
     /// Waits for this node's message.
     Receive { from: usize },
-    /// Combines so many bytes with its own.
+    /// Combines this many bytes with its own.
     Combine { bytes: usize },
 }
 
@@ -39,11 +39,11 @@ pub(super) fn exchange(rank: usize, blocks: &[usize]) -> Vec<Step> {
     sends.chain(receives).collect()
 }
 
-/// A node's place in the binomial tree of which node 0 is the root: its parent is its number
-/// without the lowest bit set, so a node and those below it are consecutive.
+/// A node's position in the binomial tree rooted at node 0: its parent is its number without the
+/// lowest set bit, so a node and its descendants are consecutive.
 struct Place {
     parent: Option<usize>,
-    /// The lowest bit set: more than the nodes below it, itself included.
+    /// The lowest set bit: greater than the number of descendants.
     reach: usize,
 }
 
@@ -55,8 +55,7 @@ fn place(rank: usize, size: usize) -> Place {
     Place { parent: Some(rank - lowest), reach: lowest }
 }
 
-/// The children of a node, the nearest first, each with the number of nodes below it, itself
-/// included.
+/// The children of a node, the nearest first, each with the size of its subtree.
 fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
     (0..reach.ilog2())
         .map(move |k| (rank + (1 << k), 1 << k))
@@ -64,15 +63,15 @@ fn children(rank: usize, size: usize, reach: usize) -> impl DoubleEndedIterator<
         .map(move |(child, nodes)| (child, nodes.min(size - child)))
 }
 
-/// Up and down: each node combines `combined.0` bytes for each child and sends what `up` says for
-/// the nodes below it; `down` bytes come back. A scan's are what comes before the node: to pass
-/// them on it combines `combined.1` bytes for each child, with what lies between itself and the
-/// child, which it knows from the way up.
+/// Up and down: each node combines `combined.0` bytes for each child and sends `up` bytes for its
+/// subtree; `down` bytes come back. In a scan these are the values before the node; to pass them on
+/// it combines `combined.1` bytes for each child, with the values between itself and the child,
+/// which it knows from the way up.
 ///
-/// A node's own values go in and its result comes out as if it were a level more, at a
-/// combination's cost each: Brewer's models of `CombineVector` without a control network have 76,
-/// 78 and 69 cycles a word that depend on neither the network nor its height, which is twice what a
-/// level's combination costs (figure 6-6).
+/// A node's own values are inserted and its result extracted as if there were one more level, at
+/// the cost of a combination each: Brewer's models of `CombineVector` without a control network
+/// have 76, 78 and 69 cycles a word that depend on neither the network nor its height, twice the
+/// cost of a level's combination (figure 6-6).
 fn tree(
     rank: usize,
     size: usize,
@@ -99,7 +98,7 @@ fn tree(
     steps
 }
 
-/// Down only, from `root`: ranks are counted from it.
+/// Down only, from `root`: ranks are relative to it.
 fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<Step> {
     let relative = (rank + size - root) % size;
     let absolute = |node: usize| (node + root) % size;
@@ -116,8 +115,8 @@ mod tests {
     use crate::transport::Scan;
     use std::collections::BTreeSet;
 
-    /// Plays all nodes' steps; the messages that were sent, and how many nodes each has heard of at
-    /// the end.
+    /// Simulates all nodes' steps; returns the messages sent, and from how many nodes each has
+    /// values at the end.
     fn play(steps: &[Vec<Step>]) -> Vec<BTreeSet<usize>> {
         let size = steps.len();
         let mut heard: Vec<BTreeSet<usize>> = (0..size).map(|node| BTreeSet::from([node])).collect();
@@ -194,8 +193,8 @@ mod tests {
             (Operation::Reduce(NumberType::I64, Op::Add), [4, 2, 3, 2]),
             (Operation::Scan(scan), [6, 2, 4, 2]),
         ] {
-            // Node 0 of 4 has two children, node 2 one; each has its own values to put in and its
-            // result to take out.
+            // Node 0 of 4 has two children, node 2 one; each also inserts its own values and
+            // extracts its result.
             let count = |rank| {
                 let steps = of(CollectiveKind::Operation(operation), rank, 4, 8);
                 steps.into_iter().filter(|step| matches!(step, Step::Combine { bytes: 8 })).count()
@@ -206,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_gather_sends_what_lies_below() {
-        // Node 4 of 7 has 4, 5 and 6 below it.
+        // The descendants of node 4 of 7 are 5 and 6.
         let steps = of(CollectiveKind::Gather, 4, 7, 10);
         assert!(steps.contains(&Step::Send { to: 0, bytes: 30 }), "{steps:?}");
         assert!(of(CollectiveKind::Gather, 0, 7, 10).contains(&Step::Send { to: 4, bytes: 70 }));

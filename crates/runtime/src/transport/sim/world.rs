@@ -1,9 +1,10 @@
-//! What all nodes of a simulation share: the network, who waits for what, and which node runs next.
+//! The state shared by all nodes of a simulation: the network, what each node waits for, and which
+//! node runs next.
 //!
-//! A node has a clock of its own and runs ahead of the network as long as it keeps to itself.
-//! Before it touches anything that others see, all that happens up to its time is made to happen
-//! ([`World::sync`]); so everything happens in the order of (time, sequence), whatever the order in
-//! which nodes run.
+//! A node has its own clock and runs ahead of the network as long as it does not interact. Before
+//! it accesses anything visible to others, all events up to its time are processed
+//! ([`World::sync`]); so everything is processed in the order of (time, sequence), regardless of
+//! the order in which nodes run.
 
 use super::coroutine::suspend;
 use super::kernels::Kernels;
@@ -27,30 +28,30 @@ use strata_sim::{Network, Time, platform::Platform};
 pub(super) struct Wait {
     pub(super) call: Call,
     pub(super) awaited: Awaited,
-    /// A packet on one of these channels ends it, as bits.
+    /// A packet on one of these channels ends the wait, as bits.
     pub(super) channels: u8,
-    /// Room in one of these channels' send queues ends it, as bits.
+    /// Room in one of these channels' send queues ends the wait, as bits.
     pub(super) room: u8,
-    /// The collective that the control network is to complete.
+    /// The collective that the control network will complete.
     pub(super) epoch: Option<u64>,
-    /// It ends at this time at the latest.
+    /// The wait ends at this time at the latest.
     pub(super) until: Option<Time>,
 }
 
-/// Where a node is.
+/// The state of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
-    /// In its program.
+    /// Runs its program.
     Runs,
-    /// Suspended until this time, and then goes on.
+    /// Suspended until this time.
     Due(Time),
-    /// Suspended until something comes.
+    /// Suspended until an event.
     Waits(Wait),
     /// Its program has ended.
     Ended,
 }
 
-/// A block on its way out without the processor.
+/// A block that is sent without the processor.
 #[derive(Debug)]
 pub(super) struct Moving {
     pub(super) to: usize,
@@ -60,11 +61,11 @@ pub(super) struct Moving {
     pub(super) sent: usize,
 }
 
-/// What others see of a node.
+/// The part of a node that others see.
 pub(super) struct Shown {
     pub(super) place: Place,
     pub(super) ports: Ports,
-    /// Blocks that its DMA unit has still to send.
+    /// Blocks that its DMA unit has yet to send.
     pub(super) moving: VecDeque<Moving>,
 }
 
@@ -78,7 +79,7 @@ pub(super) struct State {
     /// How many programs have ended.
     pub(super) left: usize,
     pub(super) failure: Option<Failure>,
-    /// Which node runs next, where that was found out by a node.
+    /// Which node runs next, if a node has determined it.
     next: Option<usize>,
     /// Steps taken by nodes.
     steps: u64,
@@ -92,7 +93,7 @@ pub(super) struct World {
     pub(super) state: RefCell<State>,
     /// The nodes' clocks, in ps.
     pub(super) clocks: Vec<Rc<Cell<u64>>>,
-    /// Steps after which the simulation is ended.
+    /// Steps after which the simulation is stopped.
     limit: u64,
     dma: bool,
 }
@@ -126,7 +127,7 @@ impl World {
         Time(self.clocks[node].get())
     }
 
-    /// A node's processor is busy for this long.
+    /// Keeps a node's processor busy for this long.
     pub(super) fn charge(&self, node: usize, time: Time) {
         let clock = &self.clocks[node];
         clock.set(clock.get().saturating_add(time.0));
@@ -164,7 +165,7 @@ impl World {
         state
     }
 
-    /// Suspends a node until what it waits for has come, or may have.
+    /// Suspends a node until the event it waits for has occurred, or may have.
     pub(super) fn wait(&self, node: usize, wait: Wait) {
         let mut state = self.state.borrow_mut();
         state.nodes[node].place = Place::Waits(wait);
@@ -179,9 +180,9 @@ impl World {
         clock.set(clock.get().max(now.0));
     }
 
-    /// Lets other nodes run. Unwinds where the job has ended meanwhile.
+    /// Lets other nodes run. Unwinds if the job has ended meanwhile.
     fn yield_to_others(&self) {
-        // Nobody comes back to a node that unwinds; it goes on alone.
+        // A node that unwinds is not resumed by others; it continues alone.
         if std::thread::panicking() {
             return;
         }
@@ -191,7 +192,7 @@ impl World {
         }
     }
 
-    /// Which node runs next; `None` when nothing more can happen.
+    /// The node that runs next; `None` when no event is left.
     pub(super) fn next_node(&self) -> Option<usize> {
         let mut state = self.state.borrow_mut();
         if let Some(node) = state.next.take() {
@@ -205,12 +206,12 @@ impl World {
         None
     }
 
-    /// Makes the next event happen; the node that runs then, if any.
+    /// Processes the next event; returns the node that runs then, if any.
     fn step(&self, state: &mut State) -> Option<usize> {
         match state.network.step()? {
             Step::Wake(node) => {
                 let now = state.network.now();
-                // What a node was once to be woken for may have come in another way.
+                // A node may already have been woken by another event.
                 let is_due = match state.nodes[node].place {
                     Place::Due(at) => at == now,
                     Place::Waits(wait) => wait.until.is_some_and(|until| until <= now),
@@ -235,7 +236,7 @@ impl World {
     }
 
     fn arrived(&self, state: &mut State, node: usize, channel: Channel) {
-        // A node without ports never asks for data: that something comes all the same is found
+        // A node without ports never asks for data; data that arrive all the same are detected
         // here.
         if is_data(channel) && (self.dma || !state.nodes[node].ports.are_open()) {
             state.take_data(node, channel);
@@ -273,7 +274,7 @@ impl World {
 }
 
 impl State {
-    /// Wakes a node that waits, if `news` says so.
+    /// Wakes a waiting node if `news` says so.
     pub(super) fn wake_if(&mut self, node: usize, news: impl FnOnce(&Wait) -> bool) {
         if let Place::Waits(wait) = &self.nodes[node].place
             && news(wait)
@@ -284,7 +285,8 @@ impl State {
         }
     }
 
-    /// The control network completes a collective at time `done`: those who wait for it go on then.
+    /// The control network completes a collective at time `done`: the nodes that wait for it then
+    /// continue.
     pub(super) fn wake_at(&mut self, epoch: u64, done: Time) {
         for node in 0..self.nodes.len() {
             if let Place::Waits(wait) = &mut self.nodes[node].place
@@ -296,7 +298,7 @@ impl State {
         }
     }
 
-    /// Empties a node's receive queue into its ports, at no cost to its processor.
+    /// Empties a node's receive queue into its ports, without cost to its processor.
     pub(super) fn take_data(&mut self, node: usize, channel: Channel) {
         let now = self.network.now();
         while let Some(arrival) = self.network.receive(now, node, channel) {
@@ -306,7 +308,7 @@ impl State {
         }
     }
 
-    /// Writes what has arrived into a port; ends the job where that cannot be.
+    /// Writes arrived data into a port; ends the job if that is impossible.
     pub(super) fn deposit(
         &mut self,
         from: usize,

@@ -1,5 +1,5 @@
-//! A transport of the least size: nodes are threads, and packets go through bounded channels of the
-//! standard library. It has only what [`Transport`] requires.
+//! A minimal transport: nodes are threads, and packets go through bounded channels of the standard
+//! library. It has only what [`Transport`] requires.
 
 use crate::error::Error;
 use crate::transport::over_packets::Transport;
@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Packets that wait at a node on one network.
+/// Packets queued at a node on one network.
 const ROOM: usize = 64;
 
-/// How a job ends.
+/// The failure that ends a job.
 #[derive(Default)]
 struct End {
     failed: AtomicBool,
@@ -22,7 +22,7 @@ struct End {
 }
 
 impl End {
-    /// The first failure counts.
+    /// Records the first failure.
     fn record(&self, failure: Failure) {
         self.failure.lock().unwrap().get_or_insert(failure);
         self.failed.store(true, Ordering::Release);

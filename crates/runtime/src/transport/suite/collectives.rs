@@ -50,7 +50,7 @@ const KINDS: [(NumberType, usize); 6] = [
     (NumberType::U64, 8),
 ];
 
-/// Node `node`'s numbers: of moderate size where they are floating-point, so that rounding shows.
+/// Node `node`'s numbers; floating-point numbers are of moderate size, so that rounding shows.
 fn input(kind: NumberType, node: usize, length: usize, seed: usize) -> RawBlock {
     let mut block = RawBlock::zeroed(length * KINDS[kind as usize].1);
     let mixed = |at: usize| {
@@ -72,7 +72,7 @@ fn input(kind: NumberType, node: usize, length: usize, seed: usize) -> RawBlock 
     block
 }
 
-/// What a scan gives each node, one step after the other as the definition says.
+/// Each node's result of a scan, step by step as defined.
 fn scanned(scan: Scan, boundaries: &[Boundary], values: &[RawBlock]) -> Vec<RawBlock> {
     let mut results = values.to_vec();
     let mut order: Vec<usize> = (0..values.len()).collect();

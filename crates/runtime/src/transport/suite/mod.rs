@@ -1,7 +1,7 @@
-//! What any transport has to do, as cases that run on an endpoint of it: on channels with the
+//! The requirements of a transport, as cases that run on an endpoint of it: on channels with the
 //! reference implementations, on threads, on simulated machines and under `mpirun`.
 //!
-//! A case asserts on the nodes; an assertion that fails ends the job.
+//! A case asserts on the nodes; a failed assertion ends the job.
 
 mod channels;
 mod collectives;
@@ -12,8 +12,8 @@ use super::{Action, Awaited, Call, Endpoint, Network, Networks, Packet, Part, ov
 use crate::error::Error;
 use std::panic::Location;
 
-/// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where
-/// it has to fail.
+/// A case: its name, for which numbers of nodes it is meaningful, its program, and the expected
+/// message if it must fail.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) least: usize,
@@ -21,12 +21,12 @@ pub(super) struct Case {
     pub(super) fails_with: Option<&'static [&'static str]>,
 }
 
-/// A case that has to succeed.
+/// A case that must succeed.
 pub(super) const fn good(name: &'static str, least: usize, run: fn(&mut dyn Endpoint)) -> Case {
     Case { name, least, run, fails_with: None }
 }
 
-/// A case that has to fail, and how.
+/// A case that must fail, and with which message.
 pub(super) const fn bad(
     name: &'static str,
     run: fn(&mut dyn Endpoint),
@@ -46,7 +46,7 @@ pub(super) fn call(action: Action) -> Call {
     Call::plain(action, Location::caller())
 }
 
-/// Does what `Node` does for a program that waits: polls both networks and pauses, until `done`.
+/// Does what `Node` does for a waiting program: polls both networks and pauses, until `done`.
 pub(super) fn until(
     node: &mut dyn Endpoint,
     mut done: impl FnMut(&mut dyn Endpoint, Option<&Packet>) -> bool,
@@ -77,7 +77,7 @@ pub(super) fn complete(node: &mut dyn Endpoint) {
     complete_with(node, &mut |_| ());
 }
 
-/// As [`complete`], with something to do meanwhile.
+/// As [`complete`], with an action meanwhile.
 fn complete_with(node: &mut dyn Endpoint, look: &mut dyn FnMut(&mut dyn Endpoint)) {
     loop {
         look(node);
@@ -100,7 +100,7 @@ fn leave(node: &mut dyn Endpoint) {
     }
 }
 
-/// Runs a program on so many nodes of a transport.
+/// Runs a program on this many nodes of a transport.
 type Run<'a> = &'a dyn Fn(usize, &(dyn Fn(&mut dyn Endpoint) + Sync)) -> Result<(), Error>;
 
 /// All cases on 1, 2, 3, 5 and 8 nodes.
@@ -118,7 +118,7 @@ fn all_cases(run: Run<'_>) {
                 (Some(_), Ok(())) => panic!("{what}: it does not fail"),
                 (Some(says), Err(error)) => {
                     let text = error.to_string();
-                    // A simulation says who waits for whom.
+                    // A simulation reports which node waits for which.
                     assert!(
                         text.contains("deadlock") || says.iter().all(|part| text.contains(part)),
                         "{what}: {text}"

@@ -1,4 +1,4 @@
-//! Packets: order, room, and what happens where nobody receives.
+//! Packets: order, room, and senders when no node receives.
 
 use super::{Case, call, complete, good, until};
 use crate::block::RawBlock;
@@ -30,13 +30,13 @@ fn check(found: &Packet, number: u64, length: usize) {
     assert_eq!(found.bytes(), wanted.bytes(), "packet {number}");
 }
 
-/// A length of 8 to 64 that differs from packet to packet; now and then none at all.
+/// A length of 8 to 64 that differs from packet to packet; sometimes 0.
 fn length(number: u64) -> usize {
     if number.is_multiple_of(17) { 0 } else { 8 + (number as usize * 13) % 57 }
 }
 
-/// Every node (also node 0) sends node 0 so many packets on each network, which it begins to
-/// receive late.
+/// Every node (also node 0) sends node 0 a number of packets on each network, which node 0 receives
+/// after a delay.
 fn many_to_one(node: &mut dyn Endpoint, many: usize, late: Duration) {
     let (rank, size) = (node.rank(), node.size());
     let mut sent = [0u64; 2];
@@ -107,7 +107,7 @@ fn round(node: &mut dyn Endpoint) {
     node.barrier(call(Action::Barrier));
 }
 
-/// Node 0 fills its way to each node, is refused, and gets through when they begin to receive.
+/// Node 0 fills the queues to each node, is refused, and succeeds when they begin to receive.
 fn room(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     for to in 0..size {
@@ -145,7 +145,7 @@ fn room(node: &mut dyn Endpoint) {
     }
 }
 
-/// Each program begins with no packets; each leaves some.
+/// Each program begins without packets, and leaves some unreceived.
 fn left_behind(node: &mut dyn Endpoint) {
     let mut found = Packet::new(0, Part::Whole, 0, &[]);
     for _ in 0..100 {
@@ -168,14 +168,14 @@ fn async_or(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     assert!(node.async_or());
     for round in 0..3 {
-        // Everybody clears its bit but one; then that one too.
+        // All but one clear their bits; then that one too.
         let last = (round * 2 + 1) % size;
         node.set_async_or(rank == last);
         poll_async_or(node, true);
         meet(node);
         node.set_async_or(false);
         poll_async_or(node, false);
-        // Nobody sets a bit again before all have seen that none is set.
+        // No node sets a bit again before all have seen that none is set.
         meet(node);
         node.set_async_or(rank == last);
         poll_async_or(node, true);
@@ -185,14 +185,14 @@ fn async_or(node: &mut dyn Endpoint) {
     }
 }
 
-/// Looks at the asynchronous or until it has this value: nothing wakes a node that waits for it.
+/// Polls the asynchronous or until it has this value, as nothing wakes a node that waits for it.
 fn poll_async_or(node: &mut dyn Endpoint, value: bool) {
     while node.async_or() != value {
         std::thread::yield_now();
     }
 }
 
-/// Waits for all nodes, and answers those that ask meanwhile.
+/// Waits for all nodes, and answers requests meanwhile.
 fn meet(node: &mut dyn Endpoint) {
     node.start(call(Action::Barrier), Operation::Barrier, RawBlock::default());
     complete(node);

@@ -38,7 +38,7 @@ fn byte(from: usize, at: usize) -> u8 {
     (from * 31 + at * 7 + at / 251) as u8
 }
 
-/// Waits for all nodes and serves them meanwhile; what arrives is counted in `arrived`.
+/// Waits for all nodes and serves them meanwhile; counts arrivals in `arrived`.
 fn meet(node: &mut dyn Endpoint, arrived: &mut usize) {
     node.start(call(Action::Barrier), Operation::Barrier, RawBlock::default());
     complete_with(node, &mut |node| node.arrivals(Networks::Both, &mut |_, bytes| *arrived += bytes));
@@ -107,7 +107,7 @@ fn into_barrier(node: &mut dyn Endpoint) {
     node.barrier(call(Action::Barrier));
 }
 
-/// Node 1 puts long and short by turns; when all bytes are counted, all are in place.
+/// Node 1 alternates long and short puts; when all bytes are counted, all are in place.
 fn in_order(node: &mut dyn Endpoint) {
     const LENGTHS: [usize; 6] = [5000, 8, 300_000, 16, 4096, 1];
     let rank = node.rank();
@@ -152,7 +152,7 @@ fn nothing(node: &mut dyn Endpoint) {
 fn again(node: &mut dyn Endpoint) {
     let (rank, size) = (node.rank(), node.size());
     for round in 0..10 {
-        // Others put as soon as this node has come to the meeting.
+        // Others put as soon as this node has entered the barrier.
         let mut arrived = 0;
         node.open(4095, RawBlock::zeroed(4 * size));
         meet(node, &mut arrived);

@@ -1,12 +1,12 @@
-//! Which core a node runs on.
+//! Binding of nodes to cores.
 //!
-//! A job with at least as many nodes as there are cores fills the machine in any case. The system's
-//! scheduler may place its nodes unevenly for long periods (three on one core, one on the other).
-//! Collectives then take as long as the fullest core needs, so the same collective has two speeds.
-//! Spread evenly it has one. A smaller job is left alone, since two of them would be bound to the
-//! same cores while others idle.
+//! A job with at least as many nodes as cores fills the machine in any case. The system's scheduler
+//! may place its nodes unevenly for long periods (three on one core, one on the other). Collectives
+//! then take as long as the fullest core needs, so the same collective has two speeds; evenly
+//! spread it has one. A smaller job is not bound, since two of them would be bound to the same
+//! cores while others idle.
 
-/// The cores over which to spread the nodes of a job; none where the scheduler decides.
+/// The cores over which the nodes of a job are spread; none if the scheduler decides.
 pub(super) struct Cores(Vec<usize>);
 
 impl Cores {
@@ -30,8 +30,7 @@ impl Cores {
         Self(Vec::new())
     }
 
-    /// Binds the calling thread, which runs node `rank`. Where that is refused the scheduler
-    /// decides as before.
+    /// Binds the calling thread, which runs node `rank`. If that is refused the scheduler decides.
     #[cfg(target_os = "linux")]
     pub(super) fn bind(&self, rank: usize) {
         use nix::sched::{CpuSet, sched_setaffinity};
@@ -39,7 +38,7 @@ impl Cores {
 
         let mut one = CpuSet::new();
         if !self.0.is_empty() && one.set(self.0[rank % self.0.len()]).is_ok() {
-            // Refused, for instance, where the process lost the core since it asked.
+            // Refused, for example, if the process has lost the core meanwhile.
             let _ = sched_setaffinity(Pid::from_raw(0), &one);
         }
     }
@@ -62,7 +61,7 @@ mod tests {
         if all.len() > 2 {
             assert!(Cores::of_job(all.len() - 1).0.is_empty());
         }
-        // In a thread of its own: the binding stays.
+        // In a separate thread, as the binding persists.
         std::thread::spawn(move || {
             Cores(all.clone()).bind(all.len());
             assert_eq!(Cores::of_job(2).0, all[..1]);

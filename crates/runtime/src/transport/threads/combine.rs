@@ -1,5 +1,4 @@
-//! What a node does with what all have brought to a rendezvous: combining in rank order, or in the
-//! order of a scan.
+//! Combining of all nodes' contributions to a rendezvous, in rank order or in the order of a scan.
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
@@ -9,11 +8,12 @@ use crate::number::{self, NumberType, Op};
 use crate::transport::{Boundary, Scan};
 use std::ops::Range;
 
-/// Vectors are combined this many bytes at a time: the running result stays in the nearest cache.
+/// Bytes of a vector that are combined at a time: the running result stays in the first-level
+/// cache.
 pub(super) const SLICE: usize = 4096;
 
 impl Threads {
-    /// What each node has brought to the present rendezvous, in rank order; `bytes` at most
+    /// Each node's contribution to the present rendezvous, in rank order; `bytes` is at most
     /// [`SHORT`](super::SHORT).
     pub(super) fn brought(&self, bytes: usize) -> impl Iterator<Item = &[u8]> {
         (0..self.job.size()).map(move |rank| self.brought_by(rank, bytes))
@@ -21,19 +21,19 @@ impl Threads {
 
     #[inline]
     fn brought_by(&self, rank: usize, bytes: usize) -> &[u8] {
-        // SAFETY: the borrow of `self` ends before this node can go to the next rendezvous.
+        // SAFETY: the borrow of `self` ends before this node can arrive at the next rendezvous.
         unsafe { self.job.slots()[rank].short(self.epoch, bytes) }
     }
 
-    /// What node `rank` has lent for the present rendezvous.
+    /// The memory that node `rank` has lent for the present rendezvous.
     pub(super) fn lent(&self, rank: usize) -> *mut u8 {
-        // SAFETY: this node has attended rendezvous `epoch` and not the next.
+        // SAFETY: this node has arrived at rendezvous `epoch` and not at the next.
         unsafe { Slots::lent(&self.job.slots()[rank], self.epoch) }
     }
 
-    /// Where node `rank` stands in a segmented scan.
+    /// The position of node `rank` in a segmented scan.
     fn boundary(&self, rank: usize) -> Boundary {
-        // SAFETY: this node has attended rendezvous `epoch` and not the next.
+        // SAFETY: this node has arrived at rendezvous `epoch` and not at the next.
         unsafe { self.job.slots()[rank].call(self.epoch) }.1.boundary
     }
 
@@ -43,7 +43,7 @@ impl Threads {
         (self.rank * each).min(bytes)..((self.rank + 1) * each).min(bytes)
     }
 
-    /// Replaces `values` by what all brought, combined.
+    /// Replaces `values` by the combined contributions of all nodes.
     pub(super) fn reduce_short(&self, kind: NumberType, op: Op, values: &mut [u8]) {
         let mut brought = self.brought(values.len());
         if let Some(first) = brought.next() {
@@ -52,7 +52,7 @@ impl Threads {
         brought.for_each(|other| number::fold(kind, op, values, other));
     }
 
-    /// Replaces `values` by what those brought who come before this node in the scan.
+    /// Replaces `values` by the combined contributions of the nodes before this one in the scan.
     pub(super) fn scan_short(&self, scan: Scan, values: &mut [u8]) {
         if scan.backward {
             self.scan_over((self.rank + 1..self.job.size()).rev(), scan, values);
@@ -80,13 +80,14 @@ impl Threads {
         }
     }
 
-    /// Combines the part `of` this node's share of what all have lent, and gives it to all.
+    /// Combines the part `of` this node's share of all lent memory, and writes the result to all of
+    /// it.
     pub(super) fn reduce_share(&self, kind: NumberType, op: Op, of: Range<usize>) {
         let mut room = [0u64; SLICE / 8];
         for (at, length) in slices(of) {
             let so_far = &mut bytemuck::cast_slice_mut(&mut room)[..length];
             for rank in 0..self.job.size() {
-                // SAFETY: this node's share.
+                // SAFETY: the part is in this node's share.
                 let part = unsafe { self.part_of(rank, at, length) };
                 if rank == 0 {
                     so_far.copy_from_slice(part);
@@ -95,13 +96,13 @@ impl Threads {
                 }
             }
             for rank in 0..self.job.size() {
-                // SAFETY: this node's share.
+                // SAFETY: the part is in this node's share.
                 unsafe { self.part_of(rank, at, length) }.copy_from_slice(so_far);
             }
         }
     }
 
-    /// Scans the part `of` this node's share of what all have lent, in place.
+    /// Scans the part `of` this node's share of all lent memory, in place.
     pub(super) fn scan_share(&self, scan: Scan, of: Range<usize>) {
         if scan.backward {
             self.scan_share_over((0..self.job.size()).rev(), scan, of);
@@ -116,7 +117,7 @@ impl Threads {
         for (at, length) in slices(of) {
             let so_far = &mut bytemuck::cast_slice_mut(&mut room)[..length];
             for (i, rank) in order.clone().enumerate() {
-                // SAFETY: this node's share.
+                // SAFETY: the part is in this node's share.
                 let part = unsafe { self.part_of(rank, at, length) };
                 let boundary = boundary.map_or(Boundary::None, |_| self.boundary(rank));
                 if i > 0 && boundary == Boundary::None {
@@ -131,15 +132,15 @@ impl Threads {
         }
     }
 
-    /// Part of what node `rank` has lent.
+    /// Part of the memory that node `rank` has lent.
     ///
     /// # Safety
-    /// All have come to the present rendezvous and lent at least `at + length` bytes until the
-    /// next, the part lies in this node's share, and no other reference to it lives.
+    /// All have arrived at the present rendezvous and lent at least `at + length` bytes until the
+    /// next, the part is in this node's share, and no other reference to it exists.
     #[allow(clippy::mut_from_ref, reason = "the memory is not this transport's")]
     unsafe fn part_of(&self, rank: usize, at: usize, length: usize) -> &mut [u8] {
-        // SAFETY: the caller says that the memory is there; no other node touches this node's
-        // share, and the owner keeps its hands off all of it.
+        // SAFETY: the caller guarantees that the memory exists; no other node accesses this node's
+        // share, and the owner accesses none of it.
         unsafe { std::slice::from_raw_parts_mut(self.lent(rank).add(at), length) }
     }
 }

@@ -1,4 +1,4 @@
-//! A job: the memory its nodes share, how they meet, and how a failure ends it everywhere.
+//! A job: the memory its nodes share, their rendezvous, and how a failure ends it on all nodes.
 
 #![allow(unsafe_code, reason = "reads slots under the rendezvous' order")]
 
@@ -18,35 +18,35 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// Blocks under way from one node to another. An exchange starts with a rendezvous, so there is
+/// Blocks in flight from one node to another. An exchange starts with a rendezvous, so there is
 /// never more than one.
 type Channel = Queue<RawBlock, 2>;
 
-/// Packets that wait at a node on one network: 32 KiB, as much as a near cache takes.
+/// Packets queued at a node on one network: 32 KiB, the size of a first-level cache.
 pub(super) const RING: usize = 256;
 type Packets = Ring<RING>;
 
-/// A node's stack. What runs on the main thread elsewhere should run on a node; the memory is only
-/// reserved.
+/// A node's stack. Code that runs on the main thread elsewhere should run on a node; the memory is
+/// only reserved.
 const STACK: usize = 8 << 20;
 
-/// The most nodes that each wait for every other's slot: a guess, as each reads as many cache
+/// The most nodes that each wait for every other's slot: an estimate, as each reads that many cache
 /// lines.
 const MOST_EAGER: usize = 16;
 
-/// A cache line of its own for a value that many wait for.
+/// A cache line of its own for a value that many nodes poll.
 #[repr(align(128))]
 #[derive(Default)]
 struct Apart<T>(T);
 
-/// Which nodes a node waits for.
+/// Which nodes a waiting node depends on.
 #[derive(Clone, Copy)]
 pub(super) enum Peers {
     /// All nodes, within their programs.
     All,
     /// This node, within its program.
     Node(usize),
-    /// This node, as long as it receives packets.
+    /// This node, while it receives packets.
     Receiver(usize),
     /// Any other node that can still send.
     Anyone,
@@ -57,28 +57,28 @@ pub(super) enum Peers {
 pub(super) enum Unwinds {
     /// As soon as the job has failed.
     WhenFailed,
-    /// When the rendezvous can no longer be complete. The node has lent memory of its program, and
-    /// whoever sees the rendezvous complete follows the address, failed job or not.
+    /// When the rendezvous can no longer complete. The node has lent memory of its program, and any
+    /// node that finds the rendezvous complete accesses that memory, even in a failed job.
     WhenIncomplete,
-    /// Not at all: all nodes are between two rendezvous of this module.
+    /// Never: all nodes are between two rendezvous of this module.
     Never,
 }
 
-/// What the nodes of one job share.
+/// The state shared by the nodes of one job.
 pub(super) struct Job {
     slots: Box<[Slots]>,
-    /// Each node waits for every slot, rather than for `complete`.
+    /// Whether each node waits for every slot, instead of for `complete`.
     eager: bool,
-    /// Nodes that have come to the present rendezvous.
+    /// The number of nodes that have arrived at the present rendezvous.
     arrived: Apart<AtomicUsize>,
-    /// The last rendezvous to which all have come.
+    /// The last rendezvous at which all have arrived.
     complete: Apart<AtomicU64>,
     parkers: Parkers,
-    /// From node i to node j at `i * size + j`, made when first used.
+    /// From node i to node j at `i * size + j`, created at first use.
     channels: Box<[OnceLock<Box<Channel>>]>,
-    /// Packets to node i on network j at `2 * i + j`, made when first used.
+    /// Packets to node i on network j at `2 * i + j`, created at first use.
     rings: Box<[OnceLock<Box<Packets>>]>,
-    /// How many nodes wait for room there.
+    /// How many nodes wait for room in these queues.
     waiters: Box<[AtomicUsize]>,
     ports: Box<[Ports]>,
     /// How many nodes' bits of the asynchronous or are set.
@@ -86,10 +86,9 @@ pub(super) struct Job {
     /// Which nodes' programs have ended.
     left: Box<[AtomicBool]>,
     leavers: AtomicUsize,
-    /// Which nodes have given up their transport.
+    /// Which nodes have dropped their transport.
     gone: Box<[AtomicBool]>,
-    /// Memory lent by nodes that went with an operation in flight: others may still follow its
-    /// address.
+    /// Memory lent by nodes that left with an operation in flight: others may still access it.
     retained: Mutex<Vec<Loan>>,
     /// The failure that ended the job.
     failure: Mutex<Option<Failure>>,
@@ -123,10 +122,10 @@ impl Job {
         self.slots.len()
     }
 
-    /// Node `rank` comes to rendezvous `epoch`.
+    /// Node `rank` arrives at rendezvous `epoch`.
     ///
     /// # Safety
-    /// The caller is node `rank` and has attended all rendezvous before `epoch`.
+    /// The caller is node `rank` and has arrived at all rendezvous before `epoch`.
     pub(super) unsafe fn arrive(
         &self,
         rank: usize,
@@ -136,7 +135,7 @@ impl Job {
         bytes: &[u8],
         lent: *mut u8,
     ) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's obligation is the same.
         unsafe { self.slots[rank].write(epoch, call, mode, bytes, lent) };
         if self.eager {
             self.parkers.wake_all();
@@ -147,7 +146,8 @@ impl Job {
         }
     }
 
-    /// Node `rank`, which has come to rendezvous `epoch`, waits until all have, unless it unwinds.
+    /// Node `rank`, which has arrived at rendezvous `epoch`, waits until all have, unless it
+    /// unwinds.
     pub(super) fn wait_for_all(&self, rank: usize, epoch: u64, call: &Call, unwinds: Unwinds) {
         let wait = |ready: &dyn Fn() -> bool| match unwinds {
             Unwinds::WhenFailed => self.check(rank, call, Peers::All, ready),
@@ -165,8 +165,8 @@ impl Job {
         }
     }
 
-    /// Whether all have come to rendezvous `epoch`; of the first `seen` nodes that is known, and
-    /// more of it may be afterwards.
+    /// Whether all have arrived at rendezvous `epoch`; the first `seen` nodes are known to have
+    /// arrived, and `seen` may grow.
     #[inline]
     pub(super) fn all_arrived(&self, epoch: u64, seen: &mut usize) -> bool {
         if self.eager {
@@ -182,13 +182,14 @@ impl Job {
         &self.slots
     }
 
-    /// The failure to report where not all came to rendezvous `epoch` with the same call; equal on
+    /// The failure to report if not all arrived at rendezvous `epoch` with the same call; equal on
     /// all nodes.
     ///
     /// # Safety
-    /// The caller attends rendezvous `epoch`, all have come, and it has not gone to the next.
+    /// The caller takes part in rendezvous `epoch`, all have arrived, and it has not arrived at the
+    /// next.
     pub(super) unsafe fn mismatch(&self, epoch: u64) -> Option<Failure> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's obligation is the same.
         let mut calls = self.slots.iter().map(|slots| unsafe { slots.call(epoch) }).enumerate();
         let (_, (first, mode)) = calls.next()?;
         let agrees = |(other, how): &(Call, Mode)| {
@@ -210,7 +211,7 @@ impl Job {
     /// The caller is node `from`.
     pub(super) unsafe fn send(&self, from: usize, to: usize, call: &Call, mut block: RawBlock) {
         let channel = self.channel(from, to);
-        // SAFETY: node `from` alone pushes here.
+        // SAFETY: only node `from` pushes here.
         while let Err(back) = unsafe { channel.push(block) } {
             block = back;
             self.wait(from, call, Peers::Node(to), || !channel.is_full());
@@ -225,7 +226,7 @@ impl Job {
     pub(super) unsafe fn receive(&self, from: usize, to: usize, call: &Call) -> RawBlock {
         let channel = self.channel(from, to);
         loop {
-            // SAFETY: node `to` alone pops here.
+            // SAFETY: only node `to` pops here.
             if let Some(block) = unsafe { channel.pop() } {
                 self.parkers.wake(from);
                 return block;
@@ -256,12 +257,12 @@ impl Job {
     /// The caller is node `rank`.
     #[inline]
     pub(super) unsafe fn take(&self, rank: usize, network: Network, packet: &mut Packet) -> bool {
-        // SAFETY: node `rank` alone takes packets here.
+        // SAFETY: only node `rank` receives packets here.
         self.rings[2 * rank + network as usize].get().is_some_and(|packets| unsafe { packets.pop(packet) })
     }
 
-    /// Node `rank` waits until `ready`, which becomes true when a packet to node `to` finds room;
-    /// `check` may unwind.
+    /// Node `rank` waits until `ready`, which becomes true when there is room for a packet to node
+    /// `to`; `check` may unwind.
     pub(super) fn wait_for_room(
         &self,
         rank: usize,
@@ -276,7 +277,7 @@ impl Job {
         self.waiters[ring].fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Wakes who sleeps until there is room at node `rank`, which has taken packets.
+    /// Wakes the nodes that sleep until there is room at node `rank`, which has received packets.
     pub(super) fn notify_room(&self, rank: usize) {
         if !self.parkers.someone_sleeps() {
             return;
@@ -306,13 +307,13 @@ impl Job {
         self.retained.lock().unwrap_or_else(PoisonError::into_inner).push(loan);
     }
 
-    /// Waits until `ready`, which needs `peers` to act; unwinds where that can no longer be.
+    /// Waits until `ready`, which requires `peers` to act; unwinds if they no longer can.
     fn wait(&self, rank: usize, call: &Call, peers: Peers, ready: impl Fn() -> bool) {
         self.parkers.wait(rank, &ready, || self.check(rank, call, peers, &ready));
     }
 
-    /// Unwinds if the job has failed, or if a node that is waited for has left: after it is seen to
-    /// have left, whatever it did before is seen too, so a condition still not true never will be.
+    /// Unwinds if the job has failed, or if an awaited node has left. Once a node is seen to have
+    /// left, everything it did before is visible, so a condition that is still false stays false.
     pub(super) fn check(&self, rank: usize, call: &Call, peers: Peers, ready: &dyn Fn() -> bool) {
         self.unwind_if_failed();
         if self.leavers.load(Ordering::Acquire) == 0 {
@@ -337,13 +338,14 @@ impl Job {
         }
     }
 
-    /// Unwinds where a node has ended without coming to rendezvous `epoch`, so that it is never
-    /// complete.
+    /// Unwinds if a node has ended without arriving at rendezvous `epoch`, which then never
+    /// completes.
     fn unwind_if_incomplete(&self, rank: usize, epoch: u64, call: &Call) {
         if self.leavers.load(Ordering::Acquire) == 0 {
             return;
         }
-        // A node writes its slot before it leaves, so a slot that is not written then never is.
+        // A node writes its slot before it leaves, so a slot that is not written then never will
+        // be.
         let missing =
             |node: &usize| self.left[*node].load(Ordering::Acquire) && !self.slots[*node].is_written(epoch);
         if let Some(missing) = (0..self.size()).find(missing) {
@@ -352,7 +354,7 @@ impl Job {
         }
     }
 
-    /// Unwinds if the job has failed; not a node that unwinds already, whose destructors are here.
+    /// Unwinds if the job has failed, unless the node already unwinds and runs destructors.
     #[inline]
     pub(super) fn unwind_if_failed(&self) {
         if self.failed.load(Ordering::Acquire) && !thread::panicking() {
@@ -360,25 +362,25 @@ impl Job {
         }
     }
 
-    /// Ends the job; the first failure is the one that is reported.
+    /// Ends the job; the first failure is reported.
     pub(super) fn fail(&self, failure: Failure) -> ! {
         self.record(failure);
         self.unwind();
     }
 
-    /// Leaves the node's program, because the job has failed.
+    /// Leaves the node's program because the job has failed.
     pub(super) fn unwind(&self) -> ! {
         resume_unwind(Box::new(Stop));
     }
 
-    /// The first failure counts; nodes that wait unwind.
+    /// Records the first failure; waiting nodes unwind.
     pub(super) fn record(&self, failure: Failure) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         self.failed.store(true, Ordering::Release);
         self.parkers.wake_all();
     }
 
-    /// Node `rank`'s program has ended; saying so again changes nothing.
+    /// Node `rank`'s program has ended; calling this again has no effect.
     pub(super) fn leave(&self, rank: usize) {
         if !self.left[rank].swap(true, Ordering::Release) {
             self.leavers.fetch_add(1, Ordering::Release);
@@ -391,14 +393,14 @@ impl Job {
         self.leavers.load(Ordering::Acquire) == self.size()
     }
 
-    /// Node `rank` will take no more packets.
+    /// Node `rank` will receive no more packets.
     pub(super) fn mark_gone(&self, rank: usize) {
         self.gone[rank].store(true, Ordering::Release);
         self.leave(rank);
         self.parkers.wake_all();
     }
 
-    /// Runs one node's program to its end, whatever that is.
+    /// Runs one node's program until it returns, fails or unwinds.
     fn node<T>(
         self: &Arc<Self>,
         rank: usize,
@@ -418,7 +420,7 @@ impl Job {
                 None
             }
         };
-        // After the failure is recorded: this node's absence is not to be taken for the cause.
+        // After the failure is recorded, so that this node's absence is not reported as the cause.
         self.mark_gone(rank);
         result
     }

@@ -1,4 +1,4 @@
-//! A block's memory while other nodes may follow its address.
+//! A block's memory while other nodes may access it.
 
 #![allow(unsafe_code, reason = "takes a vector apart and puts it together again")]
 
@@ -28,23 +28,23 @@ impl Loan {
         }
     }
 
-    /// Where the memory begins.
+    /// The address of the memory.
     pub(super) fn address(&self) -> *mut u8 {
         self.words.cast()
     }
 
-    /// How many bytes may be read and written there.
+    /// The number of bytes that may be read and written there.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The block again.
+    /// Reassembles the block.
     ///
     /// # Safety
-    /// No other node follows the address any more.
+    /// No other node accesses the memory any more.
     pub(super) unsafe fn end(self) -> RawBlock {
         let loan = ManuallyDrop::new(self);
-        // SAFETY: these are the parts of the vector that was taken apart, put together once.
+        // SAFETY: these are the parts of the vector that was taken apart, reassembled once.
         let words = unsafe { Vec::from_raw_parts(loan.words, loan.length, loan.capacity) };
         RawBlock { words, bytes: loan.bytes, phantom: 0 }
     }
@@ -52,8 +52,8 @@ impl Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        // SAFETY: as in `end`, which does not come here. Whoever drops a loan knows that nobody
-        // follows the address.
+        // SAFETY: as in `end`, which does not drop the loan. The code that drops a loan ensures
+        // that no node accesses the memory.
         drop(unsafe { Vec::from_raw_parts(self.words, self.length, self.capacity) });
     }
 }

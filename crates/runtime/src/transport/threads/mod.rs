@@ -1,26 +1,26 @@
 //! Nodes as threads of one process.
 //!
-//! A node publishes what it brings to a collective on a slot of its own, all nodes meet, and each
-//! reads the others' slots in rank order; two slots a node, used in epoch, save the second
-//! rendezvous for everything short. Longer vectors are lent by address: each node combines its
-//! share of the elements for all nodes in place, and a second rendezvous ends the loan. Blocks
-//! change owner through one queue for each ordered pair of nodes. Split-phase operations are the
-//! same rendezvous, tested instead of waited for. Packets have a queue for each receiver and
-//! network; puts copy straight into the receiver's memory.
+//! A node publishes its contribution to a collective in a slot, all nodes meet in a rendezvous, and
+//! each reads the others' slots in rank order. Each node has two slots, used in alternate epochs,
+//! which saves the second rendezvous for short values. Longer vectors are lent by address: each
+//! node combines its share of the elements for all nodes in place, and a second rendezvous ends the
+//! loan. Blocks change owner through one queue for each ordered pair of nodes. Split-phase
+//! operations use the same rendezvous, tested instead of waited for. Packets have a queue for each
+//! receiver and network; puts copy straight into the receiver's memory.
 //!
 //! # Why lending is sound
-//! A blocking collective follows addresses only between two rendezvous that all nodes attend. A
-//! lender that waits for the first rendezvous unwinds only when that can no longer be complete:
-//! when a node has ended without coming to it. A failure that comes from elsewhere (the watchdog's)
-//! is no such reason, as a late node may still come and follow the address. Between the rendezvous
-//! a node runs no code but this module's and cannot fail, and it waits for the second rendezvous to
-//! the end.
+//! A blocking collective accesses lent memory only between two rendezvous in which all nodes take
+//! part. A lender that waits for the first rendezvous unwinds only when it can no longer complete,
+//! because a node has ended without arriving. A failure from elsewhere (the watchdog) is no reason
+//! to unwind, as a late node may still arrive and access the memory. Between the two rendezvous a
+//! node runs only code of this module and cannot fail, and it waits for the second rendezvous
+//! unconditionally.
 //!
-//! What every node reads on the slots of the first rendezvous is the same, so all find a mismatch
-//! together, before any address has been followed. Between the two rendezvous of a split-phase
-//! operation a node runs its program, which may fail: so what is lent is owned by the transport,
-//! and goes to the job's retained if the node does not see the second rendezvous complete. Blocking
-//! and split-phase calls do not meet each other: that is a mismatch like any other.
+//! All nodes read the same slots at the first rendezvous, so all detect a mismatch together, before
+//! any lent memory is accessed. Between the two rendezvous of a split-phase operation a node runs
+//! its program, which may fail; so the lent memory is owned by the transport, and the job retains
+//! it if the node does not see the second rendezvous complete. Blocking and split-phase calls do
+//! not match each other: that is a mismatch like any other.
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
@@ -53,26 +53,27 @@ use rendezvous::{Mode, SHORT};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The most nodes that one process takes: each is a thread with a stack, and each pair of nodes may
-/// have a queue.
+/// The most nodes of one process: each is a thread with a stack, and each pair of nodes may have a
+/// queue.
 pub(crate) const MOST: usize = 1024;
 
-/// The most bytes that a put takes at once.
+/// The most bytes that a put accepts at once.
 const PUT: usize = 16 << 10;
 
 /// One node's end of the threads transport.
 pub(crate) struct Threads {
     job: Arc<Job>,
     rank: usize,
-    /// To how many rendezvous this node has come; equal on all nodes at any rendezvous.
+    /// The number of rendezvous at which this node has arrived; equal on all nodes at any
+    /// rendezvous.
     epoch: u64,
-    /// In a blocking rendezvous, or out of one by unwinding, or with an operation in flight. A node
-    /// that catches what unwinds must not come to another rendezvous: the slots' turns, and the
-    /// count of those who came, hold only for rendezvous that were attended to their end.
+    /// Whether the node is in a blocking rendezvous, left one by unwinding, or has an operation in
+    /// flight. A node that catches the unwinding must not arrive at another rendezvous: the
+    /// alternation of slots and the count of arrivals require that every rendezvous was completed.
     busy: bool,
     /// The split-phase operation, from its start until it is finished.
     pending: Option<PendingCollective>,
-    /// Packets taken since those were told who wait for room.
+    /// Packets received since the nodes that wait for room were last woken.
     taken: usize,
     /// This node's bit of the asynchronous or.
     bit: bool,
@@ -83,17 +84,17 @@ impl Threads {
         Self { job, rank, epoch: 0, busy: false, pending: None, taken: 0, bit: true }
     }
 
-    /// Comes to the next rendezvous, bringing `bytes` and lending what stands at `lent` until the
-    /// rendezvous after it.
+    /// Arrives at the next rendezvous, with `bytes` on the slot and the memory at `lent` lent until
+    /// the following rendezvous.
     fn arrive(&mut self, call: &Call, mode: Mode, bytes: &[u8], lent: *mut u8) {
         self.epoch += 1;
         // SAFETY: `self` is node `rank`'s only transport, does not leave its thread, and has
-        // attended every rendezvous before this one to its end.
+        // completed every earlier rendezvous.
         unsafe { self.job.arrive(self.rank, self.epoch, call, mode, bytes, lent) };
     }
 
-    /// Meets all nodes, bringing `bytes` and lending what stands at `lent` until the rendezvous
-    /// after this one.
+    /// Meets all nodes, with `bytes` on the slot and the memory at `lent` lent until the following
+    /// rendezvous.
     fn rendezvous(&mut self, call: &Call, boundary: Boundary, bytes: &[u8], lent: *mut u8) {
         if self.busy {
             self.refuse(call);
@@ -114,21 +115,21 @@ impl Threads {
 
     /// Ends the job unless all made the same call.
     fn check_alike(&self) {
-        // SAFETY: this node attends rendezvous `epoch`, all have come, and it has not gone to the
-        // next.
+        // SAFETY: this node takes part in rendezvous `epoch`, all have arrived, and it has not
+        // arrived at the next.
         if let Some(failure) = unsafe { self.job.mismatch(self.epoch) } {
             self.job.fail(failure);
         }
     }
 
-    /// Ends a loan. All nodes are in this module until then, so whatever happens to the job all
-    /// come.
+    /// Ends a loan. Until then all nodes are in this module, so all arrive, whatever happens to the
+    /// job.
     fn end_loan(&mut self, call: &Call) {
         self.arrive(call, Mode::default(), &[], std::ptr::null_mut());
         self.job.wait_for_all(self.rank, self.epoch, call, Unwinds::Never);
     }
 
-    /// Unwinds from a call while this node cannot meet the others.
+    /// Unwinds from a call while this node cannot take part in a rendezvous.
     #[cold]
     fn refuse(&self, call: &Call) -> ! {
         if self.pending.is_some() {
@@ -138,7 +139,8 @@ impl Threads {
         self.job.unwind();
     }
 
-    /// Wakes nodes that sleep until there is room for a packet to this node, if it has taken some.
+    /// Wakes nodes that sleep until there is room for a packet to this node, if it has received
+    /// some.
     fn notify_room(&mut self) {
         if self.taken > 0 {
             self.taken = 0;
@@ -193,8 +195,8 @@ impl Threads {
         }
         self.rendezvous_alike(&call, Boundary::None, &[], values.as_mut_ptr());
         if self.rank != root {
-            // SAFETY: the root lends as many bytes (the calls agree) until the next rendezvous, and
-            // nobody writes them.
+            // SAFETY: the root lends this many bytes (the calls agree) until the next rendezvous,
+            // and no node writes them.
             values.copy_from_slice(unsafe { std::slice::from_raw_parts(self.lent(root), bytes) });
         }
         self.end_loan(&call);
@@ -212,8 +214,8 @@ impl Threads {
         } else {
             self.rendezvous_alike(&call, Boundary::None, &[], mine.as_ptr().cast_mut());
             for (rank, to) in all.chunks_exact_mut(bytes).enumerate() {
-                // SAFETY: node `rank` lends as many bytes (the calls agree) until the next
-                // rendezvous; nobody writes them.
+                // SAFETY: node `rank` lends this many bytes (the calls agree) until the next
+                // rendezvous; no node writes them.
                 to.copy_from_slice(unsafe { std::slice::from_raw_parts(self.lent(rank), bytes) });
             }
             self.end_loan(&call);
@@ -297,7 +299,8 @@ impl Endpoint for Threads {
     fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool {
         // SAFETY: `self` is node `rank`'s only transport and does not leave its thread.
         if unsafe { self.job.take(self.rank, network, packet) } {
-            // Now and then is enough: a node that waits for room has the whole queue before it.
+            // An occasional wake suffices: a node that waits for room has the whole queue ahead of
+            // it.
             self.taken += 1;
             if self.taken == RING / 4 {
                 self.notify_room();
@@ -377,11 +380,12 @@ impl Endpoint for Threads {
 
     fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
         self.notify_room();
-        // There may be news already, and a program that pauses again and again without taking it.
+        // An event may have occurred already, and a program may pause repeatedly without handling
+        // it.
         self.job.unwind_if_failed();
         if networks == Networks::Only(Network::Reply) {
             // A handler's replies wait for room while something else is awaited: rare and short,
-            // and no wake-up covers both.
+            // and no single wake-up covers both.
             std::thread::yield_now();
             return;
         }

@@ -1,9 +1,10 @@
 //! Split-phase operations: the rendezvous of the blocking ones, as a state machine that each test
 //! advances.
 //!
-//! A node comes to the first rendezvous when it starts an operation. When all have come a short
-//! operation is complete at once; for a long one each node then combines its share, some slices at
-//! each test, and comes to a second rendezvous, which ends the loan. A test never waits.
+//! A node arrives at the first rendezvous when it starts an operation. When all have arrived, a
+//! short operation is complete at once; for a long one each node then combines its share, some
+//! slices at each test, and arrives at a second rendezvous, which ends the loan. A test never
+//! waits.
 
 #![allow(unsafe_code, reason = "follows the addresses that nodes lend each other")]
 
@@ -18,14 +19,15 @@ use crate::transport::{Boundary, Call, Failure, Operation};
 /// The most bytes that one test reads: some microseconds.
 const LOOK: usize = 16 << 10;
 
-/// How far an operation is.
+/// The state of an operation.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// Until all have come to the first rendezvous, whose first so many nodes have.
+    /// Waiting for all to arrive at the first rendezvous; this many nodes, counted from the first,
+    /// have.
     Coming(usize),
-    /// Combining this node's share, from here to there.
+    /// Combining this node's share, this range of it.
     Combining(usize, usize),
-    /// Until all have come to the second rendezvous.
+    /// Waiting for all to arrive at the second rendezvous.
     Parting(usize),
     Complete,
 }
@@ -39,7 +41,7 @@ pub(super) struct PendingCollective {
 }
 
 impl PendingCollective {
-    /// Gives up an operation whose node goes: others may still follow the address of its memory.
+    /// Abandons an operation when the node leaves: others may still access its memory.
     pub(super) fn abandon(self, job: &Job) {
         if !matches!(self.stage, Stage::Complete) {
             job.retain(self.loan);
@@ -77,7 +79,7 @@ impl Threads {
         }
     }
 
-    /// Whether a test of the operation in flight may advance it.
+    /// Whether a test may advance the operation in flight.
     pub(super) fn may_advance(&self) -> bool {
         match self.pending.as_ref().map(|pending| pending.stage) {
             Some(Stage::Coming(seen) | Stage::Parting(seen)) => {
@@ -102,7 +104,7 @@ impl Threads {
             Stage::Coming(_) => {
                 self.check_alike();
                 if bytes <= SHORT {
-                    // SAFETY: the memory is this node's, and it lent none of it.
+                    // SAFETY: the memory is this node's, which lent none of it.
                     let values = unsafe { std::slice::from_raw_parts_mut(address, bytes) };
                     self.short_result(operation, values);
                     self.reach(Stage::Complete);
@@ -129,7 +131,7 @@ impl Threads {
         match self.pending.take() {
             Some(PendingCollective { stage: Stage::Complete, loan, .. }) => {
                 self.busy = false;
-                // SAFETY: all came to the rendezvous that ended the loan.
+                // SAFETY: all nodes arrived at the rendezvous that ended the loan.
                 unsafe { loan.end() }
             }
             other => {
@@ -140,8 +142,8 @@ impl Threads {
         }
     }
 
-    /// Combines at most some slices of this node's share and, after the last, comes to the second
-    /// rendezvous. Whether the operation is complete.
+    /// Combines a limited number of slices of this node's share and, after the last, arrives at the
+    /// second rendezvous. Returns whether the operation is complete.
     fn combine(
         &mut self,
         call: &Call,
@@ -158,9 +160,9 @@ impl Threads {
         match operation {
             Operation::Reduce(kind, op) => self.reduce_share(kind, op, at..to),
             Operation::Scan(scan) => self.scan_share(scan, at..to),
-            // SAFETY: the root lends as many bytes (the calls agree) until the next rendezvous, and
-            // nobody writes them; the memory at `address` is this node's, and nobody follows its
-            // address. The root's own range is empty.
+            // SAFETY: the root lends this many bytes (the calls agree) until the next rendezvous,
+            // and no node writes them; the memory at `address` is this node's, and no other node
+            // accesses it. The root's own range is empty.
             Operation::Broadcast(root) => unsafe {
                 address.add(at).copy_from_nonoverlapping(self.lent(root).add(at), to - at);
             },
@@ -197,7 +199,7 @@ impl Threads {
         }
     }
 
-    /// Unwinds where a node that has not come has left.
+    /// Unwinds if a node has left without arriving.
     fn check_peers(&self, call: &Call) {
         self.job.check(self.rank, call, Peers::All, &|| self.may_advance());
     }

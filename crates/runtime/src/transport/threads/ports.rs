@@ -1,10 +1,9 @@
 //! Ports: memory of a node into which any node writes.
 //!
-//! A put copies straight to where the bytes belong; nothing of the receiver's program runs. While a
-//! piece is copied its writer holds the port's lock, so two writers never touch the same memory at
-//! once, and closing a port waits for at most one piece. What has arrived is counted at the port,
-//! and two levels of bits lead to the ports with news: asking for arrivals where there are none is
-//! one read.
+//! A put copies straight to the final place; none of the receiver's program runs. While a piece is
+//! copied its writer holds the port's lock, so two writers never write the same memory at once, and
+//! closing a port waits for at most one piece. Arrivals are counted at the port, and two levels of
+//! bits lead to the ports with arrivals: a query without arrivals is one read.
 
 #![allow(unsafe_code, reason = "copies into memory that the port's lock guards")]
 
@@ -18,9 +17,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The most bytes copied under a port's lock: some microseconds.
 const PIECE: usize = 64 << 10;
-/// Ports that are made together, and have a word of bits.
+/// Ports that are allocated together, and share a word of bits.
 const GROUP: usize = 64;
-/// Spins before a writer that waits for a lock gives its core away.
+/// Spins before a writer that waits for a lock yields its core.
 const SPINS: u32 = 100;
 
 const CLOSED: u32 = 0;
@@ -43,7 +42,7 @@ struct Port {
 }
 
 struct Group {
-    /// A bit for each port with news.
+    /// A bit for each port with arrivals.
     news: AtomicU64,
     ports: [Port; GROUP],
 }
@@ -51,13 +50,14 @@ struct Group {
 /// The ports of one node.
 #[repr(align(128))]
 pub(super) struct Ports {
-    /// A bit for each group with news.
+    /// A bit for each group with arrivals.
     news: AtomicU64,
     groups: [OnceLock<Box<Group>>; PORTS / GROUP],
 }
 
-// SAFETY: the memory of a port is touched only by whoever moved its state to `LOCKED` (acquire), or
-// by the owner while it is `CLOSED`; it is given away by a release store of the state.
+// SAFETY: the memory of a port is accessed only by the thread that set its state to `LOCKED`
+// (acquire), or by the owner while it is `CLOSED`; access is passed on by a release store of the
+// state.
 unsafe impl Sync for Port {}
 
 impl Port {
@@ -65,7 +65,7 @@ impl Port {
         Self { state: AtomicU32::new(CLOSED), arrived: AtomicUsize::new(0), memory: UnsafeCell::new(None) }
     }
 
-    /// Locks the port; false if it is closed. Whoever holds the lock copies one piece and does not
+    /// Locks the port; false if it is closed. The holder of the lock copies one piece and does not
     /// unwind.
     fn lock(&self) -> bool {
         let mut spins = 0;
@@ -87,8 +87,8 @@ impl Port {
         if !self.lock() {
             return Err(Refusal::NotOpen);
         }
-        // SAFETY: this thread holds the lock, so memory is there and its bytes are touched by
-        // nobody else; `piece` is not part of them, as they belong to no program until the port is
+        // SAFETY: this thread holds the lock, so the memory exists and no other thread accesses its
+        // bytes; `piece` is not part of them, as they belong to no program until the port is
         // closed. `end` was checked.
         let written = unsafe {
             match (*self.memory.get()).as_ref().map(|loan| (loan.address(), loan.bytes())) {
@@ -111,7 +111,7 @@ impl Ports {
         Self { news: AtomicU64::new(0), groups: array::from_fn(|_| OnceLock::new()) }
     }
 
-    /// Opens a port; gives the memory back if there is no such port or it is open. For the owner.
+    /// Opens a port; returns the memory if there is no such port or it is open. For the owner.
     pub(super) fn open(&self, port: usize, memory: RawBlock) -> Result<(), RawBlock> {
         let Some(group) = self.groups.get(port / GROUP) else { return Err(memory) };
         let group = group.get_or_init(|| {
@@ -121,27 +121,28 @@ impl Ports {
         if port.state.load(Ordering::Acquire) != CLOSED {
             return Err(memory);
         }
-        // SAFETY: the port is closed, so no writer touches it, and the owner is here.
+        // SAFETY: the port is closed, so no writer accesses it, and the owner is the caller.
         unsafe { *port.memory.get() = Some(Loan::new(memory)) };
         port.arrived.store(0, Ordering::Relaxed);
         port.state.store(OPEN, Ordering::Release);
         Ok(())
     }
 
-    /// Closes a port, when the piece that is just being written is complete. For the owner.
+    /// Closes a port, after the piece that is being written. For the owner.
     pub(super) fn close(&self, port: usize) -> Option<RawBlock> {
         let port = self.port(port)?;
         if !port.lock() {
             return None;
         }
-        // SAFETY: this thread holds the lock; when it is taken out of the port nobody follows the
-        // address.
+        // SAFETY: this thread holds the lock; once the memory is removed from the port no thread
+        // accesses it.
         let memory = unsafe { (*port.memory.get()).take().map(|loan| loan.end()) };
         port.state.store(CLOSED, Ordering::Release);
         memory
     }
 
-    /// Writes `bytes` at `offset` of a port, and calls `told` at the end, when the owner has news.
+    /// Writes `bytes` at `offset` of a port, and calls `told` at the end, when there is an arrival
+    /// to report.
     pub(super) fn put(
         &self,
         port: usize,
@@ -161,14 +162,14 @@ impl Ports {
             at += piece.len();
             self.report(number);
         }
-        // Once a put: waking a sleeper costs as much as copying a piece. Who polls sees every
-        // piece.
+        // Once for each put: waking a sleeper costs as much as copying a piece. A node that polls
+        // sees every piece.
         told();
         Ok(())
     }
 
-    /// Sets the bits that lead to a port: its own first, so that the one of its group is never
-    /// there too early.
+    /// Sets the bits that lead to a port: its own first, so that its group's bit is never set too
+    /// early.
     fn report(&self, port: usize) {
         if let Some(group) = self.groups.get(port / GROUP).and_then(OnceLock::get) {
             group.news.fetch_or(1 << (port % GROUP), Ordering::Release);
@@ -200,7 +201,7 @@ impl Ports {
     }
 }
 
-/// The bits that are set.
+/// The indices of the bits that are set.
 fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;

@@ -1,8 +1,8 @@
 //! A bounded queue of one producer and one consumer, without locks.
 //!
-//! The producer alone moves `tail`, the consumer alone moves `head`; each publishes a slot by a
+//! Only the producer advances `tail`, only the consumer advances `head`; each publishes a slot by a
 //! release store that the other acquires (Lamport, *Specifying concurrent program modules*, 1983).
-//! Both counters stand on cache lines of their own. What is pushed is moved, never copied.
+//! Each counter has its own cache line. Elements are moved, never copied.
 
 #![allow(unsafe_code, reason = "slots are shared memory whose ownership the two counters hand over")]
 
@@ -18,7 +18,7 @@ pub(super) struct Queue<T, const N: usize> {
     slots: [UnsafeCell<MaybeUninit<T>>; N],
 }
 
-// SAFETY: a slot is touched by the producer only while head..tail does not cover it and by the
+// SAFETY: a slot is accessed by the producer only while head..tail does not cover it and by the
 // consumer only while it does; both moves of the boundary are release/acquire pairs. The element
 // itself changes threads: `T: Send`.
 unsafe impl<T: Send, const N: usize> Sync for Queue<T, N> {}
@@ -32,7 +32,7 @@ impl<T, const N: usize> Queue<T, N> {
         Self { head: Counter::default(), tail: Counter::default(), slots }
     }
 
-    /// Puts `value` at the end, or gives it back where the queue is full.
+    /// Appends `value`, or returns it if the queue is full.
     ///
     /// # Safety
     /// No other thread may be in `push` of this queue.
@@ -41,8 +41,8 @@ impl<T, const N: usize> Queue<T, N> {
         if tail.wrapping_sub(self.head.0.load(Ordering::Acquire)) == N {
             return Err(value);
         }
-        // SAFETY: the slot is outside head..tail, so the consumer leaves it alone, and there is no
-        // other producer.
+        // SAFETY: the slot is outside head..tail, so the consumer does not access it, and there is
+        // no other producer.
         self.slots[tail % N].with_mut(|slot| unsafe { (*slot).write(value) });
         self.tail.0.store(tail.wrapping_add(1), Ordering::Release);
         Ok(())
@@ -58,14 +58,14 @@ impl<T, const N: usize> Queue<T, N> {
             return None;
         }
         // SAFETY: the slot is inside head..tail: the producer wrote it before the store of `tail`
-        // that was acquired, and leaves it alone until `head` has passed. It is read once, as
+        // that was acquired, and does not access it until `head` has passed. It is read once, as
         // `head` passes it here.
         let value = self.slots[head % N].with(|slot| unsafe { (*slot).assume_init_read() });
         self.head.0.store(head.wrapping_add(1), Ordering::Release);
         Some(value)
     }
 
-    /// Whether there is something to take.
+    /// Whether there is an element to take.
     pub(super) fn is_empty(&self) -> bool {
         self.head.0.load(Ordering::Relaxed) == self.tail.0.load(Ordering::Acquire)
     }
@@ -78,7 +78,7 @@ impl<T, const N: usize> Queue<T, N> {
 
 impl<T, const N: usize> Drop for Queue<T, N> {
     fn drop(&mut self) {
-        // SAFETY: `&mut self`: no other thread is left.
+        // SAFETY: `&mut self`: no other thread has access.
         while unsafe { self.pop() }.is_some() {}
     }
 }
@@ -95,7 +95,7 @@ mod tests {
             scope.spawn(|| {
                 for i in 0..20_000u64 {
                     let mut value = Box::new(i);
-                    // SAFETY: this thread alone pushes.
+                    // SAFETY: only this thread pushes.
                     while let Err(back) = unsafe { queue.push(value) } {
                         value = back;
                         std::thread::yield_now();
@@ -104,7 +104,7 @@ mod tests {
             });
             for i in 0..20_000u64 {
                 loop {
-                    // SAFETY: this thread alone pops.
+                    // SAFETY: only this thread pops.
                     if let Some(value) = unsafe { queue.pop() } {
                         assert_eq!(*value, i);
                         break;
@@ -120,7 +120,7 @@ mod tests {
     fn what_was_not_taken_is_dropped_with_the_queue() {
         let shared = Arc::new(());
         let queue = Queue::<Arc<()>, 2>::new();
-        // SAFETY: one thread.
+        // SAFETY: there is only one thread.
         unsafe {
             assert!(queue.push(shared.clone()).is_ok());
             assert!(queue.push(shared.clone()).is_ok());
@@ -149,7 +149,7 @@ mod loom_tests {
                 thread::spawn(move || {
                     for i in 0..3 {
                         let mut value = Box::new(i);
-                        // SAFETY: this thread alone pushes.
+                        // SAFETY: only this thread pushes.
                         while let Err(back) = unsafe { queue.push(value) } {
                             assert_eq!(*back, i);
                             value = back;
@@ -158,10 +158,10 @@ mod loom_tests {
                     }
                 })
             };
-            // The last one is left to the queue's drop.
+            // The last one is dropped by the queue.
             for i in 0..2 {
                 loop {
-                    // SAFETY: this thread alone pops.
+                    // SAFETY: only this thread pops.
                     if let Some(value) = unsafe { queue.pop() } {
                         assert_eq!(*value, i);
                         break;

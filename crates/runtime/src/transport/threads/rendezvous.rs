@@ -1,13 +1,13 @@
-//! Slots: what each node brings to a rendezvous, and how nodes know that all have come.
+//! Slots: each node's contribution to a rendezvous, and how nodes detect that all have arrived.
 //!
-//! A node has two slots and uses them in epoch. It may write the slot of epoch t only when all
-//! others have read that of epoch t − 2; they have, because they attended epoch t − 1 after it. So
-//! one rendezvous is enough for everything that fits on a slot.
+//! A node has two slots, used in alternate epochs. It may write the slot of epoch t only when all
+//! others have read that of epoch t − 2; they have, because they arrived at epoch t − 1 after
+//! reading it. So one rendezvous suffices for everything that fits on a slot.
 //!
-//! With a core for every node, each waits for every other node's slot: one cache line moves from
-//! writer to reader, and it brings the call and the first numbers with it. With more nodes than
-//! cores, P² reads by nodes that take turns on a core would be the cost; there a counter is raised
-//! by each and the last one raises the epoch that all wait for.
+//! With a core for every node, each node waits for every other node's slot: one cache line moves
+//! from writer to reader, and contains the call and the first numbers. With more nodes than cores,
+//! P² reads by nodes that share a core would be too expensive; there each node increments a
+//! counter, and the last one sets the epoch for which all wait.
 
 #![allow(unsafe_code, reason = "slots are shared memory; the rendezvous order their writes and reads")]
 
@@ -16,24 +16,24 @@ use std::cell::UnsafeCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What fits on a slot, in words.
+/// Words that fit on a slot.
 const WORDS: usize = 27;
 
-/// What fits on a slot, in bytes.
+/// Bytes that fit on a slot.
 pub(super) const SHORT: usize = WORDS * 8;
 
-/// How a node comes to a rendezvous, besides its call.
+/// How a node arrives at a rendezvous, besides its call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mode {
     /// With a split-phase operation.
     pub(super) started: bool,
-    /// Where it stands in a segmented scan.
+    /// Its position in a segmented scan.
     pub(super) boundary: Boundary,
 }
 
-/// Where a slot keeps the mode.
+/// The position of the mode in a slot's length.
 const MODE: u32 = 56;
-/// The bits of a slot's length that are the call's.
+/// The bits of a slot's length that belong to the call.
 const LENGTH: u64 = (1 << MODE) - 1;
 
 impl Mode {
@@ -52,15 +52,15 @@ impl Mode {
     }
 }
 
-/// What a node brings to one rendezvous.
+/// A node's contribution to one rendezvous.
 #[repr(C)]
 struct Content {
     place: &'static Location<'static>,
     what: u32,
     root: u32,
-    /// The call's length, with [`Mode`] in the uppermost byte.
+    /// The call's length, with [`Mode`] in the highest byte.
     length: u64,
-    /// What is lent, where it is too long for the slot.
+    /// The lent memory of values too long for the slot.
     lent: *mut u8,
     words: [u64; WORDS],
 }
@@ -72,14 +72,14 @@ struct Slot {
     content: UnsafeCell<Content>,
 }
 
-/// One node's slots, apart from its neighbours'.
+/// One node's slots, on cache lines of their own.
 #[repr(align(128))]
 pub(super) struct Slots([Slot; 2]);
 
 // SAFETY: the content of a slot is written by its owner before it raises `epoch` (a release store),
 // read by others after they have seen that epoch (acquire), and not written again until they have
-// attended the next rendezvous (see the module's text). The pointer in it is followed under the
-// rules of the folder's root module.
+// arrived at the next rendezvous (see the module's text). The pointer in it is followed under the
+// rules in `threads/mod.rs`.
 unsafe impl Sync for Slots {}
 // SAFETY: nothing in a slot belongs to a thread; the pointer is plain data here.
 unsafe impl Send for Slots {}
@@ -104,15 +104,15 @@ impl Slots {
         &self.0[(epoch % 2) as usize]
     }
 
-    /// Writes what the owner brings to rendezvous `epoch`: at most [`SHORT`] bytes and perhaps a
-    /// loan.
+    /// Writes the owner's contribution to rendezvous `epoch`: at most [`SHORT`] bytes and
+    /// optionally a loan.
     ///
     /// # Safety
-    /// The caller is the owner and has attended all rendezvous before `epoch`.
+    /// The caller is the owner and has arrived at all rendezvous before `epoch`.
     pub(super) unsafe fn write(&self, epoch: u64, call: &Call, mode: Mode, bytes: &[u8], lent: *mut u8) {
         let slot = self.slot(epoch);
-        // SAFETY: the others have done with this slot, as they attended rendezvous `epoch - 1`; the
-        // caller is its owner.
+        // SAFETY: the other nodes no longer read this slot, as they arrived at rendezvous `epoch -
+        // 1`; the caller is its owner.
         let content = unsafe { &mut *slot.content.get() };
         content.place = call.place;
         content.what = call.what;
@@ -124,15 +124,16 @@ impl Slots {
         slot.epoch.store(epoch, Ordering::Release);
     }
 
-    /// Whether the owner has written what it brings to rendezvous `epoch`.
+    /// Whether the owner has written its contribution to rendezvous `epoch`.
     pub(super) fn is_written(&self, epoch: u64) -> bool {
         self.slot(epoch).epoch.load(Ordering::Acquire) >= epoch
     }
 
-    /// The call with which the owner came to rendezvous `epoch`, and how.
+    /// The call and the mode with which the owner arrived at rendezvous `epoch`.
     ///
     /// # Safety
-    /// The caller attends rendezvous `epoch`, all have come, and it has not gone to the next.
+    /// The caller takes part in rendezvous `epoch`, all have arrived, and it has not arrived at the
+    /// next.
     pub(super) unsafe fn call(&self, epoch: u64) -> (Call, Mode) {
         // SAFETY: written before the rendezvous, not written again before the next one is complete.
         let content = unsafe { &*self.slot(epoch).content.get() };
@@ -145,17 +146,17 @@ impl Slots {
     /// # Safety
     /// As for [`Slots::call`], for as long as the result lives.
     pub(super) unsafe fn short(&self, epoch: u64, bytes: usize) -> &[u8] {
-        // SAFETY: as above.
+        // SAFETY: written before the rendezvous, not written again before the next one is complete.
         let content = unsafe { &*self.slot(epoch).content.get() };
         &bytemuck::cast_slice(&content.words)[..bytes]
     }
 
-    /// The address lent.
+    /// The address of the lent memory.
     ///
     /// # Safety
     /// As for [`Slots::call`].
     pub(super) unsafe fn lent(&self, epoch: u64) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: written before the rendezvous, not written again before the next one is complete.
         unsafe { (*self.slot(epoch).content.get()).lent }
     }
 }

@@ -1,12 +1,12 @@
 //! A bounded queue of packets with many producers and one consumer, without locks.
 //!
-//! Each slot has a sequence number that says who may use the slot: the producer of element i where
-//! it is i, the consumer where it is i + 1; freed, it is i plus the capacity (D. Vyukov's bounded
-//! queue). Producers claim a slot by moving `tail`, so one that is preempted in between holds up
-//! those behind it, but nobody who polls: to the consumer the queue looks empty. One consumer needs
-//! no read-modify-write at all.
+//! Each slot has a sequence number that says who may use the slot: the producer of element i if it
+//! is i, the consumer if it is i + 1; a freed slot has i plus the capacity (D. Vyukov's bounded
+//! queue). Producers claim a slot by advancing `tail`, so one that is preempted in between delays
+//! the elements behind it, but blocks no poll: to the consumer the queue looks empty. A single
+//! consumer needs no read-modify-write.
 //!
-//! Sequence number, header and the first data stand on one cache line, which is all that moves
+//! Sequence number, header and the first data are on one cache line, the only one that moves
 //! between two cores for a short packet.
 
 #![allow(unsafe_code, reason = "slots are shared memory whose ownership the sequence numbers hand over")]
@@ -18,7 +18,7 @@ use std::array;
 
 /// The words of a packet: the header's and the data's.
 const WORDS: usize = size_of::<Packet>() / 8;
-/// Those that share a cache line of 64 bytes with the sequence number.
+/// Those on the cache line of 64 bytes with the sequence number.
 const NEAR: usize = 7;
 /// The data bytes among them.
 const NEAR_DATA: u8 = 8 * NEAR as u8 - 16;
@@ -34,16 +34,16 @@ struct Slot {
 pub(super) struct Ring<const N: usize> {
     /// Packets claimed by producers so far, wrapping.
     tail: Counter,
-    /// Packets taken so far, wrapping; the consumer's alone.
+    /// Packets taken so far, wrapping; written only by the consumer.
     head: Counter,
     slots: [Slot; N],
 }
 
-// SAFETY: a packet is touched only by whom the slot's sequence number gives it to: the one producer
-// that claimed the element, or the consumer. The number changes by a release store, and is acquired
-// before the packet is touched.
+// SAFETY: a packet is accessed only by the thread to which the slot's sequence number assigns it:
+// the one producer that claimed the element, or the consumer. The number changes by a release
+// store, and is acquired before the packet is accessed.
 unsafe impl<const N: usize> Sync for Ring<N> {}
-// SAFETY: nothing in it belongs to a thread.
+// SAFETY: nothing in it is bound to a thread.
 unsafe impl<const N: usize> Send for Ring<N> {}
 
 impl<const N: usize> Ring<N> {
@@ -55,7 +55,7 @@ impl<const N: usize> Ring<N> {
         Self { tail: Counter::default(), head: Counter::default(), slots: array::from_fn(slot) }
     }
 
-    /// Puts a packet of node `from` at the end; false if the queue is full.
+    /// Appends a packet of node `from`; false if the queue is full.
     #[inline]
     pub(super) fn push(&self, from: u32, packet: &Packet) -> bool {
         let mut tail = self.tail.0.load(Ordering::Relaxed);
@@ -76,8 +76,8 @@ impl<const N: usize> Ring<N> {
                 Err(now) => tail = now,
             }
         };
-        // SAFETY: the sequence number gives the slot to the producer of element `tail`, and only
-        // this thread has moved the queue's tail past it. The words copied lie within both packets.
+        // SAFETY: the sequence number assigns the slot to the producer of element `tail`, and only
+        // this thread has advanced the tail past it. The words copied are inside both packets.
         slot.packet.with_mut(|to| unsafe {
             copy(std::ptr::from_ref(packet), to, packet.length);
             (*to).from = from;
@@ -86,7 +86,7 @@ impl<const N: usize> Ring<N> {
         true
     }
 
-    /// Takes the first packet, if there is one. Only the data that count are written.
+    /// Takes the first packet, if there is one. Only the data in use are written.
     ///
     /// # Safety
     /// No other thread may be in `pop` of this queue.
@@ -97,14 +97,14 @@ impl<const N: usize> Ring<N> {
         if slot.sequence.load(Ordering::Acquire) != head.wrapping_add(1) {
             return false;
         }
-        // SAFETY: the sequence number gives the slot to the consumer, which is this thread.
+        // SAFETY: the sequence number assigns the slot to the consumer, which is this thread.
         slot.packet.with(|from| unsafe { copy(from, std::ptr::from_mut(packet), (*from).length) });
         slot.sequence.store(head.wrapping_add(N), Ordering::Release);
         self.head.0.store(head.wrapping_add(1), Ordering::Relaxed);
         true
     }
 
-    /// Whether there is something to take; for the consumer.
+    /// Whether there is a packet to take; for the consumer.
     #[inline]
     pub(super) fn has_packet(&self) -> bool {
         let head = self.head.0.load(Ordering::Relaxed);
@@ -118,16 +118,16 @@ impl<const N: usize> Ring<N> {
     }
 }
 
-/// Copies what counts of a packet with `length` bytes of data: as little as shares the header's
-/// line, or all.
+/// Copies the used part of a packet with `length` bytes of data: only the header's line, or
+/// everything.
 ///
 /// # Safety
 /// `from` may be read and `to` written.
 #[inline]
 unsafe fn copy(from: *const Packet, to: *mut Packet, length: u8) {
     let (from, to) = (from.cast::<[u64; WORDS]>(), to.cast::<[u64; WORDS]>());
-    // SAFETY: passed on to the caller; a packet is as many words, and any bits are one. Lengths
-    // that the compiler knows become a few moves.
+    // SAFETY: the caller's obligation covers it; a packet is that many words, valid with any bits.
+    // Lengths known to the compiler become a few moves.
     unsafe {
         if length <= NEAR_DATA {
             *to.cast::<[u64; NEAR]>() = *from.cast::<[u64; NEAR]>();
@@ -150,8 +150,8 @@ mod loom_tests {
     }
 
     /// `producers` try to put `each` packets into two slots, while the consumer tries `looks` times
-    /// to take one; what was taken in, and no more, comes once and in order. Nobody spins, so that
-    /// all interleavings are few.
+    /// to take one; exactly the accepted packets arrive, once and in order. There is no spinning,
+    /// so that the number of interleavings is small.
     fn many_to_one(producers: usize, each: usize, looks: usize, preemptions: Option<usize>) {
         let mut builder = Builder::new();
         builder.preemption_bound = preemptions;
@@ -168,7 +168,7 @@ mod loom_tests {
             let mut next = vec![0; producers];
             let mut take = || {
                 let mut found = Packet::zeroed();
-                // SAFETY: this thread alone pops.
+                // SAFETY: only this thread pops.
                 if !unsafe { ring.pop(&mut found) } {
                     return false;
                 }

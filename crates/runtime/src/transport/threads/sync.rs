@@ -1,7 +1,7 @@
-//! The atomics and cells of the queues: those of `std`, or those of loom, which tries every
-//! interleaving of a test.
+//! The atomics and cells of the queues: those of `std`, or those of loom, which tests every
+//! interleaving.
 //!
-//! The cell has loom's interface, which sees when an access begins and ends.
+//! The cell has loom's interface, which marks the beginning and end of an access.
 
 #[cfg(not(all(test, loom)))]
 pub(super) use std::{
@@ -40,7 +40,7 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// A counter on a cache line of its own (two, as some processors fetch lines in pairs).
+/// A counter on its own cache line (two, as some processors fetch lines in pairs).
 #[repr(align(128))]
 #[derive(Default)]
 pub(super) struct Counter(pub(super) AtomicUsize);

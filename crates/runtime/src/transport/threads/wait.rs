@@ -1,14 +1,14 @@
 //! Waiting: spin, then yield, then sleep.
 //!
-//! What a node waits for is a condition on shared memory. Spinning notices it soonest, but only if
-//! the node that fulfils it runs on another core; else spinning takes that node's core. This cannot
-//! be known beforehand (more nodes than cores, other programs, the scheduler's placing), so each
-//! node adapts: a spin that succeeds doubles the spins of the next, one that fails quarters it.
-//! Long waits end in sleep, so that a node alone at work has the machine to itself.
+//! A node waits for a condition on shared memory. Spinning notices it soonest, but only if the node
+//! that fulfils it runs on another core; otherwise spinning takes that node's core. This cannot be
+//! known in advance (more nodes than cores, other programs, the scheduler's placement), so each
+//! node adapts: a spin that succeeds doubles the spins of the next, one that fails quarters them.
+//! Long waits end in sleep, so that a node with work to do has the machine to itself.
 //!
 //! Waking is the classical two-flag handshake: a sleeper sets its flag, then checks the condition
 //! once more; a waker fulfils the condition, then checks the flags. A sequentially consistent fence
-//! between the two steps on each side makes sure that at least one of them sees the other.
+//! between the two steps on each side ensures that at least one of them sees the other.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
@@ -16,20 +16,19 @@ use std::thread::Thread;
 
 /// The most rounds of the spin loop before the first yield: some tens of microseconds.
 const MOST_SPINS: u32 = 2048;
-/// The fewest: long enough for a node that runs on another core at this moment.
+/// The fewest: enough for a node that runs on another core at this moment.
 const FEWEST_SPINS: u32 = 16;
 /// Yields before sleeping.
 const YIELDS: u32 = 200;
 
-/// Where a node sleeps; padded, so that going to sleep touches no other node's cache line.
+/// A node's parker; padded, so that going to sleep touches no other node's cache line.
 #[repr(align(128))]
 #[derive(Default)]
 struct Parker {
-    /// How long this node spins; written by it alone.
+    /// The node's number of spins; written only by it.
     spins: AtomicU32,
     asleep: AtomicBool,
-    /// What this node waits for, as a number of the caller's choice; 0 for nothing that is woken by
-    /// number.
+    /// A number chosen by the caller for what this node awaits; 0 if it is not woken by number.
     awaits: AtomicUsize,
     thread: OnceLock<Thread>,
 }
@@ -37,8 +36,8 @@ struct Parker {
 /// The parkers of all nodes.
 pub(super) struct Parkers {
     parkers: Box<[Parker]>,
-    /// How many are asleep or about to be: while it is 0, waking costs one read of a line that
-    /// nobody writes.
+    /// How many are asleep or about to be: while it is 0, waking costs one read of a line that no
+    /// node writes.
     sleepers: AtomicUsize,
 }
 
@@ -49,7 +48,7 @@ impl Parkers {
 
     /// Registers the calling thread as node `rank`'s.
     pub(super) fn enter(&self, rank: usize) {
-        // A second call would be the same thread again.
+        // A second call would be by the same thread.
         let _ = self.parkers[rank].thread.set(std::thread::current());
     }
 
@@ -82,7 +81,7 @@ impl Parkers {
         }
         let parker = &self.parkers[rank];
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        // Counts down again however the wait ends, also by unwinding.
+        // Decremented however the wait ends, including by unwinding.
         let _awake = OnDrop(|| {
             parker.asleep.store(false, Ordering::Relaxed);
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
@@ -98,7 +97,7 @@ impl Parkers {
         }
     }
 
-    /// Wakes all sleepers; called after a condition that many may wait for has come true.
+    /// Wakes all sleepers; called after a condition that many may await has become true.
     pub(super) fn wake_all(&self) {
         if self.someone_sleeps() {
             self.wake_sleepers();
@@ -112,7 +111,7 @@ impl Parkers {
         }
     }
 
-    /// As [`Parkers::wait`], to be woken by [`Parkers::wake_awaiting`] too.
+    /// As [`Parkers::wait`], but also woken by [`Parkers::wake_awaiting`].
     pub(super) fn wait_for(&self, rank: usize, awaits: usize, ready: impl Fn() -> bool, check: impl Fn()) {
         // Before the fence of the wait, after which the condition is checked once more.
         self.parkers[rank].awaits.store(awaits, Ordering::Relaxed);
@@ -120,14 +119,13 @@ impl Parkers {
         self.parkers[rank].awaits.store(0, Ordering::Relaxed);
     }
 
-    /// Whether some node sleeps; to be called as [`Parkers::wake`] is, after a condition has come
-    /// true.
+    /// Whether some node sleeps; called like [`Parkers::wake`], after a condition has become true.
     pub(super) fn someone_sleeps(&self) -> bool {
         fence(Ordering::SeqCst);
         self.sleepers.load(Ordering::Relaxed) > 0
     }
 
-    /// Wakes the nodes that sleep until what has the number `awaits` happens.
+    /// Wakes the nodes that sleep with the number `awaits`.
     pub(super) fn wake_awaiting(&self, awaits: usize) {
         if self.someone_sleeps() {
             let waiting = |parker: &&Parker| parker.awaits.load(Ordering::Relaxed) == awaits;

@@ -1,7 +1,8 @@
-//! Short messages: receives that are posted ahead of them, and the memory they are sent from.
+//! Short messages: receives that are posted in advance, and the memory from which messages are
+//! sent.
 //!
-//! Receives are posted from any node, oldest first, and a message is matched with the oldest; so it
-//! is enough to ask for the oldest of each lane, and messages of one node stay in order (MPI 3.1,
+//! Receives are posted for any source, oldest first, and MPI matches a message with the oldest. So
+//! testing the oldest of each lane suffices, and messages of one node stay in order (MPI 3.1,
 //! §3.5).
 
 #![allow(unsafe_code, reason = "requests write and read this module's memory")]
@@ -10,9 +11,9 @@ use super::{Lane, TAG, World, bytes, count, error_of, is_done, peer};
 use mpi::ffi;
 use std::ffi::c_int;
 
-/// Words that requests may write or read at any time: never under a Rust reference as a whole. It
-/// is given back only by [`Words::free`], so that no unwinding gives it back while a request uses
-/// it.
+/// Words that requests may read or write at any time: no Rust reference to the whole ever exists.
+/// They are freed only by [`Words::free`], so that unwinding cannot free them while a request uses
+/// them.
 struct Words(*mut [u64]);
 
 impl Words {
@@ -20,17 +21,17 @@ impl Words {
         Self(Box::into_raw(vec![0u64; words].into_boxed_slice()))
     }
 
-    /// Where slot `index` of slots of `each` words begins.
+    /// The address of slot `index` of slots of `each` words.
     fn slot(&self, index: usize, each: usize) -> *mut u64 {
         assert!((index + 1) * each <= self.0.len());
-        // SAFETY: within the allocation, by the line above.
+        // SAFETY: within the allocation, by the assertion above.
         unsafe { self.0.cast::<u64>().add(index * each) }
     }
 
     /// # Safety
     /// No request uses it.
     unsafe fn free(self) {
-        // SAFETY: made by `Box::into_raw` and freed once, as `self` is consumed.
+        // SAFETY: created by `Box::into_raw` and freed once, as `self` is consumed.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
@@ -42,7 +43,7 @@ struct Ring {
     memory: Words,
     /// Words of a slot.
     each: usize,
-    /// The oldest receive.
+    /// The index of the oldest receive.
     head: usize,
 }
 
@@ -50,10 +51,10 @@ impl Ring {
     /// Posts (again) the receive of `slot`.
     fn post(&mut self, world: &World, slot: usize) {
         let at = self.memory.slot(slot, self.each);
-        // SAFETY: a constant that the shim defines when it is loaded.
+        // SAFETY: a constant that the shim initialises when it is loaded.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
-        // SAFETY: `slot` asserts that the slot lies in the memory, which is freed only when all
-        // requests are complete; the slot is not read before its receive is.
+        // SAFETY: `slot` asserts that the slot is in the memory, which is freed only when all
+        // requests are complete; the slot is not read before its receive is complete.
         sure!(world, unsafe {
             MPI_Irecv(
                 at.cast(),
@@ -68,22 +69,22 @@ impl Ring {
     }
 }
 
-/// The messages that have come to this node.
+/// The messages that have arrived at this node.
 pub(in super::super) struct Inbox {
     world: &'static World,
     rings: [Ring; LANES],
     /// The oldest receive of each lane; null where it is complete.
     heads: [ffi::MPI_Request; LANES],
-    /// Where the message at the head of each lane is from, if one is there.
+    /// The source of the message at the head of each lane, if one has arrived.
     sources: [Option<usize>; LANES],
 }
 
 const LANES: usize = Lane::ALL.len();
 
 impl Inbox {
-    /// Posts, for each lane, so many receives of so many words.
+    /// Posts, for each lane, the given number of receives of the given number of words.
     pub(in super::super) fn new(world: &'static World, sizes: [(usize, usize); LANES]) -> Self {
-        // SAFETY: a constant that the shim defines when it is loaded.
+        // SAFETY: a constant that the shim initialises when it is loaded.
         let none = unsafe { ffi::RSMPI_REQUEST_NULL };
         let ring = |lane: Lane| {
             let (slots, each) = sizes[lane as usize];
@@ -98,16 +99,15 @@ impl Inbox {
         Self { world, rings, heads, sources: [None; LANES] }
     }
 
-    /// Looks whether messages have come, and lets MPI go on. True if there is one that was not
-    /// there before.
+    /// Tests for arrived messages, and lets MPI make progress. True if there is a new one.
     #[inline]
     pub(in super::super) fn poll(&mut self) -> bool {
         let (mut found, mut which) = (0, [0; LANES]);
-        // SAFETY: plain numbers, for which zero is a value.
+        // SAFETY: plain numbers, for which zero is a valid value.
         let mut statuses: [ffi::MPI_Status; LANES] = unsafe { std::mem::zeroed() };
         let (heads, which_place) = (self.heads.as_mut_ptr(), which.as_mut_ptr());
-        // SAFETY: the three arrays have LANES elements; each request is the head of its ring's, or
-        // null.
+        // SAFETY: the three arrays have LANES elements; each request is that at the head of its
+        // ring, or null.
         sure!(self.world, unsafe {
             MPI_Testsome(LANES as c_int, heads, &mut found, which_place, statuses.as_mut_ptr())
         });
@@ -131,7 +131,7 @@ impl Inbox {
         Some((from, unsafe { std::slice::from_raw_parts(at, ring.each) }))
     }
 
-    /// Gives the memory of the oldest message of a lane to the next one to come.
+    /// Reuses the memory of the oldest message of a lane for the next receive.
     #[inline]
     pub(in super::super) fn take(&mut self, lane: Lane) {
         if self.sources[lane as usize].take().is_none() {
@@ -143,17 +143,17 @@ impl Inbox {
         self.heads[lane as usize] = ring.requests[ring.head];
     }
 
-    /// Ends all receives. No message is in flight to this node, and none lies here: each receive is
-    /// served by a message of this node's own (cancelling is the part of MPI that libraries do
-    /// least well).
+    /// Ends all receives. No message is in flight to this node and none has arrived, so each
+    /// receive is completed by a message of this node to itself (libraries implement cancelling
+    /// least reliably).
     pub(in super::super) fn finish(self) {
-        // SAFETY: a constant that the shim defines when it is loaded.
+        // SAFETY: a constant that the shim initialises when it is loaded.
         let (none, ignore) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_STATUSES_IGNORE) };
         let (world, me) = (self.world, peer(self.world.rank));
         for mut ring in self.rings {
             let mut sends = vec![none; ring.requests.len()];
             for send in &mut sends {
-                // SAFETY: no bytes are read; the request goes to a vector that outlives it.
+                // SAFETY: no bytes are read; the request is stored in a vector that outlives it.
                 sure!(world, unsafe {
                     MPI_Isend(std::ptr::null(), 0, bytes(), me, TAG, ring.communicator, send)
                 });
@@ -175,7 +175,7 @@ pub(in super::super) struct Outbox {
     /// Words of a slot.
     each: usize,
     requests: Vec<ffi::MPI_Request>,
-    /// The slots that nothing uses, and those that are being sent.
+    /// The free slots, and those that are being sent.
     free: Vec<usize>,
     busy: Vec<usize>,
 }
@@ -183,7 +183,7 @@ pub(in super::super) struct Outbox {
 impl Outbox {
     /// `slots` slots of `each` words.
     pub(in super::super) fn new(world: &'static World, slots: usize, each: usize) -> Self {
-        // SAFETY: a constant that the shim defines when it is loaded.
+        // SAFETY: a constant that the shim initialises when it is loaded.
         let none = unsafe { ffi::RSMPI_REQUEST_NULL };
         let (memory, requests) = (Words::zeroed(slots * each), vec![none; slots]);
         let (free, busy) = ((0..slots).collect(), Vec::with_capacity(slots));
@@ -206,7 +206,8 @@ impl Outbox {
         !self.free.is_empty()
     }
 
-    /// Sends the first `length` bytes of what `fill` writes to node `to`; [`Outbox::has_room`].
+    /// Sends the first `length` bytes that `fill` writes to node `to`; requires
+    /// [`Outbox::has_room`].
     #[inline]
     pub(in super::super) fn send(
         &mut self,
@@ -222,12 +223,12 @@ impl Outbox {
         fill(unsafe { std::slice::from_raw_parts_mut(at, self.each) });
         let (world, request) = (self.world, &mut self.requests[slot]);
         let communicator = world.lanes[lane as usize];
-        // SAFETY: the slot has `length` bytes, by the assertion, and is written again only when the
-        // request is complete.
+        // SAFETY: the slot has `length` bytes, by the assertion, and is not written again before
+        // the request is complete.
         sure!(world, unsafe {
             MPI_Isend(at.cast(), count(length), bytes(), peer(to), TAG, communicator, request)
         });
-        // Short messages have nearly always left by now.
+        // Short messages are nearly always complete by now.
         if is_done(world, request) {
             self.free.push(slot);
         } else {
@@ -235,9 +236,9 @@ impl Outbox {
         }
     }
 
-    /// Waits until all has been sent, which needs nothing of this node any more.
+    /// Waits until everything has been sent, for which nothing more is required of this node.
     pub(in super::super) fn finish(mut self) {
-        // SAFETY: a constant that the shim defines when it is loaded.
+        // SAFETY: a constant that the shim initialises when it is loaded.
         let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
         let requests = &mut self.requests;
         // SAFETY: as many requests as the vector holds; those of free slots are null.

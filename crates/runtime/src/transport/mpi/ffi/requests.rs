@@ -1,4 +1,4 @@
-//! The messages of one collective, and the memory they come from and go to.
+//! The messages of one collective, and their memory.
 
 #![allow(unsafe_code, reason = "requests read and write this module's memory")]
 
@@ -8,8 +8,9 @@ use mpi::ffi;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Three pieces of memory and the messages between them and other nodes'. While a message is under
-/// way nobody else can touch the memory; dropped while one is, it is lost and not given back.
+/// Three pieces of memory and the messages between them and other nodes'. While a message is in
+/// flight nothing else can access the memory; if dropped then, the memory is leaked instead of
+/// freed.
 pub(in super::super) struct Requests {
     world: &'static World,
     /// Distinguishes these messages from those of another collective.
@@ -18,7 +19,7 @@ pub(in super::super) struct Requests {
     frames: Vec<u64>,
     scratch: Vec<u64>,
     block: RawBlock,
-    /// What is combined: the block's bytes, or what a caller has lent.
+    /// The values to combine: the block's bytes, or memory lent by a caller.
     values: *mut u8,
     length: usize,
 }
@@ -26,11 +27,11 @@ pub(in super::super) struct Requests {
 /// One of the pieces of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Memory {
-    /// What every node tells every other.
+    /// Frames: each node's message to every other.
     Frames,
-    /// What is combined.
+    /// The values to combine.
     Values,
-    /// Room for other nodes' values.
+    /// Space for other nodes' values.
     Scratch,
 }
 
@@ -41,7 +42,7 @@ pub(in super::super) struct Buffers<'a> {
     pub(in super::super) scratch: &'a mut [u64],
 }
 
-/// Ends the job when dropped: memory that messages may be using is about to be given back.
+/// Ends the job when dropped: memory that messages may be using is about to be freed.
 struct Lent(&'static World);
 
 impl Drop for Lent {
@@ -51,7 +52,7 @@ impl Drop for Lent {
 }
 
 impl Requests {
-    /// The `number`th of this node (the same number on all nodes), with so many words for frames.
+    /// The `number`th of this node (the same number on all nodes), with this many words for frames.
     pub(in super::super) fn new(world: &'static World, number: c_int, frames: usize) -> Self {
         let mut block = RawBlock::default();
         let values = block.as_bytes_mut().as_mut_ptr();
@@ -62,7 +63,7 @@ impl Requests {
         Self { world, tags, requests, frames, scratch, block, values, length: 0 }
     }
 
-    /// Takes the memory that is to be combined.
+    /// Takes the memory of the values to combine.
     pub(in super::super) fn load(&mut self, mut block: RawBlock) {
         assert!(self.requests.is_empty());
         let bytes = block.as_bytes_mut();
@@ -70,20 +71,20 @@ impl Requests {
         self.block = block;
     }
 
-    /// Gives it back.
+    /// Returns that memory.
     pub(in super::super) fn unload(&mut self) -> RawBlock {
         assert!(self.requests.is_empty());
         self.length = 0;
         std::mem::take(&mut self.block)
     }
 
-    /// Whether it is loaded with this many bytes: as long as messages are under way nothing else
-    /// may be asked.
+    /// Whether it is loaded with this many bytes; while messages are in flight nothing else may be
+    /// queried.
     pub(in super::super) fn length(&self) -> usize {
         self.length
     }
 
-    /// Lends it `values` while `whole` runs, after which all messages have arrived.
+    /// Lends it `values` while `whole` runs, at whose end all messages have arrived.
     pub(in super::super) fn lend<T>(
         values: &mut [u8],
         owner: &mut T,
@@ -101,7 +102,7 @@ impl Requests {
         std::mem::forget(lent);
     }
 
-    /// Makes the scratch memory at least so many bytes long.
+    /// Grows the scratch memory to at least this many bytes.
     pub(in super::super) fn reserve(&mut self, bytes: usize) {
         assert!(self.requests.is_empty());
         let words = bytes.div_ceil(8);
@@ -113,8 +114,8 @@ impl Requests {
     /// The memory; all messages have arrived.
     pub(in super::super) fn buffers(&mut self) -> Buffers<'_> {
         assert!(self.requests.is_empty());
-        // SAFETY: no request uses the memory; it is the block's, which it owns and does not touch
-        // otherwise, or lent to it for longer than this borrow (`lend` clears the length before the
+        // SAFETY: no request uses the memory. It belongs to the block, which does not access it
+        // otherwise, or is lent for longer than this borrow (`lend` clears the length before the
         // loan ends).
         let values = unsafe { std::slice::from_raw_parts_mut(self.values, self.length) };
         Buffers { frames: &mut self.frames, values, scratch: &mut self.scratch }
@@ -127,7 +128,7 @@ impl Requests {
             Memory::Values => (self.values, self.length),
         };
         assert!(range.start <= range.end && range.end <= length);
-        // SAFETY: within the memory, by the line above.
+        // SAFETY: within the memory, by the assertion above.
         unsafe { base.add(range.start) }
     }
 
@@ -136,20 +137,20 @@ impl Requests {
         let (world, tag) = (self.world, self.tag(round));
         let base = self.at(memory, &range);
         let length = range.len();
-        // One message even where there is nothing to say: it says that this node has come so far.
+        // An empty message is sent too: it says that this node has reached this round.
         for from in (0..length.max(1)).step_by(PIECE) {
             let (at, count) = (base.wrapping_add(from).cast(), count((length - from).min(PIECE)));
-            // SAFETY: a constant that the shim defines when it is loaded.
+            // SAFETY: a constant that the shim initialises when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-            // SAFETY: `at` asserts that the range lies in the memory, which stays until the request
-            // is complete: the collective owns it or, dropped before, forgets it; `Lent` guards
-            // what is lent.
+            // SAFETY: `at` asserts that the range is in the memory, which lives until the request
+            // is complete: the collective owns it or, if dropped earlier, leaks it; `Lent` guards
+            // lent memory.
             sure!(world, unsafe { MPI_Isend(at, count, bytes(), peer(to), tag, world.pairs, &mut request) });
             self.requests.push(request);
         }
     }
 
-    /// Receives bytes from node `from`: as many as it sends.
+    /// Receives bytes from node `from`, as many as it sends.
     pub(in super::super) fn receive(
         &mut self,
         memory: Memory,
@@ -162,10 +163,10 @@ impl Requests {
         let length = range.len();
         for start in (0..length.max(1)).step_by(PIECE) {
             let (at, count) = (base.wrapping_add(start).cast(), count((length - start).min(PIECE)));
-            // SAFETY: a constant that the shim defines when it is loaded.
+            // SAFETY: a constant that the shim initialises when it is loaded.
             let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-            // SAFETY: as for sending; ranges that are received into do not overlap those of other
-            // requests.
+            // SAFETY: as for sending, the memory lives until the request is complete; ranges of
+            // receives do not overlap those of other requests.
             sure!(world, unsafe {
                 MPI_Irecv(at, count, bytes(), peer(from), tag, world.pairs, &mut request)
             });
@@ -177,18 +178,18 @@ impl Requests {
         self.tags + c_int::try_from(round).unwrap_or(c_int::MAX)
     }
 
-    /// Whether all messages have arrived; lets MPI go on.
+    /// Whether all messages have arrived; lets MPI make progress.
     #[inline]
     pub(in super::super) fn are_complete(&mut self) -> bool {
         if self.requests.is_empty() {
             return true;
         }
         let mut done: c_int = 0;
-        // SAFETY: a constant that the shim defines when it is loaded.
+        // SAFETY: a constant that the shim initialises when it is loaded.
         let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
         let (length, requests) = (count(self.requests.len()), self.requests.as_mut_ptr());
-        // SAFETY: as many requests as the vector holds, each made here; completed ones are dropped
-        // below.
+        // SAFETY: as many requests as the vector holds, each created here; completed ones are
+        // dropped below.
         sure!(self.world, unsafe { MPI_Testall(length, requests, &mut done, ignore) });
         if done != 0 {
             self.requests.clear();
@@ -199,10 +200,10 @@ impl Requests {
     /// Waits until all messages have arrived.
     #[inline]
     pub(in super::super) fn wait(&mut self) {
-        // SAFETY: a constant that the shim defines when it is loaded.
+        // SAFETY: a constant that the shim initialises when it is loaded.
         let ignore = unsafe { ffi::RSMPI_STATUSES_IGNORE };
         let (length, requests) = (count(self.requests.len()), self.requests.as_mut_ptr());
-        // SAFETY: as many requests as the vector holds, each made here; all are dropped below.
+        // SAFETY: as many requests as the vector holds, each created here; all are dropped below.
         sure!(self.world, unsafe { MPI_Waitall(length, requests, ignore) });
         self.requests.clear();
     }

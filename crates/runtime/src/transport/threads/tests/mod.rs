@@ -1,4 +1,4 @@
-//! The transport itself, driven through its trait.
+//! Tests of the transport itself, through its trait.
 
 mod packets;
 mod pending;
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::transport::{Action, Awaited, Call, Endpoint, Networks};
 use std::panic::Location;
 
-/// Runs a program on every node; the results, or the failure with its node.
+/// Runs a program on every node; returns the results, or the failure with its node.
 fn run<T: Send>(
     nodes: usize,
     program: impl Fn(&mut dyn Endpoint) -> T + Sync,
@@ -19,7 +19,7 @@ fn run<T: Send>(
     })
 }
 
-/// A call, as far as a transport cares.
+/// A call with what a transport needs of it.
 #[track_caller]
 fn call(action: Action) -> Call {
     Call::plain(action, Location::caller())
@@ -46,7 +46,8 @@ impl Seeded {
         (self.next() % end as u64) as usize
     }
 
-    /// Now and then a delay: none, a epoch of the scheduler, or long enough for others to sleep.
+    /// An occasional delay: none, a time slice of the scheduler, or long enough for others to
+    /// sleep.
     fn delay(&mut self) {
         match self.below(200) {
             0 => std::thread::sleep(std::time::Duration::from_millis(1)),

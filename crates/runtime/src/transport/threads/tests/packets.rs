@@ -1,4 +1,4 @@
-//! Packets: every one arrives once, and in order.
+//! Packets: each arrives once, and in order.
 
 use super::super::job::RING;
 use super::{call, pause, run, seed};
@@ -8,7 +8,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Packet `i` from node `from` on `network`: of any length, and telling its number.
+/// Packet `i` from node `from` on `network`: of varying length, containing its number.
 fn packet(from: usize, network: Network, i: usize) -> Packet {
     let mut random = seed(&[from, network as usize, i]);
     let mut data = [0; PACKET];
@@ -17,16 +17,16 @@ fn packet(from: usize, network: Network, i: usize) -> Packet {
     Packet::new(i as u16, part, i, &data[..random.below(PACKET + 1)])
 }
 
-/// What a node has received: the number of the next packet from each sender on each network.
+/// What a node has received: the next expected number from each sender on each network.
 struct Received {
     next: Vec<[Vec<usize>; 2]>,
     count: usize,
 }
 
 impl Received {
-    /// Takes what there is on `network`, and checks it.
+    /// Receives the packets on `network`, and checks them.
     fn take(&mut self, node: &mut dyn Endpoint, network: Network) -> bool {
-        // What the last packet left in the buffer must not show.
+        // The previous packet's bytes in the buffer must not be visible.
         let mut found = packet(usize::MAX, network, 1);
         if !node.try_receive(network, &mut found) {
             return false;
@@ -41,7 +41,7 @@ impl Received {
     }
 }
 
-/// Every node sends `each` packets to wherever `to` says, and receives what is for it.
+/// Every node sends `each` packets to the targets given by `to`, and receives those for it.
 fn exchange(nodes: usize, each: usize, salt: usize, to: impl Fn(usize, usize, usize) -> usize + Sync) {
     let network = |from, i| Network::BOTH[seed(&[salt, from, i]).below(2)];
     let counts = run(nodes, |node| {

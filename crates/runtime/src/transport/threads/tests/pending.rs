@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const NODES: [usize; 6] = [1, 2, 3, 5, 8, 13];
 
-/// A node's numbers. Floating-point numbers are of many magnitudes, so that the order of combining
+/// A node's numbers. Floating-point numbers have many magnitudes, so that the order of combining
 /// shows.
 fn input(kind: NumberType, length: usize, random: &mut Seeded) -> RawBlock {
     let float =
@@ -30,7 +30,7 @@ fn input(kind: NumberType, length: usize, random: &mut Seeded) -> RawBlock {
     block
 }
 
-/// What the nodes' `inputs` become, one node after the other.
+/// The sequential result for the nodes' `inputs`, node by node.
 fn oracle(operation: Operation, inputs: &[RawBlock], boundaries: &[Boundary]) -> Vec<RawBlock> {
     let mut results = inputs.to_vec();
     match operation {
@@ -48,7 +48,7 @@ fn oracle(operation: Operation, inputs: &[RawBlock], boundaries: &[Boundary]) ->
             if backward {
                 order.reverse();
             }
-            // What the node before passes on.
+            // The value passed on by the node before.
             let mut passed: Option<RawBlock> = None;
             for rank in order {
                 let own = &inputs[rank];
@@ -81,7 +81,7 @@ fn call_of(operation: Operation, bytes: usize) -> Call {
     }
 }
 
-/// One operation, waited for in one of several channels.
+/// One operation, waited for in one of several ways.
 fn perform(
     node: &mut dyn Endpoint,
     random: &mut Seeded,
@@ -155,7 +155,7 @@ fn step(node: &mut dyn Endpoint, salt: usize, operation: impl Fn(Boundary) -> Op
 fn operations() -> Vec<impl Fn(Boundary) -> Operation + Sync> {
     let pairs = NumberType::ALL.into_iter().flat_map(|kind| Op::ALL.into_iter().map(move |op| (kind, op)));
     let pairs = pairs.filter(|(kind, op)| kind.has(*op));
-    // Barrier and broadcast do not care.
+    // Barrier and broadcast do not depend on the kind.
     let cases = pairs.flat_map(|pair| (0..7).map(move |what| (pair, what)));
     let operation = |((kind, op), what): ((NumberType, Op), usize)| {
         move |boundary| match what {
@@ -175,8 +175,7 @@ fn operations() -> Vec<impl Fn(Boundary) -> Operation + Sync> {
 
 #[test]
 fn every_operation_agrees_with_the_oracle_split_or_blocking() {
-    // About the lengths at which a vector no longer fits on a slot, has another slice, or needs
-    // another look.
+    // Lengths at which a vector no longer fits on a slot, has another slice, or needs another test.
     let lengths = [0, 1, 2, SHORT / 8, SHORT / 8 + 1, SHORT / 4, SHORT / 4 + 1, 600, 1025];
     for nodes in NODES {
         run(nodes, |node| {
@@ -258,7 +257,7 @@ fn segments_are_those_of_the_manual() {
     }
 }
 
-/// Goes on with split-phase reduces for ever.
+/// Runs split-phase reduces forever.
 fn go_on(node: &mut dyn Endpoint, random: &mut Seeded, bytes: usize) {
     loop {
         perform(node, random, Operation::Reduce(NumberType::F32, Op::Add), RawBlock::zeroed(bytes));
@@ -370,7 +369,7 @@ fn long_blocking_and_split_phase_calls_do_not_meet() {
 }
 
 /// The watchdog may end the job while one node is late for a reduction of lent memory. That node
-/// follows the addresses when it comes, so those who have lent must not have unwound.
+/// accesses the memory when it arrives, so the lenders must not have unwound.
 #[test]
 fn lent_memory_outlives_a_failure_from_outside() {
     struct Lent<'a>(&'a AtomicUsize);

@@ -1,4 +1,5 @@
-//! Puts: every byte is where it belongs and is reported once; what does not fit ends the job.
+//! Puts: every byte arrives in its place and is reported once; a put that does not fit ends the
+//! job.
 
 use super::{call, pause, run, seed};
 use crate::block::RawBlock;
@@ -12,12 +13,12 @@ fn put_call(to: usize) -> Call {
     Call::to(Action::Put, to, Location::caller())
 }
 
-/// The byte at `i` of what node `from` puts into `port` of node `to`.
+/// The byte at `i` of the data that node `from` puts into `port` of node `to`.
 fn byte(from: usize, to: usize, port: usize, i: usize) -> u8 {
     (i as u64 ^ seed(&[from, to, port]).next()).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]
 }
 
-/// Waits until `wanted` bytes have arrived in each port; answers how often there was a report.
+/// Waits until `wanted` bytes have arrived in each port; returns the number of reports.
 fn receive(node: &mut dyn Endpoint, wanted: &BTreeMap<usize, usize>) -> usize {
     let mut missing = wanted.clone();
     let mut reports = 0;
@@ -167,7 +168,7 @@ fn closing_waits_for_the_piece_that_is_being_written() {
             }
             let memory = node.close(1).unwrap();
             closed.store(true, Ordering::SeqCst);
-            // Nobody writes here any more.
+            // No node writes here any more.
             let before = memory.as_bytes().to_vec();
             std::thread::yield_now();
             assert!(before.iter().filter(|byte| **byte == 0xff).count() >= arrived.min(BYTES));
