@@ -1,8 +1,9 @@
-//! As much of Rust's lexical structure as is needed to find where a piece of Rust ends.
+//! The lexemes of Rust, by the compiler's own lexer, as far as they are needed to find where a piece of Rust ends.
 //!
-//! Braces in strings, characters and comments do not count, lifetimes are not characters, raw strings end at
-//! their own number of `#`, and block comments nest (The Rust Reference, chapter "Lexical structure"). Nothing
-//! here recurses and nothing fails: text that is not Rust still has lexemes, and `syn` says what is wrong with it.
+//! Braces in strings, characters and comments do not count. Nothing here fails: text that is not Rust still has lexemes,
+//! and `syn` says what is wrong with it.
+
+use ra_ap_rustc_lexer::{Cursor, FrontmatterAllowed, LiteralKind, TokenKind};
 
 /// What a lexeme is, as far as finding the end of a piece of Rust needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,29 +26,30 @@ pub(super) enum Lexeme {
 
 /// The lexeme that begins at byte `at`, and where it ends: after `at`, unless `at` is the end of the text.
 pub(super) fn lexeme(text: &str, at: usize) -> (Lexeme, usize) {
-    let bytes = text.as_bytes();
-    let Some(&first) = bytes.get(at) else { return (Lexeme::Other, at) };
-    match first {
-        b'{' | b'(' | b'[' => (Lexeme::Open(first), at + 1),
-        b'}' | b')' | b']' => (Lexeme::Close(first), at + 1),
-        b'/' if bytes.get(at + 1) == Some(&b'/') => (Lexeme::LineComment, line_end(bytes, at)),
-        b'/' if bytes.get(at + 1) == Some(&b'*') => (Lexeme::BlockComment, block_comment_end(bytes, at)),
-        b'"' => (Lexeme::Text, quoted_end(bytes, at + 1, b'"')),
-        b'\'' => (Lexeme::Other, character_end(text, at)),
-        b' ' | b'\t' | b'\r' | b'\n' => {
-            let end =
-                bytes[at..].iter().position(|b| !b" \t\r\n".contains(b)).map_or(bytes.len(), |n| at + n);
-            (Lexeme::Blank, end)
+    let token = Cursor::new(&text[at..], FrontmatterAllowed::No).advance_token();
+    let end = at + token.len as usize;
+    let kind = match token.kind {
+        TokenKind::OpenBrace | TokenKind::OpenParen | TokenKind::OpenBracket => {
+            Lexeme::Open(text.as_bytes()[at])
         }
-        _ if is_word_byte(first) => {
-            let end = word_end(bytes, at);
-            match (&bytes[at..end], raw_string_end(bytes, end)) {
-                (b"r" | b"br" | b"cr", Some(end)) => (Lexeme::Text, end),
-                _ => (Lexeme::Other, end),
-            }
+        TokenKind::CloseBrace | TokenKind::CloseParen | TokenKind::CloseBracket => {
+            Lexeme::Close(text.as_bytes()[at])
         }
-        _ => (Lexeme::Other, next_character(text, at)),
-    }
+        TokenKind::LineComment { .. } => Lexeme::LineComment,
+        TokenKind::BlockComment { .. } => Lexeme::BlockComment,
+        TokenKind::Whitespace => Lexeme::Blank,
+        TokenKind::Literal { kind, .. } => match kind {
+            LiteralKind::Int { .. }
+            | LiteralKind::Float { .. }
+            | LiteralKind::Char { .. }
+            | LiteralKind::Byte { .. } => Lexeme::Other,
+            _ => Lexeme::Text,
+        },
+        // `#"`: the string begins after the mark.
+        TokenKind::GuardedStrPrefix => return (Lexeme::Other, at + 1),
+        _ => Lexeme::Other,
+    };
+    (kind, end)
 }
 
 /// Where the line of byte `at` ends, without its line feed.
@@ -55,90 +57,10 @@ pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |n| at + n)
 }
 
-/// Where the word that begins at byte `at` ends.
+/// Where the word that begins at byte `at` ends: letters, digits, `_`, and every byte of a character beyond ASCII.
 pub(super) fn word_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..].iter().position(|&b| !is_word_byte(b)).map_or(bytes.len(), |n| at + n)
-}
-
-/// Letters, digits, `_`, and every byte of a character beyond ASCII.
-fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
-}
-
-fn next_character(text: &str, at: usize) -> usize {
-    at + text[at..].chars().next().map_or(1, char::len_utf8)
-}
-
-fn block_comment_end(bytes: &[u8], at: usize) -> usize {
-    let (mut depth, mut here) = (0_usize, at);
-    while here < bytes.len() {
-        match bytes.get(here..here + 2) {
-            Some(b"/*") => (depth, here) = (depth + 1, here + 2),
-            Some(b"*/") => {
-                (depth, here) = (depth - 1, here + 2);
-                if depth == 0 {
-                    return here;
-                }
-            }
-            _ => here += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// The end of a string or character whose inside begins at `at`: after its closing `quote`.
-fn quoted_end(bytes: &[u8], at: usize, quote: u8) -> usize {
-    let mut here = at;
-    while let Some(&byte) = bytes.get(here) {
-        here += match byte {
-            b'\\' => 2,
-            _ if byte == quote => return here + 1,
-            _ => 1,
-        };
-    }
-    bytes.len()
-}
-
-/// A character (`'a'`, `'\n'`, `'{'`) or a lifetime or label (`'a`).
-fn character_end(text: &str, at: usize) -> usize {
-    let bytes = text.as_bytes();
-    let inside = at + 1;
-    match bytes.get(inside) {
-        Some(b'\\') => {
-            let line = line_end(bytes, inside);
-            quoted_end(&bytes[..line], inside, b'\'')
-        }
-        Some(_) => {
-            let after = next_character(text, inside);
-            if bytes[inside] != b'\'' && bytes.get(after) == Some(&b'\'') {
-                after + 1
-            } else if is_word_byte(bytes[inside]) {
-                word_end(bytes, inside)
-            } else {
-                inside
-            }
-        }
-        None => inside,
-    }
-}
-
-/// Where a raw string ends whose `r` ended at `at`; `None` if what follows is no raw string.
-fn raw_string_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let marks = bytes[at..].iter().take_while(|&&b| b == b'#').count();
-    let inside = at + marks + 1;
-    if bytes.get(inside - 1) != Some(&b'"') {
-        return None;
-    }
-    let mut here = inside;
-    while here < bytes.len() {
-        if bytes[here] == b'"'
-            && bytes[here + 1..].iter().take_while(|&&b| b == b'#').take(marks).count() == marks
-        {
-            return Some(here + 1 + marks);
-        }
-        here += 1;
-    }
-    Some(bytes.len())
+    let in_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii();
+    bytes[at..].iter().position(|&b| !in_word(b)).map_or(bytes.len(), |n| at + n)
 }
 
 #[cfg(test)]
