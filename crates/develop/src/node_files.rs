@@ -115,8 +115,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The first line of both formats after the format's name: `1 node=3 nodes=4
-/// began=1700000000000000000`.
+/// The first line of both formats after the format's name, such as
+/// `1 node=3 nodes=4 began=1700000000000000000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The node that wrote the file.

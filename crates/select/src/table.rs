@@ -32,10 +32,9 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The verdict on its model.
     pub verdict: Verdict,
-    /// The factor from a predicted to the expected time, at least 1. Errors are assumed log-normal
-    /// with the predicted time as their median, so that beyond a modest own error the factor is √(1
-    /// + own error²): a model with a large verification error is expected to be slower than
-    /// predicted.
+    /// The factor from a predicted to the expected time, at least 1: beyond a modest own error,
+    /// √(1 + own error²), as errors are assumed log-normal with the predicted time as their median.
+    /// A model with a large verification error is expected to be slower than predicted.
     pub expected_ratio: f64,
     /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was
     /// measured or required.

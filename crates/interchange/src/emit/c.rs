@@ -100,8 +100,8 @@ const HELPERS: [(&str, &str); 3] = [
     ("strata_cube", "static inline double strata_cube(double x) { return x * x * x; }\n"),
 ];
 
-/// The set as a C99 header: for each model `static inline double strata_name(unsigned nodes, double
-/// inputs…)`, its time in seconds.
+/// The set as a C99 header: for each model its time in seconds, as
+/// `static inline double strata_name(unsigned nodes, double inputs…)`.
 ///
 /// NaN where [`Resolved::seconds`](strata_model::Resolved::seconds) is `None`: test it with
 /// `isnan`. Links with the mathematics library (`-lm`), whose functions may differ from the

@@ -47,8 +47,8 @@ const HELPERS: [(&str, &str); 3] = [
     ("cube", "fn cube(x: f64) -> f64 {\n    x * x * x\n}\n\n"),
 ];
 
-/// The set as one Rust module for `no_std`, without allocation: for each model `name(nodes,
-/// inputs…) -> Option<f64>`, its time in seconds.
+/// The set as one Rust module for `no_std`, without allocation: for each model its time in seconds,
+/// as `name(nodes, inputs…) -> Option<f64>`.
 ///
 /// `None` where [`Resolved::seconds`](strata_model::Resolved::seconds) is: outside the measured
 /// ranges, on another number of nodes, where a requirement fails, and where the result is negative

@@ -3,8 +3,8 @@
 //! A [`Graph`] is built from a platform for a number of nodes. Routes are computed step by step
 //! from a packet's position and target: there are no tables over pairs of nodes. Every topology is
 //! free of deadlock as long as nodes receive what arrives: where links form a ring, the queues at
-//! their far ends are split into lanes that every route visits in the same order (Dally and Seitz,
-//! *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, 1987).
+//! their far ends are split into lanes that every route visits in ascending order (Dally and
+//! Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, 1987).
 //!
 //! Every node has a link into the network and one out of it. In meshes, tori and hypercubes a node
 //! has its own switch, and these two links have no latency.

@@ -111,8 +111,8 @@ impl Slots {
     /// The caller is the owner and has arrived at all rendezvous before `epoch`.
     pub(super) unsafe fn write(&self, epoch: u64, call: &Call, mode: Mode, bytes: &[u8], lent: *mut u8) {
         let slot = self.slot(epoch);
-        // SAFETY: the other nodes no longer read this slot, as they arrived at rendezvous `epoch -
-        // 1`; the caller is its owner.
+        // SAFETY: the other nodes no longer read this slot, as they arrived at rendezvous
+        // `epoch - 1`; the caller is its owner.
         let content = unsafe { &mut *slot.content.get() };
         content.place = call.place;
         content.what = call.what;
