@@ -84,7 +84,7 @@ pub enum Robust {
 pub enum Search {
     /// Never: a model without terms is its constant.
     Never,
-    /// Where no terms are named, or those that are fail verification; as with `Always`, what is found replaces them only if
+    /// Where no terms are named, or those that are fail verification or may miss by more than is accepted; as with `Always`, what is found replaces them only if
     /// it predicts the samples that were held out better beyond noise.
     #[default]
     WhenNeeded,
