@@ -13,39 +13,39 @@ const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-benches/mp
 const MPI_TARGET: &str = "target/openmpi";
 
 /// One command of the run, and whether MPI is needed for it.
-struct Step {
+struct Check {
     name: &'static str,
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
 }
 
-const PLAIN: &[Step] = &[
-    Step { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] },
-    Step {
+const PLAIN: &[Check] = &[
+    Check { name: "format", arguments: &["fmt", "--all", "--check"], environment: &[] },
+    Check {
         name: "lints",
         arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
         environment: &[],
     },
-    Step {
+    Check {
         name: "tests",
         arguments: &["test", "--workspace", "--no-fail-fast"],
         environment: &[("INSTA_UPDATE", "no")],
     },
-    Step {
+    Check {
         name: "documentation",
         arguments: &["doc", "--workspace", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
-    Step {
+    Check {
         name: "queues under loom",
         arguments: &["test", "-p", "strata-runtime", "--lib", "--release", "loom"],
         environment: &[("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },
-    Step { name: "generated code", arguments: &["xtask", "codegen", "--check"], environment: &[] },
+    Check { name: "generated code", arguments: &["xtask", "codegen", "--check"], environment: &[] },
 ];
 
-const WITH_MPI: &[Step] = &[
-    Step {
+const WITH_MPI: &[Check] = &[
+    Check {
         name: "lints with MPI",
         arguments: &[
             "clippy",
@@ -59,7 +59,7 @@ const WITH_MPI: &[Step] = &[
         ],
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET)],
     },
-    Step {
+    Check {
         name: "tests with MPI",
         arguments: &[
             "test",
@@ -84,7 +84,7 @@ const WITH_MPI: &[Step] = &[
 pub(crate) fn test(no_install: bool) -> Result<(), String> {
     let mut failed = Vec::new();
     let mut passed = 0;
-    let mut run = |step: &Step| {
+    let mut run = |step: &Check| {
         println!("\n== {} ==\n$ cargo {}", step.name, step.arguments.join(" "));
         let start = Instant::now();
         let ended = Command::new(env!("CARGO"))

@@ -157,7 +157,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
 }
 
 /// What is measured in this run.
-struct Work<'a> {
+struct Tasks<'a> {
     seed: u64,
     plans: Vec<ModelPlan>,
     /// How each of them is timed.
@@ -172,7 +172,7 @@ struct Work<'a> {
 ///
 /// # Errors
 /// The same error on every node.
-fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Work<'a>, String> {
+fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
     let shown = job.settings.plan.display();
     let mut text = Vec::new();
     let mut fault = String::new();
@@ -200,7 +200,7 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Work<'a>, String> {
         model.copied().ok_or_else(|| format!("{shown}: this program measures no model `{}`", plan.name))
     };
     let models = run.models.iter().map(find).collect::<Result<_, _>>()?;
-    Ok(Work { seed: run.seed, plans: run.models, models })
+    Ok(Tasks { seed: run.seed, plans: run.models, models })
 }
 
 /// Calibrates the timers, one node after the other, so that they do not disturb each other.
@@ -221,7 +221,7 @@ fn instruments(node: &mut Node, job: &Job<'_>, seed: u64) -> Bench {
 /// with a higher count until the timing is long enough.
 fn time(
     node: &mut Node,
-    work: &Work<'_>,
+    work: &Tasks<'_>,
     place: Place,
     mut count: u32,
     bench: &mut Bench,
@@ -340,7 +340,7 @@ struct Director<'a> {
 }
 
 impl<'a> Director<'a> {
-    fn new(node: &Node, job: &'a Job<'a>, work: &'a Work<'a>) -> Result<Self, Refusal> {
+    fn new(node: &Node, job: &'a Job<'a>, work: &'a Tasks<'a>) -> Result<Self, Refusal> {
         let plans = &work.plans;
         let settings = &job.settings;
         let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);

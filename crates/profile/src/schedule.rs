@@ -24,7 +24,7 @@ use rand_chacha::ChaCha8Rng;
 use strata_model::samples::Timing;
 
 use crate::speed::{Level, levels};
-use work::{Timings, Work};
+use work::{Measuring, Timings};
 
 /// Timings that every point gets, budget permitting, before costly points get fewer than cheap
 /// ones: the lower quartile of five tolerates one disturbed timing.
@@ -82,7 +82,7 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Schedule {
     rules: Rules,
-    models: Vec<Work>,
+    models: Vec<Measuring>,
     random: ChaCha8Rng,
     /// Expected cost of the outstanding repeats of all points begun.
     owed: f64,
@@ -95,7 +95,7 @@ pub(crate) struct Schedule {
 impl Schedule {
     pub(crate) fn new(models: Vec<Outline>, rules: Rules) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(rules.seed);
-        let mut work = |outline| Work::new(outline, rules.most, &mut random);
+        let mut work = |outline| Measuring::new(outline, rules.most, &mut random);
         let models = models.into_iter().map(&mut work).collect();
         Self { rules, models, random, owed: 0.0, pace: 0.0, paced: f64::INFINITY }
     }
@@ -121,7 +121,7 @@ impl Schedule {
     /// The point whose timings lag furthest behind its due.
     fn sweep(&mut self, left: f64) -> Option<Place> {
         let begun = || self.models.iter().flat_map(|work| work.begun().map(move |point| (work, point)));
-        let certain = |(work, point): (&Work, &Timings)| {
+        let certain = |(work, point): (&Measuring, &Timings)| {
             let counted = point.counted(self.rules.discard);
             counted >= work.repeat.max(self.rules.least) && point.width <= self.rules.goal
         };
@@ -148,7 +148,7 @@ impl Schedule {
     }
 
     /// How many timings a point is due by the end of the run.
-    fn due(&self, work: &Work, point: usize, pace: f64) -> f64 {
+    fn due(&self, work: &Measuring, point: usize, pace: f64) -> f64 {
         let (price, most) = (work.price(point), (self.rules.most + work.points[point].restored) as f64);
         // At a slow pace only the repeats are due; as it rises all points reach a fair number
         // together.
@@ -160,12 +160,12 @@ impl Schedule {
     /// The pace at which the dues of all points cost the remaining budget.
     fn pace(&self, left: f64) -> f64 {
         let cost = |pace: f64| -> f64 {
-            let of_point = |work: &Work, point: usize| {
+            let of_point = |work: &Measuring, point: usize| {
                 let (price, counted) =
                     (work.price(point), work.points[point].counted(self.rules.discard) as f64);
                 price * (self.due(work, point, pace) - counted).max(0.0)
             };
-            let of_model = |work: &Work| -> f64 {
+            let of_model = |work: &Measuring| -> f64 {
                 let begun = (0..work.points.len()).filter(|point| work.points[*point].total() > 0);
                 begun.map(|point| of_point(work, point)).sum()
             };
@@ -180,7 +180,7 @@ impl Schedule {
         low.exp()
     }
 
-    fn least_spent(&self, wanted: impl Fn(&Work) -> Option<usize>) -> Option<Place> {
+    fn least_spent(&self, wanted: impl Fn(&Measuring) -> Option<usize>) -> Option<Place> {
         let mut best: Option<(f64, Place)> = None;
         for (model, work) in self.models.iter().enumerate() {
             if best.is_some_and(|(spent, _)| spent <= work.spent) {
@@ -231,7 +231,7 @@ impl Schedule {
 
     /// When the last timing was taken.
     pub(crate) fn latest(&self) -> f64 {
-        let timings = |work: &Work| {
+        let timings = |work: &Measuring| {
             work.points
                 .iter()
                 .flat_map(|t| t.clean.iter().chain(&t.preempted).map(|t| t.moment))
@@ -242,7 +242,7 @@ impl Schedule {
 
     /// The timings of every point of every model; `None` for a point without any.
     pub(crate) fn summaries(&self) -> Vec<Vec<Option<Summary>>> {
-        let used = |work: &Work| -> Vec<Vec<Timing>> {
+        let used = |work: &Measuring| -> Vec<Vec<Timing>> {
             work.points.iter().map(|point| point.used(work.repeat, self.rules.discard)).collect()
         };
         let timed: Vec<Vec<Timing>> =
@@ -255,7 +255,7 @@ impl Schedule {
             let preempted = point.preempted.len() as u32 + point.lost;
             Some(Summary { seconds, spread: half_width, preempted, timings })
         };
-        let mut of_model = |work: &Work| -> Vec<Option<Summary>> {
+        let mut of_model = |work: &Measuring| -> Vec<Option<Summary>> {
             let timed = work.points.iter().zip(used(work)).map(|(point, timings)| {
                 let level = if work.reports {
                     levels(std::slice::from_ref(&timings)).pop().flatten()
@@ -277,7 +277,7 @@ impl Schedule {
     /// For each model: points begun, points in all, and the budget that one timing of its cheapest
     /// remaining point is expected to take.
     pub(crate) fn begun_by_model(&self) -> Vec<(usize, usize, f64)> {
-        let cheapest = |work: &Work| {
+        let cheapest = |work: &Measuring| {
             let fresh = (0..work.points.len()).filter(|point| work.points[*point].total() == 0);
             fresh.map(|point| work.expected(point)).fold(f64::INFINITY, f64::min)
         };
@@ -292,12 +292,12 @@ impl Schedule {
     /// Seconds needed at most to time every point its maximum number of times, as far as prices are
     /// known.
     pub(crate) fn remaining(&self) -> f64 {
-        let of_point = |work: &Work, point: usize| {
+        let of_point = |work: &Measuring, point: usize| {
             let more = self.rules.most.saturating_sub(work.points[point].priced as usize);
             more as f64 * work.price(point)
         };
         let of_model =
-            |work: &Work| -> f64 { (0..work.points.len()).map(|point| of_point(work, point)).sum() };
+            |work: &Measuring| -> f64 { (0..work.points.len()).map(|point| of_point(work, point)).sum() };
         self.models.iter().map(of_model).sum()
     }
 }

@@ -10,7 +10,7 @@ use nix::sys::time::TimeValLike;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use strata_sim::Time;
-use strata_sim::network::{Channel, Network, Step};
+use strata_sim::network::{Channel, Network, NetworkEvent};
 use strata_sim::platform::{Link, Platform, Topology};
 
 /// Bytes of data of each packet.
@@ -151,7 +151,7 @@ fn simulate(case: &Case) -> Network<[u32; 4]> {
     while let Some(step) = network.step() {
         let now = network.now();
         match step {
-            Step::Wake(node) | Step::Room { node, .. } => {
+            NetworkEvent::Wake(node) | NetworkEvent::Room { node, .. } => {
                 let targets = &case.targets[node];
                 let room = |network: &Network<_>| network.has_room(node, Channel(0));
                 while sent[node] < targets.len() && room(&network) {
@@ -167,11 +167,11 @@ fn simulate(case: &Case) -> Network<[u32; 4]> {
                     }
                 }
             }
-            Step::Arrived { node, channel } => {
+            NetworkEvent::Arrived { node, channel } => {
                 let arrival = network.receive(now, node, channel);
                 assert!(arrival.is_some_and(|arrival| arrival.item[3] == node as u32));
             }
-            Step::Moved => {}
+            NetworkEvent::Moved => {}
         }
     }
     assert_eq!(network.in_flight(), 0);

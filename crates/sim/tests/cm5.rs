@@ -1,7 +1,7 @@
 //! The CM-5's platform file, simulated: what Brewer 1994 says of its network.
 
 use strata_sim::Time;
-use strata_sim::network::{Channel, Network, Step};
+use strata_sim::network::{Channel, Network, NetworkEvent};
 use strata_sim::platform::Platform;
 
 /// The two networks, which packets of blocks take in turn.
@@ -64,7 +64,7 @@ fn period(nodes: usize, shift: usize, senders: usize) -> f64 {
     let (mut sending, mut looking) = (vec![0; nodes], vec![0; nodes]);
     while sends {
         let Some(step) = network.step() else { break };
-        let Step::Wake(node) = step else { continue };
+        let NetworkEvent::Wake(node) = step else { continue };
         let now = network.now();
         // Sending and polling take turns.
         if node < senders && !injected[node] {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{GB, Message, dragonfly, fat_tree, grid, machine, run, squarest, with_queues};
 use strata_sim::Time;
-use strata_sim::network::{Channel, Network, Step};
+use strata_sim::network::{Channel, Network, NetworkEvent};
 use strata_sim::platform::{Platform, Topology};
 
 const PACKET: u64 = 36_000;
@@ -100,8 +100,10 @@ fn links_serve_in_the_order_of_asking() {
     while let Some(step) = network.step() {
         let now = network.now();
         match step {
-            Step::Wake(node) => network.try_send(now, node, 3, Channel(0), 32, node).unwrap(),
-            Step::Arrived { node, channel } => order.push(network.receive(now, node, channel).unwrap().from),
+            NetworkEvent::Wake(node) => network.try_send(now, node, 3, Channel(0), 32, node).unwrap(),
+            NetworkEvent::Arrived { node, channel } => {
+                order.push(network.receive(now, node, channel).unwrap().from)
+            }
             _ => {}
         }
     }
@@ -118,7 +120,7 @@ fn shares(senders: &[(usize, Channel)], nodes: usize, packets: u64) -> Vec<usize
         for &(node, channel) in senders {
             while network.try_send(network.now(), node, last, channel, 32, ()).is_ok() {}
         }
-        if let Some(Step::Arrived { channel, .. }) = network.step() {
+        if let Some(NetworkEvent::Arrived { channel, .. }) = network.step() {
             let from = network.receive(network.now(), last, channel).expect("it has arrived").from;
             counts[senders.iter().position(|sender| *sender == (from, channel)).expect("a sender")] += 1;
         }
@@ -207,7 +209,7 @@ fn a_packet_that_cannot_go_holds_up_those_behind() {
     let start = network.now();
     network.receive(start, 1, Channel(0)).unwrap();
     while let Some(step) = network.step() {
-        if (step == Step::Room { node: 0, channel: Channel(0) }) {
+        if (step == NetworkEvent::Room { node: 0, channel: Channel(0) }) {
             network.try_send(network.now(), 0, 2, Channel(0), 32, 99).unwrap();
         }
     }
@@ -253,7 +255,7 @@ fn a_full_send_queue_says_when_it_has_room() {
     assert_eq!(network.try_send(Time(0), 0, 1, Channel(3), 32, 2), Err(2));
     let mut rooms = Vec::new();
     while let Some(step) = network.step() {
-        if let Step::Room { node, channel } = step {
+        if let NetworkEvent::Room { node, channel } = step {
             rooms.push((network.now().0, node, channel));
         }
     }
@@ -268,7 +270,7 @@ fn wakes_come_in_order_of_time_and_then_of_asking() {
     }
     assert_eq!(network.next(), Some(Time(0)));
     let mut woken = Vec::new();
-    while let Some(Step::Wake(node)) = network.step() {
+    while let Some(NetworkEvent::Wake(node)) = network.step() {
         woken.push((network.now().0, node));
     }
     assert_eq!(woken, [(0, 2), (10, 1), (10, 3), (30, 0), (30, 2), (30, 1)]);
@@ -297,7 +299,7 @@ fn busy_time_ends_now() {
     let mut network = Network::new(&machine(Topology::Crossbar), 2, 1).unwrap();
     network.try_send(Time(0), 0, 1, Channel(0), 32, ()).unwrap();
     network.schedule(Time(9_000), 0);
-    while network.step() != Some(Step::Wake(0)) {}
+    while network.step() != Some(NetworkEvent::Wake(0)) {}
     assert_eq!(network.statistics().links[0].busy, Time(9_000));
     assert_eq!(network.statistics().links[0].utilisation, 1.0);
 }

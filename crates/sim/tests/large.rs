@@ -10,7 +10,7 @@ use common::{GB, Message, dragonfly, fat_tree, machine, run, squarest, with_queu
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use strata_sim::Time;
-use strata_sim::network::{Channel, Network, Step};
+use strata_sim::network::{Channel, Network, NetworkEvent};
 use strata_sim::platform::Topology;
 
 struct Counting;
@@ -97,8 +97,10 @@ fn packets_under_way_allocate_nothing() {
         let before = COUNT.get();
         for _ in 0..200_000 {
             match network.step() {
-                Some(Step::Room { node, .. }) => send(&mut network, node),
-                Some(Step::Arrived { node, channel }) => drop(network.receive(network.now(), node, channel)),
+                Some(NetworkEvent::Room { node, .. }) => send(&mut network, node),
+                Some(NetworkEvent::Arrived { node, channel }) => {
+                    drop(network.receive(network.now(), node, channel))
+                }
                 Some(_) => {}
                 None => panic!("deadlock"),
             }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use specc::lang::plan::{CheckedSpec, ModelKind, Work};
+use specc::lang::plan::{CheckedSpec, ModelKind, Timed};
 use specc::lang::{CheckErrors, load};
 use specc::points::Space;
 
@@ -43,10 +43,10 @@ fn outline(spec: &CheckedSpec) -> String {
                     .unwrap();
                 }
                 match &measured.work {
-                    Work::Task { once, code } => {
+                    Timed::Task { once, code } => {
                         writeln!(text, "  task once={once} {:?}", code.text).unwrap()
                     }
-                    Work::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
+                    Timed::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
                 }
                 let count = |nodes| Space::new(model, nodes).unwrap().nest().unwrap().len();
                 let points = [count(1), count(4)];

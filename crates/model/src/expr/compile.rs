@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::ast::{BinaryOp, Expr, ExprKind, Span};
 use super::eval::Op;
 use super::function::Function;
-use super::program::{Instruction, LARGE, Product, Program, Registers, Step};
+use super::program::{Instruction, LARGE, Operator, Product, Program, Registers};
 
 /// Why an expression cannot be compiled.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -246,9 +246,9 @@ impl Values<'_> {
             if last_use[id].is_none() {
                 continue;
             }
-            let (step, a, b) = match value {
+            let (operator, a, b) = match value {
                 Value::Variable(_) | Value::Constant(_) => continue,
-                Value::Apply(op, a, b) => (Step::Apply(*op), place[*a], place[*b]),
+                Value::Apply(op, a, b) => (Operator::Apply(*op), place[*a], place[*b]),
                 Value::Sum(start, terms) => {
                     let first = products.len() as u32;
                     products.extend(terms.iter().map(|term| Product {
@@ -256,7 +256,7 @@ impl Values<'_> {
                         after: f64::from_bits(term.after),
                         factors: term.factors.map(|factor| narrow(place[factor])),
                     }));
-                    (Step::Sum { first, end: products.len() as u32 }, place[*start], place[*start])
+                    (Operator::Sum { first, end: products.len() as u32 }, place[*start], place[*start])
                 }
             };
             free.extend(
@@ -271,7 +271,7 @@ impl Values<'_> {
                 registers += 1;
                 registers - 1
             });
-            code.push(Instruction { step, to: narrow(place[id]), a: narrow(a), b: narrow(b) });
+            code.push(Instruction { operator, to: narrow(place[id]), a: narrow(a), b: narrow(b) });
         }
         let registers = Registers::new(&file, registers).ok_or(CompileError::TooLarge { registers })?;
         Ok(Program { code, products, registers, variables, result: narrow(place[result]) })

@@ -15,7 +15,7 @@ pub struct Program {
 
 /// What one instruction does with registers `a` and `b`.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(super) enum Operator {
     Apply(super::eval::Op),
     /// `a` plus the products from `first` up to `end`, from left to right.
     Sum {
@@ -26,7 +26,7 @@ pub(super) enum Step {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
-    pub(super) step: Step,
+    pub(super) operator: Operator,
     pub(super) to: u16,
     pub(super) a: u16,
     pub(super) b: u16,
@@ -118,9 +118,9 @@ impl Program {
         let at = |register: u16| usize::from(register) & (N - 1);
         for i in &self.code {
             let a = r[at(i.a)];
-            r[at(i.to)] = match i.step {
-                Step::Apply(op) => op.apply(a, r[at(i.b)]),
-                Step::Sum { first, end } => {
+            r[at(i.to)] = match i.operator {
+                Operator::Apply(op) => op.apply(a, r[at(i.b)]),
+                Operator::Sum { first, end } => {
                     let products = self.products.get(first as usize..end as usize).unwrap_or_default();
                     products.iter().fold(a, |sum, p| {
                         let [f0, f1, f2] = p.factors;

@@ -26,7 +26,8 @@ impl ModelSet {
     /// The first thing that makes no sense, with the model or library it is in: a name that is unknown or used twice, text that
     /// is no expression, models that call each other in a circle, a covariance of another size than the terms, …
     pub fn resolve(&self) -> Result<Resolved, SetError> {
-        let mut work = Work { set: self, order: Vec::new(), inlined: BTreeMap::new(), models: Vec::new() };
+        let mut work =
+            Resolving { set: self, order: Vec::new(), inlined: BTreeMap::new(), models: Vec::new() };
         for model in &self.models {
             check_name(&format!("model `{}`", model.name), &model.name)?;
             if self.models.iter().filter(|other| other.name == model.name).count() > 1 {
@@ -156,7 +157,7 @@ fn linear(terms: &[(f64, Expr)]) -> Expr {
     sum.unwrap_or_else(|| Expr::number(f64::NAN))
 }
 
-struct Work<'a> {
+struct Resolving<'a> {
     set: &'a ModelSet,
     /// The names of the compiled models, in their order.
     order: Vec<String>,
@@ -164,7 +165,7 @@ struct Work<'a> {
     models: Vec<Compiled>,
 }
 
-impl Work<'_> {
+impl Resolving<'_> {
     /// Compiles a model after those that it calls. `path`: who called it.
     fn visit(&mut self, name: &str, path: &mut Vec<String>) -> Result<(), SetError> {
         if self.inlined.contains_key(name) {

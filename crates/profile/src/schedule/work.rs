@@ -48,7 +48,7 @@ impl Timings {
 
 /// What is known of one model.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct Measuring {
     pub(super) order: Vec<usize>,
     pub(super) sizes: Vec<f64>,
     pub(super) points: Vec<Timings>,
@@ -64,7 +64,7 @@ pub(super) struct Work {
     pub(super) prices: BTreeMap<u64, f64>,
 }
 
-impl Work {
+impl Measuring {
     /// Nothing is timed yet; a point is not owed more repeats than the most that it gets.
     pub(super) fn new(
         Outline { order, sizes, repeat }: Outline,

@@ -28,8 +28,8 @@ impl Node {
     pub fn synchronise_clocks(&mut self) -> ClockOffset {
         let (clock, rank) = (self.notes().clock.clone(), self.rank());
         let offset = compare(&clock, rank, |step| match step {
-            Step::Meet => self.barrier(),
-            Step::Tell(times) => self.broadcast(0, times),
+            Exchange::Meet => self.barrier(),
+            Exchange::Tell(times) => self.broadcast(0, times),
         });
         self.notes().clock_is(offset);
         offset
@@ -41,8 +41,8 @@ impl Node {
 pub(crate) fn synchronise(transport: &mut dyn Endpoint, clock: &Clock) -> ClockOffset {
     let (rank, place) = (transport.rank(), Location::caller());
     compare(clock, rank, |step| match step {
-        Step::Meet => transport.barrier(Call::plain(Action::Barrier, place)),
-        Step::Tell(times) => {
+        Exchange::Meet => transport.barrier(Call::plain(Action::Barrier, place)),
+        Exchange::Tell(times) => {
             let call = Call::moving(Action::Broadcast, 8, 0, times.len(), place);
             transport.broadcast(call, 0, bytemuck::cast_slice_mut(times));
         }
@@ -50,14 +50,14 @@ pub(crate) fn synchronise(transport: &mut dyn Endpoint, clock: &Clock) -> ClockO
 }
 
 /// The collective steps of a round.
-enum Step<'a> {
+enum Exchange<'a> {
     /// A barrier.
     Meet,
     /// Replaces these times by node 0's.
     Tell(&'a mut [u64]),
 }
 
-fn compare(clock: &Clock, rank: usize, mut together: impl FnMut(Step<'_>)) -> ClockOffset {
+fn compare(clock: &Clock, rank: usize, mut together: impl FnMut(Exchange<'_>)) -> ClockOffset {
     if clock.is_shared() {
         return ClockOffset::default();
     }
@@ -65,12 +65,12 @@ fn compare(clock: &Clock, rank: usize, mut together: impl FnMut(Step<'_>)) -> Cl
     let mut own = [(0u64, 0u64); ROUNDS];
     for (reference, own) in reference.iter_mut().zip(&mut own) {
         own.0 = clock.ns();
-        together(Step::Meet);
+        together(Exchange::Meet);
         *reference = clock.ns();
-        together(Step::Meet);
+        together(Exchange::Meet);
         own.1 = clock.ns();
     }
-    together(Step::Tell(&mut reference));
+    together(Exchange::Tell(&mut reference));
     if rank == 0 { ClockOffset::default() } else { best(reference.into_iter().zip(own)) }
 }
 

@@ -4,7 +4,7 @@ use crate::Time;
 
 /// The kinds of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EventKind {
     /// A requested wake of a node.
     Wake = 0,
     /// A link has let a packet's tail leave the queue before it.
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 pub(super) struct Event {
     pub(super) time: Time,
     pub(super) id: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: EventKind,
 }
 
 /// The future events: the earliest first, those of equal time in the order pushed.
@@ -59,7 +59,7 @@ impl Default for Events {
 
 impl Events {
     /// `time` must not be before that of the last event taken.
-    pub(super) fn push(&mut self, time: Time, kind: Kind, id: u32) {
+    pub(super) fn push(&mut self, time: Time, kind: EventKind, id: u32) {
         self.insert(Event { time, id, kind });
     }
 
@@ -123,7 +123,7 @@ mod tests {
             let mut now = Time::ZERO;
             for (id, call) in (0..).zip(calls) {
                 if let Some(later) = call {
-                    let event = Event { time: now + Time(later), id, kind: Kind::Wake };
+                    let event = Event { time: now + Time(later), id, kind: EventKind::Wake };
                     events.push(event.time, event.kind, id);
                     sorted.push(event);
                     sorted.sort_by_key(|event| event.time);

@@ -1,28 +1,28 @@
 //! Movement of packets from queue to queue.
 
-use super::events::Kind;
+use super::events::EventKind;
 use super::fifo::{List, NONE};
-use super::{Network, Packet, Step};
+use super::{Network, NetworkEvent, Packet};
 use crate::Time;
 use crate::topology::Hop;
 use rand_chacha::rand_core::Rng;
 
 impl<T> Network<T> {
     /// A packet's head has reached the queue in which it has a place.
-    pub(super) fn arrive(&mut self, at: Time, packet: u32) -> Step {
+    pub(super) fn arrive(&mut self, at: Time, packet: u32) -> NetworkEvent {
         let fifo = self.packets[packet as usize].fifo;
         let first = self.push_packet(fifo, packet);
         let queue = &self.fifos[fifo as usize];
         if queue.at == NONE {
             let (node, channel) = self.node_and_channel(fifo);
             self.nodes[node].arrived[usize::from(channel.0)] += 1;
-            return Step::Arrived { node, channel };
+            return NetworkEvent::Arrived { node, channel };
         }
         // Otherwise another head is waiting or leaving.
         if first && queue.link == NONE {
             self.ask(at, fifo);
         }
-        Step::Moved
+        NetworkEvent::Moved
     }
 
     /// A node has put a packet into its send queue.
@@ -148,13 +148,13 @@ impl<T> Network<T> {
             (false, true) => at + class.latency,
             (false, false) => packet.tail,
         };
-        self.events.push(left, Kind::Free, link_number);
-        self.events.push(there, Kind::Head, number);
+        self.events.push(left, EventKind::Free, link_number);
+        self.events.push(there, EventKind::Head, number);
     }
 
     /// A link's packet has left the queue behind it, which has a free place and perhaps a new head;
     /// the link can serve the next packet.
-    pub(super) fn free(&mut self, at: Time, number: u32) -> Step {
+    pub(super) fn free(&mut self, at: Time, number: u32) -> NetworkEvent {
         let link = &mut self.links[number as usize];
         let fifo = link.serving;
         link.serving = NONE;
@@ -172,9 +172,9 @@ impl<T> Network<T> {
         self.release(at, fifo);
         if room_again {
             let (sender, channel) = self.node_and_channel(fifo);
-            Step::Room { node: sender - self.nodes.len(), channel }
+            NetworkEvent::Room { node: sender - self.nodes.len(), channel }
         } else {
-            Step::Moved
+            NetworkEvent::Moved
         }
     }
 

@@ -44,7 +44,7 @@ pub use statistics::{LinkUse, NodeUse, Statistics};
 use crate::Time;
 use crate::platform::Platform;
 use crate::topology::{Graph, TopologyError};
-use events::{Events, Kind};
+use events::{EventKind, Events};
 use fifo::{Fifo, NONE};
 use link::Link;
 use rand_chacha::ChaCha8Rng;
@@ -76,7 +76,7 @@ impl Channel {
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum NetworkEvent {
     /// The time passed to [`Network::schedule`] for this node has been reached.
     Wake(usize),
     /// A packet can be received.
@@ -217,11 +217,11 @@ impl<T> Network<T> {
         self.now
     }
 
-    /// Makes [`step`](Self::step) return [`Step::Wake`] for the node at that time, or now if it has
+    /// Makes [`step`](Self::step) return [`NetworkEvent::Wake`] for the node at that time, or now if it has
     /// passed.
     pub fn schedule(&mut self, at: Time, node: usize) {
         assert!(node < self.nodes.len(), "node {node} of {}", self.nodes.len());
-        self.events.push(at.max(self.now), Kind::Wake, node as u32);
+        self.events.push(at.max(self.now), EventKind::Wake, node as u32);
     }
 
     /// Whether a node's send queue has room for a packet.
@@ -233,7 +233,7 @@ impl<T> Network<T> {
     /// Puts a packet with this many bytes of data into a node's send queue at the time `at`.
     ///
     /// # Errors
-    /// The item, if the queue is full; [`Step::Room`] says when to try again.
+    /// The item, if the queue is full; [`NetworkEvent::Room`] says when to try again.
     pub fn try_send(
         &mut self,
         at: Time,
@@ -296,14 +296,14 @@ impl<T> Network<T> {
     }
 
     /// Processes exactly one event, the next.
-    pub fn step(&mut self) -> Option<Step> {
+    pub fn step(&mut self) -> Option<NetworkEvent> {
         let event = self.events.pop()?;
         self.now = event.time;
         self.steps += 1;
         let (step, detail) = match event.kind {
-            Kind::Wake => (Step::Wake(event.id as usize), 0),
-            Kind::Free => (self.free(event.time, event.id), 0),
-            Kind::Head => {
+            EventKind::Wake => (NetworkEvent::Wake(event.id as usize), 0),
+            EventKind::Free => (self.free(event.time, event.id), 0),
+            EventKind::Head => {
                 let Packet { from, to, .. } = self.packets[event.id as usize];
                 (self.arrive(event.time, event.id), u64::from(from) << 32 | u64::from(to))
             }

@@ -295,7 +295,7 @@ fn dma(mut table: Fields<'_>) -> Option<Dma> {
 
 /// The kinds of topology, by their keyword in the file.
 #[derive(Clone, Copy)]
-enum Kind {
+enum TopologyKind {
     Crossbar,
     Switch,
     Bus,
@@ -306,31 +306,31 @@ enum Kind {
     Dragonfly,
 }
 
-const KINDS: [(&str, Kind); 8] = [
-    ("fat-tree", Kind::FatTree),
-    ("mesh", Kind::Mesh),
-    ("torus", Kind::Torus),
-    ("hypercube", Kind::Hypercube),
-    ("dragonfly", Kind::Dragonfly),
-    ("crossbar", Kind::Crossbar),
-    ("switch", Kind::Switch),
-    ("bus", Kind::Bus),
+const KINDS: [(&str, TopologyKind); 8] = [
+    ("fat-tree", TopologyKind::FatTree),
+    ("mesh", TopologyKind::Mesh),
+    ("torus", TopologyKind::Torus),
+    ("hypercube", TopologyKind::Hypercube),
+    ("dragonfly", TopologyKind::Dragonfly),
+    ("crossbar", TopologyKind::Crossbar),
+    ("switch", TopologyKind::Switch),
+    ("bus", TopologyKind::Bus),
 ];
 
 fn topology(mut table: Fields<'_>) -> Option<Topology> {
     // If the kind is unknown, so are its other keys.
     let kind = table.word("kind", &KINDS)?;
     let topology = match kind {
-        Kind::Crossbar => Some(Topology::Crossbar),
-        Kind::Bus => Some(Topology::Bus),
-        Kind::Hypercube => Some(Topology::Hypercube),
-        Kind::Switch => {
+        TopologyKind::Crossbar => Some(Topology::Crossbar),
+        TopologyKind::Bus => Some(Topology::Bus),
+        TopologyKind::Hypercube => Some(Topology::Hypercube),
+        TopologyKind::Switch => {
             table.bandwidth("backplane_mb_per_s", "312").map(|backplane| Topology::Switch { backplane })
         }
-        Kind::FatTree => fat_tree(&mut table),
-        Kind::Mesh => grid(&mut table, false),
-        Kind::Torus => grid(&mut table, true),
-        Kind::Dragonfly => dragonfly(&mut table),
+        TopologyKind::FatTree => fat_tree(&mut table),
+        TopologyKind::Mesh => grid(&mut table, false),
+        TopologyKind::Torus => grid(&mut table, true),
+        TopologyKind::Dragonfly => dragonfly(&mut table),
     };
     table.finish();
     topology

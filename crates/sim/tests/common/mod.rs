@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use strata_sim::Time;
-use strata_sim::network::{CHANNELS, Channel, Network, Step};
+use strata_sim::network::{CHANNELS, Channel, Network, NetworkEvent};
 use strata_sim::platform::{Link, Platform, Topology};
 
 pub(crate) const GB: f64 = 1e9;
@@ -104,21 +104,21 @@ pub(crate) fn run(network: &mut Network<usize>, plan: &[Vec<Message>], delay: Ti
         assert!(now >= last, "{now} after {last}");
         last = now;
         match step {
-            Step::Room { node, channel } => {
+            NetworkEvent::Room { node, channel } => {
                 assert!(network.has_room(node, channel));
                 sent += send(network, &mut plan[node], node);
             }
-            Step::Arrived { node, channel } if delay == Time::ZERO => {
+            NetworkEvent::Arrived { node, channel } if delay == Time::ZERO => {
                 log.push(take(network, node, channel).expect("it has arrived"));
             }
-            Step::Arrived { node, .. } => network.schedule(now + delay, node),
-            Step::Wake(node) => {
+            NetworkEvent::Arrived { node, .. } => network.schedule(now + delay, node),
+            NetworkEvent::Wake(node) => {
                 let mut channels = (0..CHANNELS as u8).map(Channel);
                 log.push(
                     channels.find_map(|channel| take(network, node, channel)).expect("one arrived before"),
                 );
             }
-            Step::Moved => {}
+            NetworkEvent::Moved => {}
         }
         assert_eq!(network.in_flight(), sent - log.len());
     }

@@ -163,10 +163,10 @@ pub fn advise(
     let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len().max(1) as f64;
     let before = losses(&asked);
     let mut now = before.clone();
-    let mut work = Work { beliefs, queries: asked, scales, by_place: Vec::new() };
+    let mut work = Outlook { beliefs, queries: asked, scales, by_place: Vec::new() };
     work.index(set.models.len());
     let sites = sites(set, &resolved, &work.beliefs, spaces, measured);
-    let score = |work: &Work, site: &Site<'_>| work.gain(site) / site.cost;
+    let score = |work: &Outlook, site: &Site<'_>| work.gain(site) / site.cost;
     let mut heap: BinaryHeap<Ranked> = sites
         .iter()
         .enumerate()
@@ -244,7 +244,7 @@ fn sites<'a>(
 }
 
 /// What is known as samples are chosen.
-struct Work {
+struct Outlook {
     beliefs: Vec<Option<Belief>>,
     queries: Vec<Query>,
     /// What the loss of each target counts.
@@ -253,7 +253,7 @@ struct Work {
     by_place: Vec<Vec<usize>>,
 }
 
-impl Work {
+impl Outlook {
     fn index(&mut self, models: usize) {
         self.by_place = (0..models)
             .map(|place| {

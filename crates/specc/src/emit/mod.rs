@@ -18,7 +18,7 @@ use strata_model::samples::SpecId;
 use strata_model::sha256_hex;
 
 use crate::lang::ast::Code;
-use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind, Work};
+use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind, Timed};
 use dependencies::{HARNESS, RUNTIME, crate_of_use, first_segments, quoted};
 use source_map::Page;
 
@@ -183,7 +183,7 @@ fn crates(
     }
     for (_, plan) in measured {
         let work: &Code = match &plan.work {
-            Work::Task { code, .. } | Work::Sample(code) => code,
+            Timed::Task { code, .. } | Timed::Sample(code) => code,
         };
         for code in [plan.setup.as_ref(), Some(work), plan.cleanup.as_ref()].into_iter().flatten() {
             crates.extend(first_segments(&code.text));

@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use super::source_map::Page;
 use crate::lang::ast::Code;
-use crate::lang::plan::{Measured, Model, SpecFile, Work};
+use crate::lang::plan::{Measured, Model, SpecFile, Timed};
 
 /// The module of a measured model. `path` is the spec file's path as it may stand in generated text.
 pub(super) fn module(model: &Model, measured: &Measured, file: &SpecFile, path: &str) -> Page {
@@ -63,7 +63,7 @@ impl Printer<'_> {
     fn measure(&mut self) {
         let measured = self.measured;
         let work = match &measured.work {
-            Work::Task { code, .. } | Work::Sample(code) => code,
+            Timed::Task { code, .. } | Timed::Sample(code) => code,
         };
         let mentions = |name: &str| {
             [&measured.setup, &Some(work.clone()), &measured.cleanup]
@@ -92,8 +92,8 @@ impl Printer<'_> {
             self.statements("setup", setup);
         }
         match &measured.work {
-            Work::Task { once, code } => self.task(*once, code),
-            Work::Sample(code) => {
+            Timed::Task { once, code } => self.task(*once, code),
+            Timed::Sample(code) => {
                 let place = self.place(code.span.start);
                 self.line(2, &format!("// sample, {place}"));
                 self.line(2, "let strata_seconds: f64 = {");

@@ -95,14 +95,14 @@ pub struct Measured {
     /// Runs before each timing.
     pub setup: Option<Code>,
     /// What is measured.
-    pub work: Work,
+    pub work: Timed,
     /// Runs after each timing.
     pub cleanup: Option<Code>,
 }
 
 /// What is measured.
 #[derive(Clone, Debug)]
-pub enum Work {
+pub enum Timed {
     /// Timed by the harness.
     Task {
         /// Never repeated inside one timing: it consumes what the setup made.

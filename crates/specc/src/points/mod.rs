@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use strata_model::Points;
 use strata_model::plan::{ModelPlan, Run};
 
-use crate::lang::plan::{CheckedSpec, ModelKind, Work};
+use crate::lang::plan::{CheckedSpec, ModelKind, Timed};
 
 pub use space::{Space, evenly, spaces};
 
@@ -97,7 +97,7 @@ fn plan_model(
         columns: model.columns(),
         fit: model.options.fit.to_text(),
         repeat: model.options.repeat,
-        once: matches!(measured.work, Work::Task { once: true, .. }),
+        once: matches!(measured.work, Timed::Task { once: true, .. }),
         points,
     };
     Ok((plan, note))

@@ -2,7 +2,7 @@
 
 use super::Sim;
 use super::payload::{COLLECTIVES, Payload};
-use super::steps::{self, Step};
+use super::steps::{self, MessageStep};
 use super::world::{State, Wait};
 use crate::block::RawBlock;
 use crate::transport::contributions::CollectiveKind;
@@ -15,7 +15,7 @@ pub(super) struct PendingCollective {
     call: Call,
     kind: CollectiveKind,
     values: RawBlock,
-    steps: Vec<Step>,
+    steps: Vec<MessageStep>,
     /// The current step.
     at: usize,
     /// Packets of the current message that have been sent.
@@ -47,7 +47,7 @@ impl Sim {
         call: Call,
         kind: CollectiveKind,
         values: RawBlock,
-        steps: Vec<Step>,
+        steps: Vec<MessageStep>,
         control: Option<Time>,
     ) {
         self.epoch += 1;
@@ -127,13 +127,15 @@ impl Sim {
     fn go_on(&mut self, pending: &mut PendingCollective) -> bool {
         while let Some(step) = pending.steps.get(pending.at) {
             let done = match *step {
-                Step::Combine { bytes } => {
+                MessageStep::Combine { bytes } => {
                     let word = self.world.platform.interface.combine_word;
                     self.spend(word.times(bytes.div_ceil(8) as u64));
                     true
                 }
-                Step::Send { to, bytes } => self.send_message(pending.epoch, to, bytes, &mut pending.sent),
-                Step::Receive { from } => self.received(pending.epoch, from),
+                MessageStep::Send { to, bytes } => {
+                    self.send_message(pending.epoch, to, bytes, &mut pending.sent)
+                }
+                MessageStep::Receive { from } => self.received(pending.epoch, from),
             };
             if !done {
                 return false;
@@ -221,8 +223,8 @@ impl Sim {
             return;
         }
         match pending.steps.get(pending.at) {
-            Some(Step::Send { .. }) => wait.room |= 1 << COLLECTIVES.0,
-            Some(Step::Receive { .. } | Step::Combine { .. }) | None => {}
+            Some(MessageStep::Send { .. }) => wait.room |= 1 << COLLECTIVES.0,
+            Some(MessageStep::Receive { .. } | MessageStep::Combine { .. }) | None => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::transport::contributions::CollectiveKind;
 
 /// One step of a node in a collective. Each node sends at most one message to each other node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum MessageStep {
     /// Sends this many bytes.
     Send { to: usize, bytes: usize },
     /// Waits for this node's message.
@@ -19,7 +19,7 @@ pub(super) enum Step {
 }
 
 /// The steps of node `rank` of `size` for values of `bytes`.
-pub(super) fn of(kind: CollectiveKind, rank: usize, size: usize, bytes: usize) -> Vec<Step> {
+pub(super) fn of(kind: CollectiveKind, rank: usize, size: usize, bytes: usize) -> Vec<MessageStep> {
     match kind {
         CollectiveKind::Operation(Operation::Broadcast(root)) => broadcast(rank, size, root, bytes),
         CollectiveKind::Operation(operation) => {
@@ -32,10 +32,11 @@ pub(super) fn of(kind: CollectiveKind, rank: usize, size: usize, bytes: usize) -
 }
 
 /// The steps of an exchange of `blocks` (their bytes, by node).
-pub(super) fn exchange(rank: usize, blocks: &[usize]) -> Vec<Step> {
+pub(super) fn exchange(rank: usize, blocks: &[usize]) -> Vec<MessageStep> {
     let size = blocks.len();
-    let sends = (1..size).map(|shift| (rank + shift) % size).map(|to| Step::Send { to, bytes: blocks[to] });
-    let receives = (1..size).map(|shift| Step::Receive { from: (rank + size - shift) % size });
+    let sends =
+        (1..size).map(|shift| (rank + shift) % size).map(|to| MessageStep::Send { to, bytes: blocks[to] });
+    let receives = (1..size).map(|shift| MessageStep::Receive { from: (rank + size - shift) % size });
     sends.chain(receives).collect()
 }
 
@@ -78,34 +79,37 @@ fn tree(
     combined: (usize, usize),
     up: impl Fn(usize) -> usize,
     down: usize,
-) -> Vec<Step> {
+) -> Vec<MessageStep> {
     let Place { parent, reach } = place(rank, size);
-    let combine = |bytes: usize| (bytes > 0).then_some(Step::Combine { bytes });
+    let combine = |bytes: usize| (bytes > 0).then_some(MessageStep::Combine { bytes });
     let mut steps = Vec::from_iter(combine(combined.0));
     for (child, _) in children(rank, size, reach) {
-        steps.push(Step::Receive { from: child });
+        steps.push(MessageStep::Receive { from: child });
         steps.extend(combine(combined.0));
     }
     if let Some(parent) = parent {
         let below = reach.min(size - rank);
-        steps.extend([Step::Send { to: parent, bytes: up(below) }, Step::Receive { from: parent }]);
+        steps.extend([
+            MessageStep::Send { to: parent, bytes: up(below) },
+            MessageStep::Receive { from: parent },
+        ]);
     }
     for (to, _) in children(rank, size, reach).rev() {
         steps.extend(combine(combined.1));
-        steps.push(Step::Send { to, bytes: down });
+        steps.push(MessageStep::Send { to, bytes: down });
     }
     steps.extend(combine(combined.0));
     steps
 }
 
 /// Down only, from `root`: ranks are relative to it.
-fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<Step> {
+fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<MessageStep> {
     let relative = (rank + size - root) % size;
     let absolute = |node: usize| (node + root) % size;
     let Place { parent, reach } = place(relative, size);
-    let receive = parent.map(|parent| Step::Receive { from: absolute(parent) });
+    let receive = parent.map(|parent| MessageStep::Receive { from: absolute(parent) });
     let sends = children(relative, size, reach).rev();
-    receive.into_iter().chain(sends.map(|(to, _)| Step::Send { to: absolute(to), bytes })).collect()
+    receive.into_iter().chain(sends.map(|(to, _)| MessageStep::Send { to: absolute(to), bytes })).collect()
 }
 
 #[cfg(test)]
@@ -117,7 +121,7 @@ mod tests {
 
     /// Simulates all nodes' steps; returns the messages sent, and from how many nodes each has
     /// values at the end.
-    fn play(steps: &[Vec<Step>]) -> Vec<BTreeSet<usize>> {
+    fn play(steps: &[Vec<MessageStep>]) -> Vec<BTreeSet<usize>> {
         let size = steps.len();
         let mut heard: Vec<BTreeSet<usize>> = (0..size).map(|node| BTreeSet::from([node])).collect();
         let mut at = vec![0; size];
@@ -127,17 +131,17 @@ mod tests {
             for node in 0..size {
                 let Some(step) = steps[node].get(at[node]) else { continue };
                 match *step {
-                    Step::Send { to, .. } => {
+                    MessageStep::Send { to, .. } => {
                         assert!(
                             sent.insert((node, to), heard[node].clone()).is_none(),
                             "{node} to {to} twice"
                         );
                     }
-                    Step::Receive { from } => match sent.remove(&(from, node)) {
+                    MessageStep::Receive { from } => match sent.remove(&(from, node)) {
                         Some(of) => heard[node].extend(of),
                         None => continue,
                     },
-                    Step::Combine { .. } => {}
+                    MessageStep::Combine { .. } => {}
                 }
                 at[node] += 1;
                 moved = true;
@@ -181,7 +185,7 @@ mod tests {
             let steps: Vec<_> = (0..size).map(|rank| exchange(rank, &blocks)).collect();
             assert!(play(&steps).iter().all(|heard| heard.len() == size));
             for step in steps.iter().flatten() {
-                assert!(!matches!(step, Step::Send { to, bytes } if bytes != to));
+                assert!(!matches!(step, MessageStep::Send { to, bytes } if bytes != to));
             }
         }
     }
@@ -197,7 +201,7 @@ mod tests {
             // extracts its result.
             let count = |rank| {
                 let steps = of(CollectiveKind::Operation(operation), rank, 4, 8);
-                steps.into_iter().filter(|step| matches!(step, Step::Combine { bytes: 8 })).count()
+                steps.into_iter().filter(|step| matches!(step, MessageStep::Combine { bytes: 8 })).count()
             };
             assert_eq!([count(0), count(1), count(2), count(3)], counts);
         }
@@ -207,7 +211,7 @@ mod tests {
     fn a_gather_sends_what_lies_below() {
         // The descendants of node 4 of 7 are 5 and 6.
         let steps = of(CollectiveKind::Gather, 4, 7, 10);
-        assert!(steps.contains(&Step::Send { to: 0, bytes: 30 }), "{steps:?}");
-        assert!(of(CollectiveKind::Gather, 0, 7, 10).contains(&Step::Send { to: 4, bytes: 70 }));
+        assert!(steps.contains(&MessageStep::Send { to: 0, bytes: 30 }), "{steps:?}");
+        assert!(of(CollectiveKind::Gather, 0, 7, 10).contains(&MessageStep::Send { to: 4, bytes: 70 }));
     }
 }

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::sync::Arc;
-use strata_sim::network::{Channel, Step};
+use strata_sim::network::{Channel, NetworkEvent};
 use strata_sim::{Network, Time, platform::Platform};
 
 /// What a node waits for.
@@ -209,7 +209,7 @@ impl World {
     /// Processes the next event; returns the node that runs then, if any.
     fn step(&self, state: &mut State) -> Option<usize> {
         match state.network.step()? {
-            Step::Wake(node) => {
+            NetworkEvent::Wake(node) => {
                 let now = state.network.now();
                 // A node may already have been woken by another event.
                 let is_due = match state.nodes[node].place {
@@ -222,15 +222,15 @@ impl World {
                     return Some(node);
                 }
             }
-            Step::Arrived { node, channel } => self.arrived(state, node, channel),
-            Step::Room { node, channel } => {
+            NetworkEvent::Arrived { node, channel } => self.arrived(state, node, channel),
+            NetworkEvent::Room { node, channel } => {
                 if self.dma && is_data(channel) {
                     self.pump(state, node);
                 }
                 let bit = 1 << channel.0;
                 state.wake_if(node, |wait| wait.room & bit != 0);
             }
-            Step::Moved => {}
+            NetworkEvent::Moved => {}
         }
         None
     }

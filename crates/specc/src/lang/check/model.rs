@@ -16,7 +16,7 @@ use super::sampling::{self, Effort};
 use super::size::Size;
 use crate::lang::ast::{self, Body, Name, Spelling};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{Binding, Input, LoopPlan, Measured, Model, ModelKind, Options, Term, Work};
+use crate::lang::plan::{Binding, Input, LoopPlan, Measured, Model, ModelKind, Options, Term, Timed};
 
 /// What messages call a term.
 const A_TERM: &str = "a term";
@@ -364,18 +364,18 @@ impl<'a> Checker<'a> {
     }
 
     /// What is measured, and the Rust code around it.
-    fn code(&mut self, parts: &Parts<'_>) -> Option<Work> {
+    fn code(&mut self, parts: &Parts<'_>) -> Option<Timed> {
         let setup = parts.setup.and_then(|code| rust::check("setup", code, Shape::Statements));
         let cleanup = parts.cleanup.and_then(|code| rust::check("cleanup", code, Shape::Statements));
         self.errors.extend(setup.into_iter().chain(cleanup));
         match (parts.task, parts.sample) {
             (Some((once, code)), None) => {
                 self.errors.extend(rust::check("task", code, Shape::Statements));
-                Some(Work::Task { once, code: code.clone() })
+                Some(Timed::Task { once, code: code.clone() })
             }
             (None, Some(code)) => {
                 self.errors.extend(rust::check("sample", code, Shape::Value));
-                Some(Work::Sample(code.clone()))
+                Some(Timed::Sample(code.clone()))
             }
             (Some((_, task)), Some(sample)) => {
                 let message = format!(
