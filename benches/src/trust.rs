@@ -284,7 +284,8 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
             let columns: Vec<Column> =
                 ["n", "w"][..1 + usize::from(truth.with)].iter().map(|c| Column::input(*c)).collect();
             let row = |i: usize, rng: &mut ChaCha8Rng| {
-                // As a spec's loops: a grid to its corners. What is held out is drawn from the whole range.
+                // As a spec's loops: a grid to its corners. What is held out is drawn from the
+                // whole range.
                 let widths: &[f64] = if truth.with { &GRID } else { &[1.0] };
                 let of = |i: usize| i as f64 / (FITTED / widths.len() - 1) as f64;
                 let n = LEAST * (GREATEST / LEAST).powf(of(i / widths.len()));

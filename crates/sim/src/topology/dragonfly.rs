@@ -2,9 +2,9 @@
 //!
 //! The switches of a group are all connected to each other, and so are the groups. The
 //! `switches · global` global links of a group are divided equally among the other groups; the
-//! remainder is unused. A packet takes a shortest path: to a switch of its group with a link to the target's
-//! group, over that link, and to the target's switch. It queues in lane 0 in the first group and in
-//! lane 1 in the second, so that there is no circular wait.
+//! remainder is unused. A packet takes a shortest path: to a switch of its group with a link to the
+//! target's group, over that link, and to the target's switch. It queues in lane 0 in the first
+//! group and in lane 1 in the second, so that there is no circular wait.
 
 use super::error::{at_least, bandwidth, within};
 use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
