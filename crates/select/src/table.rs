@@ -32,7 +32,7 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The verdict on its model.
     pub verdict: Verdict,
-    /// The factor from a predicted to the expected time, at least 1: beyond a modest own error,
+    /// The factor from a predicted to the expected time, at least 1. Beyond a modest own error it is
     /// √(1 + own error²), as errors are assumed log-normal with the predicted time as their median.
     /// A model with a large verification error is expected to be slower than predicted.
     pub expected_ratio: f64,
