@@ -16,6 +16,26 @@ pub(crate) fn groups<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<usize> {
     rows.map(&mut number).collect()
 }
 
+/// By how much the variance of a fit of such samples exceeds that of as many independent ones: the mean square of the
+/// residuals between points over that of all residuals, at least 1. Kish, *Survey Sampling* (1965), §8.2.
+///
+/// `along`: the rows of one point are multiples of each other, by these.
+pub(crate) fn design_effect(residuals: &[f64], along: &[f64], groups: &[usize], rank: usize) -> f64 {
+    let count = groups.iter().max().map_or(0, |most| most + 1);
+    let Some(between) = count.checked_sub(rank).filter(|b| *b > 0 && count < groups.len()) else {
+        return 1.0;
+    };
+    let mut sums = vec![(0.0, 0.0); count];
+    for ((r, a), group) in residuals.iter().zip(along).zip(groups) {
+        sums[*group].0 += a * r;
+        sums[*group].1 += a * a;
+    }
+    let square: f64 = sums.iter().filter(|s| s.1 > 0.0).map(|s| s.0 * s.0 / s.1).sum();
+    let all: f64 = residuals.iter().map(|r| r * r).sum();
+    let effect = square / between as f64 / (all / (groups.len() - rank) as f64);
+    if effect.is_finite() { effect.max(1.0) } else { 1.0 }
+}
+
 /// By how much each sample is off where it and all others of its point take no part in the fit.
 ///
 /// Rows of one point are multiples of each other, so its block of the hat matrix is c wwᵀ and

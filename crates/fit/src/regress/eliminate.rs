@@ -46,7 +46,7 @@ fn best_without(step: &Step, criterion: fn(&Step, Option<usize>) -> f64) -> Opti
 /// The corrected information criterion, without one of the terms or with all.
 fn aicc(step: &Step, without: Option<usize>) -> f64 {
     let Some(s) = &step.solution else { return f64::INFINITY };
-    let n = step.rows.nrows() as f64;
+    let n = step.samples;
     let grown = without.map_or(0.0, |j| s.coefficients[j].powi(2) / s.covariance[(j, j)]);
     // The variance is a parameter too.
     let parameters = (s.rank + 1 - usize::from(without.is_some())) as f64;

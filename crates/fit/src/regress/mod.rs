@@ -110,9 +110,7 @@ pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failu
             // are to be believed alone: Huber's weights lie between them.
             if misfits || SURE * kept.len() < (SURE - 1) * data.times.len() {
                 let between = Options { robust: Some(Robust::Huber), ..*options };
-                let mut found = fit_all(data, &between)?;
-                found.cover(data, mean, options);
-                return Ok(found);
+                return fit_all(data, &between);
             }
             return fit_part(data, &kept, mean, options);
         }
@@ -136,7 +134,6 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Res
         found.noise_variance *= (mean / own).powi(2);
         found.left_out.iter_mut().for_each(|error| *error *= mean / own);
     }
-    found.cover(data, mean, options);
     let spread = |values: &[f64], mut all: Vec<f64>| {
         kept.iter().zip(values).for_each(|(i, value)| all[*i] = *value);
         all
@@ -144,6 +141,7 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Res
     found.leverages = spread(&found.leverages, vec![0.0; n]);
     found.standardised = spread(&found.standardised, vec![0.0; n]);
     found.left_out = spread(&found.left_out, found.errors(data, mean, options));
+    found.cover(options);
     found.rejected = (0..n).filter(|i| kept.binary_search(i).is_err()).collect();
     Ok(found)
 }
@@ -160,12 +158,14 @@ impl Regression {
         (0..data.times.len()).map(error).collect()
     }
 
-    /// Widens the variance of a new measurement until its interval would have covered as many of the samples as it claims.
-    fn cover(&mut self, data: Data<'_>, mean: f64, options: &Options) {
-        let n = data.times.len();
-        let mut sizes = self.errors(data, mean, options);
+    /// Widens the variance of a new measurement until its interval would have covered as many of the samples as it claims,
+    /// each predicted from all other points, whatever the noise is like: Barber et al., *Predictive inference with the
+    /// jackknife+* (2021).
+    fn cover(&mut self, options: &Options) {
+        let mut sizes: Vec<f64> = self.left_out.iter().map(|error| error.abs()).collect();
+        let n = sizes.len();
         sizes.sort_by(f64::total_cmp);
-        let covering = sizes[((options.confidence * n as f64).ceil() as usize).clamp(1, n) - 1];
+        let covering = sizes[((options.confidence * (n + 1) as f64).ceil() as usize).clamp(1, n) - 1];
         if covering.is_finite() {
             self.noise_variance = self.noise_variance.max((covering / self.t_quantile).powi(2));
         }
@@ -199,7 +199,11 @@ fn fit_all(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
                 step = Step::new(data, &start, mean, &kept, options)?;
             }
         }
-        return Ok(step.finish(data, mean, std::mem::take(dependent), options));
+        let mut found = step.finish(data, mean, std::mem::take(dependent), options);
+        if options.elimination != Elimination::Confidence && data.variances.is_none() {
+            found.cover(options);
+        }
+        return Ok(found);
     }
 }
 

@@ -4,10 +4,10 @@ use nalgebra::{DMatrix, DVector};
 use strata_model::set::Mode;
 
 use super::{Data, Failure, Regression, nonnegative, robust};
-use crate::points::left_out;
+use crate::points::{self, left_out};
 use crate::solve::{Solution, SolveError, solve, sum};
 use crate::stats::t_quantile;
-use crate::{Options, Robust, Weights};
+use crate::{Elimination, Options, Robust, Weights};
 
 /// How often weights are taken from new predictions; they settle in a few turns.
 const MAX_TURNS: usize = 30;
@@ -34,6 +34,8 @@ pub(super) struct Step {
     /// The share of its weight that robust fitting left to each sample.
     shares: Option<Vec<f64>>,
     sse: f64,
+    /// As many independent samples would tell as much.
+    pub(super) samples: f64,
     /// What (AᵀA)⁻¹ is multiplied by to get the covariance.
     pub(super) variance: f64,
     /// The weighted variance of one sample.
@@ -101,7 +103,6 @@ impl Step {
         // Fewer samples than terms leave a rank of n: all the terms then count as needed.
         let needed = 1 + if n < active.len() { data.terms.ncols() } else { rank };
         let freedom = n.checked_sub(rank).filter(|&f| f > 0).ok_or(Failure::TooFew { needed })?;
-        let t = t_quantile(options.confidence, freedom).ok_or(Failure::Solve(SolveError::Overflow))?;
         let size = solution.as_ref().map_or(b.abs(), |s| rows.abs() * s.coefficients.abs() + b.abs());
         let rounding = squares(&(size * (4.0 * f64::EPSILON))) / n as f64;
         let (mut noise, mut shares) = (None, None);
@@ -120,11 +121,37 @@ impl Step {
         let residuals = solution.as_ref().map_or_else(|| b.clone(), |s| s.residual.clone());
         let sse = squares(&residuals);
         let plain = sse / freedom as f64;
-        let (variance, noise) = (variance.unwrap_or(plain), noise.unwrap_or(plain));
+        let effect = match options.elimination {
+            // The thesis takes all samples for independent.
+            Elimination::Confidence => 1.0,
+            _ => {
+                let left = |i: usize| shares.as_ref().map_or(1.0, |s: &Vec<f64>| s[i].sqrt());
+                let along = DVector::from_fn(n, |i, _| weights[i] * left(i));
+                let weighted = DVector::from_fn(n, |i, _| residuals[i] * left(i));
+                points::design_effect(weighted.as_slice(), along.as_slice(), data.points, rank)
+            }
+        };
+        let samples = n as f64 / effect;
+        let told = (samples.round() as usize).saturating_sub(rank).max(1);
+        let t = t_quantile(options.confidence, told).ok_or(Failure::Solve(SolveError::Overflow))?;
+        let (variance, noise) = (effect * variance.unwrap_or(plain), noise.unwrap_or(plain));
         if !variance.is_finite() || !rounding.is_finite() {
             return Err(Failure::Solve(SolveError::Overflow));
         }
-        Ok(Self { active, solution, rows, weights, residuals, shares, sse, variance, noise, rounding, t })
+        Ok(Self {
+            active,
+            solution,
+            rows,
+            weights,
+            residuals,
+            shares,
+            sse,
+            samples,
+            variance,
+            noise,
+            rounding,
+            t,
+        })
     }
 
     fn predicted(&self, data: Data<'_>) -> DVector<f64> {
@@ -197,7 +224,7 @@ impl Step {
         };
         let Some(s) = &self.solution else { return out };
         (out.rank, out.condition) = (s.rank, s.condition);
-        let by_interval = options.keep_all || options.elimination == crate::Elimination::Confidence;
+        let by_interval = options.keep_all || options.elimination == Elimination::Confidence;
         for (k, (&j, ratio)) in self.active.iter().zip(self.ratios()).enumerate() {
             out.coefficients[j] = s.coefficients[k];
             out.std_errors[j] = (self.variance * s.covariance[(k, k)]).sqrt();

@@ -32,7 +32,7 @@ pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     let triangle = step.rows.clone().qr().r();
     let whole = &triangle * &solution.coefficients;
     let groups = groups(&triangle.column_iter().map(|c| c.into_owned()).collect::<Vec<_>>());
-    let samples = step.rows.nrows();
+    let samples = step.samples;
     let mut sets = Sets {
         columns: groups.iter().map(|group| triangle.column(group[0]).normalize()).collect(),
         prices: prices(groups.len(), data.candidates, samples, confidence),
@@ -44,9 +44,9 @@ pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
                 price(data.candidates * data.places[term]) - price(data.candidates)
             })
             .collect(),
-        samples: samples as f64,
+        samples,
         unexplained: step.weighted_sse(),
-        floor: (step.rounding * samples as f64).max(f64::MIN_POSITIVE),
+        floor: (step.rounding * step.rows.nrows() as f64).max(f64::MIN_POSITIVE),
         chosen: Vec::new(),
         basis: Vec::new(),
         cost: f64::INFINITY,
@@ -81,13 +81,13 @@ fn groups(columns: &[DVector<f64>]) -> Vec<Vec<usize>> {
 }
 
 /// What sets of each length up to `longest` pay.
-fn prices(longest: usize, candidates: usize, samples: usize, confidence: f64) -> Vec<f64> {
-    let n = samples as f64;
+fn prices(longest: usize, candidates: usize, samples: f64, confidence: f64) -> Vec<f64> {
     let each = 1.0 - (1.0 - confidence) / candidates.max(1) as f64;
     let mut prices = vec![0.0];
     for length in 1..=longest {
-        let freedom = samples.saturating_sub(length);
-        let term = t_quantile(each, freedom).map_or(f64::INFINITY, |t| n * (t * t / freedom as f64).ln_1p());
+        let freedom = (samples.round() as usize).saturating_sub(length);
+        let price = |t: f64| samples * (t * t / freedom as f64).ln_1p();
+        let term = t_quantile(each, freedom).map_or(f64::INFINITY, price);
         prices.push(prices[length - 1] + term);
     }
     prices
