@@ -170,9 +170,9 @@ fn clustered(nulls: usize) -> (usize, usize, usize) {
         });
         let points: Vec<usize> = (0..64).map(|i| i / 4).collect();
         let places = vec![1; f.ncols()];
-        let candidates = f.ncols();
-        let data =
-            Data { terms: &f, times: &y, variances: None, candidates, points: &points, places: &places };
+        let noise = vec![f64::INFINITY; 64];
+        let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
+        let data = Data { terms: &f, times: &y, variances: None, candidates, points, places, noise };
         let r = super::fit(data, &Options::default()).unwrap();
         kept += usize::from(r.relevant[2..].iter().any(|r| *r));
         dropped += usize::from(!r.relevant[1]);
