@@ -33,6 +33,8 @@ pub struct Overrides {
     pub search: Option<Search>,
     /// The most pieces that the search may cut a range into.
     pub pieces: Option<usize>,
+    /// The error of verification that is accepted, a fraction.
+    pub accept: Option<f64>,
     /// The column of the variances.
     pub variance: Option<String>,
     /// There are few samples: see [`Overrides::of_few`].
@@ -68,6 +70,7 @@ impl Overrides {
             nonnegative: own.nonnegative || self.nonnegative,
             search: self.search.unwrap_or(own.search),
             pieces: self.pieces.unwrap_or(own.pieces),
+            accept: self.accept.unwrap_or(own.accept),
             ..own
         }
     }

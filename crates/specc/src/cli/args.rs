@@ -250,6 +250,8 @@ pub(super) struct Calibrate {
     #[command(flatten)]
     pub(super) refining: Refining,
     #[command(flatten)]
+    pub(super) how: How,
+    #[command(flatten)]
     pub(super) output: Output,
     /// Also put the models into this user's cache folder (XDG_CACHE_HOME, or ~/.cache), where every program that chooses
     /// through the run-time finds those of its machine, transport and number of nodes.
@@ -366,18 +368,9 @@ impl FromStr for Outliers {
     }
 }
 
-/// What `fit` takes. What it says counts more than what the spec says, or the samples with the words of their spec.
-#[derive(Debug, Args)]
-pub(super) struct Fit {
-    /// The samples: the `samples.txt` that `profile` wrote, a bare fragment with a structure line, Extra-P's text, JSON or
-    /// JSON lines, or CSV with a column `time`. Several files, of several numbers of nodes, are fitted together.
-    #[arg(required = true, value_name = "SAMPLES")]
-    pub(super) samples: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(super) reading: Reading,
-    /// The spec that the samples were taken for: its options, hybrid and factored models, and libraries count then.
-    #[arg(long, value_name = "SPEC")]
-    pub(super) spec: Vec<PathBuf>,
+/// How to fit; counts more than what the spec says, or the samples with the words of their spec.
+#[derive(Clone, Debug, Args)]
+pub(super) struct How {
     /// Minimise the absolute error instead of the relative one.
     #[arg(long)]
     pub(super) absolute: bool,
@@ -400,12 +393,13 @@ pub(super) struct Fit {
     /// all of it (`none`).
     #[arg(long, value_name = "HOW")]
     pub(super) robust: Option<Outliers>,
+    /// The mean relative error of verification up to which a model passes, for example `15%`; 10 % where neither this nor the
+    /// spec says.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub(super) accept: Option<f64>,
     /// Allow no negative coefficients: a cost cannot be negative.
     #[arg(long)]
     pub(super) nonnegative: bool,
-    /// The column that holds the variance of each sample's time, in s².
-    #[arg(long, value_name = "COLUMN")]
-    pub(super) variance: Option<String>,
     /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those that are fail), or
     /// `always`, which is also what the option alone means; `when-needed` where neither this nor the spec says.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
@@ -413,6 +407,25 @@ pub(super) struct Fit {
     /// The most pieces that the search may cut the range of an input into, 4 unless told.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=4))]
     pub(super) pieces: Option<u8>,
+}
+
+/// What `fit` takes. What it says counts more than what the spec says, or the samples with the words of their spec.
+#[derive(Debug, Args)]
+pub(super) struct Fit {
+    /// The samples: the `samples.txt` that `profile` wrote, a bare fragment with a structure line, Extra-P's text, JSON or
+    /// JSON lines, or CSV with a column `time`. Several files, of several numbers of nodes, are fitted together.
+    #[arg(required = true, value_name = "SAMPLES")]
+    pub(super) samples: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) reading: Reading,
+    /// The spec that the samples were taken for: its options, hybrid and factored models, and libraries count then.
+    #[arg(long, value_name = "SPEC")]
+    pub(super) spec: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) how: How,
+    /// The column that holds the variance of each sample's time, in s².
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) variance: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,

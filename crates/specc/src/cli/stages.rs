@@ -11,7 +11,7 @@ use strata_model::set::Library;
 use strata_model::{ModelSet, Points, Samples, can_install, write_atomically};
 use strata_report::{Map, Report as Page, fit_json, write_residuals};
 
-use super::args::{Calibrate, Fit, Output, Reading, Specs, Target};
+use super::args::{Calibrate, Fit, How, Output, Reading, Specs, Target};
 use super::exchange;
 use super::failure::{Failure, print};
 use super::tables::{fit_table, map_table};
@@ -68,8 +68,8 @@ pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result
     Ok(())
 }
 
-impl From<&Fit> for Overrides {
-    fn from(args: &Fit) -> Self {
+impl From<&How> for Overrides {
+    fn from(args: &How) -> Self {
         Self {
             absolute: args.absolute,
             no_constant: args.no_constant,
@@ -80,8 +80,8 @@ impl From<&Fit> for Overrides {
             robust: args.robust.map(|outliers| outliers.0),
             search: args.search,
             pieces: args.pieces.map(usize::from),
-            variance: args.variance.clone(),
-            few: false,
+            accept: args.accept,
+            ..Self::default()
         }
     }
 }
@@ -90,12 +90,13 @@ impl From<&Fit> for Overrides {
 pub(super) fn fit(args: &Fit) -> Result<(), Failure> {
     let spec = if args.spec.is_empty() { None } else { Some(specs::load(&args.spec)?) };
     let source = (&args.samples[..], &args.reading);
-    finish(source, spec.as_ref(), &Overrides::from(args), args.output.as_deref(), args.json).map(drop)
+    let how = Overrides { variance: args.variance.clone(), ..Overrides::from(&args.how) };
+    finish(source, spec.as_ref(), &how, args.output.as_deref(), args.json).map(drop)
 }
 
 /// `specc calibrate`.
 pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
-    let Calibrate { specs, target, refining, output, install, json } = args;
+    let Calibrate { specs, target, refining, how, output, install, json } = args;
     let (output, json) = (&output.output, *json);
     let spec = specs::load(&specs.specs)?;
     if *install {
@@ -113,7 +114,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
         true => refining::refine(&spec, target, refining, output),
         false => measuring::measure(&spec, target, output),
     })?;
-    let how = if refining.refine { Overrides::of_few() } else { Overrides::default() };
+    let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());
     let set = finish(source, Some(&spec), &how, Some(output), json)?;
     if *install {

@@ -123,6 +123,8 @@ fn flags_of_fit_do_what_they_say() {
     let coefficient =
         |model: &Value, name: &str| terms(model).into_iter().find(|t| t.0 == name).map_or(f64::NAN, |t| t.1);
     let plain = fit(&["--variance", "v"]);
+    let verdict = |accept: &str| fit(&["--variance", "v", "--accept", accept])["verdict"].clone();
+    assert_eq!((verdict("0.01%"), verdict("15%")), ("failed".into(), "verified".into()));
     assert_eq!((&plain["mode"], plain["samples"].as_u64()), (&"relative".into(), Some(33)));
     assert_eq!(fit(&["--variance", "v", "--absolute"])["mode"], "absolute");
     let without = fit(&["--variance", "v", "--no-constant", "--keep-all"]);
