@@ -140,7 +140,14 @@ pub(crate) fn build(
         let points = points::groups(known.iter().map(Vec::as_slice));
         Part { matrix, times, variances, rows, variables, points }
     };
-    let (fit, verify) = (part(false), part(true));
+    let (mut fit, mut verify) = (part(false), part(true));
+    if nodes.min == nodes.max {
+        let said = said_already(&structure.terms, &terms, &fit.matrix);
+        fit.matrix = fit.matrix.remove_columns_at(&said);
+        verify.matrix = verify.matrix.remove_columns_at(&said);
+        let mut place = 0..;
+        terms.retain(|_| place.next().is_some_and(|place| !said.contains(&place)));
+    }
     if fit.rows.is_empty() {
         return Err(FitError::NoSamples { model: model(), verification: verify.rows.len() });
     }
@@ -157,6 +164,23 @@ pub(crate) fn build(
     }
     let nodes = if unknown { Nodes::ANY } else { nodes };
     Ok(Design { terms, fit, verify, inputs, nodes })
+}
+
+/// The places of terms in the number of nodes that one number of them makes a multiple of an earlier
+/// term: `keys*P` beside `keys` says something only where several numbers were measured.
+fn said_already(named: &[Expr], terms: &[String], matrix: &DMatrix<f64>) -> Vec<usize> {
+    let of_nodes = |text: &String| {
+        let term = named.iter().find(|term| term.to_string() == *text);
+        term.is_some_and(|term| term.names().iter().any(|name| RESERVED.contains(&name.as_str())))
+    };
+    let multiple = |j: usize, i: usize| {
+        let (a, b) = (matrix.column(j), matrix.column(i));
+        let square = a.norm_squared() * b.norm_squared();
+        // On one node `logP` is zero everywhere.
+        a.amax() == 0.0 || square > 0.0 && (a.dot(&b).powi(2) / square - 1.0).abs() < 1e-12
+    };
+    let told = |j: &usize| of_nodes(&terms[*j]) && (0..*j).any(|i| multiple(*j, i));
+    (0..terms.len()).filter(told).collect()
 }
 
 /// How many nodes each sample was taken on: as its columns `P`, `logP` or `sqrtP` say, else as its notes do, else `default`.

@@ -75,6 +75,22 @@ fn a_model_of_several_numbers_of_nodes_holds_between_them() {
 }
 
 #[test]
+fn terms_in_the_number_of_nodes_are_silent_where_it_does_not_vary() {
+    let rows: String = (1..=12).map(|n| format!("M {} {n}\n", 3 + 2 * n)).collect();
+    let samples = Samples::parse(&format!("M (n)\n{rows}"), "test").unwrap();
+    for nodes in [1, 4] {
+        let terms = ["n", "logP", "P", "n*P", "min(n,P)"].map(|t| parse(t).unwrap()).to_vec();
+        let structure = Structure { inputs: vec!["n".into()], terms, nodes, ..Structure::default() };
+        let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+        assert_eq!(fitted.warnings, Vec::<String>::new());
+        let terms: Vec<&str> = fitted.model.terms.iter().map(|t| t.term.as_str()).collect();
+        let said = if nodes == 1 { &["1", "n"][..] } else { &["1", "n", "min(n,P)"] };
+        assert_eq!(terms, said);
+        assert!((fitted.model.terms[1].coefficient - 2.0).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn numbers_of_nodes_are_whole_and_known() {
     let text = error("M logP\nM 1 0\nM 2 1\nM 3 1.3\nM 4 2\n", &Options::default());
     assert_eq!(text, "model `M`, line 4: logP = 1.3 is of no whole number of nodes; correct it");
