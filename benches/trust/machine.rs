@@ -22,6 +22,9 @@ use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_sort::profile;
 
+/// Regrets above this are printed one by one.
+const NOTABLE: f64 = 0.05;
+
 /// Rounds that measure the truth.
 const ROUNDS: usize = 21;
 
@@ -112,6 +115,10 @@ struct Problem {
 }
 
 impl Problem {
+    fn winner(&self) -> Option<Sorter> {
+        self.times.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(sorter, _)| *sorter)
+    }
+
     fn best(&self) -> f64 {
         self.times.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min)
     }
@@ -244,7 +251,12 @@ fn judge(specc: &Path, models: &Path, truth: &[Problem]) -> Result<Score, String
         let choice: Value = serde_json::from_slice(&end.stdout)
             .map_err(|_| format!("{}: {}", models.display(), String::from_utf8_lossy(&end.stderr)))?;
         let chosen = Sorter::of(&choice).ok_or_else(|| format!("unknown choice {choice}"))?;
-        regrets.push(problem.regret(chosen));
+        let regret = problem.regret(chosen);
+        if regret > NOTABLE {
+            let (keys, width, lost) = (problem.keys, problem.width, 100.0 * regret);
+            eprintln!("{keys} keys of {width} bits: {chosen:?} loses {lost:.0} % to {:?}", problem.winner());
+        }
+        regrets.push(regret);
     }
     let text = std::fs::read_to_string(models).map_err(|error| format!("{}: {error}", models.display()))?;
     let count = regrets.len().max(1) as f64;
@@ -294,8 +306,9 @@ fn race(node: &mut Node, keys: usize, width: u32) -> Problem {
     let sorters = Sorter::all(width);
     let mut timings = vec![Timings::default(); sorters.len()];
     let mut racing: Vec<usize> = (0..sorters.len()).collect();
-    let data = profile::keys(node, keys, width, 7);
     for round in 0..ROUNDS {
+        // Other keys in each round, as in calibrations: samples of one set of keys may suit it by chance.
+        let data = profile::keys(node, keys, width, round as u64);
         for turn in turns(round, racing.len()) {
             let mut mine = data.clone();
             node.barrier();
