@@ -197,9 +197,12 @@ pub(crate) fn place(
         let inner = &values[LEAST_PIECE - 1..values.len() - LEAST_PIECE];
         tried.push(inner.iter().copied().step_by(inner.len().div_ceil(TRIED)).collect::<Vec<f64>>());
     }
-    let named: Vec<&Expr> = structure.terms.iter().filter(|t| t.as_number().is_none()).collect();
-    let first = design.terms.len() - named.len();
-    let broken = named.iter().enumerate().filter(|(_, term)| term.calls().contains(KNEE));
+    let column = |term: &&'_ Expr| {
+        let text = hinged(term, &arguments, &places).to_string();
+        design.terms.iter().position(|term| *term == text)
+    };
+    let broken = structure.terms.iter().filter(|term| term.calls().contains(KNEE));
+    let broken = broken.filter_map(|term| Some((column(&term)?, term))).collect();
     let weights = match (&part.variances, options.mode) {
         (Some(variances), _) => variances.map(|v| 1.0 / v.sqrt()),
         (None, Mode::Relative) => part.times.map(|y| 1.0 / y),
@@ -207,7 +210,7 @@ pub(crate) fn place(
     };
     let mut problem = Samples {
         part,
-        broken: broken.map(|(j, term)| (first + j, *term)).collect(),
+        broken,
         arguments: &arguments,
         compile: &compile,
         rows: (0..part.rows.len()).collect(),
