@@ -1,7 +1,8 @@
 //! The design matrix: one value of each term at each sample.
 //!
-//! A term that is a column of the samples is taken from there; every other term is computed from the inputs, after the
-//! models it calls (hybrid terms) were put in its place. What cannot be a number in a fit is found here, with its place.
+//! A term that is a column of the samples is taken from there; every other term is computed from
+//! the inputs, after the models it calls (hybrid terms) were put in its place. What cannot be a
+//! number in a fit is found here, with its place.
 
 use nalgebra::{DMatrix, DVector};
 use strata_model::expr::{Expr, ExprKind, Function, Program, RESERVED, node_values};
@@ -141,7 +142,7 @@ pub(crate) fn build(
         Part { matrix, times, variances, rows, variables, points }
     };
     let (mut fit, mut verify) = (part(false), part(true));
-    if nodes.min == nodes.max {
+    if structure.several_nodes && nodes.min == nodes.max {
         let said = said_already(&structure.terms, &terms, &fit.matrix);
         fit.matrix = fit.matrix.remove_columns_at(&said);
         verify.matrix = verify.matrix.remove_columns_at(&said);
@@ -166,8 +167,8 @@ pub(crate) fn build(
     Ok(Design { terms, fit, verify, inputs, nodes })
 }
 
-/// The places of terms in the number of nodes that one number of them makes a multiple of an earlier
-/// term: `keys*P` beside `keys` says something only where several numbers were measured.
+/// The places of terms in the number of nodes that one number of them makes a multiple of an
+/// earlier term: `keys*P` beside `keys` says something only where several numbers were measured.
 fn said_already(named: &[Expr], terms: &[String], matrix: &DMatrix<f64>) -> Vec<usize> {
     let of_nodes = |text: &String| {
         let term = named.iter().find(|term| term.to_string() == *text);
@@ -183,7 +184,8 @@ fn said_already(named: &[Expr], terms: &[String], matrix: &DMatrix<f64>) -> Vec<
     (0..terms.len()).filter(told).collect()
 }
 
-/// How many nodes each sample was taken on: as its columns `P`, `logP` or `sqrtP` say, else as its notes do, else `default`.
+/// How many nodes each sample was taken on: as its columns `P`, `logP` or `sqrtP` say, else as its
+/// notes do, else `default`.
 pub(crate) fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Vec<usize>, FitError> {
     const INVERSES: [fn(f64) -> f64; RESERVED.len()] = [|p| p, f64::exp2, |root| root * root];
     let noted = samples.rows.iter().map(|row| row.notes.nodes);
@@ -204,7 +206,8 @@ pub(crate) fn nodes_of_rows(samples: &ModelSamples, default: usize) -> Result<Ve
     Ok(nodes)
 }
 
-/// Whether a column holds what its expression yields, but for the digits of a number written by hand.
+/// Whether a column holds what its expression yields, but for the digits of a number written by
+/// hand.
 fn alike(held: f64, computed: f64, scale: f64) -> bool {
     const ROUNDING: f64 = 0.01;
     held.to_bits() == computed.to_bits()

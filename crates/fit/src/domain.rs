@@ -1,11 +1,12 @@
 //! Where a model is valid, and whether it predicts times everywhere there.
 //!
-//! The domain is the box of the measured ranges of the inputs, as far as the requirements hold and the samples reach: a
-//! point whose leverage is above that of every sample lies beyond them even inside the box. A sum of terms can turn
-//! negative between samples, so the box is tried at its corners and at points that fill it evenly.
+//! The domain is the box of the measured ranges of the inputs, as far as the requirements hold and
+//! the samples reach: a point whose leverage is above that of every sample lies beyond them even
+//! inside the box. A sum of terms can turn negative between samples, so the box is tried at its
+//! corners and at points that fill it evenly.
 //!
-//! Source: Cook and Weisberg, *Residuals and Influence in Regression* (1982), §2.1 (leverage as the domain); Halton
-//! (1960) for the points.
+//! Source: Cook and Weisberg, *Residuals and Influence in Regression* (1982), §2.1 (leverage as the
+//! domain); Halton (1960) for the points.
 
 use nalgebra::DVector;
 use strata_model::expr::{Program, RESERVED, holds};
@@ -52,7 +53,8 @@ impl Domain<'_> {
             }
         }
         let names = &self.structure.inputs;
-        // A term that is a column of its own, not a function of the inputs, is known at the samples only.
+        // A term that is a column of its own, not a function of the inputs, is known at the samples
+        // only.
         let program = |text: &String| {
             let expr = strata_model::expr::parse(text).ok()?;
             compile(&expr, names, lookup).ok()
@@ -86,7 +88,8 @@ impl Domain<'_> {
         None
     }
 
-    /// Whether a point has no more leverage than the samples. A prediction near zero or below weighs as the least time.
+    /// Whether a point has no more leverage than the samples. A prediction near zero or below
+    /// weighs as the least time.
     fn reached(&self, kept: &[usize], x: &[f64], predicted: f64, least: f64) -> bool {
         let noise = self.regression.noise_variance;
         // Along one input every point of the range lies between samples.

@@ -1,7 +1,7 @@
 //! From samples to a model: fit, verification, verdict.
 //!
-//! Source: Brewer (1994), §3.6.2 (fit) and §3.6.3 (verification against samples that the fit never saw; above 10 % mean
-//! relative error the model is not to be trusted).
+//! Source: Brewer (1994), §3.6.2 (fit) and §3.6.3 (verification against samples that the fit never
+//! saw; above 10 % mean relative error the model is not to be trusted).
 
 use strata_model::expr::{Expr, parse};
 use strata_model::percent;
@@ -21,12 +21,12 @@ use crate::{FitError, Fitted, Lookup, Options, Residual, Search, Structure};
 
 /// Fits one model to its samples.
 ///
-/// `lookup` finds earlier models for the terms that call them (hybrid models). Where no terms are named, or the model of
-/// those that are fails, terms may be searched for: see [`Search`].
+/// `lookup` finds earlier models for the terms that call them (hybrid models). Where no terms are
+/// named, or the model of those that are fails, terms may be searched for: see [`Search`].
 ///
 /// # Errors
-/// Samples that cannot be fitted at all, see [`FitError`]. A model that fits but is not to be trusted is returned, with
-/// [`Verdict::Failed`] and the reason.
+/// Samples that cannot be fitted at all, see [`FitError`]. A model that fits but is not to be
+/// trusted is returned, with [`Verdict::Failed`] and the reason.
 pub fn fit_model(
     samples: &ModelSamples,
     structure: &Structure,
@@ -124,10 +124,11 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Whether it predicts held-out samples better than another, beyond what their noise explains: the mean difference of
-    /// errors at the same samples is above zero at a confidence of 97.5 %. Diebold and Mariano, *Comparing predictive
-    /// accuracy* (1995), with Student's quantile for few samples. Where none were held out each sample of a model that
-    /// failed is predicted from all others.
+    /// Whether it predicts held-out samples better than another, beyond what their noise explains:
+    /// the mean difference of errors at the same samples is above zero at a confidence of 97.5 %.
+    /// Diebold and Mariano, *Comparing predictive accuracy* (1995), with Student's quantile for few
+    /// samples. Where none were held out each sample of a model that failed is predicted from all
+    /// others.
     fn better(&self, named: &Self) -> bool {
         let verified = |c: &Self| {
             let verify = c.fitted.residuals.iter().filter(|r| r.verify && r.observed != 0.0);
@@ -213,8 +214,9 @@ fn fit_terms(
     let noise = noise::of_samples(&samples.rows, &design.inputs);
     let verify_noise: Vec<f64> = design.verify.rows.iter().map(|row| noise[*row]).collect();
     let held_out = HeldOut::new(&regression, fit_part, verify_part, &verify_noise, mre(verify_part));
-    // A model that verified badly is less sure than its fit believes: a new measurement scatters about it at least as those
-    // held out do. What lies beyond the samples is told by the ratio of leverage to noise, which stays.
+    // A model that verified badly is less sure than its fit believes: a new measurement scatters
+    // about it at least as those held out do. What lies beyond the samples is told by the ratio of
+    // leverage to noise, which stays.
     let scatter = held_out_variance(verify_part, mean_time, options);
     if scatter > regression.noise_variance && regression.noise_variance > 0.0 {
         leverage_limit *= regression.noise_variance / scatter;
@@ -269,8 +271,9 @@ fn fit_terms(
     Ok(Candidate { fitted: Fitted { model, residuals, warnings }, left_out })
 }
 
-/// The variance of held-out samples about their predictions, in units of the mode as a model set has it; from the mean of
-/// absolute errors, which few outliers move little. Zero without such samples.
+/// The variance of held-out samples about their predictions, in units of the mode as a model set
+/// has it; from the mean of absolute errors, which few outliers move little. Zero without such
+/// samples.
 fn held_out_variance(verify: &[Residual], mean_time: f64, options: &Options) -> f64 {
     let size = |r: &Residual| {
         let unit = if options.mode == Mode::Relative { r.predicted.abs() / mean_time } else { 1.0 };
@@ -280,7 +283,8 @@ fn held_out_variance(verify: &[Residual], mean_time: f64, options: &Options) -> 
     if mean.is_finite() { (mean / MEAN_OF_NORMAL).powi(2) } else { 0.0 }
 }
 
-/// How many held-out samples lie in the interval of a new measurement that the model predicts for them.
+/// How many held-out samples lie in the interval of a new measurement that the model predicts for
+/// them.
 fn covered(
     design: &Design,
     regression: &Regression,
@@ -306,16 +310,18 @@ fn covered(
     Some((verify.iter().enumerate().filter(|pair| inside(*pair)).count(), verify.len()))
 }
 
-/// Fits every model of a samples file whose structure is that of its columns: columns that are names are inputs, and
-/// every column not in parentheses is a candidate term.
+/// Fits every model of a samples file whose structure is that of its columns: columns that are
+/// names are inputs, and every column not in parentheses is a candidate term.
 ///
-/// One result a model, in the order of the file; one that cannot be fitted does not stop the others.
+/// One result a model, in the order of the file; one that cannot be fitted does not stop the
+/// others.
 #[must_use]
 pub fn fit_samples(samples: &Samples, options: &Options) -> Vec<Result<Fitted, FitError>> {
     fit_columns(samples, &|_| Ok(*options), None)
 }
 
-/// [`fit_samples`] with options for each model, and where one column of each may hold the variances of its times, in s².
+/// [`fit_samples`] with options for each model, and where one column of each may hold the variances
+/// of its times, in s².
 ///
 /// `options` may fail in words; its model then has no fit.
 #[must_use]
@@ -357,7 +363,7 @@ pub fn structure_of(samples: &ModelSamples, nodes: usize) -> Result<Structure, F
             })
         })
         .collect::<Result<_, _>>()?;
-    Ok(Structure { inputs, terms, requires: Vec::new(), nodes, variance: None })
+    Ok(Structure { inputs, terms, nodes, ..Structure::default() })
 }
 
 fn residuals(samples: &ModelSamples, design: &Design, part: &Part, coefficients: &[f64]) -> Vec<Residual> {

@@ -1,12 +1,13 @@
 //! Hinges whose place is fitted: `knee(x)` in a term becomes `max(0, x - k)`.
 //!
-//! The place k of each argument is where the squared error of all terms together is least, first among the measured values,
-//! then between the nearest two. It is a parameter like a coefficient: its terms are judged as the best of as many
-//! candidates as there were places, it takes a degree of freedom, and the coefficients' covariance is that of the model
-//! linearised in the place too.
+//! The place k of each argument is where the squared error of all terms together is least, first
+//! among the measured values, then between the nearest two. It is a parameter like a coefficient:
+//! its terms are judged as the best of as many candidates as there were places, it takes a degree
+//! of freedom, and the coefficients' covariance is that of the model linearised in the place too.
 //!
-//! Source: Hinkley, *Inference about the intersection in two-phase regression* (1969); Seber and Wild, *Nonlinear
-//! Regression* (1989), §2.1.2 and §9.3; Friedman, *Multivariate adaptive regression splines* (1991), §3.8.
+//! Source: Hinkley, *Inference about the intersection in two-phase regression* (1969); Seber and
+//! Wild, *Nonlinear Regression* (1989), §2.1.2 and §9.3; Friedman, *Multivariate adaptive
+//! regression splines* (1991), §3.8.
 
 use nalgebra::{DMatrix, DVector};
 use strata_model::expr::{BinaryOp, Expr, ExprKind, KNEE, Program};
@@ -18,14 +19,15 @@ use crate::regress::{Regression, inliers};
 use crate::stats::t_quantile;
 use crate::{FitError, Lookup, Options, Structure};
 
-/// A piece between breakpoints holds at least so many measured values, so that none is there for one sample's sake: the
-/// least span of Friedman (1991), §3.8.
+/// A piece between breakpoints holds at least so many measured values, so that none is there for
+/// one sample's sake: the least span of Friedman (1991), §3.8.
 pub(crate) const LEAST_PIECE: usize = 3;
 /// Rounds in which each place is chosen given the others.
 const ROUNDS: usize = 3;
 /// Measured values that are tried as places at most.
 const TRIED: usize = 60;
-/// The 95 % quantile of χ² with one degree of freedom: places whose likelihood is that near are as good.
+/// The 95 % quantile of χ² with one degree of freedom: places whose likelihood is that near are as
+/// good.
 const LIKELY: f64 = 3.84;
 /// Steps of each search between two values: they end within a ten-millionth of the gap.
 const STEPS: usize = 36;
@@ -383,7 +385,8 @@ impl Placed {
     }
 }
 
-/// The place of least error about `at`, between its neighbours; a round number that does as well is more likely the truth.
+/// The place of least error about `at`, between its neighbours; a round number that does as well is
+/// more likely the truth.
 pub(crate) fn nearby(below: f64, at: f64, above: f64, error: &dyn Fn(f64) -> f64) -> f64 {
     let sides = [(below, at), (at, above)].map(|(low, high)| golden(low, high, error));
     let (found, least) = if sides[0].1 <= sides[1].1 { sides[0] } else { sides[1] };

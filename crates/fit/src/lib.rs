@@ -1,13 +1,15 @@
 //! Fits performance models to samples, drops irrelevant terms, verifies and emits Rust.
 //!
-//! A sample is a measured time with the values of its terms. [`fit_model`] finds the coefficients that minimise the
-//! *relative* error (a microsecond matters in ten, not in a million), keeps the best set of terms in which each is worth its
-//! place, and judges the model by samples it has not seen. The result goes into a [model set](strata_model::set), from
-//! which [`emit`] makes Rust that a library compiles in.
+//! A sample is a measured time with the values of its terms. [`fit_model`] finds the coefficients
+//! that minimise the *relative* error (a microsecond matters in ten, not in a million), keeps the
+//! best set of terms in which each is worth its place, and judges the model by samples it has not
+//! seen. The result goes into a [model set](strata_model::set), from which [`emit`] makes Rust that
+//! a library compiles in.
 //!
-//! The method is Brewer's (*Portable High-Performance Supercomputing*, 1994, chapters 2 and 3.6) but for two defaults, see [`Options`]; the numerics are in
-//! [`solve`]. A fit never ends in a silent model: what cannot be fitted is a [`FitError`], what should not be trusted
-//! has a verdict with its reason.
+//! The method is Brewer's (*Portable High-Performance Supercomputing*, 1994, chapters 2 and 3.6)
+//! but for two defaults, see [`Options`]; the numerics are in [`solve`]. A fit never ends in a
+//! silent model: what cannot be fitted is a [`FitError`], what should not be trusted has a verdict
+//! with its reason.
 //!
 //! ```
 //! use strata_fit::{Options, fit_samples};
@@ -49,16 +51,21 @@ use strata_model::set::Model;
 pub struct Structure {
     /// The inputs, in the order of the model's arguments; each is a column of the samples.
     pub inputs: Vec<String>,
-    /// The candidate terms besides the constant. In them `knee(x)` stands for `max(0, x - k)` with k to be fitted, one place
-    /// for each x.
+    /// The candidate terms besides the constant. In them `knee(x)` stands for `max(0, x - k)` with
+    /// k to be fitted, one place for each x.
     pub terms: Vec<Expr>,
     /// What must hold of the inputs; kept with the model.
     pub requires: Vec<Expr>,
-    /// The number of nodes of the run, for samples without a column `P`, `logP` or `sqrtP`; 0 if unknown.
+    /// The number of nodes of the run, for samples without a column `P`, `logP` or `sqrtP`; 0 if
+    /// unknown.
     pub nodes: usize,
-    /// The column that holds the variance of each sample's time, s², where it is known. Errors then count in standard
-    /// deviations of their sample, whatever the mode; the mode still says how a new measurement scatters.
+    /// The column that holds the variance of each sample's time, s², where it is known. Errors then
+    /// count in standard deviations of their sample, whatever the mode; the mode still says how a
+    /// new measurement scatters.
     pub variance: Option<String>,
+    /// Whether terms in the number of nodes are for runs on several: where one number was measured,
+    /// those that are multiples of an earlier term then are no candidates, rather than dependent.
+    pub several_nodes: bool,
 }
 
 /// An earlier model, as a function that a term may call.

@@ -1,10 +1,12 @@
 //! How much of an error is the machine's: what repeats of a point say of the noise in one sample.
 //!
-//! A sample is the median of timings. Timings of one moment share what the machine did at that moment, so where moments are
-//! known the noise is told by medians of blocks of time, else by the interval that the harness noted. Points that
-//! were sampled more than once tell it best: they hold what changes between samples as well.
+//! A sample is the median of timings. Timings of one moment share what the machine did at that
+//! moment, so where moments are known the noise is told by medians of blocks of time, else by the
+//! interval that the harness noted. Points that were sampled more than once tell it best: they hold
+//! what changes between samples as well.
 //!
-//! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (pure error); Künsch (1989) for blocks.
+//! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (pure error);
+//! Künsch (1989) for blocks.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +20,12 @@ const LEAST_REPEATED: usize = 5;
 const HALF_WIDTH: f64 = 1.96;
 /// Few timings may agree by chance, or by a coarse clock.
 const LEAST_NOISE: f64 = 0.01;
-/// Half the width of the interval of a median in standard deviations, see Conover (1999), §3.2, for intervals by ranks.
+/// Half the width of the interval of a median in standard deviations, see Conover (1999), §3.2, for
+/// intervals by ranks.
 const DEVIATIONS: f64 = 1.15;
 
-/// The relative standard deviation of the noise in each sample, by its place; zero where nothing tells.
+/// The relative standard deviation of the noise in each sample, by its place; zero where nothing
+/// tells.
 pub(crate) fn of_samples(rows: &[Sample], inputs: &[usize]) -> Vec<f64> {
     let each: Vec<f64> = rows.iter().map(|row| of_notes(&row.notes)).collect();
     let repeated = of_repeated(rows, inputs);
@@ -53,7 +57,8 @@ fn of_notes(notes: &Notes) -> f64 {
     blocks(&notes.timings).unwrap_or(notes.spread / HALF_WIDTH).clamp(0.0, 1e3)
 }
 
-/// The relative standard deviation of the median of timings, from the ranks of the medians of blocks of time.
+/// The relative standard deviation of the median of timings, from the ranks of the medians of
+/// blocks of time.
 fn blocks(timings: &[Timing]) -> Option<f64> {
     let mut timings: Vec<&Timing> = timings.iter().filter(|t| t.seconds.is_finite()).collect();
     if timings.len() < 3 {
@@ -64,7 +69,8 @@ fn blocks(timings: &[Timing]) -> Option<f64> {
     let mut medians: Vec<f64> =
         timings.chunks(size).map(|block| median(block.iter().map(|t| t.seconds))).collect();
     medians.sort_by(f64::total_cmp);
-    // The interval of a median from ranks: what few blocks say, however far off, moves it no further than their rank.
+    // The interval of a median from ranks: what few blocks say, however far off, moves it no
+    // further than their rank.
     let count = medians.len() as f64;
     let rank = (0.5 * (count - 1.0) - 0.5 * DEVIATIONS * count.sqrt()).round().max(0.0) as usize;
     let width = medians[medians.len() - 1 - rank] - medians[rank];
@@ -78,7 +84,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The pooled relative standard deviation among samples of the same point on as many nodes; zero if too few were repeated.
+/// The pooled relative standard deviation among samples of the same point on as many nodes; zero if
+/// too few were repeated.
 fn of_repeated(rows: &[Sample], inputs: &[usize]) -> f64 {
     let mut groups: BTreeMap<Vec<u64>, Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.seconds > 0.0) {
@@ -105,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_slow_period_is_noise_however_many_timings_it_holds() {
-        // 40 timings at one speed, then 40 at another: the mean of 80 independent ones would claim 2 %.
+        // 40 timings at one speed, then 40 at another: the mean of 80 independent ones would claim
+        // 2 %.
         let two: Vec<(f64, f64)> = (0..80).map(|i| (if i < 40 { 1.0 } else { 1.4 }, f64::from(i))).collect();
         let noise = blocks(&timings(&two)).unwrap();
         assert!((0.05..0.2).contains(&noise), "{noise}");

@@ -1,4 +1,5 @@
-//! How to fit: what is minimised, which terms stay, and what happens when the named terms do not suffice.
+//! How to fit: what is minimised, which terms stay, and what happens when the named terms do not
+//! suffice.
 
 use std::str::FromStr;
 
@@ -11,8 +12,9 @@ pub const MAX_PIECES: usize = 4;
 
 /// How to fit.
 ///
-/// The thesis's own method is `weights: Weights::Measured` with `elimination: Elimination::Confidence`. The defaults differ
-/// from it in these two, since they are nearer to the truth where it is known (`benches/README.md`).
+/// The thesis's own method is `weights: Weights::Measured` with `elimination:
+/// Elimination::Confidence`. The defaults differ from it in these two, since they are nearer to the
+/// truth where it is known (`benches/README.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Which error is minimised.
@@ -29,24 +31,27 @@ pub struct Options {
     pub accept: f64,
     /// By what a term is judged irrelevant.
     pub elimination: Elimination,
-    /// How outliers lose their weight; `None`: they do not. With [`Weights::Measured`] none is left out: that is the thesis's fit.
+    /// How outliers lose their weight; `None`: they do not. With [`Weights::Measured`] none is left
+    /// out: that is the thesis's fit.
     pub robust: Option<Robust>,
     /// Whether coefficients must not be negative, since a cost cannot be.
     pub nonnegative: bool,
     /// When terms are searched for that nobody named.
     pub search: Search,
-    /// The most pieces that the search may cut the range of an input into, 1 to [`MAX_PIECES`]; 1: no breakpoints.
+    /// The most pieces that the search may cut the range of an input into, 1 to [`MAX_PIECES`]; 1:
+    /// no breakpoints.
     pub pieces: usize,
 }
 
 /// What a relative error is relative to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weights {
-    /// The measured time: Brewer (1994), eq 26. Noise of relative size s makes predictions too small by about 2 s²,
-    /// since samples that happened to be fast weigh more than those that happened to be slow.
+    /// The measured time: Brewer (1994), eq 26. Noise of relative size s makes predictions too
+    /// small by about 2 s², since samples that happened to be fast weigh more than those that
+    /// happened to be slow.
     Measured,
-    /// The predicted time, found by fitting again until it stands still: free of that bias. Carroll and Ruppert,
-    /// *Transformation and Weighting in Regression* (1988), §2.3.
+    /// The predicted time, found by fitting again until it stands still: free of that bias. Carroll
+    /// and Ruppert, *Transformation and Weighting in Regression* (1988), §2.3.
     #[default]
     Predicted,
 }
@@ -54,12 +59,14 @@ pub enum Weights {
 /// By what a term is judged irrelevant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Elimination {
-    /// It is not in the best of all sets of terms, where each term pays as much as one gains whose interval just
-    /// reaches zero, at a confidence that holds for all terms together: Miller (2002), Bonferroni.
+    /// It is not in the best of all sets of terms, where each term pays as much as one gains whose
+    /// interval just reaches zero, at a confidence that holds for all terms together: Miller
+    /// (2002), Bonferroni.
     #[default]
     BestSubset,
-    /// Its confidence interval includes zero; one after the other is dropped: Brewer (1994), §3.6.2. Each term that has
-    /// no part in the cost stays with a chance of 1 − confidence at least, and more where terms are alike.
+    /// Its confidence interval includes zero; one after the other is dropped: Brewer (1994),
+    /// §3.6.2. Each term that has no part in the cost stays with a chance of 1 − confidence at
+    /// least, and more where terms are alike.
     Confidence,
     /// The corrected information criterion of Akaike falls without it: Hurvich and Tsai (1989).
     Aicc,
@@ -67,11 +74,13 @@ pub enum Elimination {
     LeaveOneOut,
 }
 
-/// How outliers lose their weight; of the last two M-estimation by iterated weights, scaled by the median absolute residual.
+/// How outliers lose their weight; of the last two M-estimation by iterated weights, scaled by the
+/// median absolute residual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Robust {
-    /// Samples that the fit of the others excludes are left out, and the rest is fitted as without: where nothing is excluded
-    /// it is the same fit. Intervals still cover those left out. Yohai (1987); Hadi and Simonoff (1993).
+    /// Samples that the fit of the others excludes are left out, and the rest is fitted as without:
+    /// where nothing is excluded it is the same fit. Intervals still cover those left out. Yohai
+    /// (1987); Hadi and Simonoff (1993).
     Reject,
     /// Beyond 1.345 standard deviations the weight falls as one over the residual: Huber (1964).
     Huber,
@@ -84,8 +93,9 @@ pub enum Robust {
 pub enum Search {
     /// Never: a model without terms is its constant.
     Never,
-    /// Where no terms are named, or those that are fail verification or may miss by more than is accepted; as with `Always`, what is found replaces them only if
-    /// it predicts the samples that were held out better beyond noise.
+    /// Where no terms are named, or those that are fail verification or may miss by more than is
+    /// accepted; as with `Always`, what is found replaces them only if it predicts the samples that
+    /// were held out better beyond noise.
     #[default]
     WhenNeeded,
     /// Always.
@@ -158,9 +168,10 @@ const SEARCH: [(&str, Search); 3] =
 const PARTS: [&str; 7] = ["relative", "absolute", "robust", "nonnegative", "weights", "eliminate", "search"];
 
 impl Options {
-    /// Takes in one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust reject|huber|bisquare|none`,
-    /// `weights measured|predicted`, `eliminate interval|aicc|leave-one-out`, `search [never|when-needed|always]` (the word
-    /// alone means always). Gives what the part is about, so that a caller sees when something is said twice.
+    /// Takes in one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust
+    /// reject|huber|bisquare|none`, `weights measured|predicted`, `eliminate
+    /// interval|aicc|leave-one-out`, `search [never|when-needed|always]` (the word alone means
+    /// always). Gives what the part is about, so that a caller sees when something is said twice.
     ///
     /// # Errors
     /// A word that is not known, is missing, or is one too many.
@@ -227,8 +238,9 @@ impl Options {
         Ok(about)
     }
 
-    /// What a spec says of them, in the words of [`set`](Self::set), with `accept` and `confidence` as fractions; empty where it
-    /// is what goes without saying. [`read`](Self::read) reads it back.
+    /// What a spec says of them, in the words of [`set`](Self::set), with `accept` and `confidence`
+    /// as fractions; empty where it is what goes without saying. [`read`](Self::read) reads it
+    /// back.
     #[must_use]
     pub fn to_text(&self) -> String {
         let usual = Self::default();

@@ -1,11 +1,14 @@
-//! Samples of one point are not independent: where its memory lies and what ran beside it hold for all of them.
+//! Samples of one point are not independent: where its memory lies and what ran beside it hold for
+//! all of them.
 //!
-//! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (repeats and lack of fit); Cook and
-//! Weisberg, *Residuals and Influence in Regression* (1982), §3.6 (deleting groups of samples).
+//! Source: Draper and Smith, *Applied Regression Analysis*, 3rd ed. (1998), §2.1 (repeats and lack
+//! of fit); Cook and Weisberg, *Residuals and Influence in Regression* (1982), §3.6 (deleting
+//! groups of samples).
 
 use std::collections::BTreeMap;
 
-/// A number for each row, the same for equal rows, counted from 0 in the order in which they first occur.
+/// A number for each row, the same for equal rows, counted from 0 in the order in which they first
+/// occur.
 pub(crate) fn groups<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<usize> {
     let mut known: BTreeMap<Vec<u64>, usize> = BTreeMap::new();
     let key = |row: &[f64]| row.iter().map(|v| v.to_bits()).collect();
@@ -16,8 +19,9 @@ pub(crate) fn groups<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<usize> {
     rows.map(&mut number).collect()
 }
 
-/// By how much the variance of a fit of such samples exceeds that of as many independent ones: the mean square of the
-/// residuals between points over that of all residuals, at least 1. Kish, *Survey Sampling* (1965), §8.2.
+/// By how much the variance of a fit of such samples exceeds that of as many independent ones: the
+/// mean square of the residuals between points over that of all residuals, at least 1. Kish,
+/// *Survey Sampling* (1965), §8.2.
 ///
 /// `along`: the rows of one point are multiples of each other, by these.
 pub(crate) fn design_effect(residuals: &[f64], along: &[f64], groups: &[usize], rank: usize) -> f64 {

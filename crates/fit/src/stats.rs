@@ -1,12 +1,14 @@
 //! The few statistics Brewer's method needs beyond least squares.
 //!
-//! Source: Brewer, *Portable High-Performance Supercomputing* (1994), §2.2.4 (mean relative error), §3.6.2 (intervals).
+//! Source: Brewer, *Portable High-Performance Supercomputing* (1994), §2.2.4 (mean relative error),
+//! §3.6.2 (intervals).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::solve::sum;
 
-/// The two-sided quantile t(confidence, freedom): a share `confidence` of the distribution lies within ± it.
+/// The two-sided quantile t(confidence, freedom): a share `confidence` of the distribution lies
+/// within ± it.
 ///
 /// `None` unless 0 < confidence < 1 and freedom ≥ 1.
 pub fn t_quantile(confidence: f64, freedom: usize) -> Option<f64> {
@@ -27,10 +29,11 @@ pub fn confidence(quantile: f64, freedom: usize) -> Option<f64> {
     Some(2.0 * t.cdf(quantile) - 1.0)
 }
 
-/// The mean relative error as a fraction: the geometric mean of 1 + |(y − ŷ)/y|, less 1 (eqs 9 and 10).
+/// The mean relative error as a fraction: the geometric mean of 1 + |(y − ŷ)/y|, less 1 (eqs 9 and
+/// 10).
 ///
-/// Takes (observed, predicted) pairs; pairs observed as zero have no relative error and are left out. `None` if no
-/// pair remains or an error is not finite.
+/// Takes (observed, predicted) pairs; pairs observed as zero have no relative error and are left
+/// out. `None` if no pair remains or an error is not finite.
 pub fn mean_relative_error(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     let logs: Vec<f64> = pairs
         .into_iter()

@@ -1,13 +1,17 @@
-//! What speaks for and against a fitted model: held-out errors, intervals, and structure in the residuals.
+//! What speaks for and against a fitted model: held-out errors, intervals, and structure in the
+//! residuals.
 //!
-//! The mean relative error of samples that the fit never saw decides between verified and failed (Brewer §3.6.3), but only
-//! the part of it that is the model's own: the noise of the samples, which their repeats tell, is taken out, and what is left
-//! is verified if its 95 % interval lies within what is accepted and failed if it lies above. Between them the model is as good
-//! as these samples can tell. A model may pass and still be wrong in a way that shows: residuals that follow an input, noise
-//! that grows with the time, one sample that decides alone. These make it doubtful. Each is asked for at one chance in a
-//! thousand, and only where the errors are large enough to matter: above a tenth of what is accepted.
+//! The mean relative error of samples that the fit never saw decides between verified and failed
+//! (Brewer §3.6.3), but only the part of it that is the model's own: the noise of the samples,
+//! which their repeats tell, is taken out, and what is left is verified if its 95 % interval lies
+//! within what is accepted and failed if it lies above. Between them the model is as good as these
+//! samples can tell. A model may pass and still be wrong in a way that shows: residuals that follow
+//! an input, noise that grows with the time, one sample that decides alone. These make it doubtful.
+//! Each is asked for at one chance in a thousand, and only where the errors are large enough to
+//! matter: above a tenth of what is accepted.
 //!
-//! Source: Wald and Wolfowitz (1940) for runs; Breusch and Pagan (1979), in the form of Koenker (1981); Cook (1977).
+//! Source: Wald and Wolfowitz (1940) for runs; Breusch and Pagan (1979), in the form of Koenker
+//! (1981); Cook (1977).
 
 use std::fmt::Write as _;
 
@@ -29,9 +33,11 @@ const CHANCE: f64 = 1e-3;
 pub(crate) const MEAN_OF_NORMAL: f64 = 0.797_884_560_802_865_4;
 /// Resamples of the bootstrap.
 const RESAMPLED: usize = 600;
-/// A held-out sample this many standard deviations of the fit off was taken at another speed, where others were.
+/// A held-out sample this many standard deviations of the fit off was taken at another speed, where
+/// others were.
 const SPOILED: f64 = 4.0;
-/// A held-out sample with so many times the middle one's noise, or of this one where that is less, tells nothing of the model.
+/// A held-out sample with so many times the middle one's noise, or of this one where that is less,
+/// tells nothing of the model.
 const NOISY: f64 = 3.0;
 const QUIET: f64 = 0.03;
 /// No prediction is less sure than this many times itself.
@@ -57,8 +63,9 @@ pub(crate) struct HeldOut {
     pub(crate) noise: f64,
     /// The mean relative error that noise does not explain.
     pub(crate) own: Option<Own>,
-    /// The relative standard deviation of the expected time about the *prediction* that noise does not explain: a model that
-    /// predicts a tenth of the time is ten times uncertain, though its relative error is below one.
+    /// The relative standard deviation of the expected time about the *prediction* that noise does
+    /// not explain: a model that predicts a tenth of the time is ten times uncertain, though its
+    /// relative error is below one.
     pub(crate) deviation: f64,
     /// How many were taken while the machine was slow, as samples that the fit left out.
     pub(crate) spoiled: usize,
@@ -82,7 +89,8 @@ pub(crate) struct Judgement {
     pub(crate) doubts: Vec<String>,
 }
 
-/// Quantiles of the relative error, each the least error that at least the share has; `None` without finite errors.
+/// Quantiles of the relative error, each the least error that at least the share has; `None`
+/// without finite errors.
 pub(crate) fn quantiles(residuals: &[Residual]) -> Option<Quantiles> {
     let with_time = residuals.iter().filter(|r| r.observed != 0.0);
     let mut errors: Vec<f64> = with_time.map(|r| r.relative_error().abs()).collect();
@@ -166,7 +174,8 @@ pub(crate) fn judge(
     let verdict = match () {
         () if !doubts.is_empty() => Verdict::Doubtful,
         () if own.high <= options.accept && mre <= options.accept => Verdict::Verified,
-        // The noise must be what hides the answer: a large own error of few samples is not told by a quieter machine.
+        // The noise must be what hides the answer: a large own error of few samples is not told by
+        // a quieter machine.
         () if held_out.noise >= own.at && own.at <= options.accept => Verdict::WithinNoise,
         () => Verdict::Doubtful,
     };
@@ -250,7 +259,8 @@ fn misses(inputs: &[String], verify: &[Residual]) -> Option<String> {
 }
 
 impl HeldOut {
-    /// What the held-out samples tell. `noise`: the relative standard deviation of the noise in each of them.
+    /// What the held-out samples tell. `noise`: the relative standard deviation of the noise in
+    /// each of them.
     pub(crate) fn new(
         regression: &Regression,
         fit: &[Residual],
@@ -275,7 +285,8 @@ impl HeldOut {
         let telling = points.partition_point(|p| p.1 <= limit);
         held_out.noisy = points.len() - telling;
         points.truncate(telling);
-        // Where samples that were fitted had to be left out, so had as many of these, if they are as far off.
+        // Where samples that were fitted had to be left out, so had as many of these, if they are
+        // as far off.
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let left: Vec<&Residual> = fit
             .iter()
@@ -303,8 +314,9 @@ impl HeldOut {
     }
 }
 
-/// The part of the mean relative error that the noise does not explain, with its 95 % interval by the bootstrap over points:
-/// Efron and Tibshirani, *An Introduction to the Bootstrap* (1993), §13.3.
+/// The part of the mean relative error that the noise does not explain, with its 95 % interval by
+/// the bootstrap over points: Efron and Tibshirani, *An Introduction to the Bootstrap* (1993),
+/// §13.3.
 fn own_error(points: &[(f64, f64)]) -> Own {
     let of = |chosen: &mut dyn Iterator<Item = &(f64, f64)>| {
         let (mut log, mut square, mut count) = (0.0, 0.0, 0.0);
@@ -359,7 +371,8 @@ fn doubts(regression: &Regression, inputs: &[String], fit: &[Residual], options:
         let h = regression.leverages[i];
         regression.standardised[i].powi(2) * h / (rank * (1.0 - h).max(1e-9).powi(2))
     };
-    // One of few samples has such a distance easily; it must also lie where the others do not expect it.
+    // One of few samples has such a distance easily; it must also lie where the others do not
+    // expect it.
     let freedom = fit.len().saturating_sub(regression.rank + 1);
     let limit = t_quantile(1.0 - CHANCE / fit.len() as f64, freedom).unwrap_or(f64::INFINITY);
     let alone = |i: usize| {
@@ -381,7 +394,8 @@ fn doubts(regression: &Regression, inputs: &[String], fit: &[Residual], options:
     doubts
 }
 
-/// The number of runs of one sign along an input and the number expected, if they are too few to be noise.
+/// The number of runs of one sign along an input and the number expected, if they are too few to be
+/// noise.
 fn runs(fit: &[Residual], standardised: &[f64], input: usize) -> Option<(usize, f64)> {
     let mut pairs: Vec<(f64, f64)> =
         fit.iter().zip(standardised).map(|(r, z)| (r.inputs[input], *z)).collect();

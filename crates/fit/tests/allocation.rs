@@ -1,4 +1,5 @@
-//! What repeated use costs in memory: nothing that stays, and the same again each time. Emitted Rust takes none at all.
+//! What repeated use costs in memory: nothing that stays, and the same again each time. Emitted
+//! Rust takes none at all.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]

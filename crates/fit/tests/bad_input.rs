@@ -80,7 +80,9 @@ fn terms_in_the_number_of_nodes_are_silent_where_it_does_not_vary() {
     let samples = Samples::parse(&format!("M (n)\n{rows}"), "test").unwrap();
     for nodes in [1, 4] {
         let terms = ["n", "logP", "P", "n*P", "min(n,P)"].map(|t| parse(t).unwrap()).to_vec();
-        let structure = Structure { inputs: vec!["n".into()], terms, nodes, ..Structure::default() };
+        let several_nodes = true;
+        let inputs = vec!["n".into()];
+        let structure = Structure { inputs, terms, nodes, several_nodes, ..Structure::default() };
         let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
         assert_eq!(fitted.warnings, Vec::<String>::new());
         let terms: Vec<&str> = fitted.model.terms.iter().map(|t| t.term.as_str()).collect();
@@ -383,7 +385,8 @@ fn one_sample_of_great_noise_excuses_no_error() {
 fn what_is_no_task_is_named() {
     let options = Options { search: Search::Never, ..Options::default() };
     let reason = |time: &dyn Fn(i32) -> f64| {
-        // Repeats of a point that agree exactly count as one sample: times follow `x` closely enough for that.
+        // Repeats of a point that agree exactly count as one sample: times follow `x` closely
+        // enough for that.
         let row = |k: i32| format!("{}M {:e} {}\n", if k % 4 == 2 { "@" } else { "" }, time(k), 1 + k % 12);
         let text = format!("M x\n{}", (0..24).map(row).collect::<String>());
         let m = try_fit(&text, &options).unwrap().model;

@@ -1,4 +1,5 @@
-//! Emitted Rust: its text, and that it compiles without a warning and predicts what the interpreter predicts.
+//! Emitted Rust: its text, and that it compiles without a warning and predicts what the interpreter
+//! predicts.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
@@ -237,7 +238,8 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
             answers.push(library.predict(candidate, 4, &point, &parameters));
         }
     }
-    // Candidates are told with what the spec computes of their parameters, and an exhaustive match covers them.
+    // Candidates are told with what the spec computes of their parameters, and an exhaustive match
+    // covers them.
     main += "    let (how, why) = models::Sort::choose(4, 100.0, 8.0).unwrap();\n    \
              match how {\n        models::Sort::Radix { bits } => assert!((1..=8).contains(&bits), \"{why}\"),\n        \
              models::Sort::Gather => {}\n        \

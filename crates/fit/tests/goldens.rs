@@ -138,7 +138,8 @@ fn figure_3_7_shares_the_weight_of_dependent_terms() {
         close(2.0 * c[0], one.terms[0].coefficient, 11);
         close(2.0 * c[1], one.terms[1].coefficient, 11);
         close(m.mre_fit, one.mre_fit, 9);
-        // The verification rows of the figure are of another machine size: the model must say that they do not fit.
+        // The verification rows of the figure are of another machine size: the model must say that
+        // they do not fit.
         assert_eq!(m.verdict, Verdict::Failed);
         assert!(m.reason.contains("accepted"), "{}", m.reason);
     }
@@ -147,7 +148,8 @@ fn figure_3_7_shares_the_weight_of_dependent_terms() {
 #[test]
 fn nist() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/strd");
-    // Certified digits that survive reading the data into doubles, coefficients then standard errors.
+    // Certified digits that survive reading the data into doubles, coefficients then standard
+    // errors.
     for (name, digits, sd_digits) in [
         ("Norris", 11.0, 10.0),
         ("Longley", 11.0, 10.0),

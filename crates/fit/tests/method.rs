@@ -59,7 +59,8 @@ fn close(got: &[f64], want: &[f64], tolerance: f64) {
     }
 }
 
-/// statsmodels 0.15.0, `RLM(y, X, M).fit(tol=1e-15, maxiter=2000, conv='coefs')`: parameters and standard errors.
+/// statsmodels 0.15.0, `RLM(y, X, M).fit(tol=1e-15, maxiter=2000, conv='coefs')`: parameters and
+/// standard errors.
 #[test]
 fn robust_fits_agree_with_statsmodels() {
     let goldens = [
@@ -139,7 +140,8 @@ fn samples_of_a_slow_machine_are_left_out_and_intervals_still_cover_them() {
 
 #[test]
 fn samples_that_miss_together_are_no_outliers() {
-    // The cost jumps beyond 20: a term is missing, and leaving a third of the samples out would hide it.
+    // The cost jumps beyond 20: a term is missing, and leaving a third of the samples out would
+    // hide it.
     let y =
         |i: usize| (1.0 + i as f64) * if i > 20 { 1.5 } else { 1.0 } * (1.0 + 0.01 * (9.0 * i as f64).sin());
     let rows = text(30, 1, |i, _| (1 + i) as f64, y);
@@ -151,7 +153,8 @@ fn samples_that_miss_together_are_no_outliers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// The conditions of Kuhn and Tucker: no coefficient below zero, no gain left, and none where a coefficient is above.
+    /// The conditions of Kuhn and Tucker: no coefficient below zero, no gain left, and none where a
+    /// coefficient is above.
     #[test]
     fn nonnegative_solutions_are_optimal(
         a in prop::collection::vec(-1.0f64..1.0, 60), b in prop::collection::vec(-1.0f64..1.0, 12), copy in any::<bool>(),
@@ -239,7 +242,8 @@ fn given_variances_are_the_weights() {
     assert!(fit_model(model, &none, &absolute(), &|_| None).unwrap_err().to_string().contains("no column"));
 }
 
-/// A line with a kink that the named terms lack or have, and held-out samples; noise is a fixed pattern of relative size.
+/// A line with a kink that the named terms lack or have, and held-out samples; noise is a fixed
+/// pattern of relative size.
 fn kinked(noise: f64, kink: f64) -> String {
     let mut text = String::from("M x\n");
     for i in 0..60_u32 {
@@ -263,7 +267,8 @@ fn named_terms_give_way_only_to_evidence_beyond_noise() {
         assert!(terms(&fitted).iter().all(|t| ["1", "x"].contains(&t.as_str())), "{:?}", terms(&fitted));
         assert!(!fitted.model.reason.contains("search"), "{}", fitted.model.reason);
     }
-    // Where they miss the cost by far, what is found replaces them, and the reason gives both errors.
+    // Where they miss the cost by far, what is found replaces them, and the reason gives both
+    // errors.
     let fitted = fit(&kinked(0.01, 1.0), &Options::default());
     assert!(terms(&fitted).iter().any(|t| t.contains("max") || t.contains('>')), "{:?}", terms(&fitted));
     let reason = &fitted.model.reason;
@@ -316,7 +321,7 @@ fn the_place_of_a_knee_is_fitted() {
     }
     // Without noise it is exact, also beside terms that one number of nodes makes silent.
     let (samples, mut structure) = bent(3000.0, 3.0, 0.0, 1);
-    structure.nodes = 4;
+    (structure.nodes, structure.several_nodes) = (4, true);
     structure.terms.extend(["logP", "x*P"].map(|t| parse(t).unwrap()));
     let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
     assert_eq!(hinge_of(&fitted.model), Some(3000.0));
@@ -358,7 +363,8 @@ fn a_knee_that_cannot_be_placed_says_what_is_missing() {
 
 #[test]
 fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
-    // 3 + w + n/100w, of which the last is not named, and matters where w is 1. Five timings of each, one a sweep.
+    // 3 + w + n/100w, of which the last is not named, and matters where w is 1. Five timings of
+    // each, one a sweep.
     let sweeps = |at: usize, cost: f64, disturbed: bool| {
         let time = |sweep: usize| match (disturbed, sweep) {
             (true, 1..) => cost * (2.0 + sweep as f64),

@@ -14,6 +14,7 @@ fn structure(inputs: &[&str], terms: &[&str], nodes: usize) -> Structure {
         requires: vec![parse("x >= 1").unwrap()],
         nodes,
         variance: None,
+        ..Structure::default()
     }
 }
 

@@ -1,18 +1,22 @@
 //! Files that are either whole or not there.
 //!
-//! A calibration that is interrupted, or a disk that fills up, must not leave half a model set behind under its final name.
+//! A calibration that is interrupted, or a disk that fills up, must not leave half a model set
+//! behind under its final name.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Writes a file by way of a temporary one beside it, which takes its name only when everything is on the disk.
+/// Writes a file by way of a temporary one beside it, which takes its name only when everything is
+/// on the disk.
 ///
-/// Readers see the old content or the new one, never a part. The temporary file is removed again if anything fails.
+/// Readers see the old content or the new one, never a part. The temporary file is removed again if
+/// anything fails.
 ///
 /// # Errors
-/// Whatever `write` or the file system says, with the path in front; the kind is kept (`StorageFull`, `PermissionDenied`, …).
+/// Whatever `write` or the file system says, with the path in front; the kind is kept
+/// (`StorageFull`, `PermissionDenied`, …).
 pub fn write_atomically<F>(path: impl AsRef<Path>, write: F) -> io::Result<()>
 where
     F: FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -23,7 +27,8 @@ where
     let temporary = temporary_name(path).map_err(named)?;
     let result = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
     if result.is_err() {
-        // The first error is the one to report: a file that cannot be removed either tells nothing new.
+        // The first error is the one to report: a file that cannot be removed either tells nothing
+        // new.
         let _ = fs::remove_file(&temporary);
     }
     result.map_err(named)
@@ -35,7 +40,8 @@ fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// A name in the same folder, so that the rename stays inside one file system; unlike any other of this process or another.
+/// A name in the same folder, so that the rename stays inside one file system; unlike any other of
+/// this process or another.
 fn temporary_name(path: &Path) -> io::Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = path

@@ -1,4 +1,5 @@
-//! What emitters of program text share: names, numbers and comments that cannot break the text around them.
+//! What emitters of program text share: names, numbers and comments that cannot break the text
+//! around them.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,8 @@ impl Scope {
         Self { taken: taken.iter().map(|&name| name.to_owned()).collect() }
     }
 
-    /// A name made from `wanted`, free together with each of its `suffixes`, all of which are then taken.
+    /// A name made from `wanted`, free together with each of its `suffixes`, all of which are then
+    /// taken.
     pub fn claim(&mut self, wanted: &str, suffixes: &[&str]) -> String {
         let mut name = wanted.to_owned();
         let mut count = 1;
@@ -51,7 +53,8 @@ pub fn snake(name: &str) -> String {
         }
         out.push(if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '_' });
     }
-    // A name of `_` alone or one that begins with a digit is none; one that begins with `_` would look unused.
+    // A name of `_` alone or one that begins with a digit is none; one that begins with `_` would
+    // look unused.
     let out = out.trim_start_matches('_');
     if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
         format!("m_{out}")

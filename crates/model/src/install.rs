@@ -1,8 +1,8 @@
 //! Where the models of a machine are kept for all programs of its user.
 //!
-//! A library has a folder for each machine and transport, in it a file for each range of numbers of nodes: `4.toml`,
-//! `1-4.toml`. So that programs on several numbers of nodes find each their own, what is installed for one number leaves
-//! that for others alone.
+//! A library has a folder for each machine and transport, in it a file for each range of numbers of
+//! nodes: `4.toml`, `1-4.toml`. So that programs on several numbers of nodes find each their own,
+//! what is installed for one number leaves that for others alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,11 +57,12 @@ pub fn can_install() -> Result<(), InstallError> {
     tried.map_err(|source| InstallError::Folder { folder, source })
 }
 
-/// Puts the models of each library of the set where programs of this user on that machine find them; the files.
+/// Puts the models of each library of the set where programs of this user on that machine find
+/// them; the files.
 ///
 /// # Errors
-/// As [`can_install`]; the set has no library or does not say where it was measured, or it is of a simulated machine, whose
-/// results depend on nothing that is installed.
+/// As [`can_install`]; the set has no library or does not say where it was measured, or it is of a
+/// simulated machine, whose results depend on nothing that is installed.
 pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
     let unused = |why: &str| InstallError::Unused(why.to_owned());
     let platform =
@@ -90,8 +91,9 @@ pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
     Ok(files)
 }
 
-/// The installed file of a library's models for this machine, transport and number of nodes: of those that cover the
-/// number the one with the smallest range, else the nearest; `None` where none is installed.
+/// The installed file of a library's models for this machine, transport and number of nodes: of
+/// those that cover the number the one with the smallest range, else the nearest; `None` where none
+/// is installed.
 #[must_use]
 pub fn installed_models(platform: &Platform, library: &str) -> Option<PathBuf> {
     let folder = cache()?.join(below(platform, library));

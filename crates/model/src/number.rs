@@ -1,6 +1,7 @@
 //! One way to write a number, shared by expressions and samples.
 
-/// The shortest text that reads back as exactly `value`: `4`, `0.5`, `1e-7`, `1e16`, `-2.5`, `inf`, `NaN`.
+/// The shortest text that reads back as exactly `value`: `4`, `0.5`, `1e-7`, `1e16`, `-2.5`, `inf`,
+/// `NaN`.
 ///
 /// Unlike `{:?}` a whole number has no `.0`; unlike `{}` a huge or tiny one has an exponent.
 #[must_use]
@@ -12,7 +13,8 @@ pub fn number_text(value: f64) -> String {
     text
 }
 
-/// A fraction as a percentage with two digits: `0.05` is `5 %`, `0.123` is `12 %`, `0.0123` is `1.2 %`.
+/// A fraction as a percentage with two digits: `0.05` is `5 %`, `0.123` is `12 %`, `0.0123` is `1.2
+/// %`.
 #[must_use]
 pub fn percent(fraction: f64) -> String {
     let value = fraction * 100.0;

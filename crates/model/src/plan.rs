@@ -1,4 +1,5 @@
-//! Plans: what is to be measured, as text. `specc` computes a plan, the profiling program follows it.
+//! Plans: what is to be measured, as text. `specc` computes a plan, the profiling program follows
+//! it.
 //!
 //! ```text
 //! strata-plan 1 sha256=…
@@ -10,13 +11,14 @@
 //! @Radix 11,5 2048 5 2048 5 10240
 //! ```
 //!
-//! A row is the model's name, the iteration variables (outermost first; `-` for a model without loops), the values named
-//! by `let`, and the columns of the sample that the point gives; `@` marks points for verification, as in
-//! [samples](crate::samples). A line `run` begins the points of a number of nodes. The hash in the first line is that of
-//! all that follows it, so that nobody measures what was cut short or edited by hand.
+//! A row is the model's name, the iteration variables (outermost first; `-` for a model without
+//! loops), the values named by `let`, and the columns of the sample that the point gives; `@` marks
+//! points for verification, as in [samples](crate::samples). A line `run` begins the points of a
+//! number of nodes. The hash in the first line is that of all that follows it, so that nobody
+//! measures what was cut short or edited by hand.
 //!
-//! A list of [`Points`] is the same format with less in it: rows end after the iteration variables, and neither hash nor
-//! other lines are needed. `#` begins a comment.
+//! A list of [`Points`] is the same format with less in it: rows end after the iteration variables,
+//! and neither hash nor other lines are needed. `#` begins a comment.
 
 mod parse;
 mod points;
@@ -68,7 +70,8 @@ pub struct ModelPlan {
     pub repeat: u32,
     /// The task may be executed only once after each setup.
     pub once: bool,
-    /// The points that are fitted, in the order of the loops, then those that verify, in the order in which they were drawn.
+    /// The points that are fitted, in the order of the loops, then those that verify, in the order
+    /// in which they were drawn.
     pub points: Vec<PlanPoint>,
 }
 

@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Names in terms of a spec that stand for the machine of the samples: the bytes of its caches as one core sees them, and
-/// its number of hardware threads.
+/// Names in terms of a spec that stand for the machine of the samples: the bytes of its caches as
+/// one core sees them, and its number of hardware threads.
 pub const MACHINE: [&str; 4] = ["cache1", "cache2", "cache3", "cores"];
 
-/// What identifies a machine and the way it is used. Two sets of models with equal platforms may be exchanged.
+/// What identifies a machine and the way it is used. Two sets of models with equal platforms may be
+/// exchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Platform {
@@ -36,8 +37,8 @@ impl Platform {
         self.transport.starts_with("sim:")
     }
 
-    /// What a name of [`MACHINE`] stands for: bytes of a cache that one core sees, or the number of cores; `None` where
-    /// that is not known, as on a simulated machine.
+    /// What a name of [`MACHINE`] stands for: bytes of a cache that one core sees, or the number of
+    /// cores; `None` where that is not known, as on a simulated machine.
     #[must_use]
     pub fn machine(&self, name: &str) -> Option<f64> {
         if self.is_simulated() || name == "cores" {
@@ -60,7 +61,8 @@ impl Platform {
         self.cache.split_whitespace().find_map(size)
     }
 
-    /// Names the first thing in which `other` differs, for a message; `None` if the platforms are equal.
+    /// Names the first thing in which `other` differs, for a message; `None` if the platforms are
+    /// equal.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
         let pairs: [(&str, String, String); 7] = [

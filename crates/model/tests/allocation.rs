@@ -23,7 +23,8 @@ fn count() {
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; counting touches a cell of this thread and does not allocate.
+// SAFETY: every call goes to the system's allocator unchanged; counting touches a cell of this
+// thread and does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -38,7 +39,8 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the pointer came from `System` with this layout, and the caller keeps the contract of `realloc`.
+        // SAFETY: the pointer came from `System` with this layout, and the caller keeps the
+        // contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

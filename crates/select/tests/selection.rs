@@ -84,7 +84,8 @@ fn pick<'p>(
 
 #[test]
 fn the_digit_width_follows_the_thesis() {
-    // Section 5.3: for few keys 4 bits, around 1000 a node it is 7, above 10, for large enough sorts 14.
+    // Section 5.3: for few keys 4 bits, around 1000 a node it is 7, above 10, for large enough
+    // sorts 14.
     for (keys, bits) in [(10, 4), (1000, 7), (3000, 10), (100_000, 14)] {
         let choice = pick(&[RADIX], keys, None).unwrap();
         assert_eq!(&*choice.parameters, [bits], "{keys} keys");
@@ -254,7 +255,8 @@ proptest! {
         }
         let least = best.1;
         prop_assert_eq!((choice.name, choice.predicted.unwrap().seconds.get(), choice.parameters.to_vec()), best);
-        // Gather applies to few keys, the model of sample covers up to 100,000: beyond that there is no second.
+        // Gather applies to few keys, the model of sample covers up to 100,000: beyond that there
+        // is no second.
         prop_assert_eq!(choice.runner_up.is_some(), keys < 100_000);
         if let Some(runner_up) = choice.runner_up {
             prop_assert!(runner_up.index != choice.index && runner_up.seconds.get() >= least);

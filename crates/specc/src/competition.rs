@@ -1,7 +1,7 @@
 //! The candidates of a library in a model set, as a selector wants them.
 //!
-//! Programs compile their candidates in; here they come from a file, so names and parameters become static by being
-//! leaked, once for each library of a run.
+//! Programs compile their candidates in; here they come from a file, so names and parameters become
+//! static by being leaked, once for each library of a run.
 
 use strata_model::ModelSet;
 use strata_model::set::{LibraryModels, Sensitivity, SetError};
@@ -67,7 +67,8 @@ impl Competition {
         self.nodes
     }
 
-    /// The range of an input in which at least one candidate predicts; infinite where nothing limits it.
+    /// The range of an input in which at least one candidate predicts; infinite where nothing
+    /// limits it.
     pub fn range(&self, input: usize) -> (f64, f64) {
         self.models.domain().inputs.get(input).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
     }
@@ -77,7 +78,8 @@ impl Competition {
         strata_select::odds_of(choice, &self.models, self.nodes, inputs)
     }
 
-    /// How a candidate's prediction follows the coefficients of the models; `None` where it predicts nothing.
+    /// How a candidate's prediction follows the coefficients of the models; `None` where it
+    /// predicts nothing.
     pub fn sensitivity(&self, candidate: usize, inputs: &[f64], parameters: &[i64]) -> Option<Sensitivity> {
         self.models.sensitivity(candidate, self.nodes, inputs, parameters)
     }

@@ -1,4 +1,5 @@
-//! From samples to a model set: every model of the spec, in the order of their dependence, and the libraries.
+//! From samples to a model set: every model of the spec, in the order of their dependence, and the
+//! libraries.
 
 use std::borrow::Cow;
 
@@ -42,14 +43,16 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// Every named term and no other, irrelevant ones too: what an advisor of samples wants to know about.
+    /// Every named term and no other, irrelevant ones too: what an advisor of samples wants to know
+    /// about.
     #[must_use]
     pub fn everything() -> Self {
         Self { keep_all: true, search: Some(Search::Never), ..Self::default() }
     }
 
-    /// Where nothing else is said, terms go by their intervals, as in the thesis: of few samples the best set lacks terms for want of
-    /// evidence, and a choice loses more by a term that is missing than by one too many.
+    /// Where nothing else is said, terms go by their intervals, as in the thesis: of few samples
+    /// the best set lacks terms for want of evidence, and a choice loses more by a term that is
+    /// missing than by one too many.
     #[must_use]
     pub fn of_few() -> Self {
         Self { few: true, ..Self::default() }
@@ -116,8 +119,9 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
 }
 
 impl Fitting {
-    /// The samples without the models that take no simulated time, of which there is nothing to fit, and these models' names: on a simulated machine only
-    /// messages take time, and the work that `node.compute` is told of. Warns of them.
+    /// The samples without the models that take no simulated time, of which there is nothing to
+    /// fit, and these models' names: on a simulated machine only messages take time, and the work
+    /// that `node.compute` is told of. Warns of them.
     fn without_timeless<'a>(&mut self, samples: &'a Samples) -> (Cow<'a, Samples>, Vec<String>) {
         /// Simulated times are whole picoseconds, but differences of seconds are rounded.
         const HALF_A_PICOSECOND: f64 = 0.5e-12;
@@ -184,6 +188,7 @@ impl Fitting {
                 requires: model.requires.clone(),
                 nodes: samples.platform.as_ref().map_or(0, |p| p.nodes),
                 variance: overrides.variance.clone(),
+                several_nodes: true,
             };
             let options = overrides.apply(model.options.fit);
             let so_far = &self.set;
@@ -191,7 +196,8 @@ impl Fitting {
             let outcome = fit_model(measured, &structure, &options, lookup);
             self.keep(outcome);
         }
-        // The set lists the models as the spec does, not in the order in which they had to be fitted.
+        // The set lists the models as the spec does, not in the order in which they had to be
+        // fitted.
         self.set.models.sort_by_key(|m| spec.models.iter().position(|s| s.name == m.name));
         for stray in samples.models.iter().filter(|m| spec.model(&m.name).is_none()) {
             self.warnings
@@ -257,7 +263,8 @@ fn terms_here(model: &SpecModel, platform: Option<&Platform>) -> Result<Vec<Expr
     model.terms.iter().map(|term| here(&term.value)).collect()
 }
 
-/// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the models that it calls.
+/// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the
+/// models that it calls.
 fn factored(model: &SpecModel, expression: &Expr) -> Model {
     let input = |i: &crate::lang::plan::Input| strata_model::set::Input {
         name: i.name.clone(),

@@ -1,9 +1,10 @@
 //! The spec compiler: from a spec to a profiling program, from its samples to models and choices.
 //!
-//! [`lang`] reads and checks specs, [`points`] computes what is to be measured, [`emit`] writes the profiling program, [`drive`] builds and runs it,
-//! [`fitting`] turns samples into model sets, [`competition`] and [`map`] ask the models who wins, [`advise`] which samples
-//! they lack, [`refine`] samples adaptively, [`trace`] draws what the nodes of a job did, and [`cli`] is the command line
-//! over all of them.
+//! [`lang`] reads and checks specs, [`points`] computes what is to be measured, [`emit`] writes the
+//! profiling program, [`drive`] builds and runs it, [`fitting`] turns samples into model sets,
+//! [`competition`] and [`map`] ask the models who wins, [`advise`] which samples they lack,
+//! [`refine`] samples adaptively, [`trace`] draws what the nodes of a job did, and [`cli`] is the
+//! command line over all of them.
 
 #![forbid(unsafe_code)]
 

@@ -10,7 +10,8 @@ const MOST: usize = 24;
 /// Asks the competition at a grid over the first two inputs that `fixed` does not hold.
 ///
 /// # Errors
-/// What stands in the way, in words: an input without a range, fewer than one free input, more than two.
+/// What stands in the way, in words: an input without a range, fewer than one free input, more than
+/// two.
 pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map, String> {
     let names = competition.inputs();
     let held = |name: &String| fixed.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
@@ -80,7 +81,8 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
     })
 }
 
-/// Values from `low` to `high`: powers of two where the range spans several, else evenly spaced whole numbers.
+/// Values from `low` to `high`: powers of two where the range spans several, else evenly spaced
+/// whole numbers.
 fn grid(low: f64, high: f64) -> Vec<f64> {
     let mut values = Vec::new();
     if low >= 0.0 && high >= 16.0 * low.max(1.0) {

@@ -1,4 +1,5 @@
-//! Ctrl-C in the middle of a run, and going on from there. A program of its own: the signal goes to the whole process.
+//! Ctrl-C in the middle of a run, and going on from there. A program of its own: the signal goes to
+//! the whole process.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]

@@ -87,7 +87,8 @@ fn an_emitted_program_lies_beside_what_it_measures() {
     assert!(emit(&[]).run(3).is_none());
 }
 
-/// `Sweep` takes 2 µs on each node and 3 ns a cell, shared by the nodes; its terms name no number of nodes.
+/// `Sweep` takes 2 µs on each node and 3 ns a cell, shared by the nodes; its terms name no number
+/// of nodes.
 #[test]
 fn what_differs_between_numbers_of_nodes_is_no_noise_and_is_searched_for() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,5 @@
-//! `examples/own-library`, a package outside the workspace, built, tested and run as its user would.
+//! `examples/own-library`, a package outside the workspace, built, tested and run as its user
+//! would.
 //!
 //! Nothing is downloaded: the package depends on `strata-select` alone, which depends on nothing.
 
@@ -43,7 +44,8 @@ fn it_chooses_by_the_models_and_says_why() {
     assert!(output.status.success() && out.matches(", predicted ").count() == 2, "{out}");
     assert_eq!(out.matches("  naive").count(), 2, "{out}");
 
-    // 1000 rows were not measured: the ranking at the nearest size holds, not the first candidate that applies.
+    // 1000 rows were not measured: the ranking at the nearest size holds, not the first candidate
+    // that applies.
     let out = text(&run(None, &["1000"]).stdout);
     let choice = out.split_once("matmul: ").expect(&out).1;
     assert!(choice.contains("outside what was measured: ranked at the nearest point that was"), "{out}");
@@ -72,7 +74,8 @@ fn its_own_tests_pass() {
     assert!(cargo(&["test", "--release"]).contains("all_ways_give_one_product ... ok"));
 }
 
-/// Counted are all lines of `multiply.rs`, comments and blank lines too; no other file that a person wrote knows Strata.
+/// Counted are all lines of `multiply.rs`, comments and blank lines too; no other file that a
+/// person wrote knows Strata.
 #[test]
 fn at_most_25_lines_of_rust_know_strata() {
     let source = |name: &str| fs::read_to_string(package().join("src").join(name)).expect(name);

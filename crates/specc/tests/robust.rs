@@ -1,4 +1,5 @@
-//! No text makes the language panic, run out of stack or take long; and the printer keeps what it prints.
+//! No text makes the language panic, run out of stack or take long; and the printer keeps what it
+//! prints.
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 use std::fmt::Write as _;

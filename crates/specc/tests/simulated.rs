@@ -22,8 +22,8 @@ fn fit(machine: &str) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-/// Only messages take simulated time, and what `node.compute` is told of: there is nothing to fit of the rest. On a real machine
-/// no time at all is a fault of the measurement.
+/// Only messages take simulated time, and what `node.compute` is told of: there is nothing to fit
+/// of the rest. On a real machine no time at all is a fault of the measurement.
 #[test]
 fn models_without_simulated_time_are_passed_over() {
     let (status, out, err) = fit("sim:cm5");

@@ -174,7 +174,8 @@ impl Functions {
     }
 }
 
-/// The squares of the half width, t² (x'Σx + noise), and of the deviation, x'Σx + the model's own error.
+/// The squares of the half width, t² (x'Σx + noise), and of the deviation, x'Σx + the model's own
+/// error.
 fn fit_squares(fit: &FitSpread, terms: &[Expr], mutable: &str, locals: &Locals) -> String {
     let relative = |share: f64| format!("{share:?} * seconds * seconds");
     let noise = if fit.relative { relative(fit.noise) } else { format!("{:?}", fit.noise) };

@@ -1,12 +1,15 @@
-//! A model set as Rust that a library compiles in: plain functions with intervals, and tables to choose from.
+//! A model set as Rust that a library compiles in: plain functions with intervals, and tables to
+//! choose from.
 //!
 //! For each model there is `name(nodes, inputs…) -> Option<Prediction>` and the quick
-//! `name_seconds(nodes, inputs…) -> Option<f64>`, for each library a [`Table`](strata_select::Table). They answer
-//! as [`Resolved`](strata_model::Resolved) does: `None` outside the measured ranges, on another number of nodes, where
-//! a requirement fails, and where the result is negative or not finite.
+//! `name_seconds(nodes, inputs…) -> Option<f64>`, for each library a
+//! [`Table`](strata_select::Table). They answer as [`Resolved`](strata_model::Resolved) does:
+//! `None` outside the measured ranges, on another number of nodes, where a requirement fails, and
+//! where the result is negative or not finite.
 //!
-//! The text is a function of the set alone: no date, no absolute path, everything in the order of the set, numbers in
-//! the shortest form that reads back equal. rustfmt leaves it alone, so that its version does not matter.
+//! The text is a function of the set alone: no date, no absolute path, everything in the order of
+//! the set, numbers in the shortest form that reads back equal. rustfmt leaves it alone, so that
+//! its version does not matter.
 
 mod function;
 mod header;

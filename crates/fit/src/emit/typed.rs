@@ -30,7 +30,8 @@ struct Field {
     value: String,
 }
 
-/// The enum, its `choose`, and its implementation of `Library`; nothing for a library without candidates.
+/// The enum, its `choose`, and its implementation of `Library`; nothing for a library without
+/// candidates.
 pub(super) fn library(set: &ModelSet, library: &Library, table: &str) -> Result<String, SetError> {
     if library.candidates.is_empty() {
         return Ok(String::new());
@@ -97,8 +98,8 @@ fn describe(value: &str, candidate: &LibraryCandidate) -> String {
     }
 }
 
-/// What an implementation must know: the model's arguments that follow from the parameters alone, under the names of
-/// the model's inputs; and the parameters that are not told by these.
+/// What an implementation must know: the model's arguments that follow from the parameters alone,
+/// under the names of the model's inputs; and the parameters that are not told by these.
 fn fields(set: &ModelSet, library: &Library, candidate: &LibraryCandidate) -> Result<Vec<Field>, SetError> {
     let place = |name: &str| candidate.parameters.iter().position(|p| p.name == *name);
     let mut scope = Scope::default();

@@ -1,11 +1,13 @@
-//! Which term is dropped next: by its interval, by an information criterion, or by leaving samples out.
+//! Which term is dropped next: by its interval, by an information criterion, or by leaving samples
+//! out.
 //!
-//! All three need only the fit of the terms that are kept: what the fit would be without one of them follows in closed
-//! form. Without term j the coefficients move by −βⱼ Cⱼ/Cⱼⱼ, where C = (AᵀA)⁻¹, and the squared error grows by βⱼ²/Cⱼⱼ.
+//! All three need only the fit of the terms that are kept: what the fit would be without one of
+//! them follows in closed form. Without term j the coefficients move by −βⱼ Cⱼ/Cⱼⱼ, where C =
+//! (AᵀA)⁻¹, and the squared error grows by βⱼ²/Cⱼⱼ.
 //!
-//! Source: Brewer (1994), §3.6.2; Hurvich and Tsai, *Regression and time series model selection in small samples*
-//! (1989); Allen, *The relationship between variable selection and data augmentation* (1974); Golub and Van Loan,
-//! *Matrix Computations*, 4th ed., §6.1.4.
+//! Source: Brewer (1994), §3.6.2; Hurvich and Tsai, *Regression and time series model selection in
+//! small samples* (1989); Allen, *The relationship between variable selection and data
+//! augmentation* (1974); Golub and Van Loan, *Matrix Computations*, 4th ed., §6.1.4.
 
 use super::step::Step;
 use super::subset;

@@ -1,14 +1,16 @@
 //! Brewer's model fitting: weighted least squares, then irrelevant terms are dropped.
 //!
-//! A term is relevant if the confidence interval of its coefficient excludes zero. The designer may therefore name any
-//! term that *might* matter. In the thesis the least relevant term, while it has |β/h| ≤ 1, is dropped and the rest fitted
-//! again; other measures of relevance ([`eliminate`]) take the same turns. Unless told, all sets of terms are compared
-//! instead ([`subset`]), since the order of dropping then decides nothing.
+//! A term is relevant if the confidence interval of its coefficient excludes zero. The designer may
+//! therefore name any term that *might* matter. In the thesis the least relevant term, while it has
+//! |β/h| ≤ 1, is dropped and the rest fitted again; other measures of relevance ([`eliminate`])
+//! take the same turns. Unless told, all sets of terms are compared instead ([`subset`]), since the
+//! order of dropping then decides nothing.
 //!
-//! Two things the text leaves open are settled here. Terms that depend on each other share their weight and have equal
-//! ratios but for rounding, so ratios within a millionth of the least count as equal and the term named last goes: what
-//! is dropped never hangs on rounding. And where the samples are met exactly, the noise variance is itself rounding; a
-//! coefficient must then also rise above the rounding of the data to be relevant.
+//! Two things the text leaves open are settled here. Terms that depend on each other share their
+//! weight and have equal ratios but for rounding, so ratios within a millionth of the least count
+//! as equal and the term named last goes: what is dropped never hangs on rounding. And where the
+//! samples are met exactly, the noise variance is itself rounding; a coefficient must then also
+//! rise above the rounding of the data to be relevant.
 //!
 //! Source: Brewer (1994), §2.3.2 and §3.6.2, eqs 12, 19, 26, 28-30, Fig 3-9.
 
@@ -54,11 +56,13 @@ pub(crate) struct Regression {
     pub(crate) coefficients: Vec<f64>,
     /// Standard errors; zero where dropped.
     pub(crate) std_errors: Vec<f64>,
-    /// Whether the interval of each coefficient excludes zero; with another elimination, whether the term was kept.
+    /// Whether the interval of each coefficient excludes zero; with another elimination, whether
+    /// the term was kept.
     pub(crate) relevant: Vec<bool>,
     /// Covariance of the coefficients, with zero rows for dropped terms.
     pub(crate) covariance: Vec<Vec<f64>>,
-    /// V, the weighted residual variance (eq 12, with r the rank), from which a new measurement's scatter follows.
+    /// V, the weighted residual variance (eq 12, with r the rank), from which a new measurement's
+    /// scatter follows.
     pub(crate) noise_variance: f64,
     /// t(confidence, n − r).
     pub(crate) t_quantile: f64,
@@ -70,10 +74,11 @@ pub(crate) struct Regression {
     pub(crate) dependent: Vec<Vec<usize>>,
     /// Of each sample, by how much its own time moves its prediction: 0 to 1.
     pub(crate) leverages: Vec<f64>,
-    /// Of each sample, the weighted error with which it is predicted from those of all other points.
+    /// Of each sample, the weighted error with which it is predicted from those of all other
+    /// points.
     pub(crate) left_out: Vec<f64>,
-    /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact but for rounding, and of
-    /// samples that were left out.
+    /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact
+    /// but for rounding, and of samples that were left out.
     pub(crate) standardised: Vec<f64>,
     /// The samples that were left out as outliers, rising.
     pub(crate) rejected: Vec<usize>,
@@ -94,9 +99,10 @@ pub(crate) enum Failure {
 
 /// Fits times to terms.
 ///
-/// With weights w (y/ȳ or ŷ/ȳ in relative mode, the standard deviations where these are given, else 1), χ² = Σ((y − ŷ)/w)²
-/// is minimised. R² is 1 − χ²/Σ((y − c)/w)² with the constant c that is best under the same weights; without weights
-/// and with a constant term that is the usual R², and without a constant term it is still comparable.
+/// With weights w (y/ȳ or ŷ/ȳ in relative mode, the standard deviations where these are given, else
+/// 1), χ² = Σ((y − ŷ)/w)² is minimised. R² is 1 − χ²/Σ((y − c)/w)² with the constant c that is best
+/// under the same weights; without weights and with a constant term that is the usual R², and
+/// without a constant term it is still comparable.
 pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
     if options.robust == Some(Robust::Reject) && options.weights == Weights::Predicted {
         let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
@@ -106,8 +112,9 @@ pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failu
         let times = data.times.component_mul(&weights);
         let noise: Vec<f64> = data.noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
         if let Some(Kept { rows: kept, misfits }) = inliers(&rows, &times, &noise) {
-            // Where many are far off it is not clear which speed is the machine's own, and where the model misses no samples
-            // are to be believed alone: Huber's weights lie between them.
+            // Where many are far off it is not clear which speed is the machine's own, and where
+            // the model misses no samples are to be believed alone: Huber's weights lie between
+            // them.
             if misfits || SURE * kept.len() < (SURE - 1) * data.times.len() {
                 let between = Options { robust: Some(Robust::Huber), ..*options };
                 return fit_all(data, &between);
@@ -118,7 +125,8 @@ pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failu
     fit_all(data, options)
 }
 
-/// Fits some of the samples. The interval of a new sample covers those left out as well: such may come again.
+/// Fits some of the samples. The interval of a new sample covers those left out as well: such may
+/// come again.
 fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Result<Regression, Failure> {
     let n = data.times.len();
     let (terms, times) = (data.terms.select_rows(kept), data.times.select_rows(kept));
@@ -158,9 +166,9 @@ impl Regression {
         (0..data.times.len()).map(error).collect()
     }
 
-    /// Widens the variance of a new measurement until its interval would have covered as many of the samples as it claims,
-    /// each predicted from all other points, whatever the noise is like: Barber et al., *Predictive inference with the
-    /// jackknife+* (2021).
+    /// Widens the variance of a new measurement until its interval would have covered as many of
+    /// the samples as it claims, each predicted from all other points, whatever the noise is like:
+    /// Barber et al., *Predictive inference with the jackknife+* (2021).
     fn cover(&mut self, options: &Options) {
         let mut sizes: Vec<f64> = self.left_out.iter().map(|error| error.abs()).collect();
         let n = sizes.len();

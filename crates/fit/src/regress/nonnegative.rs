@@ -6,14 +6,16 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::solve::{SolveError, solve};
 
-/// The columns whose coefficients are above zero in the best solution without negative ones, in rising order.
+/// The columns whose coefficients are above zero in the best solution without negative ones, in
+/// rising order.
 pub(super) fn passive(a: &DMatrix<f64>, b: &DVector<f64>) -> Result<Vec<usize>, SolveError> {
     let n = a.ncols();
     let lengths: Vec<f64> = a.column_iter().map(|c| c.norm()).collect();
     let mut passive: Vec<usize> = Vec::new();
     let mut x = DVector::zeros(n);
     let mut residual = b.clone();
-    // A column whose coefficient came out negative right after it entered must not enter again at once.
+    // A column whose coefficient came out negative right after it entered must not enter again at
+    // once.
     let mut barred: Vec<usize> = Vec::new();
     for _ in 0..3 * n + 10 {
         let tolerance = 1e-11 * residual.norm().max(1e-16 * b.norm());

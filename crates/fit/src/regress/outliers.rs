@@ -1,16 +1,18 @@
 //! Samples that belong to another machine: taken while something else ran, or at another speed.
 //!
-//! Least squares lets a tenth of such samples decide the model, and their residuals then hide them. So the model that fits the
-//! *majority* is found first: the fit of least robust scale, from many small subsets of samples, improved by iterated
-//! weights. Samples that lie further from the fit of the others than chance explains are then left out, and what is
-//! left is fitted as usual; where no sample is, nothing changes at all.
+//! Least squares lets a tenth of such samples decide the model, and their residuals then hide them.
+//! So the model that fits the *majority* is found first: the fit of least robust scale, from many
+//! small subsets of samples, improved by iterated weights. Samples that lie further from the fit of
+//! the others than chance explains are then left out, and what is left is fitted as usual; where no
+//! sample is, nothing changes at all.
 //!
-//! What the model misses is no outlier. Samples that lie together along a term, where chance would have mixed them with others,
-//! are kept, and the misfit shows. So are samples whose own timings, taken all over the run, agree among themselves: whatever
-//! else ran would have come and gone.
+//! What the model misses is no outlier. Samples that lie together along a term, where chance would
+//! have mixed them with others, are kept, and the misfit shows. So are samples whose own timings,
+//! taken all over the run, agree among themselves: whatever else ran would have come and gone.
 //!
-//! Source: Salibián-Barrera and Yohai, *A fast algorithm for S-regression estimates* (2006); Yohai (1987) for the second stage;
-//! Hadi and Simonoff (1993) for testing each sample against the fit of the others.
+//! Source: Salibián-Barrera and Yohai, *A fast algorithm for S-regression estimates* (2006); Yohai
+//! (1987) for the second stage; Hadi and Simonoff (1993) for testing each sample against the fit of
+//! the others.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
@@ -27,7 +29,8 @@ const EFFICIENT: f64 = 4.685_061;
 const TURNS: usize = 40;
 /// The chance that a set of samples without outliers loses any.
 const CHANCE: f64 = 0.01;
-/// A sample is this many standard deviations of its own timings off: they were not disturbed, the model misses.
+/// A sample is this many standard deviations of its own timings off: they were not disturbed, the
+/// model misses.
 const MISFIT: f64 = 4.0;
 /// Runs along a term are fewer than this many deviations below what chance would give: a misfit.
 const STRUCTURED: f64 = 2.0;
@@ -37,12 +40,14 @@ const STRUCTURED: f64 = 2.0;
 pub(crate) struct Kept {
     /// Their places, rising.
     pub(crate) rows: Vec<usize>,
-    /// Whether some of them do not belong to the majority, and yet nothing but the model can be the reason.
+    /// Whether some of them do not belong to the majority, and yet nothing but the model can be the
+    /// reason.
     pub(crate) misfits: bool,
 }
 
-/// The samples to fit; `None` where all of them are, and none is far off. `rows` (samples × terms) and `times` are weighted,
-/// and `noise` is the standard deviation of each of these times where the sample was measured all over the run, else infinite.
+/// The samples to fit; `None` where all of them are, and none is far off. `rows` (samples × terms)
+/// and `times` are weighted, and `noise` is the standard deviation of each of these times where the
+/// sample was measured all over the run, else infinite.
 pub(crate) fn inliers(rows: &DMatrix<f64>, times: &DVector<f64>, noise: &[f64]) -> Option<Kept> {
     let n = times.len();
     // A column of nothing, or one that others say already, takes part as nothing.
@@ -247,7 +252,8 @@ fn least_squares(rows: &DMatrix<f64>, times: &DVector<f64>, weights: &DVector<f6
     Some(normal(rows, times, weights)?.0)
 }
 
-/// By normal equations: digits enough to tell who is far off, and many times faster than the fit itself.
+/// By normal equations: digits enough to tell who is far off, and many times faster than the fit
+/// itself.
 fn normal(
     rows: &DMatrix<f64>,
     times: &DVector<f64>,

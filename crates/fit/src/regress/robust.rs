@@ -1,6 +1,7 @@
 //! M-estimation: samples that lie far off lose weight, until weights and coefficients agree.
 //!
-//! Source: Huber and Ronchetti, *Robust Statistics*, 2nd ed. (2009), §7.5-7.8; covariance H1 of §7.6.
+//! Source: Huber and Ronchetti, *Robust Statistics*, 2nd ed. (2009), §7.5-7.8; covariance H1 of
+//! §7.6.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -25,7 +26,8 @@ pub(super) struct Found {
     pub(super) variance: f64,
 }
 
-/// Fits again and again, beginning with the plain least-squares solution. `floor`: no scale is below it.
+/// Fits again and again, beginning with the plain least-squares solution. `floor`: no scale is
+/// below it.
 pub(super) fn fit(
     a: &DMatrix<f64>,
     b: &DVector<f64>,

@@ -13,15 +13,17 @@ use crate::{Elimination, Options, Robust, Weights};
 const MAX_TURNS: usize = 30;
 /// Weights that move by less than this share have settled.
 const SETTLED: f64 = 1e-9;
-/// A predicted time becomes a weight where it is at least this share of the measured one, and the measured one of it.
-/// Beyond that, the measured time times or over this share is the weight: a sample that took several times as long, since
-/// something else ran, then moves the fit no more than it does in the thesis, and a model far off gains nothing by
-/// predicting too much. Noise of 10 % is beyond it once in a thousand times.
+/// A predicted time becomes a weight where it is at least this share of the measured one, and the
+/// measured one of it. Beyond that, the measured time times or over this share is the weight: a
+/// sample that took several times as long, since something else ran, then moves the fit no more
+/// than it does in the thesis, and a model far off gains nothing by predicting too much. Noise of
+/// 10 % is beyond it once in a thousand times.
 pub(crate) const LEAST_SHARE: f64 = 0.75;
 
 /// A fit of some of the terms.
 pub(super) struct Step {
-    /// The terms with a coefficient: those kept, without those that must be zero lest they be negative.
+    /// The terms with a coefficient: those kept, without those that must be zero lest they be
+    /// negative.
     pub(super) active: Vec<usize>,
     /// `None` if no term is active.
     pub(super) solution: Option<Solution>,
@@ -236,7 +238,8 @@ impl Step {
         out
     }
 
-    /// V under the weights that the mode implies for a new measurement, also where the fit used given variances.
+    /// V under the weights that the mode implies for a new measurement, also where the fit used
+    /// given variances.
     fn noise_of_mode(&self, data: Data<'_>, mean: f64, options: &Options) -> f64 {
         if data.variances.is_none() {
             return self.noise;

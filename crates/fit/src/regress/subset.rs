@@ -1,16 +1,18 @@
 //! The best set of terms, each of which pays for itself.
 //!
-//! Dropping one term after another can drop the wrong one of several that are alike; what it leaves then needs help from
-//! further terms that have no part in the cost. So all sets are compared. A set costs its squared error, as n ln χ², and
-//! for each term as much as a term gains whose interval just reaches zero; with k candidates at a confidence of
-//! 1 − (1 − c)/k, so that with the chance c *no* irrelevant term stays, however many are named.
+//! Dropping one term after another can drop the wrong one of several that are alike; what it leaves
+//! then needs help from further terms that have no part in the cost. So all sets are compared. A
+//! set costs its squared error, as n ln χ², and for each term as much as a term gains whose
+//! interval just reaches zero; with k candidates at a confidence of 1 − (1 − c)/k, so that with the
+//! chance c *no* irrelevant term stays, however many are named.
 //!
-//! What is left of the times by a set follows from the fit of all terms: with A = QR and b = Ax + r, where r is orthogonal
-//! to A, it is ‖r‖² plus the square of what the set's columns of R leave of Rx. Where the samples are met exactly that has
-//! all its digits, since nothing is subtracted from r.
+//! What is left of the times by a set follows from the fit of all terms: with A = QR and b = Ax +
+//! r, where r is orthogonal to A, it is ‖r‖² plus the square of what the set's columns of R leave
+//! of Rx. Where the samples are met exactly that has all its digits, since nothing is subtracted
+//! from r.
 //!
-//! Source: Bonferroni's inequality; Furnival and Wilson, *Regressions by leaps and bounds* (1974); Miller, *Subset
-//! Selection in Regression*, 2nd ed. (2002), chapter 2.
+//! Source: Bonferroni's inequality; Furnival and Wilson, *Regressions by leaps and bounds* (1974);
+//! Miller, *Subset Selection in Regression*, 2nd ed. (2002), chapter 2.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -22,8 +24,9 @@ use crate::stats::t_quantile;
 pub(super) const MOST: usize = 12;
 /// A column of which less than this share is left beside others says what they say.
 const LEAST_LEFT: f64 = 1e-9;
-/// Sets whose costs differ by less are equal, since some of their terms depend on each other. Of these the one is taken whose
-/// weakest coefficients are surest, where negative ones, which no cost has, count least; then the one named first.
+/// Sets whose costs differ by less are equal, since some of their terms depend on each other. Of
+/// these the one is taken whose weakest coefficients are surest, where negative ones, which no cost
+/// has, count least; then the one named first.
 const TIE: f64 = 1e-6;
 
 /// Positions among the active terms of those that stay, in rising order.
@@ -59,7 +62,8 @@ pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     kept
 }
 
-/// Columns that are multiples of each other, as groups: they share their weight, and stay or go together.
+/// Columns that are multiples of each other, as groups: they share their weight, and stay or go
+/// together.
 fn groups(columns: &[DVector<f64>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (j, column) in columns.iter().enumerate() {
@@ -116,7 +120,8 @@ struct Sets {
 }
 
 impl Sets {
-    /// The coefficients of a set in units of their standard errors, but for a factor that all sets share, rising.
+    /// The coefficients of a set in units of their standard errors, but for a factor that all sets
+    /// share, rising.
     fn sureness(&self, set: &[usize]) -> Vec<f64> {
         let columns: Vec<DVector<f64>> = set.iter().map(|g| self.columns[*g].clone()).collect();
         if columns.is_empty() {
@@ -133,14 +138,16 @@ impl Sets {
         })
     }
 
-    /// Whether the first coefficient in which two sets differ, the weakest first, is surer in the chosen one.
+    /// Whether the first coefficient in which two sets differ, the weakest first, is surer in the
+    /// chosen one.
     fn surer(&self) -> bool {
         let (chosen, best) = (self.sureness(&self.chosen), self.sureness(&self.best));
         let differ = chosen.iter().zip(&best).find(|(a, b)| (**a - **b).abs() > TIE * a.abs().max(b.abs()));
         differ.is_some_and(|(a, b)| a > b)
     }
 
-    /// The chosen candidates with every set of those from `next` on. `left`: what the chosen leave of Rx.
+    /// The chosen candidates with every set of those from `next` on. `left`: what the chosen leave
+    /// of Rx.
     fn visit(&mut self, next: usize, left: &DVector<f64>) {
         if next == self.columns.len() {
             let error = (self.unexplained + left.norm_squared()).max(self.floor);

@@ -39,7 +39,8 @@ fn dependent_terms_go_last_named_first_whatever_the_noise() {
         let r = fit(&f, &y, &loop_of(Mode::Absolute)).unwrap();
         assert_eq!((r.rank, r.dependent.clone()), (2, vec![vec![0, 1], vec![2, 3]]));
         assert!((r.coefficients[0] - r.coefficients[1] * 3f64.log2()).abs() < 1e-9);
-        // A pure line through the origin: both halves of the constant go, and what is left is as with one.
+        // A pure line through the origin: both halves of the constant go, and what is left is as
+        // with one.
         let y = DVector::from_fn(16, |i, _| (i as f64 + 1.0) * (1.0 + 1e-3 * noise(i)));
         let (two, one) = (fit(&f, &y, &loop_of(Mode::Absolute)).unwrap(), {
             let f = f.select_columns(&[0, 2]);
@@ -91,7 +92,8 @@ fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Terms much alike, of which two are true: how many of the others stay, and how many of the two go, in 100 fits.
+/// Terms much alike, of which two are true: how many of the others stay, and how many of the two
+/// go, in 100 fits.
 fn mistakes(elimination: Elimination) -> (usize, usize) {
     let terms: [&dyn Fn(f64) -> f64; 9] = [
         &|_| 1.0,
@@ -127,7 +129,8 @@ fn the_best_set_has_few_terms_that_are_not_true() {
 
 #[test]
 fn of_sets_that_say_the_same_the_surest_stays() {
-    // 1 = below + above: of the three pairs the one that says each height itself, not one and a difference.
+    // 1 = below + above: of the three pairs the one that says each height itself, not one and a
+    // difference.
     let f = columns(24, &[&|_| 1.0, &|x| f64::from(x <= 12.0), &|x| f64::from(x > 12.0)]);
     for seed in 1..20 {
         let mut noise = noise(seed);
@@ -152,8 +155,9 @@ fn more_terms_than_sets_can_be_tried_for_are_thinned_out() {
     assert!(r.relevant[2..].iter().filter(|r| **r).count() <= 2, "{:?}", r.relevant);
 }
 
-/// How often any of many terms without a part in the cost stays, and a true one goes, of 100 fits of 16 points with four
-/// samples each that share what holds for their point; and how many coefficients of the true term lie in their interval.
+/// How often any of many terms without a part in the cost stays, and a true one goes, of 100 fits
+/// of 16 points with four samples each that share what holds for their point; and how many
+/// coefficients of the true term lie in their interval.
 fn clustered(nulls: usize) -> (usize, usize, usize) {
     let (mut kept, mut dropped, mut covered) = (0, 0, 0);
     for seed in 1..=100 {
@@ -189,8 +193,9 @@ fn samples_of_one_point_are_not_counted_as_independent() {
 
 #[test]
 fn of_many_terms_seldom_any_stays_by_chance() {
-    // Forty terms without a part in the cost: any stays in one fit of ten (9 of 100 other seeds), where it was in two of
-    // three before each term paid for all of them. One fit in five is beyond chance.
+    // Forty terms without a part in the cost: any stays in one fit of ten (9 of 100 other seeds),
+    // where it was in two of three before each term paid for all of them. One fit in five is beyond
+    // chance.
     let (mut any, mut lost) = (0, 0);
     for seed in 1..=40 {
         let mut noise = noise(seed);

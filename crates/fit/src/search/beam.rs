@@ -1,8 +1,9 @@
 //! Which few of many terms explain the times: a beam of the best sets, a term longer each turn.
 //!
-//! The best set of two terms need not hold the best single one, so many sets are kept at each length. Adding a term needs
-//! only its part that is orthogonal to those already there, as in orthogonal least squares: Chen, Billings and Luo,
-//! *Orthogonal least squares methods and their application to non-linear system identification* (1989).
+//! The best set of two terms need not hold the best single one, so many sets are kept at each
+//! length. Adding a term needs only its part that is orthogonal to those already there, as in
+//! orthogonal least squares: Chen, Billings and Luo, *Orthogonal least squares methods and their
+//! application to non-linear system identification* (1989).
 
 use nalgebra::{DMatrix, DVector};
 
@@ -26,7 +27,8 @@ struct Set {
     basis: Vec<DVector<f64>>,
 }
 
-/// The best sets of each length up to `longest`, by squared error, simpler terms first where that is nothing but rounding.
+/// The best sets of each length up to `longest`, by squared error, simpler terms first where that
+/// is nothing but rounding.
 ///
 /// `columns` have length one and one `rank` each, lower for simpler terms; `allowed` refuses sets.
 pub(super) fn best_sets(
@@ -123,7 +125,8 @@ fn build(terms: &[usize], columns: &DMatrix<f64>, times: &DVector<f64>) -> Set {
     set
 }
 
-/// Exchanges one term after the other for the one that fits best beside the rest, until none is better.
+/// Exchanges one term after the other for the one that fits best beside the rest, until none is
+/// better.
 fn exchange(
     set: &Set,
     columns: &DMatrix<f64>,

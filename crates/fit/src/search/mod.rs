@@ -1,12 +1,15 @@
-//! Terms that nobody named: found among products of powers and logarithms of the inputs, and breakpoints.
+//! Terms that nobody named: found among products of powers and logarithms of the inputs, and
+//! breakpoints.
 //!
-//! Sets of up to [`LONGEST`] terms are ranked by the error with which each point is predicted from all others, and every
-//! term must pay for the many that it was chosen from: those that are as simple as it, so that a plain truth is found
-//! where a wilder sum does hardly better. Errors are relative to what the best set of a first search predicts, unless
-//! measured times are asked for as weights. Samples that the found terms exclude as outliers are left out, and the search
-//! is repeated. What is proposed are ordinary terms; the fit then treats them like named ones.
+//! Sets of up to [`LONGEST`] terms are ranked by the error with which each point is predicted from
+//! all others, and every term must pay for the many that it was chosen from: those that are as
+//! simple as it, so that a plain truth is found where a wilder sum does hardly better. Errors are
+//! relative to what the best set of a first search predicts, unless measured times are asked for as
+//! weights. Samples that the found terms exclude as outliers are left out, and the search is
+//! repeated. What is proposed are ordinary terms; the fit then treats them like named ones.
 //!
-//! Source: Chen and Chen, *Extended Bayesian information criteria* (2008), and Rissanen (1983) for prices by complexity.
+//! Source: Chen and Chen, *Extended Bayesian information criteria* (2008), and Rissanen (1983) for
+//! prices by complexity.
 
 mod beam;
 mod pool;
@@ -26,21 +29,23 @@ use pool::{Break, Candidate, Input, evaluate, hinge};
 
 /// As many terms as a found model has at most.
 const LONGEST: usize = 6;
-/// Distinct points that each coefficient and each place of a breakpoint needs at least: Austin and Steyerberg, *The number
-/// of subjects per variable required in linear regression analyses* (2015).
+/// Distinct points that each coefficient and each place of a breakpoint needs at least: Austin and
+/// Steyerberg, *The number of subjects per variable required in linear regression analyses* (2015).
 const POINTS_EACH: usize = 2;
 /// More samples than these add little to the choice of terms.
 const ENOUGH: usize = 500;
-/// Values in the table of samples and candidates at most: the work of a search is at most some thousand times these.
+/// Values in the table of samples and candidates at most: the work of a search is at most some
+/// thousand times these.
 const TABLE: usize = 1 << 20;
 /// How often the search is repeated for other outliers.
 const REPEATED: usize = 3;
-/// What a term must gain besides its price if its cost is negative, in units of the logarithm of the squared error times
-/// the samples.
+/// What a term must gain besides its price if its cost is negative, in units of the logarithm of
+/// the squared error times the samples.
 const NEGATIVE_PRICE: f64 = 8.0;
 /// What a breakpoint must gain besides, since its place was chosen too.
 const BREAK_PRICE: f64 = 6.0;
-/// The best sets whose breakpoints are moved from the samples to where they fit best, of each length.
+/// The best sets whose breakpoints are moved from the samples to where they fit best, of each
+/// length.
 const MOVED: usize = 3;
 /// The best sets, from which each term is left out in turn.
 const SHORTENED: usize = 8;
@@ -59,7 +64,8 @@ pub(crate) struct Found {
     /// How many candidates they were chosen from, and whether there would have been more.
     pub(crate) candidates: usize,
     pub(crate) cut: bool,
-    /// The root mean square of the error with which points were predicted from all others; a fraction in relative mode, else in s.
+    /// The root mean square of the error with which points were predicted from all others; a
+    /// fraction in relative mode, else in s.
     pub(crate) error: f64,
     /// Between which measured values of which inputs the model breaks.
     pub(crate) breaks: Vec<(String, f64, f64)>,
@@ -160,8 +166,8 @@ pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Op
     })
 }
 
-/// A smooth surface for the logarithms of times, to tell who is far off before any terms are known: all products of up to
-/// two logarithms of inputs.
+/// A smooth surface for the logarithms of times, to tell who is far off before any terms are known:
+/// all products of up to two logarithms of inputs.
 fn smooth(inputs: &[Input], values: &[Vec<f64>]) -> DMatrix<f64> {
     let varying: Vec<usize> = (0..inputs.len()).filter(|i| inputs[*i].values.len() > 1).collect();
     let scale = |i: usize, x: f64| if inputs[i].values[0] > 0.0 { x.ln() } else { x };
@@ -191,7 +197,8 @@ fn best_of(
         return None;
     }
     let count = |complexity: u8| all.iter().filter(|c| c.complexity <= complexity).count().max(1) as f64;
-    // The largest of many chance gains grows with the logarithm of their number; the constant is not chosen from any.
+    // The largest of many chance gains grows with the logarithm of their number; the constant is
+    // not chosen from any.
     let price = |complexity| (seconds.len() as f64).ln() + 2.0 * count(complexity).ln();
     let prices = (0..=u8::MAX).map(|c| if c == 0 { 0.0 } else { price(c) }).collect();
     let (weights, times) = (seconds.clone(), seconds.clone());
@@ -255,7 +262,8 @@ impl Problem<'_> {
             .into_iter()
             .filter_map(|set| self.score(set.iter().map(|t| candidates[*t].clone()).collect()))
             .collect();
-        // A beam only grows: what an earlier term was needed for may since be said better by others.
+        // A beam only grows: what an earlier term was needed for may since be said better by
+        // others.
         for _ in 0..2 {
             scored.sort_by(|a, b| a.price.total_cmp(&b.price));
             let shorter: Vec<Scored> = scored.iter().take(SHORTENED).flat_map(|s| self.shorter(s)).collect();
@@ -298,8 +306,8 @@ impl Problem<'_> {
         (kept, matrix)
     }
 
-    /// Whether the points bear so many coefficients and breakpoints, no input is cut into more pieces than may be, and
-    /// every piece holds enough of its values.
+    /// Whether the points bear so many coefficients and breakpoints, no input is cut into more
+    /// pieces than may be, and every piece holds enough of its values.
     fn allowed<'a>(&self, candidates: impl Iterator<Item = &'a Candidate> + Clone) -> bool {
         let places = places(candidates.clone());
         let pieces = |i: usize| 1 + places.iter().filter(|p| p.0 == i).count();
@@ -313,7 +321,8 @@ impl Problem<'_> {
             && apart
     }
 
-    /// The price of a set: its error on points left out, and what its terms cost. `None` where they cannot be told apart.
+    /// The price of a set: its error on points left out, and what its terms cost. `None` where they
+    /// cannot be told apart.
     fn score(&self, candidates: Vec<Candidate>) -> Option<Scored> {
         let count = candidates.len();
         let (candidates, matrix) = evaluate(candidates, self.inputs, &self.points);

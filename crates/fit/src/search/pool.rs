@@ -1,8 +1,10 @@
-//! The terms that a search chooses from: products of powers and logarithms of the inputs, and breakpoints.
+//! The terms that a search chooses from: products of powers and logarithms of the inputs, and
+//! breakpoints.
 //!
-//! Costs of algorithms and of messages are sums of few such products: Calotoiu et al., *Using automated performance
-//! modeling to find scalability bugs in complex codes* (2013), §3.1, call it the performance model normal form. Here one
-//! term may also hold only above a breakpoint, since protocols and caches change with size.
+//! Costs of algorithms and of messages are sums of few such products: Calotoiu et al., *Using
+//! automated performance modeling to find scalability bugs in complex codes* (2013), §3.1, call it
+//! the performance model normal form. Here one term may also hold only above a breakpoint, since
+//! protocols and caches change with size.
 
 use nalgebra::DMatrix;
 use strata_model::expr::{Expr, Program, parse};
@@ -47,7 +49,8 @@ pub(super) struct Candidate {
     pub(super) expr: Expr,
     /// Where it breaks.
     pub(super) breakpoint: Option<Break>,
-    /// 0 for the constant, 1 for an input by itself, more for what is written in more parts or rare among costs.
+    /// 0 for the constant, 1 for an input by itself, more for what is written in more parts or rare
+    /// among costs.
     pub(super) complexity: u8,
 }
 
@@ -84,7 +87,8 @@ impl Input {
         self.values.first().copied().unwrap_or(0.0)
     }
 
-    /// A power of the input times a power of its logarithm; `None` where that would not be a number, or not a cost.
+    /// A power of the input times a power of its logarithm; `None` where that would not be a
+    /// number, or not a cost.
     fn factor(&self, (power, log): (f64, u8)) -> Option<String> {
         let name = &self.name;
         let least = self.least();
@@ -125,14 +129,15 @@ fn product(factors: &[String]) -> String {
     text
 }
 
-/// The parts of a term, in which powers of logarithms, odd roots and powers, and roots that are divided by count twice.
+/// The parts of a term, in which powers of logarithms, odd roots and powers, and roots that are
+/// divided by count twice.
 fn complexity(text: &str) -> u8 {
     let parts = ["*", "/", "log2", "sqrt", "^", ">", ")^2", "^1.5", "^(1/3)", "^(2/3)", "^3", "1/sqrt"];
     1 + parts.iter().map(|part| text.matches(part).count() as u8).sum::<u8>()
 }
 
-/// The candidates over the inputs that vary, the simplest first, and whether some were left out so that there are at most
-/// `most`. `breaks`: whether some may hold above a breakpoint only.
+/// The candidates over the inputs that vary, the simplest first, and whether some were left out so
+/// that there are at most `most`. `breaks`: whether some may hold above a breakpoint only.
 pub(super) fn candidates(
     inputs: &[Input],
     constant: bool,

@@ -1,10 +1,11 @@
 //! Sums and dot products carried in twice the working precision.
 //!
-//! A residual is a small difference of large numbers. Computed in plain doubles it is mostly rounding, and refinement
-//! built on it would refine nothing; so every residual here keeps the rounding errors of its products and sums.
+//! A residual is a small difference of large numbers. Computed in plain doubles it is mostly
+//! rounding, and refinement built on it would refine nothing; so every residual here keeps the
+//! rounding errors of its products and sums.
 //!
-//! Source: Dekker, *A floating-point technique for extending the available precision* (1971); Ogita, Rump and Oishi,
-//! *Accurate sum and dot product* (2005), algorithm Dot2.
+//! Source: Dekker, *A floating-point technique for extending the available precision* (1971);
+//! Ogita, Rump and Oishi, *Accurate sum and dot product* (2005), algorithm Dot2.
 
 /// A sum under way: the rounded value and what rounding has lost of it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,15 +1,17 @@
 //! Singular values of a small square matrix by one-sided Jacobi rotations.
 //!
-//! The matrix is the triangle of a QR factorisation, one column a term, so it is small and time is no concern; accuracy
-//! is. One-sided Jacobi finds even the small singular values of a column-scaled matrix to high relative accuracy, which
-//! is what the rank rule reads, where the bidiagonal iteration of nalgebra has been seen to stop too early.
+//! The matrix is the triangle of a QR factorisation, one column a term, so it is small and time is
+//! no concern; accuracy is. One-sided Jacobi finds even the small singular values of a
+//! column-scaled matrix to high relative accuracy, which is what the rank rule reads, where the
+//! bidiagonal iteration of nalgebra has been seen to stop too early.
 //!
-//! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §8.6.3; Demmel and Veselić, *Jacobi's method is more
-//! accurate than QR* (1992).
+//! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §8.6.3; Demmel and Veselić,
+//! *Jacobi's method is more accurate than QR* (1992).
 
 use nalgebra::DMatrix;
 
-/// Rotations converge quadratically: ten sweeps are usual, and this many mean that something is wrong.
+/// Rotations converge quadratically: ten sweeps are usual, and this many mean that something is
+/// wrong.
 const MAX_SWEEPS: usize = 60;
 /// Products of columns below this are zero: columns come in with length one.
 const NEGLIGIBLE: f64 = 1e-200;

@@ -1,10 +1,13 @@
-//! Loops over columns in twice the working precision, with the widest instructions that the processor has.
+//! Loops over columns in twice the working precision, with the widest instructions that the
+//! processor has.
 //!
-//! A fused multiply-add gives the rounding of a product in one instruction instead of sixteen. Whether there is one shows
-//! only when the program runs, so each loop exists with and without it. Both keep the same sums in the same order, and
-//! the rounding of a product is the same number either way: results do not depend on the processor.
+//! A fused multiply-add gives the rounding of a product in one instruction instead of sixteen.
+//! Whether there is one shows only when the program runs, so each loop exists with and without it.
+//! Both keep the same sums in the same order, and the rounding of a product is the same number
+//! either way: results do not depend on the processor.
 //!
-//! Source: Ogita, Rump and Oishi, *Accurate sum and dot product* (2005), algorithms Dot2 and Dot2 with FMA.
+//! Source: Ogita, Rump and Oishi, *Accurate sum and dot product* (2005), algorithms Dot2 and Dot2
+//! with FMA.
 
 use pulp::Arch;
 

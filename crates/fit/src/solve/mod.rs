@@ -1,17 +1,21 @@
-//! Least squares that can be trusted: column scaling, a relative rank rule, twice the precision, and a test of the answer.
+//! Least squares that can be trusted: column scaling, a relative rank rule, twice the precision,
+//! and a test of the answer.
 //!
-//! The columns of a design matrix are cost terms: some are huge, some tiny, and some may depend on others (with a fixed
-//! number of nodes `logP` is a multiple of the constant). So columns are scaled first, the rank is read from singular
-//! values relative to the largest, and terms that depend on each other share their weight: among all solutions the one
-//! in which their contributions are equal is taken, as Brewer §3.6.2 asks.
+//! The columns of a design matrix are cost terms: some are huge, some tiny, and some may depend on
+//! others (with a fixed number of nodes `logP` is a multiple of the constant). So columns are
+//! scaled first, the rank is read from singular values relative to the largest, and terms that
+//! depend on each other share their weight: among all solutions the one in which their
+//! contributions are equal is taken, as Brewer §3.6.2 asks.
 //!
-//! Independent columns are solved in twice the working precision: by normal equations where the condition allows it
-//! (`normal`), else by Householder's factorisation (`orthogonal`). Coefficients and standard errors are then those of
-//! the given doubles to nearly the last digit. For dependent columns residuals in twice the working precision refine the
-//! solution. No answer leaves this module before it passed the residual ratio test that LAPACK uses on its own solvers.
+//! Independent columns are solved in twice the working precision: by normal equations where the
+//! condition allows it (`normal`), else by Householder's factorisation (`orthogonal`). Coefficients
+//! and standard errors are then those of the given doubles to nearly the last digit. For dependent
+//! columns residuals in twice the working precision refine the solution. No answer leaves this
+//! module before it passed the residual ratio test that LAPACK uses on its own solvers.
 //!
-//! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §5.3, §5.5; Björck, *Numerical Methods for Least Squares
-//! Problems*, §2.9 (refinement of solution and residual together); LAPACK `TESTING/LIN/dqrt17` (the test).
+//! Source: Golub and Van Loan, *Matrix Computations*, 4th ed., §5.3, §5.5; Björck, *Numerical
+//! Methods for Least Squares Problems*, §2.9 (refinement of solution and residual together); LAPACK
+//! `TESTING/LIN/dqrt17` (the test).
 
 mod double;
 mod jacobi;
@@ -27,9 +31,11 @@ use nalgebra::{DMatrix, DVector};
 
 /// An answer with a residual ratio at or above this is refused, as in LAPACK's test suite.
 const MAX_RATIO: f64 = 30.0;
-/// Refinement steps at most; each gains the digits that the condition number leaves, so a few suffice.
+/// Refinement steps at most; each gains the digits that the condition number leaves, so a few
+/// suffice.
 const MAX_STEPS: usize = 8;
-/// A term takes part in a dependency if its share in the null space is above this (shares are 1 or rounding).
+/// A term takes part in a dependency if its share in the null space is above this (shares are 1 or
+/// rounding).
 const SHARE: f64 = 1e-7;
 
 /// Why a system was not solved.
@@ -54,9 +60,11 @@ pub struct Solution {
     pub residual: DVector<f64>,
     /// How many independent columns there are.
     pub rank: usize,
-    /// Largest over least singular value that counts, of the matrix with columns scaled to length one.
+    /// Largest over least singular value that counts, of the matrix with columns scaled to length
+    /// one.
     pub condition: f64,
-    /// Groups of columns that depend on each other, each in rising order; a column of zeros is a group of its own.
+    /// Groups of columns that depend on each other, each in rising order; a column of zeros is a
+    /// group of its own.
     pub dependent: Vec<Vec<usize>>,
     /// The residual ratio of the answer.
     pub ratio: f64,
@@ -69,8 +77,9 @@ pub struct Solution {
 /// - `b`: m values.
 ///
 /// # Rank
-/// Columns are scaled to length one; singular values at or below 10 max(m, n) ε σ₁ count as zero (max(m, n) is taken
-/// between 8 and 1000). That is well above the rounding of terms and weights and below any real dependence on a term.
+/// Columns are scaled to length one; singular values at or below 10 max(m, n) ε σ₁ count as zero
+/// (max(m, n) is taken between 8 and 1000). That is well above the rounding of terms and weights
+/// and below any real dependence on a term.
 ///
 /// # Errors
 /// See [`SolveError`]; an answer that fails the residual ratio test is never returned.
@@ -237,8 +246,9 @@ impl Factors {
             let dx = self.pseudo_solve(&f) - self.normal_solve(&g);
             let dr = f - a * &dx;
             let change = dx.component_mul(&DVector::from_column_slice(&self.lengths)).norm();
-            // Refinement that no longer halves its steps has reached the last digit (or, near the edge of the
-            // rank rule, cannot gain one): the residual test decides what the answer is worth.
+            // Refinement that no longer halves its steps has reached the last digit (or, near the
+            // edge of the rank rule, cannot gain one): the residual test decides what the answer is
+            // worth.
             if !change.is_finite() || change > last / 2.0 {
                 break;
             }
@@ -306,10 +316,12 @@ fn defect(a: &DMatrix<f64>, b: &DVector<f64>, x: &DVector<f64>, r: Option<&DVect
     total.get()
 }
 
-/// ‖Aᵀr‖₁ / (‖A‖₁ ‖r‖₁ max(m, n) ε): below 30, `x` is as good a least-squares solution as doubles can hold.
+/// ‖Aᵀr‖₁ / (‖A‖₁ ‖r‖₁ max(m, n) ε): below 30, `x` is as good a least-squares solution as doubles
+/// can hold.
 ///
-/// Where `b` is met exactly, r is only the rounding of x to doubles and has no reason to be orthogonal to A. What that
-/// rounding alone can cause, 2ε |Aᵀ|(|A||x| + |b|), is therefore taken off first; an exact fit has ratio 0.
+/// Where `b` is met exactly, r is only the rounding of x to doubles and has no reason to be
+/// orthogonal to A. What that rounding alone can cause, 2ε |Aᵀ|(|A||x| + |b|), is therefore taken
+/// off first; an exact fit has ratio 0.
 pub fn residual_ratio(a: &DMatrix<f64>, x: &DVector<f64>, b: &DVector<f64>) -> f64 {
     let (m, n) = a.shape();
     // The residual that x really has, not the one that refinement carries along.

@@ -1,8 +1,9 @@
 //! Normal equations in twice the working precision.
 //!
-//! Squaring the condition number is what makes normal equations poor in doubles. With 32 digits a condition of 10⁷
-//! leaves 18 of them, more than a double can hold, for about the price of one factorisation in doubles: most of the work
-//! is dot products, which vectorise. What is worse conditioned is left to [`orthogonal`](super::orthogonal).
+//! Squaring the condition number is what makes normal equations poor in doubles. With 32 digits a
+//! condition of 10⁷ leaves 18 of them, more than a double can hold, for about the price of one
+//! factorisation in doubles: most of the work is dot products, which vectorise. What is worse
+//! conditioned is left to [`orthogonal`](super::orthogonal).
 //!
 //! Source: Golub and Van Loan, *Matrix
 //! Computations*, 4th ed., §5.3.2.
@@ -25,7 +26,8 @@ pub(super) struct Wideness {
     pub(super) residual: Vec<f64>,
 }
 
-/// Solves min ‖Ax − b‖ for entries of at most 2; `None` if the columns depend on each other too closely for that.
+/// Solves min ‖Ax − b‖ for entries of at most 2; `None` if the columns depend on each other too
+/// closely for that.
 pub(super) fn solve(a: &DMatrix<f64>, b: &DVector<f64>) -> Option<Wideness> {
     let m = a.nrows();
     let columns: Vec<&[f64]> = a.as_slice().chunks_exact(m).collect();

@@ -85,7 +85,8 @@ proptest! {
     fn consistent_systems_are_solved_to_the_last_digits(
         (a, _) in matrix(9..=40), x in prop::collection::vec(-1000i32..1000, 8),
     ) {
-        // Entries of 20 bits and integer coefficients: b is exact, so the answer must be too, about.
+        // Entries of 20 bits and integer coefficients: b is exact, so the answer must be too,
+        // about.
         let a = a.map(|v| (v * 1_048_576.0).round());
         let x = DVector::from_iterator(a.ncols(), x.into_iter().take(a.ncols()).map(f64::from));
         let s = solve(&a, &(&a * &x)).unwrap();
@@ -152,7 +153,8 @@ fn ill_conditioned_is_not_dependent() {
 
 #[test]
 fn exactly_dependent_after_rounding_is_dependent() {
-    // A constant, its multiple by log2(3), and both times a length, under weights: rank 2 whatever the rounding.
+    // A constant, its multiple by log2(3), and both times a length, under weights: rank 2 whatever
+    // the rounding.
     for seed in 1..200u32 {
         let weight = |i: usize| 1.0 / f64::from(seed * 31 + (i * i) as u32 * 7 + 1);
         let length = |i: usize| f64::from(seed) * 1.37f64.powi(i as i32);

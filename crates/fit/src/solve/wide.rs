@@ -1,7 +1,9 @@
-//! Numbers of twice the working precision: the unevaluated sum of two doubles, some 32 decimal digits.
+//! Numbers of twice the working precision: the unevaluated sum of two doubles, some 32 decimal
+//! digits.
 //!
-//! Source: Dekker, *A floating-point technique for extending the available precision* (1971); Hida, Li and Bailey,
-//! *Algorithms for quad-double precision floating point arithmetic* (2001), for the accurate sum.
+//! Source: Dekker, *A floating-point technique for extending the available precision* (1971); Hida,
+//! Li and Bailey, *Algorithms for quad-double precision floating point arithmetic* (2001), for the
+//! accurate sum.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -27,7 +29,8 @@ fn upper(a: f64) -> f64 {
     t - (t - a)
 }
 
-/// The rounded product and what rounding lost; no fused instruction is needed, since not every machine has one.
+/// The rounded product and what rounding lost; no fused instruction is needed, since not every
+/// machine has one.
 #[inline(always)]
 pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let (ah, bh) = (upper(a), upper(b));

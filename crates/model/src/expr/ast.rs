@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::function::{Function, Whole};
 
-/// The tallest tree that is accepted. Everything that walks a tree is recursive; this keeps every walk within a small stack.
+/// The tallest tree that is accepted. Everything that walks a tree is recursive; this keeps every
+/// walk within a small stack.
 pub const MAX_HEIGHT: usize = 256;
 
 /// A range of bytes in the text that was parsed.
@@ -301,7 +302,8 @@ impl Expr {
         Self { kind, span: self.span }
     }
 
-    /// Whether the value is a whole number whenever the names for which `integral` holds (and `P`) are.
+    /// Whether the value is a whole number whenever the names for which `integral` holds (and `P`)
+    /// are.
     ///
     /// Exponents and shift counts are taken to be at least zero unless a minus sign stands in them.
     #[must_use]

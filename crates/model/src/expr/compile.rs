@@ -1,7 +1,9 @@
-//! Tree to [`Program`]: equal subexpressions are computed once, constants at once, and sums of products become one instruction.
+//! Tree to [`Program`]: equal subexpressions are computed once, constants at once, and sums of
+//! products become one instruction.
 //!
-//! The program computes exactly what the tree does: additions and multiplications keep their order, and only identities that
-//! change no bit are used (a - b = a + -b, 1·a = a, -0 + a = a, a·b = b·a).
+//! The program computes exactly what the tree does: additions and multiplications keep their order,
+//! and only identities that change no bit are used (a - b = a + -b, 1·a = a, -0 + a = a, a·b =
+//! b·a).
 
 use std::collections::BTreeMap;
 
@@ -183,7 +185,8 @@ impl Values<'_> {
         }
     }
 
-    /// A chain of additions and subtractions. From the third operand on it pays to make it one instruction.
+    /// A chain of additions and subtractions. From the third operand on it pays to make it one
+    /// instruction.
     fn sum(&mut self, expr: &Expr) -> Result<Id, CompileError> {
         let (first, others) = addends(expr);
         if let [(negative, only)] = others[..] {
@@ -214,7 +217,8 @@ impl Values<'_> {
         Ok(Term { before: before.to_bits(), after: after.to_bits(), factors: ids })
     }
 
-    /// Gives every value that `result` needs a register, used again when its value is no longer needed.
+    /// Gives every value that `result` needs a register, used again when its value is no longer
+    /// needed.
     fn allocate(self, result: Id) -> Result<Program, CompileError> {
         let last_use = self.last_uses(result);
         let variables = self.variables.len();
@@ -277,7 +281,8 @@ impl Values<'_> {
         Ok(Program { code, products, registers, variables, result: narrow(place[result]) })
     }
 
-    /// For each value the last one that needs it (itself, for the result); `None` if `result` does not need it at all.
+    /// For each value the last one that needs it (itself, for the result); `None` if `result` does
+    /// not need it at all.
     fn last_uses(&self, result: Id) -> Vec<Option<Id>> {
         let mut last = vec![None; self.list.len()];
         last[result] = Some(self.list.len());
@@ -325,7 +330,8 @@ fn factors(expr: &Expr) -> Vec<&Expr> {
     found
 }
 
-/// A product as a coefficient in front, at most three factors, and a coefficient behind; other forms as one factor.
+/// A product as a coefficient in front, at most three factors, and a coefficient behind; other
+/// forms as one factor.
 fn split(expr: &Expr) -> (f64, Vec<&Expr>, f64) {
     let whole = factors(expr);
     let few = |chosen: &[&Expr]| (1..=3).contains(&chosen.len());

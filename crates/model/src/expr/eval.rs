@@ -1,4 +1,5 @@
-//! What each operator computes, in one place: the tree, the compiled program and the emitted Rust must agree to the bit.
+//! What each operator computes, in one place: the tree, the compiled program and the emitted Rust
+//! must agree to the bit.
 
 use super::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 use super::compile::CompileError;
@@ -69,7 +70,8 @@ impl Op {
         }
     }
 
-    /// A power of a literal is computed in a cheaper way. Which way depends on the text alone, so that all take the same one.
+    /// A power of a literal is computed in a cheaper way. Which way depends on the text alone, so
+    /// that all take the same one.
     pub(super) fn of_binary(op: BinaryOp, a: &Expr, b: &Expr) -> Self {
         match op {
             BinaryOp::Or => Self::Or,
@@ -97,7 +99,8 @@ impl Op {
     }
 }
 
-/// 2^b. Whole exponents, which nearly all are, need no library function: the exponent is put where an `f64` keeps it.
+/// 2^b. Whole exponents, which nearly all are, need no library function: the exponent is put where
+/// an `f64` keeps it.
 #[inline(always)]
 fn power_of_two(b: f64) -> f64 {
     let whole = b as i64;
@@ -109,7 +112,8 @@ fn power_of_two(b: f64) -> f64 {
 }
 
 impl Expr {
-    /// Evaluates the tree directly: simple, and slow beside [`Program`](super::Program), which computes the same to the bit.
+    /// Evaluates the tree directly: simple, and slow beside [`Program`](super::Program), which
+    /// computes the same to the bit.
     ///
     /// # Errors
     /// A name for which `value` has nothing, or a call of another model.

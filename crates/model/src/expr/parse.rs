@@ -1,5 +1,6 @@
-//! Text to tree. The grammar (expr.pest) yields a flat chain of operators and operands; an operator stack puts it into order
-//! (Dijkstra's shunting yard), so that no input, however long or nested, can exhaust the stack.
+//! Text to tree. The grammar (expr.pest) yields a flat chain of operators and operands; an operator
+//! stack puts it into order (Dijkstra's shunting yard), so that no input, however long or nested,
+//! can exhaust the stack.
 
 use pest::Parser;
 use pest::error::{Error as PestError, ErrorVariant, InputLocation};
@@ -25,7 +26,8 @@ pub struct ExprError {
 #[grammar = "expr/expr.pest"]
 struct Grammar;
 
-/// Bytes of stack that parsing gets where there are not enough: pest asks for 64 KiB, nesting is bounded.
+/// Bytes of stack that parsing gets where there are not enough: pest asks for 64 KiB, nesting is
+/// bounded.
 const STACK: usize = 1 << 20;
 
 /// Reads an expression.
@@ -42,7 +44,8 @@ pub fn parse(text: &str) -> Result<Expr, ExprError> {
 /// As [`parse`].
 pub fn parse_at(text: &str, offset: usize) -> Result<Expr, ExprError> {
     check_nesting(text, offset)?;
-    // pest parses nothing where it takes the stack for full, and knows only the stacks of threads: nodes of a simulated machine have their own.
+    // pest parses nothing where it takes the stack for full, and knows only the stacks of threads:
+    // nodes of a simulated machine have their own.
     let pairs = stacker::maybe_grow(STACK / 4, STACK, || Grammar::parse(Rule::whole, text));
     let mut pairs = pairs.map_err(|error| describe(&error, text, offset))?;
     let end = Span { start: offset + text.len(), end: offset + text.len() };

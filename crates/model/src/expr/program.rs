@@ -1,7 +1,8 @@
 //! Compiled expressions: what a selector evaluates while the user waits.
 //!
-//! A program is a short list of instructions over a register file on the stack. Sums of products, which is what a fitted model is,
-//! are one instruction. Nothing is allocated; register numbers are masked to the size of the file, so that no access needs a check.
+//! A program is a short list of instructions over a register file on the stack. Sums of products,
+//! which is what a fitted model is, are one instruction. Nothing is allocated; register numbers are
+//! masked to the size of the file, so that no access needs a check.
 
 /// A compiled expression. See [`Program::compile`].
 #[derive(Clone, Debug)]
@@ -32,7 +33,8 @@ pub(super) struct Instruction {
     pub(super) b: u16,
 }
 
-/// `before * f0 * f1 * f2 * after`, from left to right. Missing factors are one, which changes no bit.
+/// `before * f0 * f1 * f2 * after`, from left to right. Missing factors are one, which changes no
+/// bit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Product {
     pub(super) before: f64,
@@ -40,7 +42,8 @@ pub(super) struct Product {
     pub(super) factors: [u16; 3],
 }
 
-/// The register file as it is before the first instruction: variables (filled in at each evaluation), constants, the rest.
+/// The register file as it is before the first instruction: variables (filled in at each
+/// evaluation), constants, the rest.
 #[derive(Clone, Debug)]
 pub(super) enum Registers {
     Small(Box<[f64; SMALL]>),
@@ -73,7 +76,8 @@ impl Registers {
 }
 
 impl Program {
-    /// The value of the expression for these values of the variables, in the order in which [`compile`](Self::compile) named them.
+    /// The value of the expression for these values of the variables, in the order in which
+    /// [`compile`](Self::compile) named them.
     ///
     /// NaN if their number is not that of the variables. Allocates nothing and never panics.
     #[must_use]
@@ -82,7 +86,8 @@ impl Program {
         self.eval_parts(values, &[], &[])
     }
 
-    /// As [`eval`](Self::eval), with the values in three parts so that nobody has to copy them together.
+    /// As [`eval`](Self::eval), with the values in three parts so that nobody has to copy them
+    /// together.
     #[inline]
     pub(crate) fn eval_parts(&self, first: &[f64], integers: &[i64], last: &[f64]) -> f64 {
         if first.len() + integers.len() + last.len() != self.variables {
@@ -105,7 +110,8 @@ impl Program {
     fn run<const N: usize>(&self, file: &[f64; N], first: &[f64], integers: &[i64], last: &[f64]) -> f64 {
         let mut r = *file;
         let mut variables = r.iter_mut();
-        // The values come first in each zip: it must not take a register for which there is no value.
+        // The values come first in each zip: it must not take a register for which there is no
+        // value.
         for (value, register) in first.iter().zip(variables.by_ref()) {
             *register = *value;
         }

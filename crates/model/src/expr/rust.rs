@@ -5,11 +5,11 @@ use super::eval::Op;
 use super::function::Function;
 
 impl Expr {
-    /// The expression in Rust, of type `f64`; `name` says how each name is written there, in a form to which a method can be
-    /// applied (`n`, `n.get()`, `(n as f64)`).
+    /// The expression in Rust, of type `f64`; `name` says how each name is written there, in a form
+    /// to which a method can be applied (`n`, `n.get()`, `(n as f64)`).
     ///
-    /// The emitted text computes the same bits as [`Expr::eval`]. Calls of other models come out as calls of functions of that
-    /// name: inline them first.
+    /// The emitted text computes the same bits as [`Expr::eval`]. Calls of other models come out as
+    /// calls of functions of that name: inline them first.
     #[must_use]
     pub fn to_rust(&self, name: &dyn Fn(&str) -> String) -> String {
         Printer { name }.value(self)
@@ -28,7 +28,8 @@ impl Printer<'_> {
             ExprKind::Name(name) => (self.name)(name),
             ExprKind::Call { name, arguments } => self.call(name, arguments),
             ExprKind::Unary(UnaryOp::Negate, a) => format!("-{}", self.operand(a)),
-            // Not `!(a > b)`: clippy holds that against it, and emitted code is linted like any other.
+            // Not `!(a > b)`: clippy holds that against it, and emitted code is linted like any
+            // other.
             ExprKind::Unary(UnaryOp::Not, a) => format!("1.0 - f64::from({})", self.condition(a, false)),
             ExprKind::Binary(op, a, b) => match op {
                 BinaryOp::Power => self.power(a, b),
@@ -55,7 +56,8 @@ impl Printer<'_> {
         if torn { format!("({text})") } else { text }
     }
 
-    /// The expression before a method. A literal there must say its type; what is made of literals alone is computed here.
+    /// The expression before a method. A literal there must say its type; what is made of literals
+    /// alone is computed here.
     fn receiver(&self, expr: &Expr) -> String {
         match expr.eval(&|_| None) {
             Ok(value) if value.is_finite() && value.is_sign_positive() => {

@@ -1,4 +1,5 @@
-//! Text to plan. A plan is written by a program and hashed, so the first line that is wrong ends it.
+//! Text to plan. A plan is written by a program and hashed, so the first line that is wrong ends
+//! it.
 
 use super::{ModelPlan, Plan, PlanError, PlanPoint, Run, VERSION};
 use crate::expr::is_name;
@@ -9,7 +10,8 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// The first line that is wrong: also a text that is not the one that was hashed. `file` is only for the message.
+    /// The first line that is wrong: also a text that is not the one that was hashed. `file` is
+    /// only for the message.
     pub fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
         let fail = |line, message| PlanError { file: file.to_owned(), line, message };
         let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -62,7 +64,8 @@ pub(super) fn version(line: &str) -> Result<(), String> {
     }
 }
 
-/// The first word and the rest of a line that is no row. Models may be called `spec` or `run`, but rows hold no `=`.
+/// The first word and the rest of a line that is no row. Models may be called `spec` or `run`, but
+/// rows hold no `=`.
 pub(super) fn header(line: &str) -> Option<(&str, &str)> {
     let (word, rest) = line.split_once(char::is_whitespace)?;
     (matches!(word, "model" | "fit") || matches!(word, "spec" | "run") && rest.contains('='))

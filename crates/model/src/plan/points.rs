@@ -1,4 +1,5 @@
-//! Points to be measured: what a person or an adviser asks for, before `specc` makes a plan of them.
+//! Points to be measured: what a person or an adviser asks for, before `specc` makes a plan of
+//! them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -34,7 +35,8 @@ impl Points {
         Self { spec, ..self }
     }
 
-    /// Adds a point. False if it is there already, if it has no values, or if that is no name of a model.
+    /// Adds a point. False if it is there already, if it has no values, or if that is no name of a
+    /// model.
     pub fn add(&mut self, model: &str, at: &[i64]) -> bool {
         if at.is_empty() || !is_name(model) || !self.known.insert((model.to_owned(), at.to_vec())) {
             return false;
@@ -76,8 +78,8 @@ impl Points {
         self.known.is_empty()
     }
 
-    /// The text of a plan that holds these points and nothing else; it reads back to the same. A spec whose path does not
-    /// fit into a line is left out.
+    /// The text of a plan that holds these points and nothing else; it reads back to the same. A
+    /// spec whose path does not fit into a line is left out.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("strata-plan {VERSION}\n");
@@ -97,8 +99,8 @@ impl Points {
         text
     }
 
-    /// Reads the points of a plan, of all numbers of nodes; those that verify are passed over. A point that stands there
-    /// twice counts once.
+    /// Reads the points of a plan, of all numbers of nodes; those that verify are passed over. A
+    /// point that stands there twice counts once.
     ///
     /// # Errors
     /// The first line that is wrong; `file` is only for the message.

@@ -1,4 +1,5 @@
-//! Measurements as text: one line a sample, readable by people and by the tools of thirty years ago.
+//! Measurements as text: one line a sample, readable by people and by the tools of thirty years
+//! ago.
 //!
 //! ```text
 //! strata-samples 1
@@ -9,17 +10,19 @@
 //! @CombineVector 6.1532e-4 431 4 1724 ; at=431 repeats=3 spread=0.021
 //! ```
 //!
-//! A row is the model's name, the seconds, and one value a column of the model's structure line; `@` marks the samples kept for
-//! verification (Brewer 1994, Fig 3-7). A column in parentheses is an input that is not a candidate term. Everything before the
-//! structure line is optional and so is the word `model`, so that a fragment like Brewer's reads too. A line
-//! `fit CombineVector robust huber` below it says how the spec wants the model fitted, where that is not the usual way. What
-//! follows `;` are notes on how the sample was taken. `#` begins a comment line. A file of several numbers of nodes has a
-//! line `platform` for each, above the samples that were taken there.
+//! A row is the model's name, the seconds, and one value a column of the model's structure line;
+//! `@` marks the samples kept for verification (Brewer 1994, Fig 3-7). A column in parentheses is
+//! an input that is not a candidate term. Everything before the structure line is optional and so
+//! is the word `model`, so that a fragment like Brewer's reads too. A line `fit CombineVector
+//! robust huber` below it says how the spec wants the model fitted, where that is not the usual
+//! way. What follows `;` are notes on how the sample was taken. `#` begins a comment line. A file
+//! of several numbers of nodes has a line `platform` for each, above the samples that were taken
+//! there.
 //!
-//! The single timings that a sample comes from may stand in a line of their own below it, each with the moment at which
-//! it was taken, in seconds since the run began. A fit can then tell noise from error, and see periods in which the
-//! machine was slow. The sample is the lower quartile of its timings, with the slow periods taken out that show in those
-//! of all points:
+//! The single timings that a sample comes from may stand in a line of their own below it, each with
+//! the moment at which it was taken, in seconds since the run began. A fit can then tell noise from
+//! error, and see periods in which the machine was slow. The sample is the lower quartile of its
+//! timings, with the slow periods taken out that show in those of all points:
 //!
 //! ```text
 //! Radix 1.02e-5 64 8 ; at=64,8 repeats=3 spread=0.021
@@ -56,7 +59,8 @@ pub struct SpecId {
 /// Everything in a samples file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// Where the samples were taken, with the greatest of their numbers of nodes; unknown for a bare fragment.
+    /// Where the samples were taken, with the greatest of their numbers of nodes; unknown for a
+    /// bare fragment.
     pub platform: Option<Platform>,
     /// The spec they belong to; unknown for a bare fragment.
     pub spec: Option<SpecId>,
@@ -71,7 +75,8 @@ pub struct ModelSamples {
     pub name: String,
     /// What the values of a row are.
     pub columns: Vec<Column>,
-    /// How the model is to be fitted where the spec says so, in the words of its `fit` statement; else empty.
+    /// How the model is to be fitted where the spec says so, in the words of its `fit` statement;
+    /// else empty.
     pub fit: String,
     /// The rows in the order of the file.
     pub rows: Vec<Sample>,
@@ -104,7 +109,8 @@ pub struct Sample {
 /// How a sample was taken. A note that is zero or empty was not given, and is not written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
-    /// The number of nodes; zero if it is not known. In a file it stands in the `platform` line above.
+    /// The number of nodes; zero if it is not known. In a file it stands in the `platform` line
+    /// above.
     pub nodes: usize,
     /// The values of the iteration variables.
     pub at: Vec<i64>,
@@ -168,7 +174,8 @@ impl Samples {
         numbers.into_iter().collect()
     }
 
-    /// Adds the samples of another file, perhaps of another number of nodes, but of the same machine and spec.
+    /// Adds the samples of another file, perhaps of another number of nodes, but of the same
+    /// machine and spec.
     ///
     /// # Errors
     /// In words, how they differ; then nothing was added.

@@ -59,8 +59,8 @@ pub struct Partial {
 impl Samples {
     /// Reads a samples file, or a bare fragment of one.
     ///
-    /// A file with the header line must end with a line end: without it the last line may be torn in the middle of a number,
-    /// and nobody could tell.
+    /// A file with the header line must end with a line end: without it the last line may be torn
+    /// in the middle of a number, and nobody could tell.
     ///
     /// # Errors
     /// Every bad line, up to [`MAX_ERRORS`]; `file_name` is only for these messages.
@@ -90,8 +90,8 @@ impl Samples {
         }
     }
 
-    /// Reads what an interrupted run has left: a last line without a line end is set aside. Anything else that is wrong is an
-    /// error as in [`parse`](Self::parse).
+    /// Reads what an interrupted run has left: a last line without a line end is set aside.
+    /// Anything else that is wrong is an error as in [`parse`](Self::parse).
     ///
     /// # Errors
     /// Every bad line but a torn last one.
@@ -115,7 +115,8 @@ struct Parser<'f> {
     index: BTreeMap<String, usize>,
     /// The model of the sample in the line above.
     last: Option<usize>,
-    /// Whether the file began with its version: then it was written by a program, and must be complete.
+    /// Whether the file began with its version: then it was written by a program, and must be
+    /// complete.
     versioned: bool,
     /// The number of nodes of the samples that follow.
     nodes: usize,

@@ -7,10 +7,11 @@ use super::{Column, Notes, Sample, Samples, SpecId, VERSION};
 use crate::expr::is_name;
 use crate::{Platform, number_text};
 
-/// Writes a samples file line by line. Every sample is flushed, so that it survives whatever happens next.
+/// Writes a samples file line by line. Every sample is flushed, so that it survives whatever
+/// happens next.
 ///
-/// To go on with a file that was interrupted, cut it to [`Partial::bytes`](super::Partial), open it for appending, and write
-/// samples without a header.
+/// To go on with a file that was interrupted, cut it to [`Partial::bytes`](super::Partial), open it
+/// for appending, and write samples without a header.
 #[derive(Debug)]
 pub struct SamplesWriter<W: Write> {
     out: W,
@@ -43,7 +44,8 @@ impl<W: Write> SamplesWriter<W> {
         self.put(&text)
     }
 
-    /// A `platform` line: the samples below it were taken there. Only the numbers of nodes of a file may differ.
+    /// A `platform` line: the samples below it were taken there. Only the numbers of nodes of a
+    /// file may differ.
     ///
     /// # Errors
     /// Those of the output.
@@ -70,7 +72,8 @@ impl<W: Write> SamplesWriter<W> {
         self.put(&text)
     }
 
-    /// How a model that has its structure line is to be fitted; nothing is written for an empty text.
+    /// How a model that has its structure line is to be fitted; nothing is written for an empty
+    /// text.
     ///
     /// # Errors
     /// Those of the output, and `InvalidInput` for a name or text that does not read back.
@@ -170,7 +173,8 @@ fn push_notes(text: &mut String, notes: &Notes) {
 
 pub(super) fn to_text(samples: &Samples) -> String {
     let mut writer = SamplesWriter::new(Vec::new());
-    // A vector takes everything; a name that does not read back is left out, as the writer would refuse it.
+    // A vector takes everything; a name that does not read back is left out, as the writer would
+    // refuse it.
     let platform = samples.platform.as_ref().filter(|_| samples.node_counts().len() <= 1);
     let _ = writer.header(platform, samples.spec.as_ref());
     let numbers = samples.node_counts();

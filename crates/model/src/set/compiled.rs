@@ -38,7 +38,8 @@ enum Guard {
 #[derive(Clone, Debug)]
 pub(super) struct Spread {
     pub(super) calls: Vec<Call>,
-    /// The model as a function of the inputs, the reserved names and the calls' results; only if there are calls.
+    /// The model as a function of the inputs, the reserved names and the calls' results; only if
+    /// there are calls.
     outer: Option<Program>,
     /// The kept terms, as functions of the same.
     pub(super) terms: Vec<Program>,
@@ -82,7 +83,8 @@ impl Compiled {
             formula.inputs.iter().cloned().chain(RESERVED.map(String::from)).collect();
         let compile = |expr: &Expr, names: &[String]| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            // Where the number of nodes is fixed it is a constant, and so is what depends on nothing else.
+            // Where the number of nodes is fixed it is a constant, and so is what depends on
+            // nothing else.
             Program::compile(&formula.nodes.fix(expr), &names).map_err(wrong)
         };
         let reads_nodes = |expr: &Expr| expr.names().iter().any(|name| RESERVED.contains(&name.as_str()));
@@ -128,7 +130,8 @@ impl Compiled {
         })
     }
 
-    /// The predicted time in seconds. `values`: inputs, then `integers` for the parameters of a candidate.
+    /// The predicted time in seconds. `values`: inputs, then `integers` for the parameters of a
+    /// candidate.
     pub(super) fn seconds(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<f64> {
         let Formula { ranges, nodes: valid, .. } = &self.formula;
         if !valid.contains(nodes) || values.len() + integers.len() != ranges.len() {
@@ -175,7 +178,8 @@ impl Compiled {
         let count = known + self.spread.calls.len();
         let FitSpread { t_quantile, own_error, .. } = self.spread.fit;
         let (from_fit, noise) = self.fit_variances(values.get(..count)?, seconds);
-        // The square of the half width that the fit's own uncertainty gives, t² (x'Σx + noise), and of the deviation.
+        // The square of the half width that the fit's own uncertainty gives, t² (x'Σx + noise), and
+        // of the deviation.
         let mut square = t_quantile * t_quantile * (from_fit + noise).max(0.0);
         let own = own_error.map_or(noise, |own| (own * seconds).powi(2));
         let mut deviation = (from_fit + own).max(0.0);
@@ -234,7 +238,8 @@ impl Compiled {
         (variance, noise)
     }
 
-    /// The model's time if the result of one call were this much longer. NaN if that leaves the range of another call.
+    /// The model's time if the result of one call were this much longer. NaN if that leaves the
+    /// range of another call.
     pub(super) fn with_shift(
         &self,
         models: &[Self],

@@ -1,6 +1,7 @@
 //! Models of models: calls replaced by what they call, with everything that must hold on the way.
 //!
-//! A set comes from a file, so nothing about it may be trusted: the size of what results is bounded before it is built.
+//! A set comes from a file, so nothing about it may be trusted: the size of what results is bounded
+//! before it is built.
 
 use std::collections::BTreeMap;
 
@@ -54,10 +55,11 @@ impl Check {
 pub struct Formula {
     /// The names of the inputs.
     pub inputs: Vec<String>,
-    /// The range of each input: what was measured, and what the models that it calls with that input
-    /// allow; infinite where nothing limits it.
+    /// The range of each input: what was measured, and what the models that it calls with that
+    /// input allow; infinite where nothing limits it.
     pub ranges: Vec<(f64, f64)>,
-    /// The mean in seconds, over the inputs and `P`, `logP`, `sqrtP`: dropped terms left out, calls inlined.
+    /// The mean in seconds, over the inputs and `P`, `logP`, `sqrtP`: dropped terms left out, calls
+    /// inlined.
     pub mean: Expr,
     /// What must hold besides the ranges.
     pub checks: Vec<Check>,
@@ -65,7 +67,8 @@ pub struct Formula {
     pub nodes: Nodes,
     /// Of a fitted model its own, else the worst of those that it calls.
     pub verdict: Verdict,
-    /// The own error of the model that has the greatest, of this one and all that it calls; zero: not known.
+    /// The own error of the model that has the greatest, of this one and all that it calls; zero:
+    /// not known.
     pub own_error: f64,
     /// The mean before calls were inlined: the interval follows what the called models add to it.
     pub outer: Expr,
@@ -73,7 +76,8 @@ pub struct Formula {
     pub terms: Vec<Expr>,
     /// What the fit itself adds to the interval.
     pub fit: FitSpread,
-    /// The nodes of this model and of all that it calls, as often as it calls them: the work of a prediction.
+    /// The nodes of this model and of all that it calls, as often as it calls them: the work of a
+    /// prediction.
     pub(super) cost: usize,
     /// How many models call each other, this one included.
     pub(super) chain: usize,

@@ -1,8 +1,9 @@
 //! The models of a library's candidates, evaluated from a model set.
 //!
-//! A candidate is a model of a model: its time is that of the model it names, with arguments computed from the library's inputs
-//! and the candidate's parameters. So a library can run from a file that was calibrated on this machine as well as from the
-//! [`Table`](strata_select::Table) that was compiled in.
+//! A candidate is a model of a model: its time is that of the model it names, with arguments
+//! computed from the library's inputs and the candidate's parameters. So a library can run from a
+//! file that was calibrated on this machine as well as from the [`Table`](strata_select::Table)
+//! that was compiled in.
 
 use std::sync::Arc;
 
@@ -81,15 +82,16 @@ impl LibraryModels {
         self.library.candidates.get(candidate).map_or(&[], |candidate| &candidate.parameters)
     }
 
-    /// Everything that the predictions of a candidate come from; its inputs are those of the library,
-    /// then the candidate's parameters.
+    /// Everything that the predictions of a candidate come from; its inputs are those of the
+    /// library, then the candidate's parameters.
     #[must_use]
     pub fn formula(&self, candidate: usize) -> Option<&Formula> {
         Some(&self.candidates.get(candidate)?.formula)
     }
 }
 
-/// The worst verdict of the models that a candidate's time comes from is its own. Nothing here allocates.
+/// The worst verdict of the models that a candidate's time comes from is its own. Nothing here
+/// allocates.
 impl Source for LibraryModels {
     fn domain(&self) -> Domain<'_> {
         // As for inputs: candidates that leave it free do not count, unless all do.
@@ -134,7 +136,8 @@ impl Source for LibraryModels {
     }
 }
 
-/// An own error up to this is itself as uncertain, known from some twenty samples, as what it would change.
+/// An own error up to this is itself as uncertain, known from some twenty samples, as what it would
+/// change.
 const MODEST: f64 = 0.2;
 
 /// By what the predicted times of a model are multiplied to give the expected ones; see

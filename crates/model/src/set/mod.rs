@@ -1,8 +1,9 @@
 //! Model sets: fitted models as they are kept, exchanged and evaluated.
 //!
-//! A set is TOML text ([`ModelSet::read`], [`ModelSet::to_text`]) that says, besides the coefficients, everything one needs to
-//! judge a prediction: the range that was measured, the covariance of the coefficients, the error on samples that the fit never
-//! saw, and the hashes of the spec and the samples it came from.
+//! A set is TOML text ([`ModelSet::read`], [`ModelSet::to_text`]) that says, besides the
+//! coefficients, everything one needs to judge a prediction: the range that was measured, the
+//! covariance of the coefficients, the error on samples that the fit never saw, and the hashes of
+//! the spec and the samples it came from.
 
 pub mod calls;
 mod compiled;
@@ -60,7 +61,8 @@ pub struct Model {
     /// Expressions that must hold, or the model predicts nothing.
     #[serde(default)]
     pub requires: Vec<String>,
-    /// Fitted to samples, or an expression over other models. In the text: `expression = "…"` for the latter.
+    /// Fitted to samples, or an expression over other models. In the text: `expression = "…"` for
+    /// the latter.
     #[serde(default, rename = "expression", deserialize_with = "read::kind")]
     pub kind: Kind,
     /// Which error the fit minimised.
@@ -69,14 +71,16 @@ pub struct Model {
     /// The terms with their coefficients; a term may call another model (a hybrid model).
     #[serde(default)]
     pub terms: Vec<Term>,
-    /// The covariance of the coefficients, over all terms; zero rows and columns for terms that were dropped.
+    /// The covariance of the coefficients, over all terms; zero rows and columns for terms that
+    /// were dropped.
     #[serde(default)]
     pub covariance: Vec<Vec<f64>>,
-    /// The variance V of a new measurement about its prediction, s²: of the weighted residuals, or of held-out samples where
-    /// these scatter more.
+    /// The variance V of a new measurement about its prediction, s²: of the weighted residuals, or
+    /// of held-out samples where these scatter more.
     #[serde(default)]
     pub noise_variance: f64,
-    /// The mean of the measured times ȳ, s. In relative mode a new measurement at ŷ has the standard deviation √V·ŷ/ȳ.
+    /// The mean of the measured times ȳ, s. In relative mode a new measurement at ŷ has the
+    /// standard deviation √V·ŷ/ȳ.
     #[serde(default)]
     pub mean_time: f64,
     /// The quantile of Student's t by which standard errors become half widths.
@@ -94,7 +98,8 @@ pub struct Model {
     pub verify_quantiles: Option<Quantiles>,
     /// The share of those samples that lie within the interval predicted for them.
     pub coverage: Option<f64>,
-    /// The greatest leverage of a sample that was fitted; beyond it a prediction extrapolates. Zero: not known.
+    /// The greatest leverage of a sample that was fitted; beyond it a prediction extrapolates.
+    /// Zero: not known.
     #[serde(default)]
     pub leverage_limit: f64,
     /// How many samples were fitted.
@@ -103,11 +108,12 @@ pub struct Model {
     /// How many samples were kept for verification.
     #[serde(default)]
     pub verify_samples: usize,
-    /// The relative standard deviation of the noise in one held-out sample, as repeats of its point tell it; `None`: no sample
-    /// was repeated.
+    /// The relative standard deviation of the noise in one held-out sample, as repeats of its point
+    /// tell it; `None`: no sample was repeated.
     pub noise: Option<f64>,
-    /// The held-out error that the noise does not explain, √(max(0, error² − noise²)), as a standard deviation relative to
-    /// the prediction. Every prediction of the expected time is at least this uncertain. Zero: not known, or none.
+    /// The held-out error that the noise does not explain, √(max(0, error² − noise²)), as a
+    /// standard deviation relative to the prediction. Every prediction of the expected time is at
+    /// least this uncertain. Zero: not known, or none.
     #[serde(default)]
     pub own_error: f64,
     /// Whether the model may be trusted.
@@ -343,8 +349,8 @@ impl ModelSet {
         self.libraries.iter().find(|library| library.name == name)
     }
 
-    /// The number of nodes that predictions of this set are for unless told: the platform's, else the
-    /// greatest for which a model holds; at least 1.
+    /// The number of nodes that predictions of this set are for unless told: the platform's, else
+    /// the greatest for which a model holds; at least 1.
     #[must_use]
     pub fn nodes(&self) -> usize {
         let measured = self.models.iter().map(|model| model.nodes.max).filter(|max| *max != usize::MAX);

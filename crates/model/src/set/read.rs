@@ -10,8 +10,9 @@ impl ModelSet {
     /// Reads a model set.
     ///
     /// # Errors
-    /// Text that is not TOML or not of this form (with line and column), and sets of another version. Whether the content makes
-    /// sense (names, expressions, cycles) is for [`resolve`](Self::resolve) to say.
+    /// Text that is not TOML or not of this form (with line and column), and sets of another
+    /// version. Whether the content makes sense (names, expressions, cycles) is for
+    /// [`resolve`](Self::resolve) to say.
     pub fn read(text: &str) -> Result<Self, SetError> {
         let form =
             |error: toml::de::Error| SetError::Form { message: error.to_string().trim_end().to_owned() };

@@ -23,8 +23,9 @@ impl ModelSet {
     /// Parses, checks and compiles every model and library.
     ///
     /// # Errors
-    /// The first thing that makes no sense, with the model or library it is in: a name that is unknown or used twice, text that
-    /// is no expression, models that call each other in a circle, a covariance of another size than the terms, …
+    /// The first thing that makes no sense, with the model or library it is in: a name that is
+    /// unknown or used twice, text that is no expression, models that call each other in a circle,
+    /// a covariance of another size than the terms, …
     pub fn resolve(&self) -> Result<Resolved, SetError> {
         let mut work =
             Resolving { set: self, order: Vec::new(), inlined: BTreeMap::new(), models: Vec::new() };
@@ -60,19 +61,20 @@ impl ModelSet {
 impl Resolved {
     /// The predicted time in seconds and the 95 % interval of a new measurement.
     ///
-    /// `None` for a model that does not exist, inputs of another number, outside the range that was measured, where a
-    /// requirement of the model or of one that it calls fails, on another number of nodes than was measured, and where the
-    /// result is negative or not finite.
+    /// `None` for a model that does not exist, inputs of another number, outside the range that was
+    /// measured, where a requirement of the model or of one that it calls fails, on another number
+    /// of nodes than was measured, and where the result is negative or not finite.
     ///
-    /// The interval of a fitted model is t √(x'Σx + noise); that of a factored model is the root of the sum of squares of what
-    /// each model that it calls contributes, by finite differences.
+    /// The interval of a fitted model is t √(x'Σx + noise); that of a factored model is the root of
+    /// the sum of squares of what each model that it calls contributes, by finite differences.
     #[must_use]
     pub fn predict(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<Prediction> {
         self.find(model)?.predict(&self.models, nodes, inputs)
     }
 
-    /// Whether a prediction extrapolates inside the measured ranges: its leverage is well above that of every sample, as in a
-    /// corner of the ranges where nothing was measured. `None` where [`predict`](Self::predict) is.
+    /// Whether a prediction extrapolates inside the measured ranges: its leverage is well above
+    /// that of every sample, as in a corner of the ranges where nothing was measured. `None` where
+    /// [`predict`](Self::predict) is.
     #[must_use]
     pub fn extrapolates(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<bool> {
         self.find(model)?.extrapolates(&self.models, nodes, inputs)

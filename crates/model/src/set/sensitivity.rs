@@ -1,7 +1,8 @@
 //! How a prediction follows the coefficients of the fitted models that it comes from.
 //!
-//! With their covariance it tells how uncertain a prediction is, how the uncertainties of two predictions go together, and how
-//! both would fall with one more sample: what an advisor of measurements needs.
+//! With their covariance it tells how uncertain a prediction is, how the uncertainties of two
+//! predictions go together, and how both would fall with one more sample: what an advisor of
+//! measurements needs.
 
 use super::compiled::{Compiled, MAX_VALUES};
 use super::{LibraryModels, Resolved};
@@ -15,8 +16,9 @@ const STEP: f64 = 1e-4;
 pub struct Sensitivity {
     /// The predicted time, s.
     pub seconds: f64,
-    /// For each fitted model that takes part, its [place](Resolved::place) and the derivative of the time by the coefficient of
-    /// each of its kept terms, in their order; a derivative has the unit of the term. No model stands here twice.
+    /// For each fitted model that takes part, its [place](Resolved::place) and the derivative of
+    /// the time by the coefficient of each of its kept terms, in their order; a derivative has the
+    /// unit of the term. No model stands here twice.
     pub parts: Vec<(usize, Vec<f64>)>,
 }
 
@@ -43,8 +45,9 @@ impl Resolved {
         self.index.get(model).copied()
     }
 
-    /// How a model's prediction follows the coefficients of the models that it comes from: of a fitted model the values of its
-    /// terms, besides what the models that it calls contribute by finite differences. `None` where [`predict`](Self::predict) is.
+    /// How a model's prediction follows the coefficients of the models that it comes from: of a
+    /// fitted model the values of its terms, besides what the models that it calls contribute by
+    /// finite differences. `None` where [`predict`](Self::predict) is.
     #[must_use]
     pub fn sensitivity(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<Sensitivity> {
         let place = self.place(model)?;
@@ -56,7 +59,8 @@ impl Resolved {
 }
 
 impl LibraryModels {
-    /// How a candidate's prediction follows the coefficients of the models of the set. `None` where the prediction is.
+    /// How a candidate's prediction follows the coefficients of the models of the set. `None` where
+    /// the prediction is.
     #[must_use]
     pub fn sensitivity(
         &self,
@@ -77,7 +81,8 @@ impl LibraryModels {
 }
 
 impl Compiled {
-    /// Adds `factor` times the derivatives of this model and gives its time. `own`: its place, unless it is a candidate.
+    /// Adds `factor` times the derivatives of this model and gives its time. `own`: its place,
+    /// unless it is a candidate.
     fn add_to(
         &self,
         sum: &mut Sensitivity,
@@ -108,7 +113,8 @@ impl Compiled {
             let step = STEP * values[place].max(f64::MIN_POSITIVE / STEP);
             let shifted = |by: f64| self.with_shift(models, nodes, values, known, number, by);
             let slope = (shifted(step) - shifted(-step)) / (2.0 * step);
-            // At the edge of another call's range there is no difference to take; the interval leaves it out likewise.
+            // At the edge of another call's range there is no difference to take; the interval
+            // leaves it out likewise.
             if slope.is_finite() && slope != 0.0 {
                 call.with_arguments(values.get(..place)?, |arguments| {
                     models.get(call.model)?.add_to(

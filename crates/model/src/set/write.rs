@@ -1,6 +1,8 @@
-//! Model set to TOML, always the same text for the same set: its hash is what nodes and generated code compare.
+//! Model set to TOML, always the same text for the same set: its hash is what nodes and generated
+//! code compare.
 //!
-//! Written by hand rather than through serde so that the layout is ours: one line a term, one line a row of the covariance.
+//! Written by hand rather than through serde so that the layout is ours: one line a term, one line
+//! a row of the covariance.
 
 use std::fmt::Write;
 

@@ -366,7 +366,8 @@ fn values() -> impl Strategy<Value = [f64; 5]> {
 const NAMES: [&str; 5] = ["x", "y", "z", "P", "logP"];
 
 proptest! {
-    /// The emitted Rust squares and cubes by `powi`, whose precision the standard library leaves open.
+    /// The emitted Rust squares and cubes by `powi`, whose precision the standard library leaves
+    /// open.
     #[test]
     fn small_powers_are_products(x: f64) {
         prop_assert!(same(x.powi(2), x * x) && same(x.powi(3), x * x * x));

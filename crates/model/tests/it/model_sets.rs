@@ -138,7 +138,8 @@ fn predicts_nothing_where_nothing_was_measured() {
     assert!(!radix(5, &[100.0, 8.0, 32.0]) && !radix(0, &[100.0, 8.0, 32.0]), "another number of nodes");
     assert!(!radix(4, &[100.0, 8.0]) && !radix(4, &[100.0, 8.0, 32.0, 1.0]), "another number of inputs");
     assert_eq!(resolved.seconds("Rdix", 4, &[]), None);
-    // Through a call: the argument's range, the requirement and the number of nodes of what is called.
+    // Through a call: the argument's range, the requirement and the number of nodes of what is
+    // called.
     let outside =
         set([sorts().models, vec![factored("F", &[input("k", -1e9, 1e9)], "Radix(k*2,16,k)")]].concat())
             .resolve()
@@ -162,7 +163,8 @@ fn predicts_nothing_where_nothing_was_measured() {
 
 #[test]
 fn sensitivities_give_the_intervals_that_coefficients_cause() {
-    // Without noise, t²·g'Σg is the square of the half width, whether a model is fitted or calls fitted ones.
+    // Without noise, t²·g'Σg is the square of the half width, whether a model is fitted or calls
+    // fitted ones.
     let mut quiet = sorts();
     for model in &mut quiet.models {
         model.noise_variance = 0.0;

@@ -1,4 +1,5 @@
-//! The samples format: the thesis's own rows, everything that can be torn or mistyped, and the way there and back.
+//! The samples format: the thesis's own rows, everything that can be torn or mistyped, and the way
+//! there and back.
 
 use proptest::prelude::*;
 use strata_model::samples::{Column, ModelSamples, Notes, Sample, Samples, SamplesWriter, SpecId, Timing};

@@ -8,7 +8,8 @@ pub(super) struct Belief {
     terms: usize,
     /// Σ, row by row.
     covariance: Vec<f64>,
-    /// V: the variance of a sample in the weighted fit, s².
+    /// V: the variance of a new sample in the weighted fit; s², or more where intervals must cover
+    /// held-out samples, and then less is promised of one more sample than it brings.
     noise: f64,
     /// ȳ, where the fit was relative: a row weighs as ȳ over its time.
     mean: Option<f64>,
@@ -45,8 +46,8 @@ impl Belief {
         dot(&self.times(g), g).max(0.0)
     }
 
-    /// Σu over √(V + u'Σu): the square of its product with g is by how much one more sample with the row u lowers g'Σg.
-    /// `None` where that is nothing.
+    /// Σu over √(V + u'Σu): the square of its product with g is by how much one more sample with
+    /// the row u lowers g'Σg. `None` where that is nothing.
     pub(super) fn direction(&self, u: &[f64]) -> Option<Vec<f64>> {
         let su = self.times(u);
         let scale = (self.noise + dot(&su, u)).sqrt();
@@ -87,8 +88,9 @@ mod tests {
     }
 
     proptest! {
-        /// A sample that shows exactly what was predicted changes no coefficient: the fit with it has the covariance that was
-        /// foretold, but for the noise that is then estimated from one sample more.
+        /// A sample that shows exactly what was predicted changes no coefficient: the fit with it
+        /// has the covariance that was foretold, but for the noise that is then estimated from one
+        /// sample more.
         #[test]
         fn one_more_sample_narrows_as_a_fit_with_it_does(
             errors in prop::collection::vec(-0.05f64..0.05, 8),
@@ -108,21 +110,33 @@ mod tests {
             let fit = |rows: &[(f64, f64)]| fit_model(&samples(rows), &structure, &options, &|_| None).unwrap().model;
             let before = fit(&rows);
             let mut belief = Belief::of(&before).unwrap();
-            let terms = [1.0, at, at * at];
-            let seconds: f64 = before.terms.iter().zip(terms).map(|(t, x)| t.coefficient * x).sum();
-            prop_assume!(seconds > 0.1);
+            let terms_at = |x: f64| [1.0, x, x * x];
+            let seconds_by = |model: &Model, x: f64| -> f64 {
+                model.terms.iter().zip(terms_at(x)).map(|(t, x)| t.coefficient * x).sum()
+            };
+            let (terms, seconds) = (terms_at(at), seconds_by(&before, at));
+            // A sample of a point that is there would not be independent.
+            prop_assume!(seconds > 0.1 && at.fract() != 0.0);
+            // Σ = s² (X'X)⁻¹, so that s² is the mean of g'Σg over all samples, times these by terms.
+            let variance = |model: &Model, rows: &[(f64, f64)]| {
+                let belief = Belief::of(model).unwrap();
+                let of = |x: f64| belief.row(&terms_at(x), seconds_by(model, x)).unwrap();
+                rows.iter().map(|(x, _)| belief.variance(&of(*x))).sum::<f64>() / 3.0
+            };
+            belief.noise = variance(&before, &rows);
             let row = belief.row(&terms, seconds).unwrap();
             let direction = belief.direction(&row).unwrap();
             belief.add(&direction);
             rows.push((at, seconds));
             let after = fit(&rows);
             // In units of its own noise and mean time each covariance is (X'X)⁻¹ of the same rows.
-            let unit = |m: &Model| m.noise_variance * m.mean_time.powi(if relative { -2 } else { 0 });
+            let scale = |m: &Model| m.mean_time.powi(if relative { -2 } else { 0 });
+            let (before, after_unit) = (belief.noise * scale(&before), variance(&after, &rows) * scale(&after));
             for (i, row) in after.covariance.iter().enumerate() {
                 for (j, value) in row.iter().enumerate() {
-                    let ours = belief.covariance[3 * i + j] / unit(&before);
-                    let theirs = value / unit(&after);
-                    let scale = (after.covariance[i][i] * after.covariance[j][j]).sqrt() / unit(&after);
+                    let ours = belief.covariance[3 * i + j] / before;
+                    let theirs = value / after_unit;
+                    let scale = (after.covariance[i][i] * after.covariance[j][j]).sqrt() / after_unit;
                     prop_assert!((ours - theirs).abs() < 1e-6 * scale, "{i} {j}: {ours} {theirs}");
                 }
             }

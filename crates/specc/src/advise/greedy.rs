@@ -14,8 +14,9 @@ use crate::points::Space;
 const FROM_LOOPS: usize = 240;
 const FROM_BETWEEN: usize = 120;
 
-/// What a timing costs besides the time that the model predicts, s: its setup, and bringing the nodes together. Only models of
-/// what is timed exist, so this is a guess; it keeps short samples from seeming free.
+/// What a timing costs besides the time that the model predicts, s: its setup, and bringing the
+/// nodes together. Only models of what is timed exist, so this is a guess; it keeps short samples
+/// from seeming free.
 const OVERHEAD: f64 = 1e-3;
 
 /// How many samples are wanted, and what they may cost.
@@ -25,7 +26,8 @@ pub struct Settings {
     pub count: usize,
     /// Seconds of measuring at most.
     pub budget: f64,
-    /// The loss at which a target counts as one against the others; one for each, or none for all alike.
+    /// The loss at which a target counts as one against the others; one for each, or none for all
+    /// alike.
     pub goals: Vec<f64>,
 }
 
@@ -117,8 +119,9 @@ impl PartialEq for Ranked {
 
 impl Eq for Ranked {}
 
-/// Names the samples that lower the losses of `targets` most, where `measured` are there already. `chooser`: the models that
-/// choose in the end, where those of `set` hold more terms than are kept for that.
+/// Names the samples that lower the losses of `targets` most, where `measured` are there already.
+/// `chooser`: the models that choose in the end, where those of `set` hold more terms than are kept
+/// for that.
 ///
 /// # Errors
 /// What is wrong with the set, or that none of the targets can be asked.
@@ -182,7 +185,8 @@ pub fn advise(
         if site.cost > left {
             continue; // Too long for what is left of the budget: a cheaper one may fit.
         }
-        // Gains fall as samples are chosen, so one that still leads when it is weighed anew is the best there is.
+        // Gains fall as samples are chosen, so one that still leads when it is weighed anew is the
+        // best there is.
         if best.turn < advice.samples.len() {
             heap.push(Ranked { score: score(&work, site), turn: advice.samples.len(), ..best });
             continue;

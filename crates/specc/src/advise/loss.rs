@@ -1,7 +1,8 @@
 //! The expected loss of choosing between two times that are not known exactly.
 
-/// The expected excess of a time over a rival that is expected to take `gap` ≥ 0 longer, where the difference of both has this
-/// variance: s·(φ(z) − z·Φ(−z)) with z = gap/s (Raiffa and Schlaifer 1961, §5.3).
+/// The expected excess of a time over a rival that is expected to take `gap` ≥ 0 longer, where the
+/// difference of both has this variance: s·(φ(z) − z·Φ(−z)) with z = gap/s (Raiffa and Schlaifer
+/// 1961, §5.3).
 pub(super) fn expected(gap: f64, variance: f64) -> f64 {
     let s = variance.max(0.0).sqrt();
     let z = gap / s;

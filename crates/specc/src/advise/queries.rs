@@ -34,11 +34,11 @@ pub(super) struct Query {
     pub(super) target: usize,
     /// By what its loss in seconds becomes its share in the target's loss.
     weight: f64,
-    /// How much longer what is chosen is predicted to take than what looks fastest, s: more than nothing where another set of
-    /// models chooses. No sample changes that by its row alone.
+    /// How much longer what is chosen is predicted to take than what looks fastest, s: more than
+    /// nothing where another set of models chooses. No sample changes that by its row alone.
     excess: f64,
-    /// For a library, the rivals of the chosen candidate: those in one group look alike, so that only the closest counts. For a
-    /// model, its one prediction.
+    /// For a library, the rivals of the chosen candidate: those in one group look alike, so that
+    /// only the closest counts. For a model, its one prediction.
     pub(super) groups: Vec<Vec<Uncertain>>,
     /// Its share in the target's loss, as things stand.
     pub(super) loss: f64,
@@ -63,7 +63,8 @@ impl Query {
 
 /// The queries of one target, the `number`th. `Err`: why it cannot be asked.
 ///
-/// `chooser`: the models that choose, where they are others than those whose coefficients are asked.
+/// `chooser`: the models that choose, where they are others than those whose coefficients are
+/// asked.
 pub(super) fn queries(
     number: usize,
     target: &Target,
@@ -136,8 +137,8 @@ fn model_queries(
     places(&ranges).unwrap_or_default().iter().filter_map(query).collect()
 }
 
-/// Places that fill the ranges evenly, by logarithms where they are wide; whole numbers where the ends are. `None` if a range
-/// has no end.
+/// Places that fill the ranges evenly, by logarithms where they are wide; whole numbers where the
+/// ends are. `None` if a range has no end.
 fn places(ranges: &[((f64, f64), bool)]) -> Option<Vec<Vec<f64>>> {
     if !ranges.iter().all(|((low, high), _)| low.is_finite() && high.is_finite() && low <= high) {
         return None;
@@ -162,7 +163,8 @@ fn places(ranges: &[((f64, f64), bool)]) -> Option<Vec<Vec<f64>>> {
     Some(places)
 }
 
-/// What looks fastest at these inputs, with its rivals. `None` where fewer than two settings predict anything.
+/// What looks fastest at these inputs, with its rivals. `None` where fewer than two settings
+/// predict anything.
 fn choice(number: usize, competition: &Competition, chooser: &Competition, inputs: &[f64]) -> Option<Query> {
     let choice = competition.choose(inputs, None).ok()?;
     let mut field: Vec<(usize, Vec<i64>, Sensitivity)> = Vec::new();

@@ -20,11 +20,13 @@ pub struct Program {
     pub on: On,
 }
 
-/// Compiles the emitted program for a machine, in release mode, into a target folder that all profiling programs of the
-/// workspace share; one folder a transport, because mpi-sys does not notice when the MPI changes.
+/// Compiles the emitted program for a machine, in release mode, into a target folder that all
+/// profiling programs of the workspace share; one folder a transport, because mpi-sys does not
+/// notice when the MPI changes.
 ///
 /// # Errors
-/// Code of the spec does not compile ([`DriveError::Code`], with its place there), cargo fails, or Ctrl-C.
+/// Code of the spec does not compile ([`DriveError::Code`], with its place there), cargo fails, or
+/// Ctrl-C.
 pub fn build(emitted: &Emitted, on: &On) -> Result<Program, DriveError> {
     let interrupt = Interrupt::listen();
     let mut status = Status::spinner("building the profiling program");
@@ -42,7 +44,8 @@ pub fn build(emitted: &Emitted, on: &On) -> Result<Program, DriveError> {
             status.done("built the profiling program");
             return Ok(Program { executable, on: on.clone() });
         }
-        // A crate that was never downloaded, for example of a feature never built: then the network has to help.
+        // A crate that was never downloaded, for example of a feature never built: then the network
+        // has to help.
         if offline && attempt.said.contains("--offline") {
             offline = false;
             continue;
@@ -72,7 +75,8 @@ fn cargo(
 ) -> Result<Attempt, DriveError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
-    // Called from the workspace, so that its .cargo/config.toml holds; what cargo sets for us is not for the child.
+    // Called from the workspace, so that its .cargo/config.toml holds; what cargo sets for us is
+    // not for the child.
     command.current_dir(&emitted.root).env_remove("RUSTFLAGS").env_remove("CARGO_MANIFEST_DIR");
     command.args(["build", "--release", "--message-format=json", "--manifest-path"]);
     command.arg(emitted.folder.join("Cargo.toml"));

@@ -1,7 +1,8 @@
 //! A program under our eyes: its lines as they come, and Ctrl-C passed on to it in order.
 //!
-//! The child gets a process group of its own, so that a Ctrl-C at the terminal reaches only us; we pass on one signal,
-//! and kill only when asked twice. Otherwise a child could get two and take the second for impatience.
+//! The child gets a process group of its own, so that a Ctrl-C at the terminal reaches only us; we
+//! pass on one signal, and kill only when asked twice. Otherwise a child could get two and take the
+//! second for impatience.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -75,8 +75,8 @@ pub enum DriveError {
 }
 
 impl DriveError {
-    /// The exit status that tells this apart: 1 the spec or samples are at fault, 2 wrong usage, 3 the machine failed,
-    /// 130 interrupted.
+    /// The exit status that tells this apart: 1 the spec or samples are at fault, 2 wrong usage, 3
+    /// the machine failed, 130 interrupted.
     #[must_use]
     pub fn exit_status(&self) -> u8 {
         match self {

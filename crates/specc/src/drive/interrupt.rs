@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Interrupt(&'static AtomicUsize);
 
 impl Interrupt {
-    /// Starts to listen, the first time it is called. Where a handler cannot be set, Ctrl-C ends `specc` at once.
+    /// Starts to listen, the first time it is called. Where a handler cannot be set, Ctrl-C ends
+    /// `specc` at once.
     #[must_use]
     pub fn listen() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);

@@ -1,8 +1,10 @@
-//! Builds and runs profiling programs: cargo, the target machine, progress, Ctrl-C, and errors shown in the spec.
+//! Builds and runs profiling programs: cargo, the target machine, progress, Ctrl-C, and errors
+//! shown in the spec.
 //!
-//! [`build`] compiles what [`crate::emit::emit`] wrote; a compiler error inside code of the spec is shown at its place
-//! there. [`profile`] runs the program on threads or under `mpirun` and returns the samples file. Nothing measured is
-//! ever lost: the program keeps a journal beside its output, and [`Options::resume`] goes on with it.
+//! [`build`] compiles what [`crate::emit::emit`] wrote; a compiler error inside code of the spec is
+//! shown at its place there. [`profile`] runs the program on threads or under `mpirun` and returns
+//! the samples file. Nothing measured is ever lost: the program keeps a journal beside its output,
+//! and [`Options::resume`] goes on with it.
 
 mod build;
 mod child;
@@ -71,7 +73,8 @@ pub struct Options {
     pub on: On,
     /// On how many nodes.
     pub nodes: usize,
-    /// Seconds for all the measuring; without it, up to 60 s, but no longer than until the medians are certain.
+    /// Seconds for all the measuring; without it, up to 60 s, but no longer than until the medians
+    /// are certain.
     pub budget: Option<f64>,
     /// The plan: what to measure.
     pub plan: PathBuf,
@@ -85,7 +88,8 @@ impl Options {
     /// Refuses what cannot be run, before anything is built.
     ///
     /// # Errors
-    /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so many nodes.
+    /// [`DriveError::Usage`], also for a simulated machine that there is not or that cannot have so
+    /// many nodes.
     pub fn check(&self) -> Result<(), DriveError> {
         let usage = |message| Err(DriveError::Usage { message });
         if self.nodes == 0 {

@@ -9,7 +9,8 @@ use super::progress::Status;
 use super::{DriveError, Interrupt, On, Options, Program};
 use crate::emit::Emitted;
 
-/// What Open MPI needs to run as root, on fewer cores than nodes, with yielding waits. Other MPIs ignore it.
+/// What Open MPI needs to run as root, on fewer cores than nodes, with yielding waits. Other MPIs
+/// ignore it.
 const OPEN_MPI: [(&str, &str); 6] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -22,8 +23,9 @@ const OPEN_MPI: [(&str, &str); 6] = [
 /// Runs the program and returns the samples file it has written.
 ///
 /// # Errors
-/// Wrong options, a program that failed ([`DriveError::Run`], with its message, places given in the spec), Ctrl-C. What
-/// was measured until then lies beside the samples file under the name with `.partial`.
+/// Wrong options, a program that failed ([`DriveError::Run`], with its message, places given in the
+/// spec), Ctrl-C. What was measured until then lies beside the samples file under the name with
+/// `.partial`.
 pub fn profile(program: &Program, emitted: &Emitted, options: &Options) -> Result<PathBuf, DriveError> {
     options.check()?;
     if options.on != program.on {

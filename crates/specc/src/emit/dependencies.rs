@@ -1,8 +1,8 @@
 //! Which crates the code of a spec uses, and where they are.
 //!
-//! A spec belongs to the package whose folder holds it. Its code may use what that package's workspace uses: members by
-//! path, others in the version and with the features that the workspace has resolved, so that what is measured is what
-//! applications run.
+//! A spec belongs to the package whose folder holds it. Its code may use what that package's
+//! workspace uses: members by path, others in the version and with the features that the workspace
+//! has resolved, so that what is measured is what applications run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -41,8 +41,8 @@ struct Found {
 }
 
 impl Workspace {
-    /// Finds the workspace of the spec file at `spec`: the package that contains it, else the one we are called in,
-    /// else our own.
+    /// Finds the workspace of the spec file at `spec`: the package that contains it, else the one
+    /// we are called in, else our own.
     ///
     /// # Errors
     /// Cargo cannot read the workspace.
@@ -64,7 +64,8 @@ impl Workspace {
     /// # Errors
     /// Cargo cannot read it.
     pub fn read(manifest: &Path) -> Result<Self, EmitError> {
-        // Everything that can be built here has been downloaded; only if that proves wrong, ask the network.
+        // Everything that can be built here has been downloaded; only if that proves wrong, ask the
+        // network.
         let mut failure = None;
         for offline in [true, false] {
             let mut command = MetadataCommand::new();
@@ -109,7 +110,8 @@ impl Workspace {
             features: features.get(&package.id).cloned().unwrap_or_default(),
         };
         let by_id: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
-        // Of several versions the newest; but what members name themselves goes before, then the members.
+        // Of several versions the newest; but what members name themselves goes before, then the
+        // members.
         let mut packages: Vec<&Package> = metadata.packages.iter().collect();
         packages.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
         for package in packages {
@@ -132,7 +134,8 @@ impl Workspace {
                 crates.insert(library, found(package));
             }
         }
-        // A package that chooses depends on the selector alone; what only profiling programs need lies beside it.
+        // A package that chooses depends on the selector alone; what only profiling programs need
+        // lies beside it.
         if let Some(known) = [RUNTIME, SELECTOR].iter().find_map(|name| crates.get(*name)).cloned() {
             for name in [RUNTIME, HARNESS] {
                 let folder = known.folder.with_file_name(name.trim_start_matches("strata_"));
@@ -170,7 +173,8 @@ impl Workspace {
         self.metadata.workspace_packages().into_iter().filter_map(library).collect()
     }
 
-    /// The lines of `[dependencies]` for these crates, in a manifest in `folder`; names that are no crates are left out.
+    /// The lines of `[dependencies]` for these crates, in a manifest in `folder`; names that are no
+    /// crates are left out.
     #[must_use]
     pub fn dependency_lines(&self, names: &BTreeSet<String>, folder: &Path) -> Vec<String> {
         names
@@ -204,7 +208,8 @@ impl Workspace {
             .collect()
     }
 
-    /// The `[profile.release]` table of the workspace, as text; what is measured is to be compiled like the rest.
+    /// The `[profile.release]` table of the workspace, as text; what is measured is to be compiled
+    /// like the rest.
     #[must_use]
     pub fn release_profile(&self) -> Option<String> {
         let text = std::fs::read_to_string(self.root().join("Cargo.toml")).ok()?;
@@ -240,7 +245,8 @@ fn host() -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }
 
-/// The first segments of all paths in a piece of Rust, even inside macros; some are crates, others types or modules.
+/// The first segments of all paths in a piece of Rust, even inside macros; some are crates, others
+/// types or modules.
 pub(crate) fn first_segments(code: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if let Ok(tokens) = code.parse::<TokenStream>() {

@@ -1,8 +1,9 @@
 //! From a checked spec to the profiling program: a small crate of its own.
 //!
-//! `<out>/profile/` gets a manifest, `src/main.rs` and one module a measured model. The same spec in the same place gives
-//! the same bytes: no dates, no absolute paths, everything in order. Code of the spec is copied untouched, and
-//! [`SourceMap`] remembers from where, so that what rustc or a panic says about it can be shown in the spec.
+//! `<out>/profile/` gets a manifest, `src/main.rs` and one module a measured model. The same spec
+//! in the same place gives the same bytes: no dates, no absolute paths, everything in order. Code
+//! of the spec is copied untouched, and [`SourceMap`] remembers from where, so that what rustc or a
+//! panic says about it can be shown in the spec.
 
 mod dependencies;
 mod error;
@@ -68,7 +69,8 @@ impl Emitted {
 /// Files whose text has not changed are left alone, so that cargo does not build them again.
 ///
 /// # Errors
-/// The spec has nothing to measure or uses unknown crates; the workspace or the folder cannot be used.
+/// The spec has nothing to measure or uses unknown crates; the workspace or the folder cannot be
+/// used.
 pub fn emit(spec: &CheckedSpec, out: &Path) -> Result<Emitted, EmitError> {
     let first = spec.files.first().map(|file| PathBuf::from(&file.name)).unwrap_or_default();
     let workspace = Workspace::containing(&first)?;
@@ -121,8 +123,8 @@ pub fn emit_in(spec: &CheckedSpec, out: &Path, workspace: &Workspace) -> Result<
     })
 }
 
-/// How samples and model sets name a spec: its path from the workspace's folder and the hash of its text; of several
-/// files together, their folder and the hash of their paths and hashes.
+/// How samples and model sets name a spec: its path from the workspace's folder and the hash of its
+/// text; of several files together, their folder and the hash of their paths and hashes.
 fn spec_id(spec: &CheckedSpec, paths: &[String]) -> SpecId {
     if let ([file], [path]) = (spec.files.as_slice(), paths) {
         return SpecId { path: path.clone(), sha256: sha256_hex(file.text.as_bytes()) };
@@ -289,7 +291,8 @@ fn write_if_new(path: &Path, text: &str) -> Result<(), EmitError> {
     std::fs::write(path, text).map_err(|source| EmitError::File { path: path.to_owned(), source })
 }
 
-/// A path from the workspace's folder, with slashes; the machine's own paths have no place in generated text.
+/// A path from the workspace's folder, with slashes; the machine's own paths have no place in
+/// generated text.
 fn relative(path: &Path, root: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let absolute = here.join(path);

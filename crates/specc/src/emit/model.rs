@@ -1,7 +1,8 @@
 //! One model as a module of the profiling program: Brewer's `GenerateModel` (Fig 3-4), in Rust.
 //!
-//! The module implements `Profiled`: one timing, with the values of the plan in the types that the check has found. Names
-//! of our own begin with `strata_`, so that code of the spec cannot hide them by accident.
+//! The module implements `Profiled`: one timing, with the values of the plan in the types that the
+//! check has found. Names of our own begin with `strata_`, so that code of the spec cannot hide
+//! them by accident.
 
 use proc_macro2::{TokenStream, TokenTree};
 
@@ -9,7 +10,8 @@ use super::source_map::Page;
 use crate::lang::ast::Code;
 use crate::lang::plan::{Measured, Model, SpecFile, Timed};
 
-/// The module of a measured model. `path` is the spec file's path as it may stand in generated text.
+/// The module of a measured model. `path` is the spec file's path as it may stand in generated
+/// text.
 pub(super) fn module(model: &Model, measured: &Measured, file: &SpecFile, path: &str) -> Page {
     let mut printer = Printer { page: Page::default(), model, measured, file, path };
     printer.head();

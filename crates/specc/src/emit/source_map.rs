@@ -1,7 +1,7 @@
 //! Where each piece of generated text comes from, so that rustc's errors can be shown in the spec.
 //!
-//! Code from a spec is copied byte for byte, so a place in the copy has exactly one place in the spec. Expressions are
-//! printed anew; a place in one of those stands for the whole expression.
+//! Code from a spec is copied byte for byte, so a place in the copy has exactly one place in the
+//! spec. Expressions are printed anew; a place in one of those stands for the whole expression.
 
 use std::ops::Range;
 
@@ -77,8 +77,8 @@ impl SourceMap {
         self.pages.push((path.to_owned(), page));
     }
 
-    /// The part of the spec that the bytes `range` of the generated file `path` (relative to its crate, with `/`) come
-    /// from; `None` if we wrote them ourselves.
+    /// The part of the spec that the bytes `range` of the generated file `path` (relative to its
+    /// crate, with `/`) come from; `None` if we wrote them ourselves.
     #[must_use]
     pub fn find(&self, path: &str, range: Range<usize>) -> Option<Place> {
         let page = self.page(path)?;

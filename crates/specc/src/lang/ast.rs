@@ -1,7 +1,8 @@
 //! What a spec file says, before it is checked: one tree for both spellings.
 //!
-//! The one-line form of Brewer (1994), Fig 3-3, becomes the same statements as a block; [`Spelling`] remembers
-//! which one was written, for the printer and for the rule that in the one-line form inputs are terms too.
+//! The one-line form of Brewer (1994), Fig 3-3, becomes the same statements as a block;
+//! [`Spelling`] remembers which one was written, for the printer and for the rule that in the
+//! one-line form inputs are terms too.
 
 use strata_model::expr::{Expr, Span};
 
@@ -89,7 +90,8 @@ pub enum Body {
     Measured(Vec<Statement>),
     /// `= expr`: an expression over models, never fitted.
     Factored(Expr),
-    /// `~ term, … { … }`: fitted to terms that may be models; without a block the samples come from elsewhere.
+    /// `~ term, … { … }`: fitted to terms that may be models; without a block the samples come from
+    /// elsewhere.
     Hybrid {
         /// The candidate terms.
         terms: Vec<Term>,

@@ -1,10 +1,12 @@
-//! Rust code in canonical specs: as the author wrote it, moved as a whole to where its block begins.
+//! Rust code in canonical specs: as the author wrote it, moved as a whole to where its block
+//! begins.
 
 use super::lex::{Lexeme, lexeme};
 
 const INDENT: usize = 4;
 
-/// The code of a field of the one-line form. A comment at its end needs a line end, lest it hide the next `@`.
+/// The code of a field of the one-line form. A comment at its end needs a line end, lest it hide
+/// the next `@`.
 pub(super) fn field(text: &str) -> String {
     let mut text = text.trim().to_owned();
     if lines(&text).1 {
@@ -55,7 +57,8 @@ pub(super) fn block(word: &str, text: &str, indent: usize, width: usize) -> Stri
     out
 }
 
-/// The numbers of the lines that begin inside a string or a comment, and whether the last lexeme is a line comment.
+/// The numbers of the lines that begin inside a string or a comment, and whether the last lexeme is
+/// a line comment.
 fn lines(code: &str) -> (std::collections::BTreeSet<usize>, bool) {
     let (mut at, mut line, mut inside, mut comment) = (0, 0, std::collections::BTreeSet::new(), false);
     while at < code.len() {

@@ -1,7 +1,7 @@
 //! What is wrong with a spec: where, why, and the way out.
 //!
-//! One shape for every stage (scanning, grammar, names, loops, Rust code) and for platform files, so that all errors of all
-//! files come at once and look alike. `miette` draws them.
+//! One shape for every stage (scanning, grammar, names, loops, Rust code) and for platform files,
+//! so that all errors of all files come at once and look alike. `miette` draws them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -130,7 +130,8 @@ impl CheckError {
         self
     }
 
-    /// Says which file the error is in. Places in very long lines are told, because they cannot be drawn.
+    /// Says which file the error is in. Places in very long lines are told, because they cannot be
+    /// drawn.
     pub(crate) fn within(mut self, source: &Arc<NamedSource<String>>) -> Self {
         let text = source.inner();
         for (span, _) in &mut self.labels {
@@ -233,7 +234,8 @@ impl CheckErrors {
         self.errors
     }
 
-    /// The text for people: every error with its place drawn, then their number. Ends with a line feed.
+    /// The text for people: every error with its place drawn, then their number. Ends with a line
+    /// feed.
     ///
     /// Without `colour` the text is the same on every machine.
     #[must_use]
@@ -255,7 +257,8 @@ impl CheckErrors {
         text
     }
 
-    /// [`render`](Self::render) for standard error: in colour on a terminal, unless `NO_COLOR` is set.
+    /// [`render`](Self::render) for standard error: in colour on a terminal, unless `NO_COLOR` is
+    /// set.
     #[must_use]
     pub fn render_for_terminal(&self) -> String {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -1,7 +1,8 @@
-//! The lexemes of Rust, by the compiler's own lexer, as far as they are needed to find where a piece of Rust ends.
+//! The lexemes of Rust, by the compiler's own lexer, as far as they are needed to find where a
+//! piece of Rust ends.
 //!
-//! Braces in strings, characters and comments do not count. Nothing here fails: text that is not Rust still has lexemes,
-//! and `syn` says what is wrong with it.
+//! Braces in strings, characters and comments do not count. Nothing here fails: text that is not
+//! Rust still has lexemes, and `syn` says what is wrong with it.
 
 use ra_ap_rustc_lexer::{Cursor, FrontmatterAllowed, LiteralKind, TokenKind};
 
@@ -24,7 +25,8 @@ pub(super) enum Lexeme {
     Other,
 }
 
-/// The lexeme that begins at byte `at`, and where it ends: after `at`, unless `at` is the end of the text.
+/// The lexeme that begins at byte `at`, and where it ends: after `at`, unless `at` is the end of
+/// the text.
 pub(super) fn lexeme(text: &str, at: usize) -> (Lexeme, usize) {
     let token = Cursor::new(&text[at..], FrontmatterAllowed::No).advance_token();
     let end = at + token.len as usize;
@@ -57,7 +59,8 @@ pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
     bytes[at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |n| at + n)
 }
 
-/// Where the word that begins at byte `at` ends: letters, digits, `_`, and every byte of a character beyond ASCII.
+/// Where the word that begins at byte `at` ends: letters, digits, `_`, and every byte of a
+/// character beyond ASCII.
 pub(super) fn word_end(bytes: &[u8], at: usize) -> usize {
     let in_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii();
     bytes[at..].iter().position(|&b| !in_word(b)).map_or(bytes.len(), |n| at + n)

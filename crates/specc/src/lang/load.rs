@@ -122,7 +122,8 @@ pub fn find_specs(path: &Path) -> Result<Vec<PathBuf>, CheckErrors> {
     Ok(found)
 }
 
-/// Reads and checks spec files and folders of them, together; files are named by their paths as given.
+/// Reads and checks spec files and folders of them, together; files are named by their paths as
+/// given.
 ///
 /// # Errors
 /// As [`find_specs`], [`read_spec`] and [`load_all`].

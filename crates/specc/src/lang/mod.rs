@@ -1,8 +1,10 @@
-//! The spec language: what to measure, which terms its cost may have, and which implementations compete.
+//! The spec language: what to measure, which terms its cost may have, and which implementations
+//! compete.
 //!
-//! One grammar, two spellings of one tree: blocks for people, and the one-line form of Brewer (1994), Fig 3-3. The
-//! stages, one module each: `scan` takes comments and Rust code out, `parse` builds the tree ([`ast`]), `check` makes
-//! it a plan ([`plan`]) or says everything that is wrong ([`CheckErrors`]), `print` writes it canonically.
+//! One grammar, two spellings of one tree: blocks for people, and the one-line form of Brewer
+//! (1994), Fig 3-3. The stages, one module each: `scan` takes comments and Rust code out, `parse`
+//! builds the tree ([`ast`]), `check` makes it a plan ([`plan`]) or says everything that is wrong
+//! ([`CheckErrors`]), `print` writes it canonically.
 //!
 //! ```
 //! let spec = specc::lang::load("clear.spec", "{{ x 1 10000 <<=1 @ @ clear_memory(data, x) @ @ length:x @ }}")?;

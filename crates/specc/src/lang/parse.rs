@@ -65,7 +65,8 @@ struct Reader<'a> {
     complete: bool,
 }
 
-/// Where a pair stands, without the blanks that the grammar skips before it finds that nothing follows.
+/// Where a pair stands, without the blanks that the grammar skips before it finds that nothing
+/// follows.
 fn span(pair: &Pair<'_, Rule>) -> Span {
     let start = pair.as_span().start();
     Span { start, end: start + pair.as_str().trim_end().len() }
@@ -106,7 +107,8 @@ impl Reader<'_> {
     /// Reports text that is no `rule`, by trying to read it as one.
     fn stray(&mut self, pair: &Pair<'_, Rule>, rule: Rule, expected: &str) {
         self.complete = false;
-        // What is broken ends there or at the next word: reading on would cost time and tell nothing.
+        // What is broken ends there or at the next word: reading on would cost time and tell
+        // nothing.
         let Span { start, end } = span(pair);
         let mut end = (end + AHEAD).min(self.text.len());
         while !self.text.is_char_boundary(end) {
@@ -414,7 +416,8 @@ impl Reader<'_> {
         (!text.is_empty()).then(|| Code { text: text.to_owned(), span })
     }
 
-    /// The name of a one-line model: the text of its task before the parenthesis (Brewer 1994, table 3-3).
+    /// The name of a one-line model: the text of its task before the parenthesis (Brewer 1994,
+    /// table 3-3).
     fn line_name(&mut self, task: &Code) -> Option<Name> {
         let text = task.text.split('(').next().unwrap_or_default().trim_end();
         if task.text.contains('(') && expr::is_name(text) {

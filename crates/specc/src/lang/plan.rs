@@ -1,7 +1,9 @@
-//! A checked spec: every name resolved, every expression reduced. What stands here can always be generated.
+//! A checked spec: every name resolved, every expression reduced. What stands here can always be
+//! generated.
 //!
-//! Reduced means: terms and requirements read nothing but the model's inputs and the reserved names `P`, `logP`
-//! and `sqrtP`, so that a prediction needs nothing else; loop bounds and values read iteration variables.
+//! Reduced means: terms and requirements read nothing but the model's inputs and the reserved names
+//! `P`, `logP` and `sqrtP`, so that a prediction needs nothing else; loop bounds and values read
+//! iteration variables.
 
 use std::sync::Arc;
 
@@ -90,7 +92,8 @@ pub enum ModelKind {
 pub struct Measured {
     /// The loop nest, outermost first; without loops there is one point.
     pub loops: Vec<LoopPlan>,
-    /// The values computed at each point, in order: inputs, and names that only later values and the Rust code read.
+    /// The values computed at each point, in order: inputs, and names that only later values and
+    /// the Rust code read.
     pub bindings: Vec<Binding>,
     /// Runs before each timing.
     pub setup: Option<Code>,
@@ -119,9 +122,11 @@ pub enum Timed {
 pub struct LoopPlan {
     /// The iteration variable.
     pub name: String,
-    /// Its first value, whole; over `P`, `logP`, `sqrtP` and the iteration variables of outer loops.
+    /// Its first value, whole; over `P`, `logP`, `sqrtP` and the iteration variables of outer
+    /// loops.
     pub first: Expr,
-    /// Its last value at most, whole; verification draws from `first..=last`. May be less than `first`: then there is no point.
+    /// Its last value at most, whole; verification draws from `first..=last`. May be less than
+    /// `first`: then there is no point.
     pub last: Expr,
     /// How it advances.
     pub step: Step,
@@ -172,10 +177,11 @@ impl NumberKind {
 /// A candidate term.
 #[derive(Clone, Debug)]
 pub struct Term {
-    /// The basis function over the inputs, `P`, `logP`, `sqrtP`, the machine, knees and other models; its text names the
-    /// column.
+    /// The basis function over the inputs, `P`, `logP`, `sqrtP`, the machine, knees and other
+    /// models; its text names the column.
     pub value: Expr,
-    /// Whether only the fit can evaluate it: it calls other models, has a knee, or reads the machine.
+    /// Whether only the fit can evaluate it: it calls other models, has a knee, or reads the
+    /// machine.
     pub fit_only: bool,
     /// Where it stands; the input's name for an input that is a term by default.
     pub span: Span,
@@ -184,7 +190,8 @@ pub struct Term {
 /// What a model may set, with what holds if it does not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// `fit relative, robust huber, …`, `accept 10%` and `confidence 95%`: how its samples are fitted.
+    /// `fit relative, robust huber, …`, `accept 10%` and `confidence 95%`: how its samples are
+    /// fitted.
     pub fit: strata_fit::Options,
     /// `verify 20`: how many samples verify the fit.
     pub verify: u32,
@@ -274,7 +281,8 @@ impl SpecFile {
 }
 
 impl Model {
-    /// The columns of the model's samples: every input, then the other terms that can be evaluated before the fit.
+    /// The columns of the model's samples: every input, then the other terms that can be evaluated
+    /// before the fit.
     #[must_use]
     pub fn columns(&self) -> Vec<Column> {
         let input = |input: &Input| Column { text: input.name.clone(), candidate: input.candidate };

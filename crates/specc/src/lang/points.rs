@@ -9,7 +9,8 @@ use super::plan::{LoopPlan, Measured};
 /// A nest may have this many points and no more.
 pub const MAX_POINTS: u64 = 1_000_000;
 
-/// A nest has more than [`MAX_POINTS`] points, or so many empty inner loops that finding its points takes as long.
+/// A nest has more than [`MAX_POINTS`] points, or so many empty inner loops that finding its points
+/// takes as long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the loop nest has more than {MAX_POINTS} points: advance faster, for instance by `step *2`")]
 pub struct TooManyPoints;
@@ -18,7 +19,8 @@ pub struct TooManyPoints;
 #[derive(Clone, Debug)]
 pub struct Nest<'a> {
     loops: &'a [LoopPlan],
-    /// First and last value of every loop, over `P`, `logP`, `sqrtP` and the outer iteration variables.
+    /// First and last value of every loop, over `P`, `logP`, `sqrtP` and the outer iteration
+    /// variables.
     bounds: Vec<(Program, Program)>,
     /// Whether no inner loop's bounds read this loop's variable.
     independent: Vec<bool>,
@@ -37,7 +39,8 @@ pub(super) fn variables<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str
 
 impl<'a> Nest<'a> {
     /// # Errors
-    /// A bound reads a name that is not an outer iteration variable; never for the loops of a checked spec.
+    /// A bound reads a name that is not an outer iteration variable; never for the loops of a
+    /// checked spec.
     pub fn new(loops: &'a [LoopPlan]) -> Result<Self, CompileError> {
         let mut bounds = Vec::with_capacity(loops.len());
         for (at, plan) in loops.iter().enumerate() {
@@ -58,14 +61,15 @@ impl<'a> Nest<'a> {
         Ok(Self { loops, bounds, independent })
     }
 
-    /// The first and the last value of loop `depth`, where `values` holds `P`, `logP`, `sqrtP` and the outer variables.
+    /// The first and the last value of loop `depth`, where `values` holds `P`, `logP`, `sqrtP` and
+    /// the outer variables.
     fn range(&self, depth: usize, values: &[f64]) -> (i64, i64) {
         let (first, last) = &self.bounds[depth];
         (first.eval(&values[..3 + depth]) as i64, last.eval(&values[..3 + depth]) as i64)
     }
 
-    /// The first and the last value of the loop inside those whose variables are `outer`, whatever its step; `None` if there is
-    /// no such loop, or if it has no value.
+    /// The first and the last value of the loop inside those whose variables are `outer`, whatever
+    /// its step; `None` if there is no such loop, or if it has no value.
     #[must_use]
     pub fn bounds(&self, nodes: usize, outer: &[i64]) -> Option<(i64, i64)> {
         if outer.len() >= self.loops.len() {
@@ -116,7 +120,8 @@ impl<'a> Nest<'a> {
         Ok(total)
     }
 
-    /// Calls `visit` with the iteration variables of every point, in the order of the loops, until it breaks.
+    /// Calls `visit` with the iteration variables of every point, in the order of the loops, until
+    /// it breaks.
     ///
     /// # Errors
     /// [`TooManyPoints`], before the first call.

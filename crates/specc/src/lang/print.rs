@@ -1,9 +1,10 @@
 //! The canonical text of a spec.
 //!
-//! Layout is decided here and nowhere else: four blanks of indent, one statement a line, operators that compare
-//! spaced and others not, one blank line around blocks, at most one where the author left some. Comments, numbers,
-//! parentheses and Rust code stay as they are; code of several lines moves as a whole. A comment inside a
-//! statement moves before it. The one-line form stays one line.
+//! Layout is decided here and nowhere else: four blanks of indent, one statement a line, operators
+//! that compare spaced and others not, one blank line around blocks, at most one where the author
+//! left some. Comments, numbers, parentheses and Rust code stay as they are; code of several lines
+//! moves as a whole. A comment inside a statement moves before it. The one-line form stays one
+//! line.
 
 use strata_model::expr::{Expr, Span};
 
@@ -96,8 +97,8 @@ impl Printer<'_> {
         open.map_or(span.end, |open| span.start + open + 1)
     }
 
-    /// Prints what stands before a piece: a blank line if there was one, the comments before it and in it up to
-    /// `head_end`, and the indent.
+    /// Prints what stands before a piece: a blank line if there was one, the comments before it and
+    /// in it up to `head_end`, and the indent.
     fn begin(&mut self, span: Span, head_end: usize, indent: usize) {
         self.comments_before(span.start, indent, false);
         self.blank_line(span.start, false);
@@ -113,7 +114,8 @@ impl Printer<'_> {
         self.out.push_str(&" ".repeat(indent));
     }
 
-    /// Prints the comments that stand before `start`, each on its own line, after a blank line if one is due.
+    /// Prints the comments that stand before `start`, each on its own line, after a blank line if
+    /// one is due.
     fn comments_before(&mut self, start: usize, indent: usize, mut blank: bool) {
         while let Some((comment, rest)) =
             self.comments.split_first().filter(|(comment, _)| comment.span.start < start)
@@ -127,7 +129,8 @@ impl Printer<'_> {
         }
     }
 
-    /// A blank line if one is due or the author left one, but never at the start of the file or of a block.
+    /// A blank line if one is due or the author left one, but never at the start of the file or of
+    /// a block.
     fn blank_line(&mut self, start: usize, due: bool) {
         let gap = self.text.get(self.end..start).unwrap_or_default();
         let left = gap.matches('\n').count() > 1
@@ -138,7 +141,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Ends the line of a piece that ends at `end` in the text, with the comment that stands on the same line.
+    /// Ends the line of a piece that ends at `end` in the text, with the comment that stands on the
+    /// same line.
     fn finish(&mut self, end: usize) {
         self.end = end;
         if let Some((comment, rest)) = self.comments.split_first()

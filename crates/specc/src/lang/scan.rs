@@ -1,9 +1,10 @@
 //! Takes comments and Rust code out of a spec before the grammar reads it.
 //!
-//! Rust cannot be delimited by a grammar that does not know Rust, and must not be reached by one that recurses:
-//! here a lexer without recursion finds the end of each piece, and blanks it byte for byte so that every
-//! position holds. It also limits how far an error can reach: a piece of Rust ends at the latest before the next
-//! line that begins a model, a library or a statement, so that a missing brace or quote hides nothing after it.
+//! Rust cannot be delimited by a grammar that does not know Rust, and must not be reached by one
+//! that recurses: here a lexer without recursion finds the end of each piece, and blanks it byte
+//! for byte so that every position holds. It also limits how far an error can reach: a piece of
+//! Rust ends at the latest before the next line that begins a model, a library or a statement, so
+//! that a missing brace or quote hides nothing after it.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ pub(super) struct Scan {
 /// Words that open a piece of Rust; at the start of a line they are never Rust themselves.
 const CODE_WORDS: [&str; 4] = ["setup", "task", "cleanup", "sample"];
 
-/// After so many pieces that never end the rest of the file is not looked at: each costs a walk through what follows.
+/// After so many pieces that never end the rest of the file is not looked at: each costs a walk
+/// through what follows.
 const MAX_FAULTS: usize = 100;
 
 /// Scans a whole file.
@@ -263,8 +265,8 @@ impl Scanner<'_> {
 
 /// The places of the `@` that separate the fields of a one-line model, and its end after `}}`.
 ///
-/// An `@` inside brackets belongs to a pattern of Rust; with `all_brackets` false only braces count as such, for
-/// code in which a parenthesis is not closed.
+/// An `@` inside brackets belongs to a pattern of Rust; with `all_brackets` false only braces count
+/// as such, for code in which a parenthesis is not closed.
 fn fields(text: &str, start: usize, limit: usize, all_brackets: bool) -> Option<(Vec<usize>, usize)> {
     let text = &text[..limit];
     let (mut at, mut depth, mut marks) = (start + 2, 0_usize, Vec::new());
@@ -300,8 +302,9 @@ fn begins_statement(text: &str, at: usize) -> bool {
     word == "terms" && next > end && bytes.get(next).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
 }
 
-/// Where the Rust code that `open` begins is taken to end, if its brace is never closed: at the next line that
-/// begins a statement or closes a block at the start of a line, else at the end of `text`.
+/// Where the Rust code that `open` begins is taken to end, if its brace is never closed: at the
+/// next line that begins a statement or closes a block at the start of a line, else at the end of
+/// `text`.
 fn statement_after(text: &str, open: usize) -> usize {
     let mut at = line_end(text.as_bytes(), open);
     while at < text.len() {
@@ -315,7 +318,8 @@ fn statement_after(text: &str, open: usize) -> usize {
     text.len()
 }
 
-/// Replaces parentheses that nest deeper than expressions may by a number: the grammar recurses at each.
+/// Replaces parentheses that nest deeper than expressions may by a number: the grammar recurses at
+/// each.
 ///
 /// The expression parser, which reads `plain`, then says what is wrong.
 fn flatten(plain: &str) -> String {

@@ -1,8 +1,10 @@
-//! What is to be measured: the points of a spec on a number of nodes, and the plan of them that a profiling program follows.
+//! What is to be measured: the points of a spec on a number of nodes, and the plan of them that a
+//! profiling program follows.
 //!
-//! A model's points are those of its loop nest, or those that are given in their place, then `verify` points drawn
-//! uniformly over the whole integer range of every iteration variable (Brewer Fig 3-4). Everything that a spec computes
-//! is computed here, once: the generated program holds the spec's Rust code and nothing else.
+//! A model's points are those of its loop nest, or those that are given in their place, then
+//! `verify` points drawn uniformly over the whole integer range of every iteration variable (Brewer
+//! Fig 3-4). Everything that a spec computes is computed here, once: the generated program holds
+//! the spec's Rust code and nothing else.
 
 mod space;
 
@@ -18,15 +20,16 @@ pub use space::{Space, evenly, spaces};
 /// How often a verification point that fails a `require` is drawn again before it is given up.
 const MAX_DRAWS: usize = 1_000;
 
-/// Fit samples of a model without loops: all are of its one place, so that their scatter tells how certain its time is.
+/// Fit samples of a model without loops: all are of its one place, so that their scatter tells how
+/// certain its time is.
 const SAMPLES_OF_ONE_PLACE: usize = 10;
 
-/// Plans the measurements of a spec on `nodes` nodes: at the points of its loops, or of the models that `given` names at
-/// those points. Returns what is to be said about it too.
+/// Plans the measurements of a spec on `nodes` nodes: at the points of its loops, or of the models
+/// that `given` names at those points. Returns what is to be said about it too.
 ///
 /// # Errors
-/// One message for each model that cannot be measured: its loops are empty or have more than a million points, its
-/// `require`s allow none of them, or a given point is none of its own.
+/// One message for each model that cannot be measured: its loops are empty or have more than a
+/// million points, its `require`s allow none of them, or a given point is none of its own.
 pub fn plan(
     spec: &CheckedSpec,
     nodes: usize,

@@ -97,7 +97,8 @@ impl<'a> Space<'a> {
         self.model.options.verify
     }
 
-    /// Whether a point has a value for every iteration variable, each within its loop's range, whatever the step.
+    /// Whether a point has a value for every iteration variable, each within its loop's range,
+    /// whatever the step.
     #[must_use]
     pub fn contains(&self, at: &[i64]) -> bool {
         let within = |depth: usize| {
@@ -120,8 +121,8 @@ impl<'a> Space<'a> {
         Some(PlanPoint { verify, at: at.to_vec(), bound, values })
     }
 
-    /// A point with every iteration variable anywhere in its range, whatever the step (Brewer §3.2.1): `between` draws a
-    /// whole number from a range. `None` if a range is empty.
+    /// A point with every iteration variable anywhere in its range, whatever the step (Brewer
+    /// §3.2.1): `between` draws a whole number from a range. `None` if a range is empty.
     pub fn draw(&self, mut between: impl FnMut(i64, i64) -> i64) -> Option<Vec<i64>> {
         let mut at = Vec::new();
         for _ in &self.measured.loops {
@@ -147,7 +148,8 @@ impl<'a> Space<'a> {
         good.then_some(inputs)
     }
 
-    /// The values of the terms at a point, the constant first; terms that call other models are left out.
+    /// The values of the terms at a point, the constant first; terms that call other models are
+    /// left out.
     #[must_use]
     pub fn terms(&self, at: &[i64]) -> Option<Vec<f64>> {
         let mut inputs = self.inputs(at)?;
@@ -155,7 +157,8 @@ impl<'a> Space<'a> {
         Some(std::iter::once(1.0).chain(self.terms.iter().map(|term| term.eval(&inputs))).collect())
     }
 
-    /// The points of the loop nest that the requirements allow, in the order of the loops; none if there are too many to list.
+    /// The points of the loop nest that the requirements allow, in the order of the loops; none if
+    /// there are too many to list.
     #[must_use]
     pub fn loops(&self) -> Vec<Vec<i64>> {
         let mut points = self.nest().unwrap_or_default();
@@ -176,7 +179,8 @@ impl<'a> Space<'a> {
         Ok(points)
     }
 
-    /// Points with every iteration variable at an end of its range, as far as the requirements allow.
+    /// Points with every iteration variable at an end of its range, as far as the requirements
+    /// allow.
     #[must_use]
     pub fn corners(&self) -> Vec<Vec<i64>> {
         let depth = self.measured.loops.len();
@@ -189,7 +193,8 @@ impl<'a> Space<'a> {
         corners
     }
 
-    /// At most `count` points that fill the ranges of the iteration variables evenly, whatever the loops' steps.
+    /// At most `count` points that fill the ranges of the iteration variables evenly, whatever the
+    /// loops' steps.
     #[must_use]
     pub fn fill(&self, count: usize) -> Vec<Vec<i64>> {
         let depth = self.measured.loops.len();
@@ -214,8 +219,9 @@ impl<'a> Space<'a> {
     }
 }
 
-/// Coordinate `i` of point `k` of a sequence that fills the unit cube of `d` dimensions evenly, from 0 up to 1: multiples of
-/// powers of the generalised golden ratio (Roberts 2018, *The unreasonable effectiveness of quasirandom sequences*).
+/// Coordinate `i` of point `k` of a sequence that fills the unit cube of `d` dimensions evenly,
+/// from 0 up to 1: multiples of powers of the generalised golden ratio (Roberts 2018, *The
+/// unreasonable effectiveness of quasirandom sequences*).
 #[must_use]
 pub fn evenly(k: usize, i: usize, d: usize) -> f64 {
     let mut golden = 2.0_f64;

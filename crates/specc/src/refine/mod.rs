@@ -1,8 +1,10 @@
-//! Adaptive sampling: a few samples, a fit, those samples that would help most, and so on until the choice is sure enough.
+//! Adaptive sampling: a few samples, a fit, those samples that would help most, and so on until the
+//! choice is sure enough.
 //!
-//! It begins with a [`pilot`]: points of the loops from which every term can be told. Each round then fits all candidate terms,
-//! asks [`advise`] which samples would lower the expected loss of what the models of the relevant terms choose most, and measures
-//! those; a quarter of each round fills the ranges evenly whatever the models say, since what no term describes shows only where
+//! It begins with a [`pilot`]: points of the loops from which every term can be told. Each round
+//! then fits all candidate terms, asks [`advise`] which samples would lower the expected loss of
+//! what the models of the relevant terms choose most, and measures those; a quarter of each round
+//! fills the ranges evenly whatever the models say, since what no term describes shows only where
 //! somebody looks. Verification points are drawn as ever and take no part in the advice.
 //!
 //! Nothing here measures: the caller does, so that a machine can be real or made up.
@@ -20,7 +22,8 @@ use crate::advise::{self, Target};
 use crate::lang::plan::{CheckedSpec, ModelKind};
 use crate::points::{Space, spaces};
 
-/// Rounds at most. Each adds a quarter of the samples there are, so these would make a hundred of one.
+/// Rounds at most. Each adds a quarter of the samples there are, so these would make a hundred of
+/// one.
 const MAX_ROUNDS: usize = 20;
 
 /// A round has at least so many samples, if there are as many.
@@ -34,8 +37,8 @@ const EXPLORE: usize = 4;
 pub struct Goals {
     /// The expected loss of the libraries' choices, as a share of the time.
     pub loss: f64,
-    /// The half width of the predictions of models that compete nowhere, as a share of the time, from the uncertainty of their
-    /// coefficients alone.
+    /// The half width of the predictions of models that compete nowhere, as a share of the time,
+    /// from the uncertainty of their coefficients alone.
     pub precision: f64,
 }
 
@@ -44,7 +47,8 @@ pub struct Goals {
 pub struct Round {
     /// From one.
     pub number: usize,
-    /// The samples so far, those of verification aside; fewer than were asked for where the time did not suffice.
+    /// The samples so far, those of verification aside; fewer than were asked for where the time
+    /// did not suffice.
     pub samples: usize,
     /// How far each target is: its loss, and the goal.
     pub targets: Vec<(Target, f64, f64)>,
@@ -70,14 +74,15 @@ pub trait Machine {
     /// Why a measurement fails.
     type Error;
 
-    /// Measures all of `points`, the last `new` of which were not asked for before, and gives all samples, those for
-    /// verification among them. `None`: the budget is spent.
+    /// Measures all of `points`, the last `new` of which were not asked for before, and gives all
+    /// samples, those for verification among them. `None`: the budget is spent.
     ///
     /// # Errors
     /// Whatever measuring ends with.
     fn measure(&mut self, points: &Points, new: usize) -> Result<Option<Samples>, Self::Error>;
 
-    /// Fits samples, as the spec says or, for the advice, with `everything`: all candidate terms, irrelevant ones too.
+    /// Fits samples, as the spec says or, for the advice, with `everything`: all candidate terms,
+    /// irrelevant ones too.
     fn fit(&mut self, samples: &Samples, everything: bool) -> ModelSet;
 
     /// Hears of each round.

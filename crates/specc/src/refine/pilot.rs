@@ -1,7 +1,8 @@
 //! The first few points: enough to tell every term, spread as far as the loops reach.
 //!
-//! Nothing is known of the times yet, so each term is taken to cost alike on average; the points are then those that a fit of
-//! relative errors would tell the coefficients from best, one after the other (D-optimal, Fedorov 1972).
+//! Nothing is known of the times yet, so each term is taken to cost alike on average; the points
+//! are then those that a fit of relative errors would tell the coefficients from best, one after
+//! the other (D-optimal, Fedorov 1972).
 
 use strata_model::Points;
 

@@ -7,8 +7,8 @@ use strata_develop::trace::What;
 use super::draw::{Area, COLUMNS, Failure, Panel, WIDTH, svg, words};
 use super::timeline::Timeline;
 
-/// From little to much: dark on light, in one order of brightness also for colour-blind eyes (after viridis, van der Walt and Smith,
-/// 2015, from its yellow end).
+/// From little to much: dark on light, in one order of brightness also for colour-blind eyes (after
+/// viridis, van der Walt and Smith, 2015, from its yellow end).
 const SCALE: [(u8, u8, u8); 6] =
     [(253, 231, 37), (122, 209, 81), (34, 168, 132), (42, 120, 142), (65, 68, 135), (68, 1, 84)];
 /// As many steps of it are drawn, so that a picture stays small.
@@ -96,8 +96,8 @@ impl Flight {
 }
 
 impl Timeline {
-    /// The graph of what was on its way as SVG: a row a destination, the darker the more; packets above, puts below,
-    /// each only where there were any. Each pixel shows the most of its time.
+    /// The graph of what was on its way as SVG: a row a destination, the darker the more; packets
+    /// above, puts below, each only where there were any. Each pixel shows the most of its time.
     ///
     /// # Errors
     /// There was nothing on its way; or what the plotting crate says.
@@ -167,7 +167,8 @@ fn colour(share: f64) -> RGBColor {
     RGBColor(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
-/// Runs of columns with the same most that is not zero, as first column, column after the last, most.
+/// Runs of columns with the same most that is not zero, as first column, column after the last,
+/// most.
 fn columns(levels: &[(u64, u64)], panel: &Panel) -> Vec<(u32, u32, u64)> {
     let mut runs: Vec<(u32, u32, u64)> = Vec::new();
     let (mut next, mut level) = (0, 0);

@@ -1,4 +1,5 @@
-//! Traces in the JSON that Chrome's `about:tracing` and <https://ui.perfetto.dev> read (the Trace Event Format).
+//! Traces in the JSON that Chrome's `about:tracing` and <https://ui.perfetto.dev> read (the Trace
+//! Event Format).
 
 use std::fmt::Write as _;
 
@@ -7,7 +8,8 @@ use serde_json::json;
 use super::flight::Flight;
 use super::timeline::Timeline;
 
-/// The whole file: a thread a node with its states as slices, a counter a destination for what is on its way.
+/// The whole file: a thread a node with its states as slices, a counter a destination for what is
+/// on its way.
 #[must_use]
 pub fn perfetto(timeline: &Timeline) -> String {
     let mut events =

@@ -6,8 +6,8 @@ use plotters::style::text_anchor::HPos;
 use super::draw::{Area, COLUMNS, Failure, Panel, WIDTH, svg, words};
 use super::timeline::{Span, Timeline};
 
-/// A colour a state. Waiting is light and work is dark or bright; the program's own states are those that colour-blind
-/// eyes tell apart best (Okabe and Ito, 2008, and darker ones of them).
+/// A colour a state. Waiting is light and work is dark or bright; the program's own states are
+/// those that colour-blind eyes tell apart best (Okabe and Ito, 2008, and darker ones of them).
 const COLOURS: [RGBColor; 16] = [
     RGBColor(232, 232, 232), // idle
     RGBColor(0, 114, 178),   // busy

@@ -26,15 +26,16 @@ pub struct Timeline {
     pub events: Vec<Vec<Event>>,
     /// When the last event was.
     pub length: u64,
-    /// The most by which the nodes' clocks may be apart after they were put in line; `None` if that is not known.
+    /// The most by which the nodes' clocks may be apart after they were put in line; `None` if that
+    /// is not known.
     pub bound: Option<u64>,
     /// Nodes whose trace has no end: they were killed, or the disk was full.
     pub torn: Vec<usize>,
 }
 
 impl Timeline {
-    /// Puts traces in line: by the clock offsets that were measured, else by when the system's clocks say that the nodes'
-    /// clocks showed zero.
+    /// Puts traces in line: by the clock offsets that were measured, else by when the system's
+    /// clocks say that the nodes' clocks showed zero.
     #[must_use]
     pub fn new(traces: &[Trace]) -> Self {
         let aligned = traces.iter().all(|trace| trace.clock.is_some());
@@ -100,7 +101,8 @@ impl Timeline {
         timeline
     }
 
-    /// How long the nodes together were in each state, by state; states that never were are left out.
+    /// How long the nodes together were in each state, by state; states that never were are left
+    /// out.
     #[must_use]
     pub fn totals(&self) -> BTreeMap<usize, u64> {
         let mut totals = BTreeMap::new();

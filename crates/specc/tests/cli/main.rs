@@ -1,5 +1,5 @@
-//! The command line as a user meets it: outputs, files and exit statuses. Nothing is measured here; the samples are made up
-//! from known formulas, so that what must come out is known.
+//! The command line as a user meets it: outputs, files and exit statuses. Nothing is measured here;
+//! the samples are made up from known formulas, so that what must come out is known.
 
 mod fitting;
 mod foreign;
@@ -52,7 +52,8 @@ library job(n) {
 }
 ";
 
-/// A spec and samples in which `Steps` takes 1 µs + 1 ns·n + 10 ns·width and `Flat` takes 1.2 µs + 0.5 ns·n.
+/// A spec and samples in which `Steps` takes 1 µs + 1 ns·n + 10 ns·width and `Flat` takes 1.2 µs +
+/// 0.5 ns·n.
 fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("job.spec"), SPEC).expect("written");

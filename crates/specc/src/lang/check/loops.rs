@@ -23,7 +23,8 @@ pub(super) struct Loops {
     pub(super) errors: Vec<CheckError>,
 }
 
-/// Checks the loops in the order of the nest and adds the range of each iteration variable to `ranges`.
+/// Checks the loops in the order of the nest and adds the range of each iteration variable to
+/// `ranges`.
 pub(super) fn check(loops: &[&Loop], ranges: &mut Ranges) -> Loops {
     let mut checked = Loops { plans: Vec::new(), spans: BTreeMap::new(), errors: Vec::new() };
     if let Some(extra) = loops.get(MAX_LOOPS) {

@@ -1,7 +1,8 @@
 //! From trees to a plan: everything that can be wrong with a spec beyond its grammar.
 //!
-//! All errors of all files are collected; an error that only follows from another one is not reported. What passes
-//! can always be generated: every name is resolved, every expression compiles, every piece of Rust parses.
+//! All errors of all files are collected; an error that only follows from another one is not
+//! reported. What passes can always be generated: every name is resolved, every expression
+//! compiles, every piece of Rust parses.
 
 mod calls;
 mod library;
@@ -28,7 +29,8 @@ pub(super) const STACK: usize = 256 << 20;
 
 /// Checks files that were loaded together. Errors come with the index of their file.
 ///
-/// `complete` says whether all files could be read completely. Runs deep into the stack: see [`STACK`].
+/// `complete` says whether all files could be read completely. Runs deep into the stack: see
+/// [`STACK`].
 pub(super) fn check(
     files: Vec<SpecFile>,
     trees: &[File],

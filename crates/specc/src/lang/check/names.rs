@@ -9,7 +9,8 @@ use crate::lang::ast::Name;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 use crate::lang::words;
 
-/// Why `name` may not be given to a value (an iteration variable, an input, a parameter); `None` if it may.
+/// Why `name` may not be given to a value (an iteration variable, an input, a parameter); `None` if
+/// it may.
 pub(super) fn value_name(name: &Name) -> Option<CheckError> {
     let text = name.text.as_str();
     let reserved =

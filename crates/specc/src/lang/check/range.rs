@@ -1,8 +1,9 @@
-//! What values an expression can take: bounds, and whether they are whole. Interval arithmetic (Moore 1966).
+//! What values an expression can take: bounds, and whether they are whole. Interval arithmetic
+//! (Moore 1966).
 //!
-//! From it follow the Rust type of every binding, loops that are empty or never end, and requirements that always
-//! or never hold. It may say less than is true, never more; rounding aside, which is why nothing that is decided
-//! here is closer than one.
+//! From it follow the Rust type of every binding, loops that are empty or never end, and
+//! requirements that always or never hold. It may say less than is true, never more; rounding
+//! aside, which is why nothing that is decided here is closer than one.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +60,8 @@ impl Range {
         }
     }
 
-    /// The hull of a function that is monotonic in each argument alone: its extremes lie in the corners.
+    /// The hull of a function that is monotonic in each argument alone: its extremes lie in the
+    /// corners.
     fn corners(a: Self, b: Self, integral: bool, f: impl Fn(f64, f64) -> f64) -> Self {
         let all = [f(a.low, b.low), f(a.low, b.high), f(a.high, b.low), f(a.high, b.high)];
         if all.iter().any(|value| value.is_nan()) {
@@ -172,7 +174,8 @@ fn call(function: Function, arguments: &[Expr], names: &Ranges) -> Range {
         Function::Abs => return Range::corners(a, a, a.integral, |a, _| a.abs()),
         _ => {}
     }
-    // A function that rises takes its least value at the least arguments, its greatest at the greatest.
+    // A function that rises takes its least value at the least arguments, its greatest at the
+    // greatest.
     let at = |bound: fn(&Range) -> f64| function.apply(&ranges.iter().map(bound).collect::<Vec<_>>());
     let (low, high) = (at(|range| range.low), at(|range| range.high));
     let known = |range: &Range| ranges.len() == 1 || *range != Range::ANY;

@@ -7,7 +7,8 @@ use crate::lang::ast::{Code, UseLine};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
 use crate::lang::lex::{Lexeme, lexeme};
 
-/// `syn` recurses at brackets and at operators before an operand: these two keep it within [`super::STACK`].
+/// `syn` recurses at brackets and at operators before an operand: these two keep it within
+/// [`super::STACK`].
 const MAX_BRACKETS: usize = 100;
 const MAX_LENGTH: usize = 32 * 1024;
 

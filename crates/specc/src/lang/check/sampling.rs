@@ -13,7 +13,8 @@ const NODES: [usize; 8] = [4, 1, 2, 3, 8, 16, 64, 1024];
 
 /// How many points may still be looked at, all models together.
 ///
-/// A model whose points are not looked at passes: the harness counts them again when it knows the nodes.
+/// A model whose points are not looked at passes: the harness counts them again when it knows the
+/// nodes.
 pub(super) struct Effort(u64);
 
 impl Effort {
@@ -28,7 +29,8 @@ pub(super) fn excluded(message: String, span: Span) -> CheckError {
     error.help("widen the loops or the requirement, so that something is left to measure")
 }
 
-/// Counts the points of a nest and looks for one that meets all `requires`, which are over iteration variables.
+/// Counts the points of a nest and looks for one that meets all `requires`, which are over
+/// iteration variables.
 pub(super) fn check(
     loops: &[LoopPlan],
     nest_span: Span,

@@ -1,6 +1,7 @@
 //! How large an expression becomes when names or models in it are replaced by what they stand for.
 //!
-//! Sixty lines `let b = a + a` double a value sixty times: the size is computed before anything is replaced.
+//! Sixty lines `let b = a + a` double a value sixty times: the size is computed before anything is
+//! replaced.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ impl Size {
         }
     }
 
-    /// The size of `expr` after replacing names of `values` and inlining models of `models` (inputs and size).
+    /// The size of `expr` after replacing names of `values` and inlining models of `models` (inputs
+    /// and size).
     pub(super) fn of(
         expr: &Expr,
         values: &BTreeMap<String, Self>,
