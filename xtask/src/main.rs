@@ -22,7 +22,8 @@ struct Cli {
 enum Chore {
     /// Install Open MPI and libclang through the system's package manager, or say how to.
     Setup,
-    /// Check and test everything, MPI included: formatting, lints, documentation, generated code, tests.
+    /// Check and test everything, MPI included: formatting, lints, documentation, generated code,
+    /// tests.
     Test {
         /// Do not install anything: skip the MPI part where MPI is missing.
         #[arg(long)]

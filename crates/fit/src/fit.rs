@@ -226,7 +226,9 @@ fn fit_terms(
     let judgement =
         verify::judge(&regression, &structure.inputs, fit_part, verify_part, &held_out, wrong, options);
     let mut warnings = warnings(&samples.name, &design, &regression);
-    warnings.extend(knees.into_iter().map(|knee| format!("model `{}`: {knee}", samples.name)));
+    let of_model = |text: &String| format!("model `{}`: {text}", samples.name);
+    warnings.extend(placed.unplaced.iter().map(of_model));
+    let notes = knees.iter().map(of_model).collect();
 
     let terms = (0..design.terms.len())
         .map(|j| Term {
@@ -268,7 +270,7 @@ fn fit_terms(
         condition: regression.condition,
         nodes: design.nodes,
     };
-    Ok(Candidate { fitted: Fitted { model, residuals, warnings }, left_out })
+    Ok(Candidate { fitted: Fitted { model, residuals, warnings, notes }, left_out })
 }
 
 /// The variance of held-out samples about their predictions, in units of the mode as a model set

@@ -42,7 +42,7 @@ pub(crate) struct Placed {
     named: Vec<Expr>,
     knees: Vec<Knee>,
     /// Knees that could not be placed, in words.
-    notes: Vec<String>,
+    pub(crate) unplaced: Vec<String>,
 }
 
 /// A placed hinge.
@@ -188,7 +188,7 @@ pub(crate) fn place(
             let terms = structure.terms.iter().filter(without).cloned().collect();
             let fewer = Structure { terms, ..structure.clone() };
             placed = place(samples, &fewer, options, lookup)?;
-            placed.notes.push(format!(
+            placed.unplaced.push(format!(
                 "the terms with `{KNEE}({argument})` are left out: to be placed it needs {} distinct values of `{argument}`, and \
                  the samples have {}",
                 2 * LEAST_PIECE,
@@ -273,7 +273,7 @@ pub(crate) fn place(
 impl Placed {
     /// A structure without knees.
     pub(crate) fn plain(structure: Structure) -> Self {
-        Self { named: structure.terms.clone(), structure, knees: Vec::new(), notes: Vec::new() }
+        Self { named: structure.terms.clone(), structure, knees: Vec::new(), unplaced: Vec::new() }
     }
 
     /// The knees of a term of the placed structure.
@@ -308,7 +308,7 @@ impl Placed {
             .filter(|knee| kept.iter().any(|j| self.knees_of(&design.terms[*j]).contains(knee)))
             .collect();
         if bent.is_empty() {
-            return self.notes.clone();
+            return Vec::new();
         }
         let part = &design.fit;
         let arguments: Vec<Expr> = self.knees.iter().map(|knee| knee.argument.clone()).collect();
@@ -381,7 +381,7 @@ impl Placed {
             let Knee { argument, at, likely: (low, high), .. } = &self.knees[*knee];
             format!("the knee of `{argument}` lies at {at}, somewhere from {low} to {high}")
         };
-        self.notes.iter().cloned().chain(bent.iter().map(say)).collect()
+        bent.iter().map(say).collect()
     }
 }
 

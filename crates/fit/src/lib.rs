@@ -89,6 +89,8 @@ pub struct Fitted {
     pub residuals: Vec<Residual>,
     /// What the user should know: dependent terms, for instance.
     pub warnings: Vec<String>,
+    /// What the fit found that needs no action: where knees lie.
+    pub notes: Vec<String>,
 }
 
 /// A sample beside its prediction.

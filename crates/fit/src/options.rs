@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use strata_model::did_you_mean;
 use strata_model::set::Mode;
 
 use crate::FitError;
@@ -321,7 +322,8 @@ fn named<T: Copy>(text: &str, what: &str, all: &[(&str, T)]) -> Result<T, String
     let found = all.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
     found.ok_or_else(|| {
         let names: Vec<String> = all.iter().map(|(name, _)| format!("`{name}`")).collect();
-        format!("there is no {what} `{text}`; there are {}", names.join(", "))
+        let meant = did_you_mean(text, all.iter().map(|(name, _)| *name));
+        format!("there is no {what} `{text}`{meant}; there are {}", names.join(", "))
     })
 }
 

@@ -313,9 +313,9 @@ fn the_place_of_a_knee_is_fitted() {
         let at = hinge_of(&fitted.model).unwrap_or_else(|| panic!("{place}: {:?}", fitted.model.terms));
         assert!((at / place).ln().abs() < 0.25, "the knee at {place} was placed at {at}");
         assert!(
-            fitted.warnings.iter().any(|w| w.contains("the knee of `x` lies at")),
+            fitted.notes.iter().any(|note| note.contains("the knee of `x` lies at")),
             "{:?}",
-            fitted.warnings
+            fitted.notes
         );
         assert_eq!(fitted.model.verdict, strata_model::set::Verdict::Verified, "{}", fitted.model.reason);
     }

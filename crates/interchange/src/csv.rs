@@ -1,17 +1,70 @@
 //! CSV: a header row with the names, then one row a measurement.
 //!
-//! The column `time` or `seconds` holds the measured times, otherwise the last column; all others
-//! are inputs. Cells are separated by commas, or by semicolons or tabs where the header has no
-//! comma.
+//! One column holds the measured times: the one that was named with its unit, or `time` or
+//! `seconds`, in s. A column of texts says of which model a row is. All others are inputs. Cells
+//! are separated by commas, or by semicolons or tabs where the header has no comma.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord};
+use strata_model::did_you_mean;
 
 use crate::experiment::{Experiment, Measurement};
 use crate::place::{Lines, Problems};
+use crate::{HoldOut, Selection};
 
-pub(crate) fn read(text: &str, file_name: &str, problems: &mut Problems<'_>) -> Option<Experiment> {
+/// A cell, or the name of a column, and its position in the text.
+type Cell<'a> = (usize, &'a str);
+
+/// What a column is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Input,
+    Time,
+    Model,
+    HoldOut,
+    Unused,
+}
+
+pub(crate) fn read(
+    text: &str,
+    file_name: &str,
+    selection: &Selection,
+    problems: &mut Problems<'_>,
+) -> Option<Experiment> {
+    let (names, rows) = table(text, problems)?;
+    check_header(&names, problems);
+    let mut experiment = Experiment::default();
+    let roles = roles(&names, &rows, selection, problems, &mut experiment.notes)?;
+    let inputs = names.iter().zip(&roles).filter(|(_, role)| **role == Role::Input);
+    experiment.parameters = inputs.map(|((_, name), _)| (*name).to_owned()).collect();
+    if experiment.parameters.is_empty() {
+        let at = names.first().map_or(0, |(at, _)| *at);
+        problems.push(at, "there must be a column of an input besides the time".into());
+    }
+    let time = roles.iter().position(|role| *role == Role::Time).map_or("time", |column| names[column].1);
+    let metric = experiment.metrics.number(time);
+    let stem = Path::new(file_name).file_stem().and_then(|stem| stem.to_str()).unwrap_or("csv");
+    let lines = Lines::new(text);
+    for cells in &rows {
+        let Some(row) = row(cells, &names, &roles, problems) else { continue };
+        let at = cells.first().map_or(0, |cell| cell.0);
+        experiment.measurements.push(Measurement {
+            path: experiment.paths.number(row.model.unwrap_or(stem)),
+            metric,
+            point: row.point,
+            value: row.value,
+            verify: row.verify,
+            line: lines.line(at),
+            at,
+        });
+    }
+    problems.is_empty().then_some(experiment)
+}
+
+/// The names of the columns, and the cells of every row that is not empty.
+fn table<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<(Vec<Cell<'a>>, Vec<Vec<Cell<'a>>>)> {
     let head = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let delimiter = [b',', b';', b'\t'].into_iter().find(|d| head.as_bytes().contains(d)).unwrap_or(b',');
     // The csv crate splits the records; the cells are cut from the text again to know their
@@ -21,13 +74,7 @@ pub(crate) fn read(text: &str, file_name: &str, problems: &mut Problems<'_>) -> 
         .flexible(true)
         .has_headers(false)
         .from_reader(text.as_bytes());
-    let lines = Lines::new(text);
-    let mut names: Option<Vec<&str>> = None;
-    let mut experiment = Experiment::default();
-    let stem = Path::new(file_name).file_stem().and_then(|stem| stem.to_str());
-    let path = experiment.paths.number(stem.unwrap_or("csv"));
-    let metric = experiment.metrics.number("time");
-    let mut measured = 0;
+    let mut rows = Vec::new();
     let mut record = StringRecord::new();
     loop {
         match reader.read_record(&mut record) {
@@ -36,34 +83,21 @@ pub(crate) fn read(text: &str, file_name: &str, problems: &mut Problems<'_>) -> 
             Err(error) => {
                 let at = error.position().map_or(0, |p| p.byte() as usize);
                 problems.push(at, format!("this is not CSV: {error}"));
-                break;
+                return None;
             }
         }
         let start = record.position().map_or(0, |p| p.byte() as usize);
         let cells = cells(text, start, delimiter, record.len());
-        let Some(names) = &names else {
-            measured = header(&cells, problems)?;
-            let inputs = cells.iter().enumerate().filter(|(column, _)| *column != measured);
-            experiment.parameters = inputs.map(|(_, (_, name))| (*name).to_owned()).collect();
-            names = Some(cells.iter().map(|(_, cell)| *cell).collect());
-            continue;
-        };
-        if cells.iter().all(|(_, cell)| cell.is_empty()) && cells.len() <= 1 {
-            continue;
-        }
-        if let Some((point, value)) = row(&cells, names, measured, problems) {
-            let at = cells.first().map_or(start, |cell| cell.0);
-            let line = lines.line(at);
-            experiment.measurements.push(Measurement { path, metric, point, value, verify: false, line, at });
+        if cells.len() > 1 || cells.iter().any(|(_, cell)| !cell.is_empty()) {
+            rows.push(cells);
         }
     }
-    problems.is_empty().then_some(experiment)
+    (!rows.is_empty()).then(|| (rows.remove(0), rows))
 }
 
-/// The index of the column of times.
-fn header(cells: &[(usize, &str)], problems: &mut Problems<'_>) -> Option<usize> {
-    let is_time = |name: &str| name.eq_ignore_ascii_case("time") || name.eq_ignore_ascii_case("seconds");
-    for (column, (at, name)) in cells.iter().enumerate() {
+/// Refuses headers that do not name every column once.
+fn check_header(names: &[Cell<'_>], problems: &mut Problems<'_>) {
+    for (column, (at, name)) in names.iter().enumerate() {
         if name.is_empty() {
             problems.push(
                 *at,
@@ -73,61 +107,197 @@ fn header(cells: &[(usize, &str)], problems: &mut Problems<'_>) -> Option<usize>
             let message =
                 format!("`{name}` stands where a column's name should: put a line with the names first");
             problems.push(*at, message);
-        } else if cells[..column].iter().any(|(_, other)| other == name) {
+        } else if names[..column].iter().any(|(_, other)| other == name) {
             problems.push(*at, format!("two columns are named `{name}`"));
         }
     }
-    let times: Vec<usize> = (0..cells.len()).filter(|&c| is_time(cells[c].1)).collect();
-    if let [first, second, ..] = times[..] {
-        let message = format!(
-            "both `{}` and `{}` could be what was measured; rename or remove one",
-            cells[first].1, cells[second].1
-        );
-        problems.push(cells[second].0, message);
-    }
-    if cells.len() < 2 {
+    if names.len() < 2 {
         let message =
             "there is one column only; there must be an input and a time, separated by commas".into();
-        problems.push(cells.first().map_or(0, |c| c.0), message);
+        problems.push(names.first().map_or(0, |c| c.0), message);
     }
-    problems.is_empty().then(|| times.first().copied().unwrap_or(cells.len() - 1))
 }
 
-/// The point and the time of a row.
-fn row(
-    cells: &[(usize, &str)],
-    names: &[&str],
-    measured: usize,
+/// What each column is, as the user said, or by what stands in it; `None` if that cannot be told.
+fn roles(
+    names: &[Cell<'_>],
+    rows: &[Vec<Cell<'_>>],
+    selection: &Selection,
     problems: &mut Problems<'_>,
-) -> Option<(Vec<f64>, f64)> {
+    notes: &mut Vec<String>,
+) -> Option<Vec<Role>> {
+    if !problems.is_empty() {
+        return None;
+    }
+    let mut roles = vec![Role::Input; names.len()];
+    let mut find = |name: &str, role: Role, option: &str, problems: &mut Problems<'_>| match names
+        .iter()
+        .position(|(_, other)| *other == name)
+    {
+        None => {
+            let meant = did_you_mean(name, names.iter().map(|(_, name)| *name));
+            let there = list(names.iter().map(|(_, name)| *name));
+            problems
+                .push(names[0].0, format!("{option}: there is no column `{name}`{meant}; there are {there}"));
+        }
+        Some(column) if roles[column] != Role::Input => {
+            problems.push(names[column].0, format!("{option}: the column `{name}` is named twice"));
+        }
+        Some(column) => roles[column] = role,
+    };
+    match &selection.time {
+        Some(time) => find(&time.name, Role::Time, "--time", problems),
+        None => find(default_time(names, problems)?, Role::Time, "--time", problems),
+    }
+    if let Some(HoldOut::Column(name)) = &selection.hold_out {
+        find(name, Role::HoldOut, "--hold-out", problems);
+    }
+    if let Some(name) = &selection.model_column {
+        find(name, Role::Model, "--model-column", problems);
+    }
+    let of_text = |column: usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(column)).filter(|(_, cell)| !cell.is_empty());
+        let first = cells.next();
+        first.into_iter().chain(cells).all(|(_, cell)| cell.parse::<f64>().is_err()) && first.is_some()
+    };
+    let texts: Vec<usize> =
+        (0..names.len()).filter(|&column| roles[column] == Role::Input && of_text(column)).collect();
+    let known = |column: &usize| names[*column].1;
+    match (&selection.model_column, &texts[..]) {
+        (Some(_), _) => {
+            for &column in &texts {
+                roles[column] = Role::Unused;
+                notes.push(format!("the column `{}` holds text and is not used", known(&column)));
+            }
+        }
+        (None, []) => {}
+        (None, [only]) => {
+            let values: BTreeSet<&str> =
+                rows.iter().filter_map(|row| row.get(*only)).map(|(_, cell)| *cell).collect();
+            if values.len() == rows.len() && rows.len() > 1 {
+                let message = format!(
+                    "`{name}` holds text, another one in each row, so that it tells no models apart; remove the column, or \
+                     name the one that does with `--model-column NAME`",
+                    name = known(only)
+                );
+                problems.push(names[*only].0, message);
+            }
+            roles[*only] = Role::Model;
+        }
+        (None, [_, second, ..]) => {
+            let message = format!(
+                "the columns {} hold text; name the one that says of which model a row is with `--model-column NAME`, \
+                 the others are then not used",
+                list(texts.iter().map(known))
+            );
+            problems.push(names[*second].0, message);
+        }
+    }
+    problems.is_empty().then_some(roles)
+}
+
+/// The column of times where none was named.
+fn default_time<'a>(names: &[Cell<'a>], problems: &mut Problems<'_>) -> Option<&'a str> {
+    let is_time = |name: &str| name.eq_ignore_ascii_case("time") || name.eq_ignore_ascii_case("seconds");
+    let times: Vec<Cell<'_>> = names.iter().copied().filter(|(_, name)| is_time(name)).collect();
+    match times[..] {
+        [(_, only)] => return Some(only),
+        [(_, first), (at, second), ..] => problems.push(
+            at,
+            format!(
+                "both `{first}` and `{second}` could be what was measured; say which with `--time {first}:s`"
+            ),
+        ),
+        [] => {
+            // Only the example of the message is guessed.
+            let unit = |name: &str| {
+                let end = name.rsplit(|c: char| !c.is_alphanumeric()).find(|piece| !piece.is_empty())?;
+                ["ns", "us", "µs", "ms", "s"].contains(&end).then(|| end.to_owned())
+            };
+            let hint = names.iter().find_map(|(_, name)| Some((*name, unit(name)?)));
+            let last = names.last().map_or("", |(_, name)| name);
+            let (name, unit) = hint.unwrap_or((last, "s".into()));
+            let quoted =
+                if name.contains(' ') { format!("'{name}:{unit}'") } else { format!("{name}:{unit}") };
+            let message = format!(
+                "no column is named `time` or `seconds`; there are {}: say which is the time and in which unit with \
+                 `--time COLUMN:UNIT`, for example `--time {quoted}`",
+                list(names.iter().map(|(_, name)| *name))
+            );
+            problems.push(names[0].0, message);
+        }
+    }
+    None
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a row says.
+struct Row<'a> {
+    point: Vec<f64>,
+    value: f64,
+    model: Option<&'a str>,
+    verify: bool,
+}
+
+fn row<'a>(
+    cells: &[Cell<'a>],
+    names: &[Cell<'_>],
+    roles: &[Role],
+    problems: &mut Problems<'_>,
+) -> Option<Row<'a>> {
     let counts = format!("this row has {} cells, the header {}", cells.len(), names.len());
     if let Some((at, _)) = cells.get(names.len()) {
         problems.push(*at, format!("{counts}; take the surplus out"));
         return None;
     }
-    if let Some(missing) = names.get(cells.len()) {
+    if let Some((_, missing)) = names.get(cells.len()) {
         let end = cells.last().map_or(0, |(at, cell)| at + cell.len());
         let message = format!("the cell of `{missing}` is missing: {counts}; fill it in or take the row out");
         problems.push(end, message);
         return None;
     }
-    let mut point = Vec::with_capacity(names.len() - 1);
-    let mut value = None;
-    for (column, ((at, cell), name)) in cells.iter().zip(names).enumerate() {
+    let (mut row, mut value, mut good) =
+        (Row { point: Vec::new(), value: 0.0, model: None, verify: false }, None, true);
+    for (((at, cell), (_, name)), role) in cells.iter().zip(names).zip(roles) {
+        if *role == Role::Unused {
+            continue;
+        }
         if cell.is_empty() {
             problems.push(*at, format!("the cell of `{name}` is empty; fill it in or take the row out"));
-        } else if column == measured {
-            value = problems.time(cell, &format!("`{name}`"));
-        } else {
-            point.extend(problems.number(cell, &format!("`{name}`")));
+            good = false;
+            continue;
+        }
+        let what = format!("`{name}`");
+        match role {
+            Role::Time => value = problems.time(cell, &what),
+            Role::Input => match problems.number(cell, &what) {
+                Some(number) => row.point.push(number),
+                None => good = false,
+            },
+            Role::Model => row.model = Some(cell),
+            Role::HoldOut => match cell.to_ascii_lowercase().as_str() {
+                "1" | "true" | "yes" => row.verify = true,
+                "0" | "false" | "no" => {}
+                _ => {
+                    let message =
+                        format!("`{name}` says which rows are held out, 1 or 0, but it is `{cell}`");
+                    problems.push(*at, message);
+                    good = false;
+                }
+            },
+            Role::Unused => {}
         }
     }
-    value.filter(|_| point.len() + 1 == names.len()).map(|value| (point, value))
+    row.value = value?;
+    good.then_some(row)
 }
 
 /// The cells of a record that begins at a byte of the text, each with its position and without
 /// quotes.
-fn cells(text: &str, start: usize, delimiter: u8, count: usize) -> Vec<(usize, &str)> {
+fn cells(text: &str, start: usize, delimiter: u8, count: usize) -> Vec<Cell<'_>> {
     let bytes = text.as_bytes();
     // After empty lines, a record's position is that of the preceding line end.
     let mut at = start.min(bytes.len());

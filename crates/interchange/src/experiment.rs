@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strata_model::did_you_mean;
 use strata_model::expr::{Function, RESERVED, is_name};
 use strata_model::samples::{Column, ModelSamples, Sample, Samples};
 
@@ -17,6 +18,8 @@ pub(crate) struct Experiment {
     pub(crate) measurements: Vec<Measurement>,
     pub(crate) paths: Texts,
     pub(crate) metrics: Texts,
+    /// Remarks for the user.
+    pub(crate) notes: Vec<String>,
 }
 
 /// One timing at one point.
@@ -69,6 +72,8 @@ impl Experiment {
             return None;
         }
         let metric = self.metric(selection, problems)?;
+        let unit = selection.time.as_ref().map_or(1.0, |time| time.unit);
+        notes.extend(self.notes);
         let mut name = |names: &mut Names, kind: &str, given: &str| {
             let name = names.claim(given);
             if name != given {
@@ -95,7 +100,7 @@ impl Experiment {
             });
             models[place].rows.push(Sample {
                 verify: m.verify,
-                seconds: m.value,
+                seconds: m.value * unit,
                 values: m.point,
                 line: m.line,
                 ..Sample::default()
@@ -110,18 +115,22 @@ impl Experiment {
         let firsts: Vec<&Measurement> = self.measurements.iter().filter(|m| seen.insert(m.metric)).collect();
         let text = |m: &Measurement| self.metrics.texts[m.metric].as_str();
         let list: Vec<String> = firsts.iter().map(|m| format!("`{}`", text(m))).collect();
-        match (&selection.metric, firsts.as_slice()) {
+        let time = selection.time.as_ref().map(|time| &time.name);
+        match (selection.metric.as_ref().or(time), firsts.as_slice()) {
             (Some(wanted), _) => {
                 let found = firsts.iter().find(|m| text(m) == wanted).map(|m| m.metric);
                 if found.is_none() {
-                    problems.push(0, format!("there is no metric `{wanted}`; there is {}", list.join(", ")));
+                    let meant = did_you_mean(wanted, firsts.iter().map(|m| text(m)));
+                    let message =
+                        format!("there is no metric `{wanted}`{meant}; there is {}", list.join(", "));
+                    problems.push(0, message);
                 }
                 found
             }
             (None, [only]) => Some(only.metric),
             (None, [_, second, ..]) => {
                 let message = format!(
-                    "this file has {} metrics, {}: choose the one that is a time with `--metric NAME`",
+                    "this file has {} metrics, {}: choose the one that is a time with `--metric NAME`, or with its unit with `--time NAME:UNIT`",
                     list.len(),
                     list.join(", ")
                 );

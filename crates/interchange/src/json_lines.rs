@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use strata_model::Samples;
 use strata_model::samples::ModelSamples;
+use strata_model::{Samples, did_you_mean};
 use thiserror::Error;
 
 use crate::Format;
@@ -111,7 +111,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
 #[non_exhaustive]
 pub enum ExportError {
     /// There is no such model, or no model at all.
-    #[error("there is no model `{wanted}`; there is {}", if there.is_empty() { "none".into() } else { there.join(", ") })]
+    #[error("there is no model `{wanted}`{}; there is {}", did_you_mean(wanted, there.iter().map(String::as_str)), if there.is_empty() { "none".into() } else { there.join(", ") })]
     NoModel {
         /// The model that was asked for.
         wanted: String,

@@ -28,18 +28,20 @@ mod experiment;
 mod json;
 mod json_lines;
 mod place;
+mod selection;
 mod text;
 
 use std::fmt;
 use std::str::FromStr;
 
-use strata_model::Samples;
-use strata_model::samples::{SampleError, SamplesErrors};
+use strata_model::samples::SamplesErrors;
+use strata_model::{Samples, did_you_mean};
 
 use experiment::Experiment;
 use place::Problems;
 
 pub use json_lines::{ExportError, json_lines};
+pub use selection::{HoldOut, Selection, TimeColumn};
 
 /// Formats of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,16 +105,10 @@ impl FromStr for Format {
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|format| format.name()).collect();
-            format!("`{text}` is no format; there are {}", names.join(", "))
+            let meant = did_you_mean(text, names.iter().copied());
+            format!("`{text}` is no format{meant}; there are {}", names.join(", "))
         })
     }
-}
-
-/// Which part of a file to read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// The metric, where a file has several.
-    pub metric: Option<String>,
 }
 
 /// The result of reading a file.
@@ -122,7 +118,7 @@ pub struct Imported {
     pub samples: Samples,
     /// The format that was read.
     pub format: Format,
-    /// Remarks for the user: names that had to be changed.
+    /// Remarks for the user: names that had to be changed, columns that are not used.
     pub notes: Vec<String>,
 }
 
@@ -132,10 +128,11 @@ pub struct Imported {
 /// `file_name` names the file in messages, and its stem the model of a CSV file.
 ///
 /// # Errors
-/// Every bad line, up to [`MAX_ERRORS`](strata_model::samples::MAX_ERRORS): text that is not UTF-8,
-/// an empty file, text that does not follow the format, a missing value, a value that is not a
-/// finite number, a negative time; also a file with several metrics of which `selection` names
-/// none.
+/// Every bad line, up to [`MAX_ERRORS`](strata_model::samples::MAX_ERRORS) kinds of them: text that
+/// is not UTF-8, an empty file, text that does not follow the format, a missing value, a value that
+/// is not a finite number, a negative time; also a file with several metrics, or columns that could
+/// be the time or name the model, of which `selection` names none, and a selection that does not
+/// suit the file.
 pub fn read(
     bytes: &[u8],
     file_name: &str,
@@ -149,29 +146,50 @@ pub fn read(
         problems.push(0, format!("there is nothing in this file: expected samples ({format})"));
         return Err(problems.errors());
     }
+    if let Some((option, why)) = unsuited(format, selection) {
+        problems.push(0, format!("{option} is not for this file ({format}): {why}"));
+        return Err(problems.errors());
+    }
     let experiment = match format {
         Format::Strata => {
-            let samples = Samples::parse(text, file_name)?;
-            if let Some(metric) = &selection.metric {
-                problems.push(0, format!("this format has no metrics, so there is no `{metric}` to choose"));
-                return Err(problems.errors());
+            let mut samples = Samples::parse(text, file_name)?;
+            if let Some(HoldOut::Share(share)) = selection.hold_out {
+                selection::hold_out(&mut samples, share);
             }
             return Ok(Imported { samples, format, notes: Vec::new() });
         }
         Format::ExtraPText => text::read(text, &mut problems),
         Format::ExtraPJson => json::read(text, &mut problems),
         Format::JsonLines => json_lines::read(text, &mut problems),
-        Format::Csv => csv::read(text, file_name, &mut problems),
+        Format::Csv => csv::read(text, file_name, selection, &mut problems),
     };
     let mut notes = Vec::new();
     let samples = experiment.and_then(|e: Experiment| e.samples(selection, &mut problems, &mut notes));
     match samples {
-        Some(samples) if problems.is_empty() => Ok(Imported { samples, format, notes }),
+        Some(mut samples) if problems.is_empty() => {
+            if let Some(HoldOut::Share(share)) = selection.hold_out {
+                selection::hold_out(&mut samples, share);
+            }
+            Ok(Imported { samples, format, notes })
+        }
         _ => Err(problems.errors()),
     }
 }
 
-/// One error at a place.
-fn error(file: &str, line: usize, column: usize, message: String) -> SampleError {
-    SampleError { file: file.to_owned(), line, column, message }
+/// An option that says nothing of a file of this format, and why.
+fn unsuited(format: Format, selection: &Selection) -> Option<(&'static str, &'static str)> {
+    let Selection { metric, time, hold_out, model_column } = selection;
+    let of_columns = "it names a column of CSV";
+    match format {
+        Format::Strata if metric.is_some() => Some(("--metric", "there are no metrics")),
+        Format::Strata if time.is_some() => Some(("--time", "its times are in s")),
+        Format::Csv if metric.is_some() => {
+            Some(("--metric", "name the column of times with --time COLUMN:UNIT"))
+        }
+        _ if format != Format::Csv && model_column.is_some() => Some(("--model-column", of_columns)),
+        _ if format != Format::Csv && matches!(hold_out, Some(HoldOut::Column(_))) => {
+            Some(("--hold-out COLUMN", of_columns))
+        }
+        _ => None,
+    }
 }

@@ -1,43 +1,31 @@
 //! Positions in a file, and the errors there.
 
-use strata_model::samples::{MAX_ERRORS, SamplesErrors};
+use strata_model::samples::SamplesErrors;
 
-/// The errors of a file, up to [`MAX_ERRORS`].
+/// The errors of a file.
 pub(crate) struct Problems<'a> {
     file: &'a str,
     text: &'a str,
-    found: Vec<(usize, String)>,
-    more: usize,
+    found: SamplesErrors,
 }
 
 impl<'a> Problems<'a> {
     pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
-        Self { file, text, found: Vec::new(), more: 0 }
+        Self { file, text, found: SamplesErrors::default() }
     }
 
     /// Records an error at a byte of the text.
     pub(crate) fn push(&mut self, at: usize, message: String) {
-        if self.found.len() < MAX_ERRORS {
-            self.found.push((at, message));
-        } else {
-            self.more += 1;
-        }
+        self.found.add(self.file, message, || line_and_column(self.text, at));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.found.errors.is_empty()
     }
 
     /// All errors, each with line and column.
-    pub(crate) fn errors(mut self) -> SamplesErrors {
-        self.found.sort_by_key(|(at, _)| *at);
-        let errors = (self.found.into_iter())
-            .map(|(at, message)| {
-                let (line, column) = line_and_column(self.text, at);
-                crate::error(self.file, line, column, message)
-            })
-            .collect();
-        SamplesErrors { errors, more: self.more }
+    pub(crate) fn errors(self) -> SamplesErrors {
+        self.found.in_order()
     }
 
     /// Parses a number from a piece of the text, or records an error there.
@@ -136,7 +124,9 @@ pub(crate) fn utf8<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, SamplesEr
             let message =
                 "this is not UTF-8 text; convert the file, for example with `iconv -f LATIN1 -t UTF-8`"
                     .into();
-            Err(SamplesErrors { errors: vec![crate::error(file, line, column, message)], more: 0 })
+            let mut errors = SamplesErrors::default();
+            errors.add(file, message, || (line, column));
+            Err(errors)
         }
     }
 }

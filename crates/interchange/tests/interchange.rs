@@ -41,7 +41,7 @@ fn ok(text: &str, file: &str) -> Imported {
 }
 
 fn errors(bytes: &[u8], file: &str, metric: Option<&str>) -> String {
-    let selection = Selection { metric: metric.map(str::to_owned) };
+    let selection = Selection { metric: metric.map(str::to_owned), ..Selection::default() };
     read(bytes, file, None, &selection).map(|i| i.samples.to_text()).unwrap_err().to_string()
 }
 
@@ -116,7 +116,8 @@ fn every_mistake_has_its_place_and_a_way_out() {
             "n,time\n1,-2\n",
             "x.csv:2:3: `time` is -2, but no time is below zero; take the measurement out or repeat it",
         ),
-        ("x.csv", "n,time\none,2\n", "x.csv:2:1: `n` must be a number, but it is `one`"),
+        ("x.csv", "n,time\none,2\n3,4\n", "x.csv:2:1: `n` must be a number, but it is `one`"),
+        ("x.csv", "n,time\none,2\n", "x.csv:1:1: there must be a column of an input besides the time"),
         (
             "x.csv",
             "1,2\n3,4\n",
@@ -126,7 +127,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         (
             "x.csv",
             "n,time,seconds\n",
-            "x.csv:1:8: both `time` and `seconds` could be what was measured; rename or remove one",
+            "x.csv:1:8: both `time` and `seconds` could be what was measured; say which with `--time time:s`",
         ),
         (
             "x.csv",
@@ -225,11 +226,20 @@ fn every_mistake_has_its_place_and_a_way_out() {
             "{file} {text:?}\n said {said}\n not  {expected}"
         );
     }
-    let visits = read(three.as_bytes(), "x.txt", None, &Selection { metric: Some("visits".into()) }).unwrap();
+    let visits = read(
+        three.as_bytes(),
+        "x.txt",
+        None,
+        &Selection { metric: Some("visits".into()), ..Selection::default() },
+    )
+    .unwrap();
     let seconds: Vec<f64> = visits.samples.models[0].rows.iter().map(|r| r.seconds).collect();
     assert_eq!(seconds, [3.0, 4.0]);
     let said = errors(three.as_bytes(), "x.txt", Some("Time"));
-    assert_eq!(said, "x.txt:1:1: there is no metric `Time`; there is `time`, `visits`, `bytes`");
+    assert_eq!(
+        said,
+        "x.txt:1:1: there is no metric `Time` (did you mean `time`?); there is `time`, `visits`, `bytes`"
+    );
     let latin = b"n,time\n1,2\nK\xf6ln,3\n";
     let said = errors(latin, "x.csv", None);
     assert!(said.starts_with("x.csv:3:2: this is not UTF-8 text; convert the file"), "{said}");
@@ -240,10 +250,98 @@ fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
     let bad: String =
         std::iter::once("n,time\n".to_owned()).chain((0..100).map(|i| format!("{i},x\n"))).collect();
     let said = errors(bad.as_bytes(), "x.csv", None);
-    assert!(said.ends_with("and 80 more bad lines"), "{said}");
+    let one = "x.csv:2:3: `time` must be a number, but it is `x` (and 99 more like it)";
+    assert_eq!(said, one);
+    // Faults of other kinds are not hidden by them.
+    let said = errors(format!("{bad}100,-1\n101,\n102,-2\n").as_bytes(), "x.csv", None);
+    assert_eq!(
+        said.lines().collect::<Vec<_>>(),
+        [
+            one,
+            "x.csv:102:5: `time` is -1, but no time is below zero; take the measurement out or repeat it (and 1 more like it)",
+            "x.csv:103:5: the cell of `time` is empty; fill it in or take the row out",
+        ]
+    );
     let good: String =
         std::iter::once("n,time\n".to_owned()).chain((0..200_000).map(|i| format!("{i},1e-6\n"))).collect();
     assert_eq!(ok(&good, "x.csv").samples.models[0].rows.len(), 200_000);
+}
+
+/// The samples of a CSV file as text, or what is wrong with it.
+fn csv(text: &str, selection: Selection) -> Result<(String, Vec<String>), String> {
+    let read = read(text.as_bytes(), "runs.csv", None, &selection).map_err(|e| e.to_string())?;
+    Ok((read.samples.to_text(), read.notes))
+}
+
+#[test]
+fn the_unit_of_a_time_is_never_guessed() {
+    let text = "n,foo,ms\n8,1,1.5\n16,2,2.5\n";
+    let said = csv(text, Selection::default()).unwrap_err();
+    assert_eq!(
+        said,
+        "runs.csv:1:1: no column is named `time` or `seconds`; there are `n`, `foo`, `ms`: say which is the time and in \
+         which unit with `--time COLUMN:UNIT`, for example `--time ms:ms`"
+    );
+    let time = |text: &str| Selection { time: Some(text.parse().unwrap()), ..Selection::default() };
+    let (samples, _) = csv(text, time("ms:ms")).unwrap();
+    assert!(samples.contains("model runs (n) (foo)") && samples.contains("runs 1.5e-3 8 1"), "{samples}");
+    let said = csv(text, time("sm:ms")).unwrap_err();
+    assert_eq!(
+        said,
+        "runs.csv:1:1: --time: there is no column `sm` (did you mean `ms`?); there are `n`, `foo`, `ms`"
+    );
+    // A metric of Extra-P too.
+    let metrics = "PARAMETER p\nPOINTS 1 2\nMETRIC visits\nDATA 1\nDATA 2\nMETRIC runtime\nDATA 3\nDATA 4\n";
+    let read = read(metrics.as_bytes(), "x.txt", None, &time("runtime:us")).unwrap().samples;
+    assert_eq!(read.models[0].rows[1].seconds, 4e-6);
+    for (file, text, option) in [("x.txt", metrics, "--model-column"), ("x.txt", "A n\nA 1 1\n", "--time")] {
+        let selection = Selection { model_column: Some("p".into()), ..time("p:s") };
+        let said = strata_interchange::read(text.as_bytes(), file, None, &selection).unwrap_err().to_string();
+        assert!(said.contains(&format!("{option} is not for this file")), "{said}");
+    }
+}
+
+#[test]
+fn a_column_of_text_tells_models_apart() {
+    let text = "variant,n,time\nblocked,1,1\nnaive,1,2\nblocked,2,3\nnaive,2,4\n";
+    let (samples, notes) = csv(text, Selection::default()).unwrap();
+    assert!(
+        samples.contains("model blocked (n)\nblocked 1e0 1\nblocked 3e0 2\nmodel naive (n)\n"),
+        "{samples}"
+    );
+    assert_eq!(notes, [""; 0]);
+    let two = "variant,host,n,time\na,x,1,1\nb,y,1,2\na,y,2,3\nb,x,2,3\n";
+    let said = csv(two, Selection::default()).unwrap_err();
+    assert!(
+        said.starts_with("runs.csv:1:9: the columns `variant`, `host` hold text; name the one")
+            && said.contains("`--model-column NAME`"),
+        "{said}"
+    );
+    let by = |name: &str| Selection { model_column: Some(name.into()), ..Selection::default() };
+    let (read, notes) = csv(two, by("host")).unwrap();
+    assert!(read.contains("model x (n)\n") && read.contains("model y (n)\n"), "{read}");
+    assert_eq!(notes, ["the column `variant` holds text and is not used"]);
+    let (read, _) = csv("version,n,time\n1,1,1\n2,1,2\n", by("version")).unwrap();
+    assert!(read.contains("model x_1 (n)\n") && read.contains("model x_2 (n)\n"), "{read}");
+    let said = csv(two, by("hots")).unwrap_err();
+    assert!(said.contains("no column `hots` (did you mean `host`?)"), "{said}");
+    let said = csv("when,n,time\nmonday,1,1\ntuesday,2,2\n", Selection::default()).unwrap_err();
+    assert!(said.contains("`when` holds text, another one in each row"), "{said}");
+    // A hole in numbers is an error at its place, no column of text.
+    let said = csv("n,time\n1,1\nx,2\n", Selection::default()).unwrap_err();
+    assert_eq!(said, "runs.csv:3:1: `n` must be a number, but it is `x`");
+}
+
+#[test]
+fn rows_are_held_out_by_a_column_or_a_share() {
+    let by = |text: &str| Selection { hold_out: Some(text.parse().unwrap()), ..Selection::default() };
+    let (read, _) = csv("n,test,time\n1,0,1\n2,yes,2\n3,1,3\n4,False,4\n", by("test")).unwrap();
+    assert!(read.contains("model runs (n)\nruns 1e0 1\n@runs 2e0 2\n@runs 3e0 3\nruns 4e0 4\n"), "{read}");
+    let said = csv("n,test,time\n1,0,1\n2,2,2\n", by("test")).unwrap_err();
+    assert_eq!(said, "runs.csv:3:3: `test` says which rows are held out, 1 or 0, but it is `2`");
+    let rows: String = (0..20).map(|n| format!("{n},{n}\n{n},{n}.5\n")).collect();
+    let (read, _) = csv(&format!("n,time\n{rows}"), by("20%")).unwrap();
+    assert_eq!(read.matches("\n@runs").count(), 8, "{read}");
 }
 
 fn samples() -> impl Strategy<Value = Samples> {

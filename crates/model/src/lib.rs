@@ -30,12 +30,14 @@ pub mod set;
 mod atomic;
 mod hash;
 mod install;
+mod names;
 mod number;
 
 pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use hash::sha256_hex;
 pub use install::{InstallError, can_install, install, installed_models};
+pub use names::{count, did_you_mean};
 pub use number::{number_text, percent};
 pub use plan::{Plan, Points};
 pub use platform::Platform;

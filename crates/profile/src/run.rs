@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use strata_model::count;
 use strata_model::plan::{ModelPlan, Plan};
 use strata_model::samples::{SpecId, Timing as Single};
 use strata_runtime::{Node, Op};
@@ -193,7 +194,10 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
     }
     let size = node.size();
     let Some(run) = plan.runs.into_iter().find(|run| run.nodes == size) else {
-        return Err(format!("{shown}: it has no points for {size} nodes; run specc with --nodes {size}"));
+        return Err(format!(
+            "{shown}: it has no points for {}; run specc with --nodes {size}",
+            count(size, "node", "nodes")
+        ));
     };
     let find = |plan: &ModelPlan| {
         let model = job.models.iter().find(|model| model.name() == plan.name);

@@ -37,8 +37,8 @@ pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, p
             }
             page.add(format_args!("</code></p>\n"));
             quality(page, model);
-            if let Some(fitted) = fitted.filter(|f| !f.warnings.is_empty()) {
-                list(page, fitted.warnings.iter().map(String::as_str));
+            if let Some(fitted) = fitted.filter(|f| !(f.warnings.is_empty() && f.notes.is_empty())) {
+                list(page, fitted.warnings.iter().chain(&fitted.notes).map(String::as_str));
             }
             coefficients(page, model);
             domain(page, model);

@@ -1,16 +1,16 @@
 //! Where a report comes from: machine, spec, samples, versions.
 
-use strata_model::Platform;
 use strata_model::samples::{Sample, VERSION as SAMPLES_VERSION};
 use strata_model::set::VERSION as SET_VERSION;
+use strata_model::{Platform, count};
 
 use crate::Report;
 use crate::html::{Escaped, Page};
 
 /// A machine in words.
 pub(crate) fn machine(platform: &Platform) -> String {
-    let nodes = if platform.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", platform.nodes) };
-    let cores = if platform.cores == 1 { "1 core".to_owned() } else { format!("{} cores", platform.cores) };
+    let nodes = count(platform.nodes, "node", "nodes");
+    let cores = count(platform.cores, "core", "cores");
     format!("{nodes} on {}; {}, {cores}, {} {}", platform.transport, platform.cpu, platform.os, platform.arch)
 }
 

@@ -4,10 +4,15 @@
 //! of them, and no single node could handle that alone. Instead the job ends on all nodes, and the
 //! caller that started it gets the first failure, with the node where it occurred.
 
+use std::fmt;
+
 use thiserror::Error;
 
 /// Why a run did not start, or did not end as its program intended.
-#[derive(Debug, Error)]
+///
+/// `Debug` prints the same sentence as `Display`, because it is what Rust prints of an error that
+/// `main` returns.
+#[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The requested number of nodes is not possible.
@@ -58,6 +63,12 @@ pub enum Error {
     Program(String),
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error {
     /// The program's own error, of any type with `Display`.
     ///
@@ -100,5 +111,16 @@ impl From<&str> for Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::program(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[test]
+    fn what_main_returns_reads_as_a_sentence() {
+        let error = Error::Node { rank: 3, message: "the file is empty".into() };
+        assert_eq!(format!("Error: {error:?}"), "Error: node 3: the file is empty");
     }
 }

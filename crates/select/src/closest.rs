@@ -7,10 +7,12 @@ const CONSIDERED: usize = 2000;
 const LONGEST: usize = 64;
 
 /// The name among `known` that `name` probably stands for: the one with the least edit distance,
-/// ignoring case, if that is at most a third of the length (at least one). Does not allocate.
+/// ignoring case, if that is at most a third of the length (at least one) and leaves something of
+/// the name. Does not allocate.
 #[must_use]
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = name.chars().count() / 3 + 1;
+    let length = name.chars().count();
+    let allowed = (length / 3 + 1).min(length.saturating_sub(1));
     let close = known.into_iter().take(CONSIDERED).filter_map(|other| Some((distance(name, other)?, other)));
     close
         .filter(|(distance, _)| *distance <= allowed)
@@ -18,22 +20,33 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, other)| other)
 }
 
-/// The number of characters to insert, delete or replace (Wagner and Fischer 1974).
+/// The number of characters to insert, delete or replace, or of neighbours to exchange (optimal
+/// string alignment: Wagner and Fischer 1974, and Damerau's exchanges).
 fn distance(a: &str, b: &str) -> Option<usize> {
     fn lower(text: &str) -> impl Iterator<Item = char> {
         text.chars().flat_map(char::to_lowercase)
     }
-    let mut row: [usize; LONGEST + 1] = core::array::from_fn(|place| place);
-    let row = row.get_mut(..=lower(b).count())?;
-    for (i, x) in lower(a).take(LONGEST + 1).enumerate() {
-        let mut diagonal = core::mem::replace(&mut row[0], i + 1);
-        for (j, y) in lower(b).enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
+    let length = lower(b).count();
+    if length > LONGEST {
+        return None;
     }
-    row.last().copied()
+    // The rows of the last two characters of `a` and of this one.
+    let (mut before, mut last) = ([0; LONGEST + 1], core::array::from_fn(|place| place));
+    let mut previous = None;
+    for (i, x) in lower(a).take(LONGEST + 1).enumerate() {
+        let mut row = [i + 1; LONGEST + 1];
+        let mut left = None;
+        for (j, y) in lower(b).enumerate() {
+            let replaced: usize = last[j] + usize::from(x != y);
+            row[j + 1] = replaced.min(row[j] + 1).min(last[j + 1] + 1);
+            if left == Some(x) && previous == Some(y) {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
+            left = Some(y);
+        }
+        (before, last, previous) = (last, row, Some(x));
+    }
+    last.get(length).copied()
 }
 
 #[cfg(test)]
@@ -47,6 +60,9 @@ mod tests {
         assert_eq!(closest("fattree", known), Some("fat-tree"));
         assert_eq!(closest("Mseh", known), Some("mesh"));
         assert_eq!(closest("dragonfly", known), None);
+        assert_eq!(closest("sm", ["n", "ms"]), Some("ms"));
+        assert_eq!(closest("F", ["A", "B"]), None, "another letter is another name");
+        assert_eq!(closest("f", ["A", "F"]), Some("F"));
         assert_eq!(closest("", []), None);
     }
 

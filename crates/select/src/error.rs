@@ -74,7 +74,7 @@ impl<R: AsRef<[Row]>> fmt::Display for ChooseError<'_, R> {
             Fault::UnknownCandidate => {
                 write!(f, "`{pin}` pins a candidate that `{library}` does not have")?;
                 if let Some(meant) = closest(pin.candidate, names()) {
-                    write!(f, ": did you mean `{meant}`?")?;
+                    write!(f, " (did you mean `{meant}`?)")?;
                 }
                 f.write_str("; it has ")?;
                 list(f)

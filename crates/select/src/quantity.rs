@@ -61,11 +61,13 @@ impl FromStr for Seconds {
     fn from_str(text: &str) -> Result<Self, String> {
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let scale = match &text[digits.len()..] {
+            "ns" => 1e-9,
+            "us" => 1e-6,
             "ms" => 1e-3,
             "" | "s" => 1.0,
             "m" | "min" => 60.0,
             "h" => 3600.0,
-            unit => return Err(format!("unknown unit `{unit}`; use ms, s, m or h")),
+            unit => return Err(format!("unknown unit `{unit}`; use ns, us, ms, s, m or h")),
         };
         let number = digits.trim().parse::<f64>().ok();
         let time = number.and_then(|number| Self::new(number * scale));

@@ -9,7 +9,7 @@ use strata_fit::{
 use strata_model::platform::MACHINE;
 use strata_model::samples::ModelSamples;
 use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
-use strata_model::{Expr, Platform, Samples, sha256_hex};
+use strata_model::{Expr, Platform, Samples, did_you_mean, sha256_hex};
 
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
 
@@ -147,6 +147,10 @@ impl Fitting {
     }
 
     fn by_spec(&mut self, samples: &Samples, timeless: &[String], spec: &CheckedSpec, overrides: &Overrides) {
+        if let Some(strangers) = no_match(samples, spec) {
+            self.failures.push(strangers);
+            return;
+        }
         for &index in &spec.order {
             let model = &spec.models[index];
             if let ModelKind::Factored(expression) = &model.kind {
@@ -200,8 +204,11 @@ impl Fitting {
         // fitted.
         self.set.models.sort_by_key(|m| spec.models.iter().position(|s| s.name == m.name));
         for stray in samples.models.iter().filter(|m| spec.model(&m.name).is_none()) {
-            self.warnings
-                .push(format!("the samples of `{}` are not used: the spec has no such model", stray.name));
+            let meant = did_you_mean(&stray.name, spec.models.iter().map(|model| model.name.as_str()));
+            self.warnings.push(format!(
+                "the samples of `{}` are not used: the spec has no such model{meant}",
+                stray.name
+            ));
         }
         for library in &spec.libraries {
             let mut candidates = Vec::new();
@@ -243,6 +250,28 @@ impl Fitting {
             Err(error) => self.failures.push(error.to_string()),
         }
     }
+}
+
+/// Why samples and a spec that share no name of a model do not belong together; `None` where they
+/// share one.
+fn no_match(samples: &Samples, spec: &CheckedSpec) -> Option<String> {
+    let names = || spec.models.iter().map(|model| model.name.as_str());
+    if samples.models.is_empty() || samples.models.iter().any(|model| names().any(|name| name == model.name))
+    {
+        return None;
+    }
+    let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>().join(", ");
+    let measured = list(
+        &mut samples
+            .models
+            .iter()
+            .map(|model| format!("`{}`{}", model.name, did_you_mean(&model.name, names()))),
+    );
+    Some(format!(
+        "the spec has none of the models of these samples: they are of {measured}, the spec has {}; samples and spec go \
+         together by the names of models, which in CSV are the texts of a column, or the name of the file",
+        list(&mut names().map(|name| format!("`{name}`")))
+    ))
 }
 
 /// The terms of a model with the numbers of the machine that the samples come from.

@@ -1,5 +1,6 @@
 //! Selection maps: who wins where, over two inputs of a library (Brewer 1994, Figs 4-8 and 4-13).
 
+use strata_model::count;
 use strata_report::{Axis, Cell, Map};
 
 use crate::competition::Competition;
@@ -66,7 +67,7 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
         cells.push(row);
     }
     let held: Vec<String> = fixed.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    let nodes = format!("{} nodes", competition.nodes());
+    let nodes = count(competition.nodes(), "node", "nodes");
     let candidates = competition.candidates();
     let parameters =
         candidates.iter().map(|row| row.declared.iter().map(|p| p.name.to_owned()).collect()).collect();

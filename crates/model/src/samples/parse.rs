@@ -8,12 +8,12 @@ use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, Timing, VERSIO
 use crate::Platform;
 use crate::expr::{self, is_name};
 
-/// How many bad lines are reported; further ones are only counted.
+/// How many errors are reported; further ones are only counted.
 pub const MAX_ERRORS: usize = 20;
 
-/// One bad line.
+/// One bad line, and how many more are bad in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}:{column}: {message}")]
+#[error("{file}:{line}:{column}: {message}{}", more_like_it(*.alike))]
 pub struct SampleError {
     /// The file, as it was named by the caller.
     pub file: String,
@@ -23,15 +23,68 @@ pub struct SampleError {
     pub column: usize,
     /// What is wrong and what to do about it.
     pub message: String,
+    /// How many further lines have the same fault with other values.
+    pub alike: usize,
+}
+
+fn more_like_it(alike: usize) -> String {
+    if alike == 0 { String::new() } else { format!(" (and {alike} more like it)") }
 }
 
 /// Everything that is wrong with a samples file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SamplesErrors {
-    /// The first bad lines, in order.
+    /// The first line of each fault, in order, up to [`MAX_ERRORS`].
     pub errors: Vec<SampleError>,
-    /// How many more there are.
+    /// How many bad lines there are besides.
     pub more: usize,
+    /// The kinds of the errors as they were added.
+    kinds: Vec<String>,
+}
+
+impl SamplesErrors {
+    /// Adds an error; where an earlier one says the same of another value, it is only counted
+    /// there. `place`: its line and column, from one.
+    pub fn add(&mut self, file: &str, message: String, place: impl FnOnce() -> (usize, usize)) {
+        let kind = kind(&message);
+        if let Some(first) = self.kinds.iter().position(|known| *known == kind) {
+            self.errors[first].alike += 1;
+        } else if self.errors.len() < MAX_ERRORS {
+            let (line, column) = place();
+            self.errors.push(SampleError { file: file.to_owned(), line, column, message, alike: 0 });
+            self.kinds.push(kind);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// The errors in the order of their lines.
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.errors.sort_by_key(|error| (error.line, error.column));
+        self.kinds.clear();
+        self
+    }
+}
+
+/// A message without its numbers and without the last of several names in it, which is the value
+/// that was found.
+fn kind(message: &str) -> String {
+    let pieces: Vec<&str> = message.split('`').collect();
+    let value = if pieces.len() > 4 { pieces.len() - 2 } else { pieces.len() };
+    let mut kind = String::new();
+    for (place, piece) in pieces.into_iter().enumerate() {
+        if place % 2 == 1 {
+            kind.push_str(if place == value { "`" } else { piece });
+            continue;
+        }
+        for word in piece.split(' ') {
+            let bare = word.trim_end_matches([',', ';', ':', ')']).trim_start_matches('(');
+            kind.push_str(if bare.parse::<f64>().is_ok_and(f64::is_finite) { "#" } else { word });
+            kind.push(' ');
+        }
+    }
+    kind
 }
 
 impl fmt::Display for SamplesErrors {
@@ -127,7 +180,6 @@ struct Parser<'f> {
 
 impl<'f> Parser<'f> {
     fn new(file: &'f str) -> Self {
-        let errors = SamplesErrors { errors: Vec::new(), more: 0 };
         Self {
             file,
             samples: Samples::default(),
@@ -136,16 +188,12 @@ impl<'f> Parser<'f> {
             versioned: false,
             nodes: 0,
             begun: false,
-            errors,
+            errors: SamplesErrors::default(),
         }
     }
 
     fn error(&mut self, line: usize, column: usize, message: String) {
-        if self.errors.errors.len() < MAX_ERRORS {
-            self.errors.errors.push(SampleError { file: self.file.to_owned(), line, column, message });
-        } else {
-            self.errors.more += 1;
-        }
+        self.errors.add(self.file, message, || (line, column));
     }
 
     fn only(&mut self, line: usize, column: usize, message: String) -> SamplesErrors {

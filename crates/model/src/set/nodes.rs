@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::count;
 use crate::expr::{Expr, RESERVED, node_values};
 
 /// The numbers of nodes for which a model holds, `min` to `max`.
@@ -72,7 +73,7 @@ impl std::fmt::Display for Nodes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.fixed(), *self) {
             (_, Self::ANY) => f.write_str("any number of nodes"),
-            (Some(nodes), _) => write!(f, "{nodes} nodes"),
+            (Some(nodes), _) => f.write_str(&count(nodes, "node", "nodes")),
             (None, Self { min, max }) => write!(f, "{min} to {max} nodes"),
         }
     }

@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Robust, Search, Weights};
-use strata_interchange::Format;
+use strata_interchange::{Format, HoldOut, TimeColumn};
 use strata_model::Seconds;
 
-/// Compile performance-model specs into profiling programs, run them, fit models, and choose by them.
+/// Compile performance-model specs into profiling programs, run them, fit models, and choose by
+/// them.
 ///
-/// A spec names the implementations of an operation and what their cost may depend on. `calibrate` goes the whole
-/// way: it compiles the spec into a profiling program, runs it on this machine, fits and verifies models, and writes
-/// them as TOML and as Rust.
+/// A spec names the implementations of an operation and what their cost may depend on. `calibrate`
+/// goes the whole way: it compiles the spec into a profiling program, runs it on this machine, fits
+/// and verifies models, and writes them as TOML and as Rust.
 ///
-/// Results go to standard output, progress and advice to standard error.
-/// Exit status: 0 done; 1 the spec, the platform file, the samples or the fit is at fault; 2 wrong usage;
-/// 3 the machine failed (disk, cargo, mpirun); 130 interrupted.
+/// Results go to standard output, progress and advice to standard error. Exit status: 0 done; 1 the
+/// spec, the platform file, the samples or the fit is at fault; 2 wrong usage; 3 the machine failed
+/// (disk, cargo, mpirun); 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "specc", version, arg_required_else_help = true, help_expected = true, max_term_width = 100)]
 pub(super) struct Cli {
@@ -45,10 +46,12 @@ pub(super) enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Write the profiling program of a spec, a cargo package, and `plan.txt`, what it is to measure, without running it.
+    /// Write the profiling program of a spec, a cargo package, and `plan.txt`, what it is to
+    /// measure, without running it.
     ///
-    /// In the output folder `STRATA_ON=threads:4 cargo run --release --manifest-path profile/Cargo.toml` measures it on 4
-    /// nodes, or `STRATA_ON=sim:cm5:16`, or under mpirun with `--features mpi`; `-- --help` shows the program's options.
+    /// In the output folder `STRATA_ON=threads:4 cargo run --release --manifest-path
+    /// profile/Cargo.toml` measures it on 4 nodes, or `STRATA_ON=sim:cm5:16`, or under mpirun with
+    /// `--features mpi`; `-- --help` shows the program's options.
     Emit {
         #[command(flatten)]
         specs: Specs,
@@ -71,11 +74,13 @@ pub(super) enum Command {
     Fit(Fit),
     /// Profile, fit, verify, emit and report: all of it.
     Calibrate(Calibrate),
-    /// Say which further samples would lower the expected loss of a choice most, for the time that they cost.
+    /// Say which further samples would lower the expected loss of a choice most, for the time that
+    /// they cost.
     ///
-    /// The loss is the time by which the candidate that looks fastest is expected to exceed the one that is, because the
-    /// coefficients of the models are uncertain, over the time and on average over the inputs. Of a model that is named by
-    /// itself it is the half width of its predictions over the time.
+    /// The loss is the time by which the candidate that looks fastest is expected to exceed the one
+    /// that is, because the coefficients of the models are uncertain, over the time and on average
+    /// over the inputs. Of a model that is named by itself it is the half width of its predictions
+    /// over the time.
     Advise(Advise),
     /// Predict the time of one model at given inputs.
     Predict {
@@ -86,7 +91,8 @@ pub(super) enum Command {
         /// Its inputs, for example `keys=1000 width=32`.
         #[arg(value_name = "INPUT=VALUE")]
         inputs: Vec<Binding>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+        /// On how many nodes; where it is left out, as many as were measured, or the most of
+        /// several.
         #[arg(long, value_parser = node_count())]
         nodes: Option<u32>,
         /// Print JSON.
@@ -108,7 +114,8 @@ pub(super) enum Command {
         /// Take this candidate, for example `sort=radix:11`.
         #[arg(long, value_name = "LIBRARY=CANDIDATE[:PARAMETER]")]
         pin: Option<String>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+        /// On how many nodes; where it is left out, as many as were measured, or the most of
+        /// several.
         #[arg(long, value_parser = node_count())]
         nodes: Option<u32>,
         /// Print JSON.
@@ -126,7 +133,8 @@ pub(super) enum Command {
         /// Inputs that are held fixed (the first two that are free become the axes).
         #[arg(value_name = "INPUT=VALUE")]
         inputs: Vec<Binding>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+        /// On how many nodes; where it is left out, as many as were measured, or the most of
+        /// several.
         #[arg(long, value_parser = node_count())]
         nodes: Option<u32>,
         /// Print JSON.
@@ -140,7 +148,8 @@ pub(super) enum Command {
     },
     /// Show the last entries of each node's log, and who has not come to which collective.
     ///
-    /// A program that runs with STRATA_LOG=DIR writes the logs; they can be read while it runs, and after it was killed.
+    /// A program that runs with STRATA_LOG=DIR writes the logs; they can be read while it runs, and
+    /// after it was killed.
     Log {
         /// The folder of the logs.
         folder: PathBuf,
@@ -150,7 +159,8 @@ pub(super) enum Command {
     },
     /// Draw what each node was doing when, and what was on its way to it.
     ///
-    /// A program that runs with STRATA_TRACE=DIR writes the traces. Without an option the times in each state are printed.
+    /// A program that runs with STRATA_TRACE=DIR writes the traces. Without an option the times in
+    /// each state are printed.
     Trace {
         /// The folder of the traces.
         folder: PathBuf,
@@ -163,6 +173,21 @@ pub(super) enum Command {
         /// Write JSON for ui.perfetto.dev and Chrome's tracing page.
         #[arg(long, value_name = "FILE")]
         perfetto: Option<PathBuf>,
+    },
+    /// Print completions of this command line for a shell.
+    ///
+    /// `specc completions bash > ~/.local/share/bash-completion/completions/specc`, in zsh to a file `_specc` in a folder
+    /// of `$fpath`, in fish to `~/.config/fish/completions/specc.fish`.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages, one a command.
+    ///
+    /// `specc man -o ~/.local/share/man/man1` puts them where `man specc-calibrate` finds them.
+    Man {
+        #[command(flatten)]
+        output: Output,
     },
 }
 
@@ -177,9 +202,11 @@ pub(super) enum PlatformCommand {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
-    /// Show a platform's costs, its network, and what follows from them: LogGP's parameters, limits of bandwidth, a barrier.
+    /// Show a platform's costs, its network, and what follows from them: LogGP's parameters, limits
+    /// of bandwidth, a barrier.
     ///
-    /// What follows is computed from the costs for a machine that is otherwise idle; nothing is simulated.
+    /// What follows is computed from the costs for a machine that is otherwise idle; nothing is
+    /// simulated.
     Show {
         /// A built-in platform, or a platform file.
         #[arg(value_name = "NAME|FILE")]
@@ -216,13 +243,16 @@ fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
 /// On what to measure, and for how long.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Target {
-    /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:cm5` or `sim:FILE` (see `specc platform list`).
+    /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:cm5` or `sim:FILE` (see
+    /// `specc platform list`).
     #[arg(long, default_value = "threads")]
     pub(super) on: String,
-    /// The number of nodes, or several, `1,2,4`, that are fitted together; the number of cores where it is left out.
+    /// The number of nodes, or several, `1,2,4`, that are fitted together; the number of cores
+    /// where it is left out.
     #[arg(long, value_delimiter = ',', value_parser = node_count())]
     pub(super) nodes: Vec<u32>,
-    /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come on top.
+    /// How long to measure at most, for example `60s`, `500ms` or `5m`. Fitting and building come
+    /// on top.
     #[arg(long, default_value = "45s", value_name = "TIME", value_parser = duration)]
     pub(super) budget: Duration,
     /// Seed of the verification points and of the order of measuring.
@@ -253,11 +283,13 @@ pub(super) struct Calibrate {
     pub(super) how: How,
     #[command(flatten)]
     pub(super) output: Output,
-    /// Also put the models into this user's cache folder (XDG_CACHE_HOME, or ~/.cache), where every program that chooses
-    /// through the run-time finds those of its machine, transport and number of nodes.
+    /// Also put the models into this user's cache folder (XDG_CACHE_HOME, or ~/.cache), where every
+    /// program that chooses through the run-time finds those of its machine, transport and number
+    /// of nodes.
     ///
-    /// They go before models that are compiled in; a file that STRATA_MODELS names goes before them. Models of other
-    /// transports and numbers of nodes that are installed stay. Programs on simulated machines read no cache.
+    /// They go before models that are compiled in; a file that STRATA_MODELS names goes before
+    /// them. Models of other transports and numbers of nodes that are installed stay. Programs on
+    /// simulated machines read no cache.
     #[arg(long)]
     pub(super) install: bool,
     /// Print the fit as JSON instead of tables.
@@ -268,14 +300,15 @@ pub(super) struct Calibrate {
 /// How to sample adaptively.
 #[derive(Debug, Args)]
 pub(super) struct Refining {
-    /// Begin with a few points of the loops and go on with those that `advise` names, until every goal is reached or the budget
-    /// is spent.
+    /// Begin with a few points of the loops and go on with those that `advise` names, until every
+    /// goal is reached or the budget is spent.
     #[arg(long)]
     pub(super) refine: bool,
     /// With `--refine`: the expected loss of a library's choices that is small enough.
     #[arg(long, value_name = "PERCENT", default_value = "0.05%", value_parser = percentage, requires = "refine")]
     pub(super) goal: f64,
-    /// With `--refine`: how close the models that compete nowhere are to be known, as the half width of their predictions.
+    /// With `--refine`: how close the models that compete nowhere are to be known, as the half
+    /// width of their predictions.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percentage, requires = "refine")]
     pub(super) precision: f64,
 }
@@ -285,7 +318,8 @@ pub(super) struct Refining {
 pub(super) struct Advise {
     /// A model set, the `models.toml` that `fit` or `calibrate` wrote.
     pub(super) models: PathBuf,
-    /// The libraries and models to improve; where none is named, all libraries, or all models where there is no library.
+    /// The libraries and models to improve; where none is named, all libraries, or all models where
+    /// there is no library.
     #[arg(value_name = "NAME")]
     pub(super) targets: Vec<String>,
     /// The spec that the models come from: its loops say what can be measured.
@@ -311,13 +345,25 @@ pub(super) struct Advise {
 /// How samples are written that another program took.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Reading {
-    /// The format of the samples: `samples` (ours), `extra-p-text`, `extra-p-json`, `json-lines` or `csv`; detected where it
-    /// is left out.
+    /// The format of the samples: `samples` (ours), `extra-p-text`, `extra-p-json`, `json-lines` or
+    /// `csv`; detected where it is left out.
     #[arg(long)]
     pub(super) format: Option<Format>,
     /// Which metric is the time, where a file has several.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "time")]
     pub(super) metric: Option<String>,
+    /// The column of CSV that holds the times, or the metric, with its unit: `elapsed:ms`. In CSV,
+    /// where it is left out, the column `time` or `seconds`, in s.
+    #[arg(long, value_name = "COLUMN:UNIT")]
+    pub(super) time: Option<TimeColumn>,
+    /// Which samples are held out for verification: a share of the points of each model, `20%`, or
+    /// the rows of CSV in which this column is 1 (not 0). As the file says where it is left out.
+    #[arg(long, value_name = "SHARE|COLUMN")]
+    pub(super) hold_out: Option<HoldOut>,
+    /// The column of CSV that says of which model a row is; where it is left out, the one that
+    /// holds text, and without one all rows are of the model that has the file's name.
+    #[arg(long, value_name = "NAME")]
+    pub(super) model_column: Option<String>,
 }
 
 /// What `export` takes.
@@ -380,21 +426,22 @@ pub(super) struct How {
     /// Keep terms whose interval includes zero.
     #[arg(long)]
     pub(super) keep_all: bool,
-    /// By what a term is irrelevant: `best-subset` (it is not in the best set of terms), `interval` or `confidence` (its interval
-    /// includes zero, as in the thesis), `aicc` (corrected Akaike criterion) or `leave-one-out` (errors of samples predicted from
-    /// all others); `best-subset` where neither this nor the spec says.
+    /// By what a term is irrelevant: `best-subset` (it is not in the best set of terms), `interval`
+    /// or `confidence` (its interval includes zero, as in the thesis), `aicc` (corrected Akaike
+    /// criterion) or `leave-one-out` (errors of samples predicted from all others); `best-subset`
+    /// where neither this nor the spec says.
     #[arg(long, value_name = "BY")]
     pub(super) eliminate: Option<Elimination>,
-    /// What relative errors are relative to: `predicted` times, which noise does not bias, or `measured` ones (as in the
-    /// thesis); `predicted` where neither this nor the spec says.
+    /// What relative errors are relative to: `predicted` times, which noise does not bias, or
+    /// `measured` ones (as in the thesis); `predicted` where neither this nor the spec says.
     #[arg(long, value_name = "TIMES", conflicts_with = "absolute")]
     pub(super) weights: Option<Weights>,
-    /// Leave outliers out (`reject`, as where neither this nor the spec says), give them less weight (`huber`, `bisquare`), or
-    /// all of it (`none`).
+    /// Leave outliers out (`reject`, as where neither this nor the spec says), give them less
+    /// weight (`huber`, `bisquare`), or all of it (`none`).
     #[arg(long, value_name = "HOW")]
     pub(super) robust: Option<Outliers>,
-    /// The mean relative error of verification up to which a model passes, for example `15%`; 10 % where neither this nor the
-    /// spec says.
+    /// The mean relative error of verification up to which a model passes, for example `15%`; 10 %
+    /// where neither this nor the spec says.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(super) accept: Option<f64>,
     /// Allow no negative coefficients: a cost cannot be negative.
@@ -409,16 +456,19 @@ pub(super) struct How {
     pub(super) pieces: Option<u8>,
 }
 
-/// What `fit` takes. What it says counts more than what the spec says, or the samples with the words of their spec.
+/// What `fit` takes. What it says counts more than what the spec says, or the samples with the
+/// words of their spec.
 #[derive(Debug, Args)]
 pub(super) struct Fit {
-    /// The samples: the `samples.txt` that `profile` wrote, a bare fragment with a structure line, Extra-P's text, JSON or
-    /// JSON lines, or CSV with a column `time`. Several files, of several numbers of nodes, are fitted together.
+    /// The samples: the `samples.txt` that `profile` wrote, a bare fragment with a structure line,
+    /// Extra-P's text, JSON or JSON lines, or CSV. Several files, of several numbers of nodes, are
+    /// fitted together.
     #[arg(required = true, value_name = "SAMPLES")]
     pub(super) samples: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) reading: Reading,
-    /// The spec that the samples were taken for: its options, hybrid and factored models, and libraries count then.
+    /// The spec that the samples were taken for: its options, hybrid and factored models, and
+    /// libraries count then.
     #[arg(long, value_name = "SPEC")]
     pub(super) spec: Vec<PathBuf>,
     #[command(flatten)]

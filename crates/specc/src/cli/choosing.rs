@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use strata_model::set::{Kind, Verdict};
-use strata_model::{ModelSet, Prediction};
+use strata_model::{ModelSet, Prediction, did_you_mean};
 use strata_select::{Outcome, Pin};
 
 use super::args::Binding;
@@ -37,8 +37,9 @@ fn known(what: &str, names: &[String], given: &[Binding]) -> Result<(), Failure>
     for (at, binding) in given.iter().enumerate() {
         if !names.contains(&binding.name) {
             return Err(Failure::Usage(format!(
-                "{what} has no input `{}`; give {}",
+                "{what} has no input `{}`{}; give {}",
                 binding.name,
+                did_you_mean(&binding.name, names.iter().map(String::as_str)),
                 usage(names)
             )));
         }
@@ -51,6 +52,17 @@ fn known(what: &str, names: &[String], given: &[Binding]) -> Result<(), Failure>
 
 fn usage(names: &[String]) -> String {
     names.iter().map(|n| format!("{n}=VALUE")).collect::<Vec<_>>().join(" ")
+}
+
+/// Refuses a name that a model set does not have.
+pub(super) fn no_such<'a>(
+    path: &Path,
+    what: &str,
+    name: &str,
+    there: impl Iterator<Item = &'a str> + Clone,
+) -> Failure {
+    let meant = did_you_mean(name, there.clone());
+    Failure::Usage(format!("{} has no {what} `{name}`{meant}; it has {}", path.display(), list(there)))
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -73,8 +85,7 @@ pub(super) fn predict(
     let set = read(path)?;
     let fault = |message: String| Failure::Fault(format!("{}: {message}", path.display()));
     let Some(model) = set.model(name) else {
-        let all = list(set.models.iter().map(|m| m.name.as_str()));
-        return Err(Failure::Usage(format!("{} has no model `{name}`; it has {all}", path.display())));
+        return Err(no_such(path, "model", name, set.models.iter().map(|m| m.name.as_str())));
     };
     let names: Vec<String> = model.inputs.iter().map(|i| i.name.clone()).collect();
     let inputs = values(&format!("model `{name}`"), &names, given)?;
@@ -107,16 +118,14 @@ pub(super) fn predict(
 
 /// The models of one library of a set, competing.
 fn competition(set: &ModelSet, path: &Path, name: Option<&str>) -> Result<Competition, Failure> {
-    let all = || list(set.libraries.iter().map(|l| l.name.as_str()));
+    let all = || set.libraries.iter().map(|l| l.name.as_str());
     let library = match (name, set.libraries.as_slice()) {
-        (Some(name), _) => set.library(name).ok_or_else(|| {
-            Failure::Usage(format!("{} has no library `{name}`; it has {}", path.display(), all()))
-        })?,
+        (Some(name), _) => set.library(name).ok_or_else(|| no_such(path, "library", name, all()))?,
         (None, [only]) => only,
         (None, []) => {
             return Err(Failure::Usage(format!("{} has no library to choose from", path.display())));
         }
-        (None, _) => return Err(Failure::Usage(format!("say which library: {}", all()))),
+        (None, _) => return Err(Failure::Usage(format!("say which library: {}", list(all())))),
     };
     Competition::new(set, &library.name).map_err(|e| Failure::Fault(format!("{}: {e}", path.display())))
 }
@@ -137,8 +146,9 @@ pub(super) fn choose(
     let pin = pin.map(Pin::parse).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
     if let Some(pin) = pin.filter(|p| p.library != library) {
         return Err(Failure::Usage(format!(
-            "the pin `{pin}` is of library `{}`, not of `{library}`",
-            pin.library
+            "the pin `{pin}` is of library `{}`, not of `{library}`{}",
+            pin.library,
+            did_you_mean(pin.library, [library])
         )));
     }
     let choice = competition.choose(&inputs, pin).map_err(|e| Failure::Fault(e.to_string()))?;

@@ -1,4 +1,5 @@
-//! What comes from other programs and goes to them: samples in their formats, models in their languages.
+//! What comes from other programs and goes to them: samples in their formats, models in their
+//! languages.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,8 @@ use super::failure::{Failure, print};
 /// Samples in whatever format, with the bytes they were read from.
 pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u8>), Failure> {
     let bytes = fs::read(path).map_err(|e| Failure::file(path, e))?;
-    let selection = Selection { metric: reading.metric.clone() };
+    let Reading { metric, time, hold_out, model_column, .. } = reading.clone();
+    let selection = Selection { metric, time, hold_out, model_column };
     let imported = strata_interchange::read(&bytes, &path.display().to_string(), reading.format, &selection)
         .map_err(|e| Failure::Fault(e.to_string()))?;
     Ok((imported, bytes))
@@ -58,11 +60,8 @@ fn samples_text(args: &Export) -> Result<String, Failure> {
     let mut samples: Samples = imported.samples;
     if let Some(model) = &args.model {
         if samples.model(model).is_none() {
-            let there: Vec<&str> = samples.models.iter().map(|m| m.name.as_str()).collect();
-            return Err(Failure::Usage(format!(
-                "{source} has no model `{model}`; it has {}",
-                there.join(", ")
-            )));
+            let there = samples.models.iter().map(|m| m.name.as_str());
+            return Err(choosing::no_such(&args.source, "model", model, there));
         }
         samples.models.retain(|m| m.name == *model);
     }
@@ -73,10 +72,16 @@ fn models_text(
     args: &Export,
     emitter: impl Fn(&strata_model::ModelSet) -> Result<String, strata_model::set::SetError>,
 ) -> Result<String, Failure> {
-    let unused = [("--format", args.reading.format.is_some()), ("--metric", args.reading.metric.is_some())];
-    if let Some((option, _)) =
-        unused.iter().chain([&("--model", args.model.is_some())]).find(|(_, given)| *given)
-    {
+    let Reading { format, metric, time, hold_out, model_column } = &args.reading;
+    let unused = [
+        ("--format", format.is_some()),
+        ("--metric", metric.is_some()),
+        ("--time", time.is_some()),
+        ("--hold-out", hold_out.is_some()),
+        ("--model-column", model_column.is_some()),
+        ("--model", args.model.is_some()),
+    ];
+    if let Some((option, _)) = unused.iter().find(|(_, given)| *given) {
         return Err(Failure::Usage(format!("`{option}` is for samples; a model set is exported whole")));
     }
     let set = choosing::read(&args.source)?;

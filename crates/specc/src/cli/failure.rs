@@ -1,4 +1,5 @@
-//! How a command ends when it does not succeed: the message and the exit status that `--help` promises.
+//! How a command ends when it does not succeed: the message and the exit status that `--help`
+//! promises.
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -18,7 +19,8 @@ pub(super) enum Failure {
     Stage(u8, String),
 }
 
-/// Prints a result on standard output. Whoever reads it may stop reading: `specc map … | head` is no failure.
+/// Prints a result on standard output. Whoever reads it may stop reading: `specc map … | head` is
+/// no failure.
 pub(super) fn print(text: impl fmt::Display) -> Result<(), Failure> {
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -7,7 +7,7 @@ use strata_develop::FolderError;
 use strata_develop::log::standing::Report;
 use strata_develop::log::{Log, Standing};
 use strata_develop::trace::Trace;
-use strata_model::{Seconds, write_atomically};
+use strata_model::{Seconds, count, write_atomically};
 
 use super::failure::{Failure, print};
 use crate::trace::{Timeline, perfetto};
@@ -89,7 +89,7 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
 
 fn summary(timeline: &Timeline) -> String {
     let seconds = |ns: u64| Seconds::new(ns as f64 * 1e-9).unwrap_or_default();
-    let mut text = format!("{} nodes, {}", timeline.spans.len(), seconds(timeline.length));
+    let mut text = format!("{}, {}", count(timeline.spans.len(), "node", "nodes"), seconds(timeline.length));
     match timeline.bound {
         Some(0) => text.push_str(", one clock\n"),
         Some(bound) => text.push_str(&format!(", clocks in line to {}\n", seconds(bound))),

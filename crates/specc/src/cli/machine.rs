@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use strata_model::count;
+
 use crate::drive::On;
 
 /// For how long others are watched.
@@ -11,20 +13,22 @@ const WATCH: Duration = Duration::from_millis(300);
 /// Cores' worth of work of others that shows in timings.
 const NOTABLE: f64 = 0.1;
 
-/// What is to be said before measuring on so many nodes, of which others use this part of the machine's time.
+/// What is to be said before measuring on so many nodes, of which others use this part of the
+/// machine's time.
 fn remarks(nodes: usize, cores: usize, others: Option<f64>) -> String {
     let mut text = String::new();
     if nodes > cores {
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "note: {nodes} nodes share {cores} cores: they wait for each other's time slices, which becomes part of the \
-             models, and preempted timings cannot be set aside; without --nodes there are as many nodes as cores"
+            "note: {nodes} nodes share {}: they wait for each other's time slices, which becomes part of the \
+             models, and preempted timings cannot be set aside; without --nodes there are as many nodes as cores",
+            count(cores, "core", "cores")
         );
     }
     if let Some(part) = others {
         let busy = part * cores as f64;
-        let _ = write!(text, "other programs keep {busy:.1} of {cores} cores busy");
+        let _ = write!(text, "other programs keep {busy:.1} of {} busy", count(cores, "core", "cores"));
         text.push_str(if busy >= NOTABLE * cores as f64 && busy + nodes as f64 > cores as f64 {
             ": expect wider intervals than on a quiet machine\n"
         } else {
@@ -48,7 +52,8 @@ pub(super) fn announce(on: &On, nodes: usize) {
     eprint!("{}", remarks(nodes, cores, load()));
 }
 
-/// The part of the time of all cores that went to other programs just now; `None` where the system does not say.
+/// The part of the time of all cores that went to other programs just now; `None` where the system
+/// does not say.
 fn load() -> Option<f64> {
     let stat = || std::fs::read_to_string("/proc/stat").ok();
     let before = stat()?;
@@ -56,8 +61,8 @@ fn load() -> Option<f64> {
     busy(&before, &stat()?)
 }
 
-/// The busy part of the time between two texts of `/proc/stat`: all but idle and waiting for a disk. What the host of a
-/// virtual machine has taken (steal) is busy.
+/// The busy part of the time between two texts of `/proc/stat`: all but idle and waiting for a
+/// disk. What the host of a virtual machine has taken (steal) is busy.
 fn busy(before: &str, after: &str) -> Option<f64> {
     let times = |text: &str| -> Option<Vec<f64>> {
         let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;

@@ -80,8 +80,8 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Measures these points of the models that have some, for at most `seconds`. `more`: samples that lie in the folder are
-    /// kept as far as their points are among these.
+    /// Measures these points of the models that have some, for at most `seconds`. `more`: samples
+    /// that lie in the folder are kept as far as their points are among these.
     pub(super) fn points(&self, points: &Points, more: bool, seconds: f64) -> Result<PathBuf, Failure> {
         let points = points.clone().with_spec(Some(self.emitted.spec.clone()));
         let path = self.options.output.with_file_name("points.txt");
@@ -99,7 +99,8 @@ impl<'a> Campaign<'a> {
         self.run(&points, &options)
     }
 
-    /// The points of an earlier run with this spec in the same folder: those that were planned and those that were measured.
+    /// The points of an earlier run with this spec in the same folder: those that were planned and
+    /// those that were measured.
     pub(super) fn earlier(&self) -> Points {
         let mut points = Points::default();
         let planned = fs::read_to_string(self.options.output.with_file_name("points.txt"));
@@ -150,8 +151,8 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     write_atomically(path, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::Machine(e.to_string()))
 }
 
-/// Calls `measure` for each number of nodes, of several in a folder of its own and with its share of the budget; the path
-/// of all samples together.
+/// Calls `measure` for each number of nodes, of several in a folder of its own and with its share
+/// of the budget; the path of all samples together.
 pub(super) fn on_each(
     target: &Target,
     output: &Path,
@@ -197,7 +198,8 @@ pub(super) fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Res
     campaign.points(&points, target.resume, target.budget.as_secs_f64())
 }
 
-/// How much more time would help the models of these samples, in a sentence; `None` where noise is not what limits them.
+/// How much more time would help the models of these samples, in a sentence; `None` where noise is
+/// not what limits them.
 ///
 /// Half widths go with one over the square root of the time, while all points take turns.
 pub(super) fn more_time(samples: &Samples, set: &ModelSet) -> Option<String> {

@@ -13,11 +13,13 @@ mod specs;
 mod stages;
 mod tables;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command, PlatformCommand};
+use failure::{Failure, print};
 
 /// Runs the command line of this process and gives its exit status.
 pub fn run() -> ExitCode {
@@ -51,9 +53,25 @@ pub fn run() -> ExitCode {
         Command::Trace { folder, svg, flight, perfetto } => {
             jobs::trace(&folder, svg.as_deref(), flight.as_deref(), perfetto.as_deref())
         }
+        Command::Completions { shell } => completions(shell),
+        Command::Man { output } => man_pages(&output.output),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.end(),
     }
+}
+
+/// `specc completions`.
+fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "specc", &mut script);
+    print(String::from_utf8_lossy(&script).trim_end())
+}
+
+/// `specc man`: a page of `specc`, and one of each of its commands.
+fn man_pages(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+        .map_err(|error| Failure::file(folder, error))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use comfy_table::{CellAlignment, Table};
 use miette::NamedSource;
 use serde_json::{Value, json};
+use strata_model::count;
 use strata_model::expr::Span;
 use strata_sim::Time;
 use strata_sim::platform::{Barrier, Faults, Figures, Platform, PlatformError, Topology};
@@ -72,7 +73,7 @@ pub(super) fn show(name_or_path: &str, nodes: usize, as_json: bool) -> Result<()
     print(format_args!("{}: {}", platform.name, platform.summary))?;
     print(format_args!("processor of {megahertz} MHz, kernel factor {factor}"))?;
     print(costs_table(&platform))?;
-    print(format_args!("{nodes} nodes on a {}", topology_text(&platform.topology)))?;
+    print(format_args!("{} on a {}", count(nodes, "node", "nodes"), topology_text(&platform.topology)))?;
     print(figures_table(&platform, &figures))
 }
 

@@ -77,17 +77,9 @@ fn targets(set: &ModelSet, named: &[String], path: &Path) -> Result<Vec<Target>,
         } else if set.model(name).is_some() {
             Ok(Target::Model(name.clone()))
         } else {
-            let all = set
-                .libraries
-                .iter()
-                .map(|l| l.name.as_str())
-                .chain(set.models.iter().map(|m| m.name.as_str()));
-            let all: Vec<&str> = all.collect();
-            Err(Failure::Usage(format!(
-                "{} has no library or model `{name}`; it has {}",
-                path.display(),
-                all.join(", ")
-            )))
+            let libraries = set.libraries.iter().map(|l| l.name.as_str());
+            let all = libraries.chain(set.models.iter().map(|m| m.name.as_str()));
+            Err(choosing::no_such(path, "library or model", name, all))
         }
     };
     named.iter().map(find).collect()

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use strata_model::write_atomically;
+use strata_model::{count, write_atomically};
 
 use super::failure::{Failure, print};
 use crate::lang::{self, CheckErrors, CheckedSpec};
@@ -36,10 +36,6 @@ pub(super) fn check(paths: &[PathBuf], as_json: bool) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
-}
-
-fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// `specc fmt`.

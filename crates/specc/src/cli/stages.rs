@@ -173,6 +173,9 @@ fn finish(
     for warning in &fitting.warnings {
         eprintln!("warning: {warning}");
     }
+    for note in fitting.fitted.iter().flat_map(|fitted| &fitted.notes) {
+        eprintln!("note: {note}");
+    }
     if let Some(advice) = measuring::more_time(&samples, &fitting.set) {
         eprintln!("{advice}");
     }
@@ -190,7 +193,8 @@ fn finish(
     }
 }
 
-/// One map for each library that has one or two inputs; others need `specc map` with the rest held fixed.
+/// One map for each library that has one or two inputs; others need `specc map` with the rest held
+/// fixed.
 fn maps(fitting: &Fitting) -> Vec<Map> {
     let draw = |library: &Library| {
         let competition = Competition::new(&fitting.set, &library.name).ok()?;

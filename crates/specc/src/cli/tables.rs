@@ -98,7 +98,8 @@ fn share(fraction: f64) -> String {
     if percent >= 1.0 { format!("{percent:.2} %") } else { format!("{percent:.4} %") }
 }
 
-/// The map as a table: a row a value of y, a column a value of x, in each cell the winner with its parameters.
+/// The map as a table: a row a value of y, a column a value of x, in each cell the winner with its
+/// parameters.
 pub(super) fn map_table(map: &Map) -> String {
     let mut table = new();
     // A map over one input has a single row without a name.

@@ -17,6 +17,7 @@ mod run;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use strata_model::did_you_mean;
 use strata_sim::platform::Platform;
 use strata_sim::topology::Graph;
 
@@ -50,7 +51,10 @@ impl FromStr for On {
             "mpi" => Ok(Self::Mpi),
             _ => match text.strip_prefix("sim:") {
                 Some(machine) if !machine.is_empty() => Ok(Self::Sim(machine.to_owned())),
-                _ => Err(format!("`{text}` is not a machine: say threads, mpi, or sim:<platform>")),
+                _ => Err(format!(
+                    "`{text}` is not a machine{}: say threads, mpi, or sim:<platform>",
+                    did_you_mean(text, ["threads", "mpi"])
+                )),
             },
         }
     }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use strata_model::count;
+
 use super::child::{self, Line};
 use super::compiler::in_spec;
 use super::progress::Status;
@@ -40,7 +42,11 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &Options) -> Resul
         })?;
     }
     let interrupt = Interrupt::listen();
-    let mut status = Status::spinner(&format!("profiling {} on {} nodes", emitted.spec.path, options.nodes));
+    let mut status = Status::spinner(&format!(
+        "profiling {} on {}",
+        emitted.spec.path,
+        count(options.nodes, "node", "nodes")
+    ));
     let mut message = String::new();
     let mut command = command(program, options);
     let told = interrupt.count();

@@ -3,8 +3,8 @@
 use pest::Parser;
 use pest::error::{Error as PestError, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
-use strata_model::closest;
 use strata_model::expr::{self, Expr, Span};
+use strata_model::{closest, did_you_mean};
 
 use super::ast::*;
 use super::diagnostic::{CheckError, ErrorCode};
@@ -144,6 +144,7 @@ impl Reader<'_> {
                 expected.push(words);
             }
         }
+        let words = expected.clone();
         let expected = match expected.split_last() {
             None => otherwise.to_owned(),
             Some((last, [])) => (*last).to_owned(),
@@ -160,7 +161,11 @@ impl Reader<'_> {
         };
         let place =
             Span { start: at, end: at + if word > 0 || !rest.trim().is_empty() { length } else { 0 } };
-        self.fail(place, format!("expected {expected}, found {found}"), "here");
+        // Of what is expected, words stand in backquotes; where it is in words of ours, any may be meant.
+        let quoted = words.iter().filter_map(|word| word.strip_prefix('`')?.strip_suffix('`'));
+        let any = words::all().filter(|_| words.is_empty());
+        let meant = did_you_mean(&rest[..length], quoted.chain(any));
+        self.fail(place, format!("expected {expected}, found {found}{meant}"), "here");
     }
 
     fn docs(&self, start: usize) -> Vec<String> {

@@ -10,8 +10,8 @@ mod space;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-use strata_model::Points;
 use strata_model::plan::{ModelPlan, Run};
+use strata_model::{Points, count, did_you_mean};
 
 use crate::lang::plan::{CheckedSpec, ModelKind, Timed};
 
@@ -52,7 +52,10 @@ pub fn plan(
             .filter(|given| {
                 spec.model(&given.model).is_none_or(|m| !matches!(m.kind, ModelKind::Measured(_)))
             })
-            .map(|given| format!("the spec measures no model `{}`", given.model)),
+            .map(|given| {
+                let meant = did_you_mean(&given.model, spec.models.iter().map(|model| model.name.as_str()));
+                format!("the spec measures no model `{}`{meant}", given.model)
+            }),
     );
     if faults.is_empty() { Ok((Run { nodes, seed, models }, notes)) } else { Err(faults) }
 }
@@ -64,21 +67,19 @@ fn plan_model(
     given: Option<&[Vec<i64>]>,
 ) -> Result<(ModelPlan, Option<String>), String> {
     let (name, model, measured) = (space.name(), space.model(), space.measured());
+    let on = || count(nodes, "node", "nodes");
     let nest = match given {
         Some(points) => checked(space, nodes, points)?,
-        None => space.nest().map_err(|error| format!("model `{name}` on {nodes} nodes: {error}"))?,
+        None => space.nest().map_err(|error| format!("model `{name}` on {}: {error}", on()))?,
     };
     if nest.is_empty() {
-        return Err(format!("model `{name}`: its loop nest is empty on {nodes} nodes"));
+        return Err(format!("model `{name}`: its loop nest is empty on {}", on()));
     }
     let copies = if measured.loops.is_empty() { SAMPLES_OF_ONE_PLACE } else { 1 };
     let planned = nest.iter().filter_map(|at| space.planned(false, at));
     let mut points: Vec<_> = planned.flat_map(|point| std::iter::repeat_n(point, copies)).collect();
     if points.is_empty() {
-        return Err(format!(
-            "model `{name}`: its `require` excludes all {} points on {nodes} nodes",
-            nest.len()
-        ));
+        return Err(format!("model `{name}`: its `require` excludes all {} points on {}", nest.len(), on()));
     }
     let fitted = points.len();
     let mut random = generator(seed, name);
@@ -112,10 +113,11 @@ fn checked(space: &Space<'_>, nodes: usize, points: &[Vec<i64>]) -> Result<Vec<V
     let Some(at) = bad else { return Ok(points.to_vec()) };
     let values: Vec<String> = at.iter().map(i64::to_string).collect();
     Err(format!(
-        "model `{}`: the point {} lies outside its loops ({}) on {nodes} nodes, or its `require` excludes it",
+        "model `{}`: the point {} lies outside its loops ({}) on {}, or its `require` excludes it",
         space.name(),
         values.join(","),
         space.variables().join(","),
+        count(nodes, "node", "nodes"),
     ))
 }
 

@@ -2,6 +2,7 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use strata_model::count;
 
 use super::draw::{Area, COLUMNS, Failure, Panel, WIDTH, svg, words};
 use super::timeline::{Span, Timeline};
@@ -47,12 +48,11 @@ impl Timeline {
         let rows = legend.len().div_ceil(PER_LINE) as i32;
         let panel = Panel::new(40 + 22 * rows + 6, self.spans.len(), self.length);
         svg((panel.top + panel.height()) as u32, |area| {
+            let nodes = count(self.spans.len(), "node", "nodes");
             let title = match self.bound {
-                Some(0) => format!("{} nodes, one clock", self.spans.len()),
-                Some(bound) => {
-                    format!("{} nodes, clocks in line to {:.1} µs", self.spans.len(), bound as f64 / 1e3)
-                }
-                None => format!("{} nodes, in line only by the system's clocks", self.spans.len()),
+                Some(0) => format!("{nodes}, one clock"),
+                Some(bound) => format!("{nodes}, clocks in line to {:.1} µs", bound as f64 / 1e3),
+                None => format!("{nodes}, in line only by the system's clocks"),
             };
             words(area, &title, (WIDTH as i32 / 2, 18), 16, HPos::Center)?;
             draw_legend(area, &legend)?;

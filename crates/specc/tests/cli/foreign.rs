@@ -49,6 +49,47 @@ fn samples_of_other_programs_fit_and_go_back() {
 }
 
 #[test]
+fn columns_of_csv_are_named_with_their_units_and_groups() {
+    let folder = project();
+    let at = folder.path();
+    let mut csv = String::from("variant,n,width,host,ms\n");
+    for n in (0..=12).map(|exponent| f64::from(1 << exponent)) {
+        for width in [1.0, 4.0, 16.0] {
+            let _ = writeln!(csv, "Steps,{n},{width},here,{}", 1e3 * (1e-6 + 1e-9 * n + 1e-8 * width));
+        }
+        let _ = writeln!(csv, "Flat,{n},1,there,{}", 1e3 * (1.2e-6 + 0.5e-9 * n));
+    }
+    fs::write(at.join("runs.csv"), &csv).expect("written");
+    let (_, err) = expect(1, &["fit", "runs.csv"], at);
+    assert!(err.contains("for example `--time ms:ms`"), "{err}");
+    let (_, err) = expect(2, &["fit", "runs.csv", "--time", "ms"], at);
+    assert!(err.contains("does not say in which unit"), "{err}");
+    let how = ["fit", "runs.csv", "--time", "ms:ms", "--model-column", "variant", "--hold-out", "25%"];
+    let (out, err) = expect(0, &[&how[..], &["--spec", "job.spec", "-o", "out", "--json"]].concat(), at);
+    assert!(err.contains("the column `host` holds text and is not used"), "{err}");
+    let json: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&json["models"][0]["samples"], &json["models"][1]["samples"]), (&29.into(), &10.into()));
+    let (out, _) = expect(0, &["predict", "out/models.toml", "Flat", "n=1000", "--json"], at);
+    let flat: Value = serde_json::from_str(&out).expect("JSON");
+    assert!((flat["seconds"].as_f64().expect("a number") / 1.7e-6 - 1.0).abs() < 1e-3, "{flat}");
+    // Samples that are not of the spec.
+    fs::write(at.join("runs.csv"), csv.replace("Steps,", "Stepps,").replace("Flat,", "Even,"))
+        .expect("written");
+    let (_, err) = expect(1, &[&how[..], &["--spec", "job.spec"]].concat(), at);
+    assert!(
+        err.contains("of `Stepps` (did you mean `Steps`?), `Even`, the spec has `Steps`, `Flat`"),
+        "{err}"
+    );
+    // A fault that all rows share is said once.
+    fs::write(at.join("runs.csv"), csv.replace(",here,0", ",here,about 0")).expect("written");
+    let (_, err) = expect(1, &how, at);
+    assert!(
+        err.contains("runs.csv:2:16: `ms` must be a number") && err.contains("(and 38 more like it)"),
+        "{err}"
+    );
+}
+
+#[test]
 fn input_that_is_not_what_it_seems_is_named_with_its_place() {
     let folder = project();
     let at = folder.path();

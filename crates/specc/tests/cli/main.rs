@@ -91,6 +91,24 @@ fn without_arguments_it_shows_how_it_is_used() {
 }
 
 #[test]
+fn completions_and_man_pages_know_every_command() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for shell in ["bash", "zsh", "fish"] {
+        let (out, _) = expect(0, &["completions", shell], folder.path());
+        assert!(out.contains("calibrate") && out.contains("hold-out"), "{shell}: {out}");
+    }
+    let (_, err) = expect(2, &["completions", "ksh"], folder.path());
+    assert!(err.contains("bash"), "{err}");
+    expect(0, &["man", "-o", "man"], folder.path());
+    let page = |name: &str| fs::read_to_string(folder.path().join("man").join(name)).expect(name);
+    assert!(page("specc.1").contains("specc\\-calibrate(1)") && page("specc-fit.1").contains("hold\\-out"));
+    assert!(page("specc-platform-show.1").contains("bandwidth"));
+    fs::write(folder.path().join("file"), "").expect("written");
+    let (_, err) = expect(3, &["man", "-o", "file"], folder.path());
+    assert!(err.contains("file"), "{err}");
+}
+
+#[test]
 fn files_that_are_not_there_are_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for arguments in [
@@ -175,6 +193,16 @@ fn questions_that_cannot_be_answered_say_what_could_be_asked() {
     expect(0, &["fit", "samples.txt", "--spec", "job.spec", "-o", "out"], at);
     for (status, arguments, say) in [
         (2, &["predict", "out/models.toml", "Nobody"][..], "it has Steps, Flat, Twice"),
+        (2, &["predict", "out/models.toml", "Flta"], "no model `Flta` (did you mean `Flat`?)"),
+        (2, &["predict", "out/models.toml", "Steps", "n=1", "wdith=2"], "(did you mean `width`?)"),
+        (2, &["choose", "out/models.toml", "jbo", "n=1"], "(did you mean `job`?)"),
+        (2, &["choose", "out/models.toml", "job", "n=1", "--pin", "jop=flat"], "(did you mean `job`?)"),
+        (1, &["choose", "out/models.toml", "job", "n=1", "--pin", "job=step"], "(did you mean `steps`?)"),
+        (2, &["advise", "out/models.toml", "--spec", "job.spec", "Stesp"], "(did you mean `Steps`?)"),
+        (2, &["export", "samples.txt", "--to", "samples", "--model", "Stesp"], "(did you mean `Steps`?)"),
+        (2, &["fit", "samples.txt", "--robust", "hubert"], "(did you mean `huber`?)"),
+        (2, &["profile", "job.spec", "-o", "x", "--on", "thread"], "(did you mean `threads`?)"),
+        (2, &["calibate", "job.spec"], "'calibrate'"),
         (2, &["predict", "out/models.toml", "Flat"], "n=VALUE"),
         (2, &["predict", "out/models.toml", "Flat", "m=1"], "no input `m`"),
         (2, &["predict", "out/models.toml", "Flat", "n=1", "n=2"], "given twice"),
