@@ -9,7 +9,7 @@ use std::process::Command;
 struct Generated {
     spec: &'static str,
     folder: &'static str,
-    /// The source of a crate that the models are compiled into, if there is one.
+    /// Where a crate keeps the models that it is built with, as Rust or as TOML, if one does.
     source: Option<&'static str>,
 }
 
@@ -26,8 +26,11 @@ const GENERATED: &[Generated] = &[
     },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads2/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi2/strata", source: None },
-    // Simulated machines read this file at run time.
-    Generated { spec: "specs/kernels", folder: "models/epyc-2core-threads1/kernels", source: None },
+    Generated {
+        spec: "specs/kernels",
+        folder: "models/epyc-2core-threads1/kernels",
+        source: Some("crates/runtime/src/transport/sim/kernels.toml"),
+    },
 ];
 
 /// Fits the committed samples again and writes the results, or with `check` compares them.
@@ -65,7 +68,8 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
         let kept = |name: &str| format!("{}/{name}", item.folder);
         let mut pairs = vec![(made("models.toml"), kept("models.toml"))];
         if let Some(source) = item.source {
-            pairs.push((made("models.rs"), source.to_owned()));
+            let name = if source.ends_with(".rs") { "models.rs" } else { "models.toml" };
+            pairs.push((made(name), source.to_owned()));
         }
         for (fresh, kept) in pairs {
             let text = fs::read(&fresh).map_err(|e| format!("{fresh}: {e}"))?;

@@ -1,4 +1,4 @@
-//! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | codegen`.
+//! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | package | codegen`.
 
 mod codegen;
 mod mpi;
@@ -29,6 +29,8 @@ enum Chore {
         #[arg(long)]
         no_install: bool,
     },
+    /// Pack every crate that others may depend on and build it from its package, as `cargo publish` would.
+    Package,
     /// Write generated sources again from the committed samples and specs.
     Codegen {
         /// Write nothing; fail where a generated file is out of date.
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Setup => mpi::setup(),
         Chore::Test { no_install } => steps::test(no_install),
+        Chore::Package => steps::package(),
         Chore::Codegen { check } => codegen::run(check),
     };
     match outcome {

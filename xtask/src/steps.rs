@@ -41,6 +41,23 @@ const PLAIN: &[Check] = &[
         arguments: &["test", "-p", "strata-runtime", "--lib", "--release", "loom"],
         environment: &[("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },
+    // Whether the packages can be built takes longer: `cargo xtask package`.
+    Check {
+        name: "packages",
+        arguments: &[
+            "package",
+            "--workspace",
+            "--exclude",
+            "strata-benches",
+            "--exclude",
+            "xtask",
+            "--quiet",
+            "--offline",
+            "--allow-dirty",
+            "--no-verify",
+        ],
+        environment: &[],
+    },
     Check { name: "generated code", arguments: &["xtask", "codegen", "--check"], environment: &[] },
 ];
 
@@ -76,6 +93,20 @@ const WITH_MPI: &[Check] = &[
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
     },
 ];
+
+/// Packs the libraries and programs, in their order, and builds each from its package.
+///
+/// # Errors
+/// Cargo found fault with one.
+pub(crate) fn package() -> Result<(), String> {
+    let arguments =
+        ["package", "--workspace", "--exclude", "strata-benches", "--exclude", "xtask", "--allow-dirty"];
+    match Command::new(env!("CARGO")).args(arguments).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("cargo {} ended with {status}", arguments.join(" "))),
+        Err(error) => Err(format!("cannot start cargo: {error}")),
+    }
+}
 
 /// Runs every step, continues after a failure, and counts.
 ///

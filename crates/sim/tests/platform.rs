@@ -5,7 +5,7 @@ use strata_sim::Time;
 use strata_sim::platform::{Barrier, FaultKind, Faults, Figures, Platform, PlatformError, Topology};
 use strata_sim::topology::Graph;
 
-const CM5: &str = include_str!("../../../platforms/cm5.toml");
+const CM5: &str = include_str!("../platforms/cm5.toml");
 
 fn faults(text: &str) -> Faults {
     Platform::parse("test.toml", text.as_bytes()).expect_err("it is refused")
@@ -297,7 +297,7 @@ proptest! {
         name in prop::sample::select(Platform::built_in().collect::<Vec<_>>()),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..40, 0usize..14), 1..6),
     ) {
-        let path = format!("{}/../../platforms/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/platforms/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         let mut bytes = std::fs::read(path).unwrap();
         for (at, length, piece) in cuts {
             let at = at.index(bytes.len().max(1));

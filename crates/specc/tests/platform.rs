@@ -38,7 +38,7 @@ fn faults_read_well() {
 
 #[test]
 fn right_files_pass_and_faults_of_all_files_come_at_once() {
-    let folder = Path::new(HERE).join("../../../../platforms");
+    let folder = Path::new(HERE).join("../../../sim/platforms");
     let mut files: Vec<String> = std::fs::read_dir(folder)
         .expect("the built-in platforms")
         .map(|entry| entry.expect("a file").path().display().to_string())
@@ -66,7 +66,7 @@ fn the_cm5s_limits_are_shown() {
     let (out, err) = expect(0, &["show", "cm5"]);
     assert_eq!(err, "");
     insta::assert_snapshot!(out);
-    let (out, _) = expect(0, &["show", "../../../../platforms/cm5.toml", "--json", "--nodes", "16"]);
+    let (out, _) = expect(0, &["show", "../../../sim/platforms/cm5.toml", "--json", "--nodes", "16"]);
     let json: Value = serde_json::from_str(&out).expect("JSON");
     let number = |path: &str| json.pointer(path).and_then(Value::as_f64).expect(path);
     // Brewer 1994, equations 47 and 48, and appendix A, table 1.

@@ -15,7 +15,7 @@ pub(crate) fn sim(platform: &str, nodes: usize) -> Simulation {
 
 /// A platform with other values for some of its keys.
 pub(crate) fn changed(platform: &str, keys: &[(&str, &str)]) -> Platform {
-    let path = format!("{}/../../platforms/{platform}.toml", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../sim/platforms/{platform}.toml", env!("CARGO_MANIFEST_DIR"));
     let mut text = std::fs::read_to_string(path).expect("a platform file");
     for (key, value) in keys {
         let is_key = |line: &str| line.split('=').next().is_some_and(|found| found.trim() == *key);

@@ -3,14 +3,14 @@
 /// Names and texts, in their listed order: the four of the thesis, others of its time, then current
 /// ones.
 const BUILT_IN: [(&str, &str); 8] = [
-    ("cm5", include_str!("../../../../platforms/cm5.toml")),
-    ("alewife", include_str!("../../../../platforms/alewife.toml")),
-    ("paragon", include_str!("../../../../platforms/paragon.toml")),
-    ("atm", include_str!("../../../../platforms/atm.toml")),
-    ("iwarp", include_str!("../../../../platforms/iwarp.toml")),
-    ("ipsc860", include_str!("../../../../platforms/ipsc860.toml")),
-    ("ethernet-25g", include_str!("../../../../platforms/ethernet-25g.toml")),
-    ("infiniband-fat-tree", include_str!("../../../../platforms/infiniband-fat-tree.toml")),
+    ("cm5", include_str!("../../platforms/cm5.toml")),
+    ("alewife", include_str!("../../platforms/alewife.toml")),
+    ("paragon", include_str!("../../platforms/paragon.toml")),
+    ("atm", include_str!("../../platforms/atm.toml")),
+    ("iwarp", include_str!("../../platforms/iwarp.toml")),
+    ("ipsc860", include_str!("../../platforms/ipsc860.toml")),
+    ("ethernet-25g", include_str!("../../platforms/ethernet-25g.toml")),
+    ("infiniband-fat-tree", include_str!("../../platforms/infiniband-fat-tree.toml")),
 ];
 
 /// The names.

@@ -198,7 +198,7 @@ pub(super) enum PlatformCommand {
     List,
     /// Check platform files: every error of every file, with its place.
     Check {
-        /// Platform files; `platforms/cm5.toml` is an example that explains itself.
+        /// Platform files; `crates/sim/platforms/cm5.toml` of Strata is an example that explains itself.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
