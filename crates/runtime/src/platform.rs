@@ -16,8 +16,22 @@ pub(crate) fn detect(transport: &str, nodes: usize) -> Platform {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         cache: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
         os: std::env::consts::OS.to_owned(),
-        arch: std::env::consts::ARCH.to_owned(),
+        arch: instruction_set(),
     }
+}
+
+/// The instruction set that this program is compiled for: the architecture, and what was enabled
+/// beyond its baseline, as in `x86_64+avx2+fma`. Models of such a build would mislead another.
+fn instruction_set() -> String {
+    macro_rules! enabled {
+        ($($name:literal)*) => { [$(cfg!(target_feature = $name).then_some($name)),*] };
+    }
+    let extensions = enabled!(
+        "sse4.2" "popcnt" "avx" "avx2" "fma" "bmi2" "avx512f" "avx512bw"
+        "dotprod" "lse" "i8mm" "bf16" "sve" "sve2" "v" "zbb"
+    );
+    let extensions = extensions.into_iter().flatten().map(|name| format!("+{name}"));
+    std::iter::once(std::env::consts::ARCH.to_owned()).chain(extensions).collect()
 }
 
 /// The processor's name.

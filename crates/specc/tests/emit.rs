@@ -30,7 +30,7 @@ fn programs_are_as_expected() {
         let spec =
             load(&path.to_string_lossy(), &text).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
         let out = out(&path.file_stem().unwrap().to_string_lossy());
-        let emitted = emit(&spec, &out).unwrap();
+        let emitted = emit(&spec, &out, &[]).unwrap();
         let first = text_of(&emitted.folder);
         insta::assert_snapshot!(first);
         for file in syn_files(&emitted.folder) {
@@ -38,7 +38,7 @@ fn programs_are_as_expected() {
         }
         let modified = |path: &str| emitted.folder.join(path).metadata().unwrap().modified().unwrap();
         let before = modified("src/main.rs");
-        emit(&spec, &out).unwrap();
+        emit(&spec, &out, &[]).unwrap();
         assert_eq!(text_of(&emitted.folder), first, "emitted twice, the text differs");
         assert_eq!(modified("src/main.rs"), before, "what has not changed is not written again");
         let manifest = std::fs::read_to_string(emitted.folder.join("Cargo.toml")).unwrap();
@@ -57,16 +57,18 @@ fn syn_files(folder: &Path) -> Vec<String> {
 fn unknown_crates_are_shown_at_their_lines() {
     let text = "use no_such::thing;\nuse rand::Rng;\nuse nor_this as x;\nmodel A() { task { () } terms P }\n";
     let spec = load("crates/specc/tests/unknown.spec", text).unwrap();
-    let Err(EmitError::UnknownCrates { errors }) = emit(&spec, &out("unknown")) else { panic!("accepted") };
+    let Err(EmitError::UnknownCrates { errors }) = emit(&spec, &out("unknown"), &[]) else {
+        panic!("accepted")
+    };
     assert_eq!(errors.iter().map(|error| error.name.as_str()).collect::<Vec<_>>(), ["no_such", "nor_this"]);
     assert_eq!((errors[1].line.offset(), errors[1].line.len()), (text.find("use nor").unwrap(), 18));
-    assert!(errors[0].known.contains("strata_runtime"));
+    assert!(errors[0].advice.contains("strata_runtime"));
 }
 
 #[test]
 fn a_spec_without_tasks_has_nothing_to_profile() {
     let spec = load("sum.spec", "model A(x) = 2*x\n").unwrap();
-    assert!(matches!(emit(&spec, &out("nothing")), Err(EmitError::NothingToMeasure { .. })));
+    assert!(matches!(emit(&spec, &out("nothing"), &[]), Err(EmitError::NothingToMeasure { .. })));
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn a_folder_of_somebody_else_is_left_alone() {
     let out = out("foreign");
     std::fs::create_dir_all(out.join("profile")).unwrap();
     std::fs::write(out.join("profile/Cargo.toml"), "[package]\n").unwrap();
-    assert!(matches!(emit(&spec, &out), Err(EmitError::Foreign { .. })));
+    assert!(matches!(emit(&spec, &out, &[]), Err(EmitError::Foreign { .. })));
 }
 
 #[test]
@@ -83,7 +85,7 @@ fn models_that_are_gone_leave_no_module() {
     let out = out("gone");
     let two =
         load("x.spec", "model A() { task { () } terms P }\nmodel B() { task { () } terms P }\n").unwrap();
-    assert!(emit(&two, &out).unwrap().folder.join("src/m2_B.rs").is_file());
+    assert!(emit(&two, &out, &[]).unwrap().folder.join("src/m2_B.rs").is_file());
     let one = load("x.spec", "model A() { task { () } terms P }\n").unwrap();
-    assert!(!emit(&one, &out).unwrap().folder.join("src/m2_B.rs").exists());
+    assert!(!emit(&one, &out, &[]).unwrap().folder.join("src/m2_B.rs").exists());
 }

@@ -59,6 +59,8 @@ pub(super) enum Command {
         #[arg(long, value_delimiter = ',', value_parser = node_count())]
         nodes: Vec<u32>,
         #[command(flatten)]
+        features: Features,
+        #[command(flatten)]
         output: Output,
     },
     /// Compile and run the profiling program; write `samples.txt`.
@@ -240,6 +242,15 @@ fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=4096)
 }
 
+/// How the code of a spec is built.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Features {
+    /// Features of the package that the spec belongs to, besides those that are on by default; its profile `release`,
+    /// RUSTFLAGS and .cargo/config.toml count as always.
+    #[arg(long, value_delimiter = ',', value_name = "FEATURE")]
+    pub(super) features: Vec<String>,
+}
+
 /// On what to measure, and for how long.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Target {
@@ -265,6 +276,8 @@ pub(super) struct Target {
     /// Go on from the samples of an interrupted run in the output folder.
     #[arg(long)]
     pub(super) resume: bool,
+    #[command(flatten)]
+    pub(super) features: Features,
     /// Where the profiling program lies, if not in the output folder.
     #[arg(skip)]
     pub(super) program: Option<PathBuf>,

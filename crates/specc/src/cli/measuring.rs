@@ -40,7 +40,8 @@ impl<'a> Campaign<'a> {
         };
         options.check()?;
         fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
-        let emitted = emit::emit(spec, target.program.as_deref().unwrap_or(output))?;
+        let emitted =
+            emit::emit(spec, target.program.as_deref().unwrap_or(output), &target.features.features)?;
         let program = drive::build(&emitted, &options.on)?;
         Ok(Self { spec, seed: target.seed, emitted, program, options })
     }

@@ -26,7 +26,9 @@ pub fn run() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check { specs, json } => specs::check(&specs.specs, json),
         Command::Fmt { specs, check } => specs::format(&specs.specs, check),
-        Command::Emit { specs, nodes, output } => stages::emit(&specs, &nodes, &output),
+        Command::Emit { specs, nodes, features, output } => {
+            stages::emit(&specs, &nodes, &features.features, &output)
+        }
         Command::Profile { specs, target, output } => stages::profile(&specs, &target, &output),
         Command::Fit(fit) => stages::fit(&fit),
         Command::Calibrate(calibrate) => stages::calibrate(&calibrate),

@@ -41,10 +41,15 @@ fn render(error: impl Diagnostic + Send + Sync + 'static) -> String {
 }
 
 /// `specc emit`.
-pub(super) fn emit(specs: &Specs, nodes: &[u32], output: &Output) -> Result<(), Failure> {
+pub(super) fn emit(
+    specs: &Specs,
+    nodes: &[u32],
+    features: &[String],
+    output: &Output,
+) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
     make_folder(&output.output)?;
-    let emitted = emit::emit(&spec, &output.output)?;
+    let emitted = emit::emit(&spec, &output.output, features)?;
     let mut numbers: BTreeSet<usize> = nodes.iter().map(|nodes| *nodes as usize).collect();
     if numbers.is_empty() {
         numbers.insert(machine::cores());

@@ -20,9 +20,8 @@ pub struct Program {
     pub on: On,
 }
 
-/// Compiles the emitted program for a machine, in release mode, into a target folder that all
-/// profiling programs of the workspace share; one folder a transport, because mpi-sys does not
-/// notice when the MPI changes.
+/// Compiles the emitted program for a machine, in release mode, into the target folder of its
+/// package: what was built there for the same profile and features is not built again.
 ///
 /// # Errors
 /// Code of the spec does not compile ([`DriveError::Code`], with its place there), cargo fails, or
@@ -75,14 +74,12 @@ fn cargo(
 ) -> Result<Attempt, DriveError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
-    // Called from the workspace, so that its .cargo/config.toml holds; what cargo sets for us is
-    // not for the child.
-    command.current_dir(&emitted.root).env_remove("RUSTFLAGS").env_remove("CARGO_MANIFEST_DIR");
+    // Called from the package, so that its .cargo/config.toml holds; RUSTFLAGS count as they do
+    // there.
+    command.current_dir(&emitted.package);
     command.args(["build", "--release", "--message-format=json", "--manifest-path"]);
     command.arg(emitted.folder.join("Cargo.toml"));
-    // One program for threads and all simulated machines.
-    let features = if *on == On::Mpi { "mpi" } else { "threads" };
-    command.arg("--target-dir").arg(emitted.target.join("specc").join(features));
+    command.arg("--target-dir").arg(&emitted.target);
     if offline {
         command.arg("--offline");
     }

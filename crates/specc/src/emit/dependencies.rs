@@ -1,8 +1,8 @@
 //! Which crates the code of a spec uses, and where they are.
 //!
 //! A spec belongs to the package whose folder holds it. Its code may use what that package's
-//! workspace uses: members by path, others in the version and with the features that the workspace
-//! has resolved, so that what is measured is what applications run.
+//! workspace uses, from the same source, in the version and with the features that the workspace has
+//! resolved, so that what is measured is what applications run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::EmitError;
+use super::origin::Origin;
+use super::{EmitError, quoted, relative_to};
 
 /// First segments that name no crate of the workspace.
 const BUILT_IN: [&str; 7] = ["std", "core", "alloc", "crate", "self", "super", "Self"];
@@ -26,6 +27,8 @@ const SELECTOR: &str = "strata_select";
 #[derive(Debug)]
 pub struct Workspace {
     metadata: Metadata,
+    /// The folder of the manifest that it was found by.
+    folder: PathBuf,
     /// Crates by the name that code uses.
     crates: BTreeMap<String, Found>,
 }
@@ -33,45 +36,48 @@ pub struct Workspace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Found {
     package: String,
-    version: String,
-    /// Folder of the manifest.
-    folder: PathBuf,
-    registry: bool,
+    origin: Origin,
+    /// Whether the package has default features, and they are in use.
+    default: Option<bool>,
+    /// The others that are in use.
     features: BTreeSet<String>,
 }
 
 impl Workspace {
     /// Finds the workspace of the spec file at `spec`: the package that contains it, else the one
-    /// we are called in, else our own.
+    /// we are called in; with these features of it.
     ///
     /// # Errors
-    /// Cargo cannot read the workspace.
-    pub fn containing(spec: &Path) -> Result<Self, EmitError> {
-        let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    /// There is no such package, or cargo cannot read the workspace.
+    pub fn containing(spec: &Path, features: &[String]) -> Result<Self, EmitError> {
         let here = std::env::current_dir().unwrap_or_default();
         let spec = here.join(spec);
-        let manifest = [spec.parent().unwrap_or(&here), here.as_path(), own]
+        let manifest = [spec.parent().unwrap_or(&here), here.as_path()]
             .into_iter()
             .flat_map(Path::ancestors)
             .map(|folder| folder.join("Cargo.toml"))
             .find(|manifest| manifest.is_file())
             .ok_or_else(|| EmitError::NoWorkspace { spec: spec.clone() })?;
-        Self::read(&manifest)
+        Self::read(&manifest, features)
     }
 
-    /// Reads the workspace of a manifest.
+    /// Reads the workspace of a manifest, with these features of its package.
     ///
     /// # Errors
     /// Cargo cannot read it.
-    pub fn read(manifest: &Path) -> Result<Self, EmitError> {
+    pub fn read(manifest: &Path, features: &[String]) -> Result<Self, EmitError> {
+        let folder = manifest.parent().unwrap_or(Path::new("."));
         // Everything that can be built here has been downloaded; only if that proves wrong, ask the
         // network.
         let mut failure = None;
         for offline in [true, false] {
             let mut command = MetadataCommand::new();
-            command.manifest_path(manifest).features(CargoOpt::SomeFeatures(Vec::new()));
-            if let Some(folder) = manifest.parent() {
-                command.current_dir(folder);
+            command.manifest_path(manifest).features(CargoOpt::SomeFeatures(features.to_vec()));
+            command.current_dir(folder);
+            // Cargo takes it from where it is called.
+            if let (Some(target), Ok(here)) = (std::env::var_os("CARGO_TARGET_DIR"), std::env::current_dir())
+            {
+                command.env("CARGO_TARGET_DIR", here.join(target));
             }
             let mut options = Vec::new();
             if let Some(host) = host() {
@@ -82,7 +88,7 @@ impl Workspace {
             }
             command.other_options(options);
             match command.exec() {
-                Ok(metadata) => return Ok(Self::index(metadata)),
+                Ok(metadata) => return Ok(Self::index(metadata, folder.to_owned())),
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
@@ -90,7 +96,7 @@ impl Workspace {
         Err(EmitError::Metadata { manifest: manifest.to_owned(), reason })
     }
 
-    fn index(metadata: Metadata) -> Self {
+    fn index(metadata: Metadata, folder: PathBuf) -> Self {
         let mut crates: BTreeMap<String, Found> = BTreeMap::new();
         let features: BTreeMap<_, BTreeSet<String>> = metadata
             .resolve
@@ -98,16 +104,15 @@ impl Workspace {
             .flat_map(|resolve| &resolve.nodes)
             .map(|node| (&node.id, node.features.iter().map(|feature| feature.to_string()).collect()))
             .collect();
-        let found = |package: &Package| Found {
-            package: package.name.to_string(),
-            version: package.version.to_string(),
-            folder: package
-                .manifest_path
-                .parent()
-                .map(|folder| folder.as_std_path().to_owned())
-                .unwrap_or_default(),
-            registry: package.source.is_some(),
-            features: features.get(&package.id).cloned().unwrap_or_default(),
+        let found = |package: &Package| {
+            let mut features = features.get(&package.id).cloned().unwrap_or_default();
+            let default = features.remove("default");
+            Found {
+                package: package.name.to_string(),
+                origin: Origin::of(package),
+                default: package.features.contains_key("default").then_some(default),
+                features,
+            }
         };
         let by_id: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
         // Of several versions the newest; but what members name themselves goes before, then the
@@ -135,18 +140,23 @@ impl Workspace {
             }
         }
         // A package that chooses depends on the selector alone; what only profiling programs need
-        // lies beside it.
+        // comes from where that does.
         if let Some(known) = [RUNTIME, SELECTOR].iter().find_map(|name| crates.get(*name)).cloned() {
             for name in [RUNTIME, HARNESS] {
-                let folder = known.folder.with_file_name(name.trim_start_matches("strata_"));
-                if known.registry || folder.join("Cargo.toml").is_file() {
-                    let features = BTreeSet::from(["default".to_owned()]);
-                    let found = Found { package: name.replace('_', "-"), folder, features, ..known.clone() };
+                if let Some(origin) = known.origin.sibling(name.trim_start_matches("strata_")) {
+                    let package = name.replace('_', "-");
+                    let found = Found { package, origin, default: None, features: BTreeSet::new() };
                     crates.entry(name.to_owned()).or_insert(found);
                 }
             }
         }
-        Self { metadata, crates }
+        Self { metadata, folder, crates }
+    }
+
+    /// The folder of the package that the spec belongs to.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The workspace's folder.
@@ -167,10 +177,20 @@ impl Workspace {
         BUILT_IN.contains(&name) || self.crates.contains_key(name)
     }
 
-    /// The crates whose names are most like `name`, for advice.
+    /// Where code could find a crate `name` that is not known.
     #[must_use]
-    pub fn members(&self) -> Vec<String> {
-        self.metadata.workspace_packages().into_iter().filter_map(library).collect()
+    pub fn advice(&self, name: &str) -> String {
+        let packages = self.metadata.workspace_packages();
+        if let Some(program) = packages.iter().find(|package| package.name.replace('-', "_") == name) {
+            return format!(
+                "the package `{}` consists of programs alone, which other code cannot use; \
+                 move what is to be measured into its library, `src/lib.rs`",
+                program.name
+            );
+        }
+        let members: Vec<String> = packages.into_iter().filter_map(library).collect();
+        let members = if members.is_empty() { "no libraries".to_owned() } else { members.join(", ") };
+        format!("the workspace has {members}; others must be dependencies of one of its packages")
     }
 
     /// The lines of `[dependencies]` for these crates, in a manifest in `folder`; names that are no
@@ -186,37 +206,41 @@ impl Workspace {
                 if key != &found.package {
                     fields.push(format!("package = {}", quoted(&found.package)));
                 }
-                if found.registry {
-                    fields.push(format!("version = {}", quoted(&format!("={}", found.version))));
-                    if !found.features.contains("default") {
-                        fields.push("default-features = false".to_owned());
-                    }
-                    let features: Vec<_> = found
-                        .features
-                        .iter()
-                        .filter(|name| *name != "default")
-                        .map(|name| quoted(name))
-                        .collect();
-                    if !features.is_empty() {
-                        fields.push(format!("features = [{}]", features.join(", ")));
-                    }
-                } else {
-                    fields.push(format!("path = {}", quoted(&relative(&found.folder, folder))));
+                fields.extend(found.origin.fields(folder));
+                if found.default == Some(false) {
+                    fields.push("default-features = false".to_owned());
+                }
+                if !found.features.is_empty() {
+                    let features: Vec<_> = found.features.iter().map(|name| quoted(name)).collect();
+                    fields.push(format!("features = [{}]", features.join(", ")));
                 }
                 format!("{key} = {{ {} }}", fields.join(", "))
             })
             .collect()
     }
 
-    /// The `[profile.release]` table of the workspace, as text; what is measured is to be compiled
-    /// like the rest.
+    /// The tables of the workspace's manifest that say how to compile, `[profile.release]`, and where
+    /// crates are, `[patch]`, for a manifest in `folder`: what is measured is to be built like the rest.
     #[must_use]
-    pub fn release_profile(&self) -> Option<String> {
-        let text = std::fs::read_to_string(self.root().join("Cargo.toml")).ok()?;
-        let manifest: toml::Table = text.parse().ok()?;
-        let release = manifest.get("profile")?.get("release")?.as_table()?.clone();
-        let only = |name: &str, value| toml::Table::from_iter([(name.to_owned(), toml::Value::Table(value))]);
-        toml::to_string(&only("profile", only("release", release))).ok()
+    pub fn inherited(&self, folder: &Path) -> String {
+        let text = std::fs::read_to_string(self.root().join("Cargo.toml")).unwrap_or_default();
+        let manifest: toml::Table = text.parse().unwrap_or_default();
+        let mut kept = toml::Table::new();
+        if let Some(release) = manifest.get("profile").and_then(|profile| profile.get("release")) {
+            let profile = toml::Table::from_iter([("release".to_owned(), release.clone())]);
+            kept.insert("profile".to_owned(), profile.into());
+        }
+        if let Some(toml::Value::Table(sources)) = manifest.get("patch") {
+            let mut sources = sources.clone();
+            let patches = sources.iter_mut().filter_map(|(_, crates)| crates.as_table_mut());
+            for (_, patch) in patches.flatten() {
+                if let Some(toml::Value::String(path)) = patch.get_mut("path") {
+                    *path = relative_to(&self.root().join(&*path), folder);
+                }
+            }
+            kept.insert("patch".to_owned(), sources.into());
+        }
+        toml::to_string(&kept).unwrap_or_default()
     }
 }
 
@@ -226,16 +250,6 @@ fn library(package: &Package) -> Option<String> {
         .iter()
         .find(|target| target.is_lib() || target.is_rlib())
         .map(|target| target.name.replace('-', "_"))
-}
-
-/// The way from `folder` to `to`, with slashes.
-fn relative(to: &Path, folder: &Path) -> String {
-    let path = pathdiff::diff_paths(to, folder).unwrap_or_else(|| to.to_owned());
-    path.to_string_lossy().replace('\\', "/")
-}
-
-pub(crate) fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }
 
 fn host() -> Option<String> {
@@ -304,7 +318,7 @@ mod tests {
 
     #[test]
     fn the_workspace_knows_its_crates() {
-        let workspace = Workspace::containing(Path::new("nowhere.spec")).unwrap();
+        let workspace = Workspace::containing(Path::new("nowhere.spec"), &[]).unwrap();
         for name in ["strata_runtime", "strata_model", "rand", "std"] {
             assert!(workspace.knows(name), "{name}");
         }
@@ -328,7 +342,7 @@ mod tests {
             let line = format!("strata-{given} = {{ path = {:?} }}\n", crates.join(given));
             std::fs::write(&manifest, format!("{text}{line}")).unwrap();
             std::fs::copy(crates.join("../Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
-            let workspace = Workspace::read(&manifest).unwrap();
+            let workspace = Workspace::read(&manifest, &[]).unwrap();
             let names = [RUNTIME, HARNESS].map(str::to_owned).into();
             let lines = workspace.dependency_lines(&names, folder.path());
             assert!(lines[0].starts_with("strata-profile = { path =") && lines[0].contains("crates/profile"));

@@ -76,15 +76,12 @@ impl EmitError {
 /// A `use` line that names a crate the workspace does not know.
 #[derive(Debug, Error, Diagnostic)]
 #[error("there is no crate `{name}`")]
-#[diagnostic(
-    code(spec::unknown_crate),
-    help("the workspace has {known}; others must be dependencies of one of its packages")
-)]
+#[diagnostic(code(spec::unknown_crate), help("{advice}"))]
 pub struct UnknownCrate {
     /// The crate's name.
     pub name: String,
-    /// The workspace's own crates.
-    pub known: String,
+    /// Where it could be found.
+    pub advice: String,
     /// The spec.
     #[source_code]
     pub source_code: NamedSource<Arc<str>>,

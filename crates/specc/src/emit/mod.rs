@@ -8,6 +8,7 @@
 mod dependencies;
 mod error;
 mod model;
+mod origin;
 mod source_map;
 
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use strata_model::sha256_hex;
 
 use crate::lang::ast::Code;
 use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind, Timed};
-use dependencies::{HARNESS, RUNTIME, crate_of_use, first_segments, quoted};
+use dependencies::{HARNESS, RUNTIME, crate_of_use, first_segments};
 use source_map::Page;
 
 pub use dependencies::Workspace;
@@ -43,9 +44,9 @@ pub struct Emitted {
     pub map: SourceMap,
     /// The spec's files: path and text.
     pub files: Vec<(String, Arc<str>)>,
-    /// The workspace in whose name it is built.
-    pub root: PathBuf,
-    /// That workspace's target folder.
+    /// The package in whose folder, and so with whose settings of cargo, it is built.
+    pub package: PathBuf,
+    /// Its workspace's target folder.
     pub target: PathBuf,
 }
 
@@ -64,24 +65,16 @@ impl Emitted {
     }
 }
 
-/// Writes the profiling program of a spec into `<out>/profile`.
+/// Writes the profiling program of a spec into `<out>/profile`; `features` are those of its package.
 ///
 /// Files whose text has not changed are left alone, so that cargo does not build them again.
 ///
 /// # Errors
 /// The spec has nothing to measure or uses unknown crates; the workspace or the folder cannot be
 /// used.
-pub fn emit(spec: &CheckedSpec, out: &Path) -> Result<Emitted, EmitError> {
+pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String]) -> Result<Emitted, EmitError> {
     let first = spec.files.first().map(|file| PathBuf::from(&file.name)).unwrap_or_default();
-    let workspace = Workspace::containing(&first)?;
-    emit_in(spec, out, &workspace)
-}
-
-/// As [`emit`], for a workspace already read.
-///
-/// # Errors
-/// As [`emit`].
-pub fn emit_in(spec: &CheckedSpec, out: &Path, workspace: &Workspace) -> Result<Emitted, EmitError> {
+    let workspace = &Workspace::containing(&first, features)?;
     let paths: Vec<String> =
         spec.files.iter().map(|file| relative(Path::new(&file.name), workspace.root())).collect();
     let id = spec_id(spec, &paths);
@@ -110,7 +103,8 @@ pub fn emit_in(spec: &CheckedSpec, out: &Path, workspace: &Workspace) -> Result<
         let page = model::module(model, plan, file, &paths[model.file]);
         map.add(&format!("src/{}.rs", module_name(index, model)), page);
     }
-    let manifest = manifest(&name, &id, &workspace.dependency_lines(&crates, &folder), workspace);
+    let dependencies = workspace.dependency_lines(&crates, &folder);
+    let manifest = manifest(&name, &id, &dependencies, &workspace.inherited(&folder));
     write(&folder, &manifest, &map, workspace)?;
     Ok(Emitted {
         folder,
@@ -118,7 +112,7 @@ pub fn emit_in(spec: &CheckedSpec, out: &Path, workspace: &Workspace) -> Result<
         spec: id,
         map,
         files: paths.into_iter().zip(spec.files.iter().map(|file| Arc::clone(&file.text))).collect(),
-        root: workspace.root().to_owned(),
+        package: workspace.folder().to_owned(),
         target: workspace.target().to_owned(),
     })
 }
@@ -148,7 +142,7 @@ fn spec_id(spec: &CheckedSpec, paths: &[String]) -> SpecId {
 /// The workspace that the spec belongs to cannot be found.
 pub fn identity(spec: &CheckedSpec) -> Result<SpecId, EmitError> {
     let first = spec.files.first().map(|file| PathBuf::from(&file.name)).unwrap_or_default();
-    let workspace = Workspace::containing(&first)?;
+    let workspace = Workspace::containing(&first, &[])?;
     let paths: Vec<String> =
         spec.files.iter().map(|file| relative(Path::new(&file.name), workspace.root())).collect();
     Ok(spec_id(spec, &paths))
@@ -171,8 +165,8 @@ fn crates(
             match crate_of_use(&used.text) {
                 Some(name) if workspace.knows(&name) => _ = crates.insert(name),
                 Some(name) => errors.push(UnknownCrate {
+                    advice: workspace.advice(&name),
                     name,
-                    known: workspace.members().join(", "),
                     source_code: NamedSource::new(&paths[index], Arc::clone(&file.text)),
                     line: (used.span.start, used.span.end - used.span.start).into(),
                 }),
@@ -228,7 +222,7 @@ fn module_name(index: usize, model: &Model) -> String {
     format!("m{}_{}", index + 1, model.name)
 }
 
-fn manifest(name: &str, id: &SpecId, dependencies: &[String], workspace: &Workspace) -> String {
+fn manifest(name: &str, id: &SpecId, dependencies: &[String], inherited: &str) -> String {
     let mut text = format!("{MARK} from {} sha256={}; do not edit\n", id.path, id.sha256);
     text += &format!(
         "[package]\nname = {}\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n",
@@ -239,9 +233,9 @@ fn manifest(name: &str, id: &SpecId, dependencies: &[String], workspace: &Worksp
         text += line;
         text.push('\n');
     }
-    if let Some(profile) = workspace.release_profile() {
+    if !inherited.is_empty() {
         text.push('\n');
-        text += &profile;
+        text += inherited;
     }
     text
 }
@@ -298,6 +292,15 @@ fn relative(path: &Path, root: &Path) -> String {
     let absolute = here.join(path);
     let absolute = absolute.canonicalize().unwrap_or(absolute);
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let relative = pathdiff::diff_paths(&absolute, root).unwrap_or(absolute);
-    relative.to_string_lossy().replace('\\', "/")
+    relative_to(&absolute, &root)
+}
+
+/// The way from `folder` to `to`, with slashes.
+fn relative_to(to: &Path, folder: &Path) -> String {
+    let path = pathdiff::diff_paths(to, folder).unwrap_or_else(|| to.to_owned());
+    path.to_string_lossy().replace('\\', "/")
+}
+
+pub(crate) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
 }
