@@ -52,6 +52,14 @@ pub use simulation::Simulation;
 pub use transport::{Boundary, Network};
 pub use work::{Computing, Work};
 
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../docs/halo-exchange.md")]
+    struct HaloExchange;
+    #[doc = include_str!("../../../docs/simulated-machines.md")]
+    struct SimulatedMachines;
+}
+
 /// What a program needs: `use strata_runtime::prelude::*`.
 pub mod prelude {
     pub use crate::{Block, Boundary, Error, Machine, Node, Op, Work, launch};

@@ -11,6 +11,20 @@
 //! does that itself; a library that exchanges values anyway sends the word with them, as
 //! `strata-sort` does.
 //!
+//! ```
+//! use strata_runtime::{patterns::Schedule, prelude::*, select::Options};
+//! use strata_select::Pin;
+//!
+//! let taken = Machine::threads(2)?.run(|node| {
+//!     let pin = Pin::parse("all_to_all=free").map_err(Error::program)?;
+//!     let options = Options::default().pin(pin);           // without it the models choose
+//!     let chosen = node.choose::<Schedule>(&[1024.0], &options)?;
+//!     Ok(chosen.candidate)                                 // the same on all nodes
+//! })?;
+//! assert_eq!(taken, [Schedule::Free; 2]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! A pin that does not suit its library is an error. A pin of a library that the program never used
 //! is reported on node 0's stderr when the program ends, since only then all libraries of a program
 //! are known.

@@ -8,6 +8,14 @@ use core::str::FromStr;
 pub const MAX_PARAMETERS: usize = 4;
 
 /// A parameter of a candidate: a whole number from a range.
+///
+/// ```
+/// use strata_select::Parameter;
+///
+/// let side = Parameter::new("side", 8, 64).times(2);
+/// assert_eq!(side.values().collect::<Vec<_>>(), [8, 16, 32, 64]);
+/// assert!(!side.contains(24));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name.

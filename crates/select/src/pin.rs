@@ -111,6 +111,15 @@ impl core::error::Error for PinError<'_> {}
 /// two places: a library refuses a pin whose library name resembles its own
 /// ([`meant_for`](Self::meant_for)), and whoever knows at the end which libraries were used reports
 /// the unused pins. On Strata's nodes that is the run-time system.
+///
+/// ```
+/// use strata_select::Pins;
+///
+/// let pins = Pins::parse("sort=radix:11, stencil=strips")?;
+/// assert_eq!(pins.get("stencil").map(|pin| pin.candidate), Some("strips"));
+/// assert!(pins.meant_for("sorts").is_some(), "misspelt: to be refused, not ignored");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pins<'a>(&'a str);
 

@@ -5,6 +5,13 @@ use core::fmt;
 use std::str::FromStr;
 
 /// A duration in seconds; finite and not negative, by construction.
+///
+/// ```
+/// use strata_select::Seconds;
+///
+/// assert_eq!(Seconds::new(57.83e-6).map(|time| time.to_string()), Some("57.8 µs".to_owned()));
+/// assert_eq!(Seconds::new(-1.0), None);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "f64", into = "f64"))]

@@ -4,7 +4,65 @@
 use crate::{Parameter, Prediction, Row, Verdict};
 
 /// The models of one library, compiled in: plain functions and constants, with nothing to parse at
-/// start.
+/// start. `specc` writes them; by hand it looks like this:
+///
+/// ```
+/// use strata_select::{Domain, Entry, Library, Prediction, Question, Row, Table, Verdict, choose_from};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// enum Copying {
+///     Words,
+///     Pages,
+/// }
+///
+/// fn words(_nodes: usize, inputs: &[f64], _parameters: &[i64]) -> Option<f64> {
+///     Some(1e-9 * inputs[0])
+/// }
+/// fn pages(_nodes: usize, inputs: &[f64], _parameters: &[i64]) -> Option<f64> {
+///     Some(2e-6 + 1e-10 * inputs[0])
+/// }
+/// const WORDS: Entry = Entry {
+///     name: "words",
+///     parameters: &[],
+///     verdict: Verdict::Unverified,
+///     expected_ratio: 1.0,
+///     seconds: words,
+///     predict: |nodes, inputs, parameters| Prediction::new(words(nodes, inputs, parameters)?, 0.0),
+/// };
+/// const PAGES: Entry = Entry {
+///     name: "pages",
+///     seconds: pages,
+///     predict: |nodes, inputs, parameters| Prediction::new(pages(nodes, inputs, parameters)?, 0.0),
+///     ..WORDS
+/// };
+/// static TABLE: Table = Table {
+///     library: "copying",
+///     spec: "",
+///     platform: "",
+///     digest: "",
+///     inputs: &["bytes"],
+///     domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(8.0, 1e6)] },
+///     entries: &[WORDS, PAGES],
+/// };
+///
+/// impl Library for Copying {
+///     type Rows = [Row; 2];
+///     const TABLE: &'static Table = &TABLE;
+///
+///     fn rows() -> [Row; 2] {
+///         TABLE.rows()
+///     }
+///     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
+///         [Self::Words, Self::Pages].get(index).copied()
+///     }
+/// }
+///
+/// let way = |bytes| choose_from::<Copying, _>(&TABLE, Question::new(1, &[bytes]), &|_| true);
+/// assert_eq!(way(100.0)?.0, Copying::Words);
+/// assert_eq!(way(1e5)?.0, Copying::Pages);
+/// assert!(way(1e9)?.1.to_string().contains("outside what was measured"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
     /// The library's name.

@@ -4,6 +4,25 @@
 //! coefficients, everything one needs to judge a prediction: the range that was measured, the
 //! covariance of the coefficients, the error on samples that the fit never saw, and the hashes of
 //! the spec and the samples it came from.
+//!
+//! ```
+//! use strata_model::ModelSet;
+//!
+//! let set = ModelSet::read(
+//!     r#"
+//! strata-models = 1
+//! [[models]]
+//! name = "Copy"
+//! inputs = [{ name = "bytes", min = 8.0, max = 65536.0, integer = true }]
+//! terms = [{ term = "bytes", coefficient = 0.5e-9, std_error = 0.0, half_width = 0.0, relevant = true }]
+//! covariance = [[0.0]]
+//! "#,
+//! )?;
+//! let models = set.resolve()?;
+//! assert_eq!(models.predict("Copy", 1, &[1024.0]).map(|p| p.seconds.to_string()), Some("512 ns".to_owned()));
+//! assert_eq!(models.predict("Copy", 1, &[1e6]), None, "more than was measured");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod calls;
 mod compiled;

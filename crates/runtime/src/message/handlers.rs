@@ -125,6 +125,34 @@ pub(crate) type OnRequest = Box<dyn FnMut(&mut Requested<'_>, &[u8])>;
 pub(crate) type OnReply = Box<dyn FnMut(&Replied, &[u8])>;
 
 /// Handlers to be installed together; see [`Node::handlers`](crate::Node::handlers).
+///
+/// Handlers are closures on their node; they share state with the program through `Rc<Cell<_>>` and
+/// the like:
+///
+/// ```
+/// use std::{cell::Cell, rc::Rc};
+/// use strata_runtime::prelude::*;
+///
+/// let sums = Machine::threads(3)?.run(|node| {
+///     let sum = Rc::new(Cell::new(0));
+///     let mut handlers = node.handlers();
+///     let add = handlers.reply({
+///         let sum = Rc::clone(&sum);
+///         move |_, value: u64| sum.set(sum.get() + value)
+///     });
+///     let double = handlers.request(move |context, value: u64| context.reply(add, 2 * value));
+///     node.install(handlers);
+///
+///     for to in 0..node.size() {
+///         node.send(to, double, 1 + node.rank() as u64);
+///     }
+///     let all = 2 * (1 + node.rank() as u64) * node.size() as u64;
+///     node.wait_until(|| sum.get() == all);
+///     Ok(sum.get())
+/// })?;
+/// assert_eq!(sums, [6, 12, 18]);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Handlers {
     first_request: usize,
     first_reply: usize,

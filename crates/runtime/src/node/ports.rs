@@ -68,6 +68,22 @@ impl Completed<'_> {
 impl Node {
     /// Opens a port of this node: from now on any node may write into `memory`.
     ///
+    /// ```
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let received = Machine::threads(2)?.run(|node| {
+    ///     node.install(node.handlers());
+    ///     node.open_port(0, Block::<u32>::zeroed(3));
+    ///     node.expect::<u32>(0, 2);                       // two elements will come
+    ///     node.barrier();                                 // both ports are open
+    ///     node.put(1 - node.rank(), 0, 1, &[node.rank() as u32 + 7; 2]);
+    ///     node.wait_for_port(0);
+    ///     Ok(node.close_port::<u32>(0).to_vec())
+    /// })?;
+    /// assert_eq!(received, [[0, 8, 8], [0, 7, 7]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Participation
     /// Local. `port` must be below 4080 and not open, and handlers (or an empty list of them) must
     /// be [installed](Self::install); otherwise the job ends. Senders must know that the port is

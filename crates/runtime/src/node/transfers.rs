@@ -131,6 +131,28 @@ impl Node {
     /// Nothing is sent before [`service_transfers`](Self::service_transfers) or one of the
     /// completing calls: start all transfers of a step, then complete them.
     ///
+    /// ```
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let received = Machine::threads(3)?.run(|node| {
+    ///     let (rank, size) = (node.rank(), node.size());
+    ///     node.install(node.handlers());
+    ///     node.open_port(0, Block::<u64>::zeroed(size));
+    ///     node.expect::<u64>(0, size);
+    ///     node.barrier();
+    ///     // To each node a number, at the place of this one.
+    ///     let block = |to| Block::from_slice(&[(10 * rank + to) as u64]);
+    ///     let transfers: Vec<_> = (0..size).map(|to| node.start_transfer(to, 0, rank, block(to))).collect();
+    ///     for transfer in transfers {
+    ///         let _memory: Block<u64> = node.complete_transfer(transfer);
+    ///     }
+    ///     node.wait_for_port(0);
+    ///     Ok(node.close_port::<u64>(0).to_vec())
+    /// })?;
+    /// assert_eq!(received[1], [1, 11, 21]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Participation
     /// Local. Node `to` must exist and its port be open and long enough, otherwise the job ends.
     #[track_caller]

@@ -1,0 +1,115 @@
+//! The guide in `docs/`: its specs are checked, its commands run, and every word of the language
+//! has its place there.
+//!
+//! A fenced block says what it is: `spec` is checked as a whole file, `spec model` as statements of
+//! a model; with a path behind (`rust src/main.rs`) the block is a file of the reader's package;
+//! `console` holds commands after `$ ` and what they print; `sh` is a script, of which only the
+//! syntax is checked. Each page is played from an empty folder, beside which the clone of Strata
+//! lies.
+
+mod page;
+mod player;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use page::{Block, blocks};
+use player::Player;
+use regex::Regex;
+use specc::lang::load;
+use strata_model::expr::{Function, KNEE, RESERVED};
+use strata_model::platform::MACHINE;
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+}
+
+/// The names and texts of all pages.
+fn pages() -> Vec<(String, String)> {
+    let mut pages: Vec<_> = fs::read_dir(docs())
+        .expect("docs/ is there")
+        .filter_map(|entry| {
+            let path = entry.expect("docs/ can be read").path();
+            let name = path.file_name()?.to_str()?.to_owned();
+            name.ends_with(".md").then(|| (name, fs::read_to_string(&path).expect("a page")))
+        })
+        .collect();
+    pages.sort();
+    pages
+}
+
+fn page(name: &str) -> String {
+    fs::read_to_string(docs().join(name)).expect(name)
+}
+
+/// The specs of a page, each with the line at which it begins.
+fn specs(page: &str) -> Vec<(usize, String)> {
+    let whole = |Block { kind, line, text, .. }: Block<'_>| match kind {
+        "spec" => Some((line, text)),
+        "spec model" => {
+            let input = if text.contains("let bytes") { "bytes" } else { "n" };
+            // On the first line, so that places in errors are those of the page.
+            Some((line, format!("model Example({input}) {{ {text}}}")))
+        }
+        _ => None,
+    };
+    blocks(page).into_iter().filter_map(whole).collect()
+}
+
+#[test]
+fn every_spec_is_in_order() {
+    let mut checked = 0;
+    for (name, text) in pages() {
+        for (line, spec) in specs(&text) {
+            load(&format!("docs/{name}:{line}"), &spec).unwrap_or_else(|e| panic!("{}", e.render(false)));
+            checked += 1;
+        }
+    }
+    assert!(checked > 0);
+}
+
+/// Every word of the language, of `fit`, and every name that expressions know.
+fn words() -> BTreeSet<String> {
+    let grammar = include_str!("../../src/lang/grammar.pest").lines();
+    let words = grammar.filter_map(|line| line.trim_end().strip_suffix("\" ~ !tail }")?.rsplit('"').next());
+    let mut all: BTreeSet<String> = words.map(str::to_owned).collect();
+    assert!(all.contains("once") && all.len() > 15, "{all:?}");
+    let parts = |words: &[&str]| strata_fit::Options::default().set(words).expect_err("no part").expected;
+    for part in parts(&["?"]) {
+        all.insert(part.to_owned());
+        if ["robust", "weights", "eliminate", "search"].contains(&part) {
+            all.extend(parts(&[part, "?"]).into_iter().map(str::to_owned));
+        }
+    }
+    let functions = Function::ALL.iter().map(|function| function.name());
+    all.extend(functions.chain(RESERVED).chain(MACHINE).chain([KNEE]).map(str::to_owned));
+    all
+}
+
+fn without_comment(line: &str) -> String {
+    format!("{}\n", line.split("//").next().unwrap_or_default())
+}
+
+#[test]
+fn every_word_has_an_example() {
+    let specs = specs(&page("spec-language.md"));
+    let code: String = specs.iter().flat_map(|(_, spec)| spec.lines()).map(without_comment).collect();
+    let is_used = |word: &String| Regex::new(&format!(r"\b{word}\b")).expect("a word").is_match(&code);
+    let missing: Vec<String> = words().into_iter().filter(|word| !is_used(word)).collect();
+    assert!(missing.is_empty(), "docs/spec-language.md has no example of {missing:?}");
+}
+
+#[test]
+fn a_first_library_is_made_as_the_page_says() {
+    Player::new().play("first-library.md", &page("first-library.md"));
+}
+
+#[test]
+fn the_other_pages_print_what_they_show() {
+    for (name, text) in pages() {
+        if name != "first-library.md" {
+            Player::new().play(&name, &text);
+        }
+    }
+}

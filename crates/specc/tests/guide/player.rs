@@ -1,0 +1,78 @@
+//! Plays a page: writes its files, runs its commands, compares what they print.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::page::{blocks, is_as_shown};
+
+/// A reader in an empty folder, with `specc` at hand and without a network.
+pub(crate) struct Player {
+    /// Removed at the end.
+    _empty: TempDir,
+    here: PathBuf,
+    workspace: PathBuf,
+}
+
+impl Player {
+    pub(crate) fn new() -> Self {
+        let empty = tempfile::tempdir().expect("a temporary folder");
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let workspace = workspace.canonicalize().expect("the workspace is there");
+        Self { here: empty.path().to_owned(), _empty: empty, workspace }
+    }
+
+    /// Files and commands of a page, in order.
+    pub(crate) fn play(&mut self, name: &str, page: &str) {
+        for block in blocks(page) {
+            if !block.path.is_empty() {
+                fs::write(self.here.join(block.path), &block.text).expect(block.path);
+            }
+            if block.kind == "sh" {
+                fs::write(self.here.join("script.sh"), &block.text).expect("script.sh");
+                self.run("sh -n script.sh", "", &format!("docs/{name}, block at line {}", block.line));
+            }
+            if block.kind != "console" {
+                continue;
+            }
+            for part in block.text.split("$ ").filter(|part| !part.is_empty()) {
+                let (command, shown) = part.split_once('\n').expect("a line ends");
+                let place = format!("docs/{name}, block at line {}: $ {command}", block.line);
+                self.run(command, shown, &place);
+            }
+        }
+    }
+
+    fn run(&mut self, command: &str, shown: &str, place: &str) {
+        if let Some(folder) = command.strip_prefix("cd ") {
+            self.here.push(folder);
+            return;
+        }
+        // The clone that lies beside the reader's folder.
+        let line = command.replace("../strata", &self.workspace.to_string_lossy());
+        let programs = Path::new(env!("CARGO_BIN_EXE_specc")).parent().expect("it lies in a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let output = Command::new("sh")
+            .args(["-c", &format!("{line} 2>&1")])
+            .current_dir(&self.here)
+            .env("PATH", format!("{}:{path}", programs.display()))
+            // In the workspace's folder and profile: what other tests have built serves here too.
+            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(".."))
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
+            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "4")
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_TERM_COLOR", "never")
+            .env("NO_COLOR", "1")
+            .env_remove("RUSTFLAGS")
+            .output()
+            .expect("sh starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        // What fails on purpose shows its message.
+        assert!(output.status.success() || !shown.is_empty(), "{place}\n{}\n{text}", output.status);
+        if let Err(missing) = is_as_shown(shown, &text) {
+            panic!("{place}\nprinted\n{text}\nin which this is not as shown: {missing}");
+        }
+    }
+}
