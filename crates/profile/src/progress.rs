@@ -23,24 +23,30 @@ impl Progress {
         Self { machine, last: 0.0, announced: false, interrupt }
     }
 
-    /// Reports the progress after this many seconds of the budget, and once, as soon as it can be
-    /// estimated, the time that the run will take at most.
+    /// Reports the progress after this many seconds of the budget, and once, when every point has
+    /// been timed and so its price is known, the time that the run will take at most.
     pub(crate) fn tell(&mut self, schedule: &Schedule, elapsed: f64, budget: f64, model: &str) {
         let (begun, points) = schedule.begun();
-        if !self.announced && schedule.probed() {
+        let more = schedule.remaining();
+        if !self.announced && begun == points && more > 0.0 {
             self.announced = true;
-            let expected = (elapsed + schedule.remaining()).min(budget);
+            let end = (elapsed + more).min(budget);
             if self.machine {
-                self.line(&format!("strata-expect seconds={expected:.3} budget={budget:.3}"));
+                self.line(&format!(
+                    "strata-expect points={points} elapsed={elapsed:.3} seconds={end:.3} budget={budget:.3}"
+                ));
             } else {
-                eprintln!("measuring {points} points takes at most {expected:.1} s (budget {budget:.1} s)");
+                eprintln!(
+                    "all {points} points are timed after {elapsed:.1} s; repeats of them take until {end:.1} s at \
+                     most (budget {budget:.1} s)"
+                );
             }
         }
         if elapsed - self.last < if self.machine { EVERY } else { EVERY_SENTENCE } {
             return;
         }
         self.last = elapsed;
-        let remaining = schedule.remaining().min((budget - elapsed).max(0.0));
+        let remaining = more.min((budget - elapsed).max(0.0));
         if self.machine {
             self.line(&format!(
                 "strata-progress begun={begun} points={points} elapsed={elapsed:.3} remaining={remaining:.3} model={model}"

@@ -14,7 +14,7 @@ use super::panics::guard;
 use super::progress::Progress;
 use super::schedule::{Outline, Place, Rules, Schedule};
 use super::settings::{DEFAULT_BUDGET, Settings};
-use super::signals::Interrupt;
+use super::signals::{Interrupt, end_with_stdin};
 use super::timer::{Clock, NodeClock, Timer, Timing};
 use super::{Bench, Failure, Point, Profiled, Random, Scratch};
 
@@ -107,6 +107,9 @@ impl Order {
 /// # Errors
 /// Code of the spec failed, or node 0 cannot write; what was already written stays.
 pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
+    if job.settings.end_with_stdin && node.rank() == 0 {
+        end_with_stdin();
+    }
     let mut clock = (job.clock)();
     let start = clock.now(node);
     let work = match read_plan(node, job) {
@@ -447,7 +450,7 @@ impl<'a> Director<'a> {
                 if begun < points {
                     eprintln!(
                         "model {name}: the budget of {} s sufficed for {begun} of {points} points; the rest, \
-                         at least {next:.2e} s a timing, is left out",
+                         at least {next:.2e} s a timing, is left out: go on with --resume and a longer --budget",
                         self.budget
                     );
                 }

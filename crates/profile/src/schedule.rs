@@ -30,7 +30,7 @@ use work::{Measuring, Timings};
 /// ones: the lower quartile of five tolerates one disturbed timing.
 const FAIR_TIMINGS: f64 = 5.0;
 
-/// Points of each model that are timed before the run's length is estimated.
+/// Points of each model that are timed before any model gets all of its own.
 const PROBES: usize = 3;
 
 /// The rules of one run.
@@ -282,11 +282,6 @@ impl Schedule {
             fresh.map(|point| work.expected(point)).fold(f64::INFINITY, f64::min)
         };
         self.models.iter().map(|work| (work.begun, work.points.len(), cheapest(work))).collect()
-    }
-
-    /// Whether enough has been timed for [`Self::remaining`] to be meaningful.
-    pub(crate) fn probed(&self) -> bool {
-        self.models.iter().all(|work| work.begun >= PROBES.min(work.points.len()))
     }
 
     /// Seconds needed at most to time every point its maximum number of times, as far as prices are

@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) resume: bool,
     /// Report progress as lines for a program on stdout, instead of sentences on stderr.
     pub(crate) machine: bool,
+    /// End when standard input does.
+    pub(crate) end_with_stdin: bool,
 }
 
 impl Default for Settings {
@@ -29,6 +31,7 @@ impl Default for Settings {
             plan: PathBuf::from("plan.txt"),
             resume: false,
             machine: false,
+            end_with_stdin: false,
         }
     }
 }
@@ -59,6 +62,9 @@ Usage: [--plan plan.txt] [--output samples.txt] [--budget 60s] [--resume]
   --budget TIME   time for all of it, such as 90, 90s, 500ms or 5m
   --resume        go on with FILE.partial
   --progress      progress as lines on stdout, for programs
+  --end-with-stdin
+                  end when standard input does: when the program that holds its
+                  other end has ended, or was killed
 
 The environment says where: STRATA_ON=threads:4, or start it under mpirun; the
 plan must have points for that number of nodes.
@@ -85,6 +91,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> 
             Long("plan") => settings.plan = value(&mut parser)?.into(),
             Long("resume") => settings.resume = true,
             Long("progress") => settings.machine = true,
+            Long("end-with-stdin") => settings.end_with_stdin = true,
             Long("help") | Short('h') => return Ok(Request::Help),
             other => return Err(other.unexpected().to_string()),
         }
@@ -120,10 +127,19 @@ mod tests {
             plan: "p.txt".into(),
             resume: true,
             machine: true,
+            end_with_stdin: true,
         };
         assert_eq!(settings.partial(), PathBuf::from("out/s.txt.partial"));
-        let arguments =
-            ["--output", "out/s.txt", "--budget=1.5m", "--plan", "p.txt", "--resume", "--progress"];
+        let arguments = [
+            "--output",
+            "out/s.txt",
+            "--budget=1.5m",
+            "--plan",
+            "p.txt",
+            "--resume",
+            "--progress",
+            "--end-with-stdin",
+        ];
         assert_eq!(read(&arguments), Ok(Request::Run(settings)));
         assert_eq!(read(&[]), Ok(Request::Run(Settings::default())));
         assert_eq!(read(&["--help"]), Ok(Request::Help));

@@ -4,7 +4,11 @@
 //! The signals are blocked in every thread and one thread waits for them, which needs no handler
 //! and so no unsafe code. A second signal ends the program at once; the journal on disk is complete
 //! even then.
+//!
+//! Of a program that was killed nobody is told by a signal. Whoever starts a profiling program
+//! therefore holds the other end of its standard input, which ends with it.
 
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,4 +57,16 @@ impl Interrupt {
     /// Signals are not watched on this system; an interrupted run still keeps its journal.
     #[cfg(not(unix))]
     pub(crate) fn watch(&self) {}
+}
+
+/// Ends this process when its standard input ends. Under `mpirun` only node 0 has one, and its end
+/// ends the job.
+pub(crate) fn end_with_stdin() {
+    let wait = || {
+        let mut byte = [0];
+        while std::io::stdin().read(&mut byte).is_ok_and(|count| count > 0) {}
+        std::process::exit(i32::from(INTERRUPTED));
+    };
+    // Without this thread the program ends in its own time.
+    let _unwatched = std::thread::Builder::new().name("stdin".to_owned()).spawn(wait);
 }

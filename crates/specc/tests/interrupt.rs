@@ -4,7 +4,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -62,4 +64,48 @@ fn what_was_measured_is_kept_and_gone_on_with() {
     assert_eq!(samples.models[0].rows.len(), 25);
     assert!(samples.models[0].rows.iter().all(|row| row.notes.repeats >= 3));
     assert!(!partial.exists());
+}
+
+/// A program that was killed leaves nothing running, and whoever works in a folder is alone there.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_killed_ends_its_program_and_frees_its_folder() {
+    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/long.spec");
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed");
+    let command = |what: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
+        command.arg(what).arg(&spec).args(["--nodes", "2", "-o"]).arg(&out).stdout(Stdio::null());
+        command
+    };
+    // The program that is measured: in the middle of a timing it looks at nothing else.
+    let output = out.join("samples.txt");
+    let runs = || {
+        let lines = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut lines = lines.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        lines.any(|line| {
+            let mut words = line.split(|byte| *byte == 0);
+            words.any(|word| word == b"--end-with-stdin")
+                && words.any(|word| word == output.as_os_str().as_bytes())
+        })
+    };
+    let mut child = command("profile").stderr(Stdio::null()).spawn().unwrap();
+    while !runs() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for what in ["profile", "emit"] {
+        let beside = command(what).output().unwrap();
+        let said = String::from_utf8_lossy(&beside.stderr);
+        assert_eq!(beside.status.code(), Some(2), "{said}");
+        assert!(said.contains("another specc is at work in") && said.contains("killed"), "{said}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A timing takes five minutes.
+    let left = (0..600).find(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        !runs()
+    });
+    assert!(left.is_some(), "the profiling program runs on");
+    assert!(command("emit").status().unwrap().success());
 }

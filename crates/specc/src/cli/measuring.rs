@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use strata_model::set::Model;
-use strata_model::{ModelSet, Plan, Points, Samples, write_atomically};
+use strata_model::{ModelSet, Plan, Points, Samples, Seconds, write_atomically};
 
 use super::args::Target;
 use super::failure::Failure;
@@ -197,6 +197,34 @@ pub(super) fn measure(spec: &CheckedSpec, target: &Target, output: &Path) -> Res
         join(&mut points, &campaign.earlier());
     }
     campaign.points(&points, target.resume, target.budget.as_secs_f64())
+}
+
+/// In a sentence, how to go on where the budget was too short for all planned points; `None` where
+/// it was not.
+pub(super) fn longer(target: &Target, output: &Path) -> Option<String> {
+    let folders = match target.nodes.iter().collect::<BTreeSet<_>>() {
+        several if several.len() > 1 => several.iter().map(|n| output.join(format!("nodes-{n}"))).collect(),
+        _ => vec![output.to_owned()],
+    };
+    let (mut planned, mut measured) = (0, 0);
+    for folder in folders {
+        let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let plan = Plan::parse(&text("plan.txt")?, "plan.txt").ok()?;
+        planned +=
+            plan.runs.iter().flat_map(|run| &run.models).map(|model| model.points.len()).sum::<usize>();
+        let samples = Samples::parse(&text("samples.txt")?, "samples.txt").ok()?;
+        measured += samples.models.iter().map(|model| model.rows.len()).sum::<usize>();
+    }
+    let budget = target.budget.as_secs_f64();
+    // What was left out costs more than what was measured: cheap points go first.
+    let enough = (2.0 * budget * planned as f64 / measured.max(1) as f64).ceil();
+    (measured < planned).then(|| {
+        format!(
+            "the budget of {} sufficed for {measured} of {planned} points: go on with the same command and \
+             --resume --budget {enough}s",
+            Seconds::new(budget).unwrap_or_default()
+        )
+    })
 }
 
 /// How much more time would help the models of these samples, in a sentence; `None` where noise is

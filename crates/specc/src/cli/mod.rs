@@ -4,6 +4,7 @@ mod args;
 mod choosing;
 mod exchange;
 mod failure;
+mod folder;
 mod jobs;
 mod machine;
 mod measuring;

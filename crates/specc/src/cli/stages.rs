@@ -14,6 +14,7 @@ use strata_report::{Map, Report as Page, fit_json, write_residuals};
 use super::args::{Calibrate, Fit, How, Output, Reading, Specs, Target};
 use super::exchange;
 use super::failure::{Failure, print};
+use super::folder::Lock;
 use super::tables::{fit_table, map_table};
 use super::{machine, measuring, refining, specs};
 use crate::competition::Competition;
@@ -48,7 +49,7 @@ pub(super) fn emit(
     output: &Output,
 ) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
-    make_folder(&output.output)?;
+    let _lock = Lock::take(&output.output)?;
     let emitted = emit::emit(&spec, &output.output, features)?;
     let mut numbers: BTreeSet<usize> = nodes.iter().map(|nodes| *nodes as usize).collect();
     if numbers.is_empty() {
@@ -59,13 +60,10 @@ pub(super) fn emit(
     print(emitted.folder.display())
 }
 
-fn make_folder(path: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(path).map_err(|e| Failure::file(path, e))
-}
-
 /// `specc profile`.
 pub(super) fn profile(specs: &Specs, target: &Target, output: &Output) -> Result<(), Failure> {
     let spec = specs::load(&specs.specs)?;
+    let _lock = Lock::take(&output.output)?;
     let samples = measuring::on_each(target, &output.output, &|target, output| {
         measuring::measure(&spec, target, output)
     })?;
@@ -115,13 +113,20 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
         }
         can_install().map_err(|error| Failure::Machine(error.to_string()))?;
     }
+    let _lock = Lock::take(output)?;
     let samples = measuring::on_each(target, output, &|target, output| match refining.refine {
         true => refining::refine(&spec, target, refining, output),
         false => measuring::measure(&spec, target, output),
     })?;
     let how = Overrides { few: refining.refine, ..Overrides::from(how) };
     let source = (&[samples][..], &Reading::default());
-    let set = finish(source, Some(&spec), &how, Some(output), json)?;
+    let set = finish(source, Some(&spec), &how, Some(output), json).map_err(|failure| match failure {
+        Failure::Fault(message) => {
+            let more = measuring::longer(target, output).filter(|_| !refining.refine);
+            Failure::Fault(more.map_or(message.clone(), |more| format!("{message}\n{more}")))
+        }
+        other => other,
+    })?;
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
             eprintln!("installed {}", file.display());
@@ -209,7 +214,7 @@ fn maps(fitting: &Fitting) -> Vec<Map> {
 }
 
 fn write(folder: &Path, fitting: &Fitting, samples: &Samples, maps: &[Map]) -> Result<(), Failure> {
-    make_folder(folder)?;
+    fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
     let save = |name: &str, text: String| {
         let path = folder.join(name);
         write_atomically(&path, |out| out.write_all(text.as_bytes()))

@@ -3,6 +3,9 @@
 //! The child gets a process group of its own, so that a Ctrl-C at the terminal reaches only us; we
 //! pass on one signal, and kill only when asked twice. Otherwise a child could get two and take the
 //! second for impatience.
+//!
+//! We hold the other end of its standard input, never write to it, and let go when it has ended. A
+//! profiling program ends with its input, so that it does not outlive us, however we end.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -36,7 +39,9 @@ pub(super) fn run(
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     let before = interrupt.count();
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    // Held until the child has ended: `wait` would close it before.
+    let input = child.stdin.take();
     let (sender, lines) = channel();
     if let Some(out) = child.stdout.take() {
         forward(out, sender.clone(), Line::Out);
@@ -63,6 +68,7 @@ pub(super) fn run(
         }
     }
     let status = child.wait()?;
+    drop(input);
     Ok(End { status, interrupted: interrupt.count() > before })
 }
 

@@ -73,8 +73,15 @@ impl Status {
                 .and_then(|text| text.parse::<f64>().ok())
         };
         if line.starts_with("strata-expect ") {
-            if let (Some(seconds), Some(budget)) = (field("seconds"), field("budget")) {
-                self.say(&format!("measuring takes at most {} (budget {})", human(seconds), human(budget)));
+            if let (Some(points), Some(elapsed), Some(seconds), Some(budget)) =
+                (field("points"), field("elapsed"), field("seconds"), field("budget"))
+            {
+                self.say(&format!(
+                    "all {points} points are timed after {}; repeats of them take until {} at most (budget {})",
+                    human(elapsed),
+                    human(seconds),
+                    human(budget)
+                ));
             }
             return true;
         }

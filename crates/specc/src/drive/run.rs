@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use strata_model::count;
+use strata_model::{Seconds, count};
 
 use super::child::{self, Line};
 use super::compiler::in_spec;
@@ -42,11 +42,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &Options) -> Resul
         })?;
     }
     let interrupt = Interrupt::listen();
-    let mut status = Status::spinner(&format!(
-        "profiling {} on {}",
-        emitted.spec.path,
-        count(options.nodes, "node", "nodes")
-    ));
+    let mut status = Status::spinner(&title(emitted, options));
     let mut message = String::new();
     let mut command = command(program, options);
     let told = interrupt.count();
@@ -88,6 +84,13 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &Options) -> Resul
     }
 }
 
+/// What is done, and for how long at most.
+fn title(emitted: &Emitted, options: &Options) -> String {
+    let most = options.budget.and_then(Seconds::new);
+    let most = most.map_or(String::new(), |most| format!(", for {most} at most"));
+    format!("profiling {} on {}{most}", emitted.spec.path, count(options.nodes, "node", "nodes"))
+}
+
 fn command(program: &Program, options: &Options) -> Command {
     let mut command = match program.on {
         On::Mpi => {
@@ -103,7 +106,12 @@ fn command(program: &Program, options: &Options) -> Command {
             command
         }
     };
-    command.arg("--progress").arg("--output").arg(&options.output).arg("--plan").arg(&options.plan);
+    command
+        .args(["--progress", "--end-with-stdin"])
+        .arg("--output")
+        .arg(&options.output)
+        .arg("--plan")
+        .arg(&options.plan);
     if let Some(budget) = options.budget {
         command.arg("--budget").arg(format!("{budget}s"));
     }

@@ -338,7 +338,16 @@ impl Printer<'_> {
                 text.push_str(&format!(" for {}", ranges.join(", ")));
             }
             for expr in &candidate.requires {
-                text.push_str(&format!(" require {}", self.expr(expr)));
+                let require = format!("require {}", self.expr(expr));
+                let last = text.lines().last().unwrap_or_default().chars().count();
+                let indent = if text.contains('\n') { 0 } else { INDENT };
+                if indent + last + 1 + require.chars().count() > WIDTH {
+                    text.push('\n');
+                    text.push_str(&" ".repeat(2 * INDENT));
+                } else {
+                    text.push(' ');
+                }
+                text.push_str(&require);
             }
             self.out.push_str(&text);
             self.finish(candidate.span.end);
