@@ -1,5 +1,6 @@
 //! Why a model could not be fitted; each error names the model, the place and the way out.
 
+use strata_model::count;
 use thiserror::Error;
 
 /// Why there is no model. A model that merely predicts badly is no error: it gets a verdict.
@@ -24,7 +25,9 @@ pub enum FitError {
     },
     /// There are no more samples than independent terms.
     #[error(
-        "model `{model}` has {samples} samples for {terms} terms; take at least {more} more at other inputs, or name fewer terms"
+        "model `{model}` has {} for {}; take at least {more} more at other inputs, or name fewer terms",
+        count(*samples, "sample", "samples"),
+        count(*terms, "term", "terms"),
     )]
     TooFewSamples {
         /// The model.

@@ -6,11 +6,11 @@
 //! models   sha256 e5336d570901a073f3532df05267a516e928ff6e732c3df9c7f88fa28a89c905
 //! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:32K L2:2M L3:105M" os=linux arch=x86_64
 //! Naive: verified, rank 2 of 2, condition 1.5e0; held-out error 7.4 % (20 of 34 samples)
-//!     valid for n in 4..=362, 1 nodes
+//!     valid for n in 4..=362, 1 node
 //! Transposed: verified within noise, rank 2 of 2, condition 1.4e0; held-out error 10 % (20 of 34 samples)
-//!     valid for n in 4..=362, 1 nodes
+//!     valid for n in 4..=362, 1 node
 //! Blocked: verified, rank 4 of 4, condition 3.9e0; held-out error 9.3 % (20 of 90 samples)
-//!     valid for n in 4..=362, b in 8..=128, 1 nodes
+//!     valid for n in 4..=362, b in 8..=128, 1 node
 //! ```
 
 #![cfg_attr(rustfmt, rustfmt_skip)]
@@ -29,7 +29,7 @@ use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction,
 
 /// `Naive`: verified, rank 2 of 2, condition 1.5e0; held-out error 7.4 % (20 of 34 samples).
 ///
-/// Valid for n in 4..=362, 1 nodes.
+/// Valid for n in 4..=362, 1 node.
 #[must_use]
 pub fn naive(nodes: usize, n: f64) -> Option<Prediction> {
     let seconds = naive_seconds(nodes, n)?;
@@ -60,7 +60,7 @@ pub fn naive_seconds(nodes: usize, n: f64) -> Option<f64> {
 
 /// `Transposed`: verified within noise, rank 2 of 2, condition 1.4e0; held-out error 10 % (20 of 34 samples).
 ///
-/// Valid for n in 4..=362, 1 nodes.
+/// Valid for n in 4..=362, 1 node.
 #[must_use]
 pub fn transposed(nodes: usize, n: f64) -> Option<Prediction> {
     let seconds = transposed_seconds(nodes, n)?;
@@ -91,7 +91,7 @@ pub fn transposed_seconds(nodes: usize, n: f64) -> Option<f64> {
 
 /// `Blocked`: verified, rank 4 of 4, condition 3.9e0; held-out error 9.3 % (20 of 90 samples).
 ///
-/// Valid for n in 4..=362, b in 8..=128, 1 nodes.
+/// Valid for n in 4..=362, b in 8..=128, 1 node.
 #[must_use]
 pub fn blocked(nodes: usize, n: f64, b: f64) -> Option<Prediction> {
     let seconds = blocked_seconds(nodes, n, b)?;
