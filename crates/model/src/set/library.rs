@@ -16,6 +16,20 @@ use crate::expr::{Expr, ExprKind};
 use strata_select::{Domain, MAX_PARAMETERS, Source, Step};
 
 /// The candidates of one library, ready to predict.
+///
+/// ```
+/// use strata_model::ModelSet;
+/// use strata_select::{Parameter, Question, Row, choose_among};
+///
+/// let text = std::fs::read_to_string("../../examples/own-library/models/models.toml")?;
+/// let models = ModelSet::read(&text)?.resolve()?;
+/// let matmul = models.library("matmul").ok_or("the set has no such library")?;
+/// const SIDE: &[Parameter] = &[Parameter::new("b", 8, 128).times(2)];
+/// let rows = [Row::new("naive", &[]), Row::new("transposed", &[]), Row::new("blocked", SIDE)];
+/// let choice = choose_among(("matmul", "matmul.spec"), rows, matmul, Question::new(1, &[300.0]), &|_| true)?;
+/// assert_eq!(Some(choice.index), matmul.candidate("blocked"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LibraryModels {
     library: Library,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use tempfile::TempDir;
 
@@ -54,6 +55,8 @@ impl Player {
         let line = command.replace("../strata", &self.workspace.to_string_lossy());
         let programs = Path::new(env!("CARGO_BIN_EXE_specc")).parent().expect("it lies in a folder");
         let path = std::env::var("PATH").unwrap_or_default();
+        #[expect(clippy::disallowed_methods, reason = "it is only shown: how long a reader waits")]
+        let start = Instant::now();
         let output = Command::new("sh")
             .args(["-c", &format!("{line} 2>&1")])
             .current_dir(&self.here)
@@ -68,6 +71,7 @@ impl Player {
             .env_remove("RUSTFLAGS")
             .output()
             .expect("sh starts");
+        println!("{:6.1} s  {command}", start.elapsed().as_secs_f64());
         let text = String::from_utf8_lossy(&output.stdout);
         // What fails on purpose shows its message.
         assert!(output.status.success() || !shown.is_empty(), "{place}\n{}\n{text}", output.status);
