@@ -55,7 +55,6 @@ impl Player {
         let line = command.replace("../strata", &self.workspace.to_string_lossy());
         let programs = Path::new(env!("CARGO_BIN_EXE_specc")).parent().expect("it lies in a folder");
         let path = std::env::var("PATH").unwrap_or_default();
-        #[expect(clippy::disallowed_methods, reason = "it is only shown: how long a reader waits")]
         let start = Instant::now();
         let output = Command::new("sh")
             .args(["-c", &format!("{line} 2>&1")])
