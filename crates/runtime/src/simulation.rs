@@ -37,6 +37,16 @@ pub struct Simulation {
 }
 
 /// The result of a simulation.
+///
+/// ```
+/// use strata_runtime::{prelude::*, simulation::Platform};
+///
+/// let alewife = Platform::find("alewife").map_err(Error::program)?;
+/// let run = || Machine::sim(&alewife, 16)?.run(|node| Ok(node.reduce_add(node.rank() as u32)));
+/// let (first, second) = (run()?, run()?);
+/// assert_eq!((first.hash, first.times), (second.hash, second.times));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Simulated<T> {
     /// The program's results, by rank.

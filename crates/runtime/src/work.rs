@@ -4,6 +4,19 @@
 ///
 /// On real machines it has no effect. A simulated machine adds its time to the node's clock.
 ///
+/// ```
+/// use strata_runtime::{prelude::*, simulation::Platform};
+///
+/// let cm5 = Platform::find("cm5").map_err(Error::program)?;
+/// let run = Machine::sim(&cm5, 2)?.run(|node| {
+///     let counts = node.compute(Work::Kernel("Histogram", &[1000.0, 256.0]), || vec![0u32; 256]);
+///     node.compute(33.0, || ());                        // cycles
+///     Ok(counts.len())
+/// })?;
+/// assert_eq!(run.results, [256, 256]);
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// The built-in kernels with their inputs; times are of one thread and elements of 8 bytes:
 ///
 /// | kernel | what it does |

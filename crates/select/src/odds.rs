@@ -39,6 +39,15 @@ impl fmt::Display for Odds {
 /// True times are assumed independent and log-normal, as they are positive and models err by
 /// factors, with the mean and the [deviation](Prediction::deviation) of each prediction. Without
 /// deviations the probability is 0 or 1.
+///
+/// ```
+/// use strata_select::{Prediction, odds};
+///
+/// let predicted = [(1.0e-6, 0.2e-6), (1.1e-6, 0.2e-6)].map(|(s, w)| Prediction::new(s, w).unwrap());
+/// let sure = odds(&predicted, 0).unwrap();
+/// assert!(sure.fastest > 0.7 && sure.fastest < 0.8);
+/// assert!(sure.loss < 0.03e-6, "a wrong choice costs little: they are nearly equal");
+/// ```
 #[must_use]
 pub fn odds(predicted: &[Prediction], chosen: usize) -> Option<Odds> {
     let times = || predicted.iter().map(LogNormal::of);

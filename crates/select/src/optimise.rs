@@ -2,6 +2,15 @@
 //!
 //! The functions are predictions, so they may be infinite or NaN in places: NaN counts as "not
 //! negative" where a sign is needed, and as infinite where a minimum is sought.
+//!
+//! ```
+//! use strata_select::optimise::{global_minimum, integer_minimum, integer_root};
+//!
+//! let cost = |bits: i64| 32.0 / bits as f64 + f64::powi(2.0, bits as i32) / 100.0;
+//! assert_eq!(integer_minimum(1, 16, cost), 7);
+//! assert_eq!(global_minimum(1, 16, cost), 7);
+//! assert_eq!(integer_root(0, 1000, |x| (x * x) as f64 - 99.0), 9);
+//! ```
 
 /// Points evaluated to find a change of sign, or the valleys of a function, in ranges too long to
 /// try exhaustively.

@@ -112,6 +112,14 @@ const HALF_WIDTH: f64 = 1.959_963_984_540_054;
 
 /// The predicted time of an operation: its mean, the uncertainty of the mean, and the 95 % interval
 /// of a new measurement, which includes the noise of measuring.
+///
+/// ```
+/// use strata_select::Prediction;
+///
+/// let predicted = Prediction::new(57.8e-6, 1.2e-6).unwrap();
+/// assert_eq!(predicted.to_string(), "57.8 µs ± 1.20 µs");
+/// assert_eq!(predicted.high().to_string(), "59.0 µs");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prediction {

@@ -11,6 +11,15 @@ use crate::expr::is_name;
 use crate::samples::parse_spec;
 
 /// Points of some models of a spec, each once.
+///
+/// ```
+/// use strata_model::Points;
+///
+/// let mut points = Points::parse("strata-plan 1\nRadix 16,2\n", "points.txt")?;
+/// assert!(points.add("Radix", &[20, 4]));
+/// assert!(!points.add("Radix", &[16, 2]), "it is there already");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Points {
     /// The spec that they are for; unknown if written by hand.

@@ -10,7 +10,7 @@ use super::{Kind, Mode, Model, ModelSet, SetError};
 use crate::Prediction;
 use crate::expr::{self, BinaryOp, Expr, Function, RESERVED, is_name};
 
-/// The models of a set, ready to predict.
+/// The models of a set, ready to predict; [`set`](super) has an example.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub(super) models: Arc<[Compiled]>,

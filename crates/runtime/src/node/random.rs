@@ -32,6 +32,17 @@ impl Node {
 
     /// Restarts this node's stream; returns the seed, which reproduces it.
     ///
+    /// ```
+    /// use strata_runtime::{Seed, prelude::*};
+    ///
+    /// let drawn = Machine::threads(2)?.run(|node| {
+    ///     node.set_random_seed(Seed::Number(7));
+    ///     Ok(node.random())
+    /// })?;
+    /// assert_eq!(drawn[0], drawn[1]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Participation
     /// Local.
     pub fn set_random_seed(&mut self, seed: Seed) -> u64 {

@@ -100,6 +100,30 @@ fn every_word_has_an_example() {
     assert!(missing.is_empty(), "docs/spec-language.md has no example of {missing:?}");
 }
 
+/// Of every page and every manual of a crate.
+#[test]
+fn links_lead_to_files() {
+    let root = docs().join("..");
+    let crates =
+        fs::read_dir(root.join("crates")).expect("crates/").filter_map(|entry| Some(entry.ok()?.path()));
+    let folders =
+        crates.chain([docs(), root.clone(), root.join("benches"), root.join("examples/own-library")]);
+    let link = Regex::new(r"\]\(([^)#:]+)(#[^)]*)?\)").expect("a pattern");
+    let mut broken = Vec::new();
+    for folder in folders {
+        for entry in fs::read_dir(&folder).expect("a folder").flatten().map(|entry| entry.path()) {
+            if entry.extension().is_some_and(|extension| extension == "md") {
+                let text = fs::read_to_string(&entry).expect("a page");
+                let links = link.captures_iter(&text).map(|found| found[1].to_owned());
+                broken.extend(
+                    links.filter(|to| !folder.join(to).exists()).map(|to| format!("{entry:?}: {to}")),
+                );
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
 #[test]
 fn a_first_library_is_made_as_the_page_says() {
     Player::new().play("first-library.md", &page("first-library.md"));
