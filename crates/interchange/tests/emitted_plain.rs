@@ -8,8 +8,11 @@ use std::process::Command;
 
 use libm as _; // the emitted Rust takes it, offline
 use strata_interchange::emit;
-use strata_model::ModelSet;
-use strata_model::set::{Input, Kind, Model, Nodes, Term, Verdict};
+use strata_model::set::{
+    Input, Kind, Library, LibraryCandidate, LibraryModels, Mode, Model, Nodes, ParameterRange, Term, Verdict,
+};
+use strata_model::{ModelSet, Prediction};
+use strata_select::{Source as _, Step};
 
 fn term(term: &str, coefficient: f64) -> Term {
     Term { term: term.into(), coefficient, std_error: 0.0, half_width: 0.0, relevant: coefficient != 0.0 }
@@ -72,6 +75,12 @@ fn set() -> ModelSet {
     let whole = Model {
         requires: vec!["n>=x".into(), "P>1||x<4".into()],
         // The last term is NaN everywhere: a model that never answers is emitted as one.
+        covariance: (0..every_function.len() - 1)
+            .map(|i| (0..every_function.len() - 1).map(|j| if i == j { 1e-20 } else { 1e-22 }).collect())
+            .collect(),
+        noise_variance: 1e-4,
+        t_quantile: 2.1,
+        own_error: 0.4,
         ..model("Every", 4, vec![n(), input("x", 1.0, 10.0)], every.take(every_function.len() - 1).collect())
     };
     let nodes = model(
@@ -86,7 +95,21 @@ fn set() -> ModelSet {
             term("log2(P)", 0.0),
         ],
     );
-    let nodes = Model { nodes: Nodes { min: 1, max: 6 }, ..nodes };
+    let covariance = vec![
+        vec![1e-14, 2e-15, 0.0, -1e-18, 0.0],
+        vec![2e-15, 3e-14, 1e-18, 0.0, 0.0],
+        vec![0.0, 1e-18, 1e-20, 0.0, 0.0],
+        vec![-1e-18, 0.0, 0.0, 2e-20, 0.0],
+        vec![0.0; 5],
+    ];
+    let nodes = Model {
+        nodes: Nodes { min: 1, max: 6 },
+        covariance,
+        mode: Mode::Absolute,
+        noise_variance: 1e-15,
+        t_quantile: 1.9,
+        ..nodes
+    };
     let kind = Kind::Factored { expression: "Every(lambda,min(10,max(1,double)))+2*anyNodes(lambda)".into() };
     let called = Model {
         name: "double".into(),
@@ -124,8 +147,108 @@ fn set() -> ModelSet {
                 ],
             ),
         ],
+        libraries: vec![Library {
+            name: "pickOne".into(),
+            inputs: vec!["n".into()],
+            candidates: vec![
+                candidate("every", "Every", &["n", "k"], &["k%3!=2"], &[("k", 1, 9, Step::Add(2))]),
+                candidate(
+                    "any-nodes",
+                    "anyNodes",
+                    &["n*w/(3+type)"],
+                    &[],
+                    &[("w", 1, 8, Step::Multiply(2)), ("type", 0, 4, Step::ONE)],
+                ),
+                candidate("both", "double", &["n", "3"], &[], &[]),
+            ],
+        }],
         ..ModelSet::default()
     }
+}
+
+fn candidate(
+    name: &str,
+    model: &str,
+    arguments: &[&str],
+    requires: &[&str],
+    parameters: &[(&str, i64, i64, Step)],
+) -> LibraryCandidate {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let parameters = parameters.iter();
+    LibraryCandidate {
+        name: name.replace('-', "_"),
+        model: model.into(),
+        arguments: owned(arguments),
+        requires: owned(requires),
+        parameters: parameters
+            .map(|(name, min, max, step)| ParameterRange {
+                name: (*name).into(),
+                min: *min,
+                max: *max,
+                step: *step,
+            })
+            .collect(),
+    }
+}
+
+/// The least expected time among all candidates and parameters, by trying all: its time and half
+/// width.
+fn best(models: &LibraryModels, nodes: usize, n: f64) -> Option<(f64, f64)> {
+    let mut best: Option<(f64, Prediction)> = None;
+    for (place, declared) in models.candidates().iter().enumerate() {
+        let mut all: Vec<Vec<i64>> = vec![vec![]];
+        for range in &declared.parameters {
+            let mut values = vec![range.min];
+            while let Some(next) = values
+                .last()
+                .map(|value| match range.step {
+                    Step::Add(by) => value + by,
+                    Step::Multiply(by) => value * by,
+                })
+                .filter(|next| *next <= range.max)
+            {
+                values.push(next);
+            }
+            all = all.iter().flat_map(|at| values.iter().map(|v| [&at[..], &[*v]].concat())).collect();
+        }
+        for at in all {
+            let Some(seconds) = models.seconds(place, nodes, &[n], &at) else { continue };
+            let expected = seconds * models.expected_ratio(place);
+            if best.is_none_or(|(least, _)| expected < least) {
+                best = models.predict(place, nodes, &[n], &at).map(|prediction| (expected, prediction));
+            }
+        }
+    }
+    best.map(|(_, prediction)| (prediction.seconds.get(), prediction.half_width.get()))
+}
+
+/// Compares choices, a line `SECONDS HALF_WIDTH` or `none` each, with trying everything.
+fn compare_choices(language: &str, printed: &str) {
+    let resolved = set().resolve().unwrap();
+    let models = resolved.library("pickOne").unwrap();
+    let (mut some, mut none) = (0, 0);
+    for (line, (nodes, n)) in printed.lines().zip(choices()) {
+        let words: Vec<&str> = line.split(' ').collect();
+        match (best(models, nodes, n), &words[..]) {
+            (None, ["none"]) => none += 1,
+            (Some(times), [seconds, half_width]) => {
+                let got: [f64; 2] = [seconds, half_width].map(|word| word.parse().unwrap());
+                let near = |(a, b): (f64, f64)| (a - b).abs() <= 1e-6 * a.abs();
+                assert!(
+                    near((times.0, got[0])) && near((times.1, got[1])),
+                    "{language}: {n} on {nodes}: {times:?} {got:?}"
+                );
+                some += 1;
+            }
+            (best, got) => panic!("{language}: {n} on {nodes}: {best:?}, not {got:?}"),
+        }
+    }
+    assert!(some > 50 && none > 5 && some + none == choices().len(), "{language}: {some} and {none}");
+}
+
+/// Numbers of nodes and inputs to choose at.
+fn choices() -> Vec<(usize, f64)> {
+    (0..120).map(|i| ([4, 4, 1, 6, 7][i % 5], 1.3_f64.powi(i as i32 / 2).round())).collect()
 }
 
 /// Name in the set, names in Rust, C and Python, number of inputs.
@@ -133,7 +256,7 @@ const MODELS: [(&str, [&str; 3], usize); 8] = [
     ("Every", ["every", "strata_every", "every"], 2),
     ("anyNodes", ["any_nodes", "strata_any_nodes", "any_nodes"], 1),
     ("double", ["double", "strata_double_2", "double"], 2),
-    ("seconds", ["seconds", "strata_seconds_2", "seconds"], 1),
+    ("seconds", ["seconds_2", "strata_seconds_2", "seconds_2"], 1),
     ("Nothing", ["nothing", "strata_nothing", "nothing"], 1),
     ("never", ["never", "strata_never", "never"], 1),
     ("overflow", ["overflow", "strata_overflow", "overflow"], 1),
@@ -174,6 +297,7 @@ struct Ask {
     nodes: usize,
     inputs: Vec<f64>,
     answer: Option<f64>,
+    half_width: Option<f64>,
 }
 
 fn asks() -> Vec<Ask> {
@@ -185,7 +309,9 @@ fn asks() -> Vec<Ask> {
             let nodes = [4, 4, 4, 1, 0, 7][i % 6];
             let inputs: Vec<f64> = (0..*inputs).map(|_| value(&mut chance)).collect();
             let answer = resolved.seconds(name, nodes, &inputs);
-            asks.push(Ask { model, nodes, inputs, answer });
+            let prediction = resolved.predict(name, nodes, &inputs);
+            let half_width = prediction.map(|prediction| prediction.half_width.get());
+            asks.push(Ask { model, nodes, inputs, answer, half_width });
         }
     }
     let some = |model: usize| asks.iter().filter(|a| a.model == model && a.answer.is_some()).count();
@@ -203,14 +329,28 @@ fn equal(a: Option<f64>, b: Option<f64>) -> bool {
     }
 }
 
-/// Compares what a program printed, a line an ask, with the interpreter.
+/// Compares what a program printed, two lines an ask, with the interpreter; then its choices.
 fn compare(language: &str, printed: &str, none: &str, asks: &[Ask]) {
     let lines: Vec<&str> = printed.lines().collect();
-    assert_eq!(lines.len(), asks.len(), "{language}");
-    for (line, ask) in lines.iter().zip(asks) {
-        let got =
-            if line.trim_start_matches('-') == none { None } else { Some(line.parse::<f64>().unwrap()) };
+    let read = |line: &str| {
+        if line.trim_start_matches('-') == none { None } else { Some(line.parse::<f64>().unwrap()) }
+    };
+    assert_eq!(lines.len(), 2 * asks.len() + choices().len(), "{language}");
+    compare_choices(language, &lines[2 * asks.len()..].join("\n"));
+    assert!(asks.iter().filter(|ask| ask.half_width.is_some_and(|half| half > 0.0)).count() > 100);
+    for (lines, ask) in lines.chunks_exact(2).zip(asks) {
+        let (got, half_width) = (read(lines[0]), read(lines[1]));
         let (name, inputs) = (MODELS[ask.model].0, &ask.inputs);
+        // Of differences of times, which lose digits.
+        let near = match (ask.half_width, half_width) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-6 * a.abs(),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        assert!(
+            near,
+            "{language}: half width of {name}({}, {inputs:?}) is {:?}, not {half_width:?}",
+            ask.nodes, ask.half_width
+        );
         assert!(
             equal(ask.answer, got),
             "{language}: {name}({}, {inputs:?}) is {:?}, not {got:?}",
@@ -220,7 +360,7 @@ fn compare(language: &str, printed: &str, none: &str, asks: &[Ask]) {
     }
 }
 
-/// A program with a line an ask.
+/// A program with two lines an ask.
 fn calls(
     asks: &[Ask],
     language: usize,
@@ -230,8 +370,10 @@ fn calls(
     let mut text = String::new();
     for ask in asks {
         let arguments: String = ask.inputs.iter().map(|v| format!(", {}", number(*v))).collect();
-        let call = format!("{}({}{arguments})", MODELS[ask.model].1[language], ask.nodes);
-        writeln!(text, "{}", line(&call)).unwrap();
+        for suffix in ["", "_half_width"] {
+            let call = format!("{}{suffix}({}{arguments})", MODELS[ask.model].1[language], ask.nodes);
+            writeln!(text, "{}", line(&call)).unwrap();
+        }
     }
     text
 }
@@ -265,14 +407,30 @@ fn run(command: &mut Command) -> Option<String> {
 fn c_compiles_without_a_warning_and_agrees() {
     let (folder, asks) = (tempfile::tempdir().unwrap(), asks());
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write("models.h", &emit::c(&set()).unwrap());
-    let body = calls(&asks, 1, &|v| literal(v, "NAN", "INFINITY"), &|call| {
+    write("models.h", &emit::c(&set(), "strata").unwrap());
+    let mut body = calls(&asks, 1, &|v| literal(v, "NAN", "INFINITY"), &|call| {
         format!("    printf(\"%.17g\\n\", {call});")
     });
+    for (nodes, n) in choices() {
+        writeln!(body, "    show(strata_pick_one_choose({nodes}, {n:?}));").unwrap();
+    }
+    // The same models under another prefix, and another set: all in one program.
+    write("twice.h", &emit::c(&set(), "twice").unwrap());
+    let other =
+        ModelSet { models: vec![model("Other", 0, vec![], vec![term("1", 1e-6)])], ..ModelSet::default() };
+    write("other.h", &emit::c(&other, "strata").unwrap());
+    let show = "static void show(strata_pick_one_choice c) {
+    const char *name = strata_pick_one_name(c.candidate);
+    if (!name) { printf(\"none\\n\"); return; }
+    if (c.candidate == strata_pick_one_is_any_nodes && (c.parameters[0] < 1 || name[0] != 'a')) { printf(\"wrong\\n\"); }
+    printf(\"%.17g %.17g\\n\", c.seconds, c.half_width);
+}
+";
     write(
         "main.c",
         &format!(
-            "#include \"models.h\"\n#include \"models.h\"\n#include <stdio.h>\nint main(void) {{\n{body}    return 0;\n}}\n"
+            "#include \"models.h\"\n#include \"models.h\"\n#include \"twice.h\"\n#include \"other.h\"\n#include <stdio.h>\n{show}\
+             int main(void) {{\n    if (strata_other(1) != 1e-6 || !isnan(twice_never(1, 1.0))) {{ return 1; }}\n{body}    return 0;\n}}\n"
         ),
     );
     // Headers of others need not be free of unused functions, but of all else.
@@ -287,9 +445,19 @@ fn python_runs_and_agrees() {
     let (folder, asks) = (tempfile::tempdir().unwrap(), asks());
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("models.py", &emit::python(&set()).unwrap());
-    let body =
+    let mut body =
         calls(&asks, 2, &|v| literal(v, "math.nan", "math.inf"), &|call| format!("print(models.{call})"));
-    write("main.py", &format!("import math\nimport models\n{body}"));
+    for (nodes, n) in choices() {
+        writeln!(body, "show(models.pick_one_choose({nodes}, {n:?}))").unwrap();
+    }
+    let show = "def show(choice):
+    if choice is None:
+        return print('none')
+    name, parameters, seconds, half_width = choice
+    assert list(parameters) == {'every': ['k'], 'any_nodes': ['w', 'type'], 'both': []}[name]
+    print(repr(seconds), repr(half_width))
+";
+    write("main.py", &format!("import math\nimport models\n{show}{body}"));
     if let Some(printed) = run(Command::new("python3").current_dir(folder.path()).arg("main.py")) {
         compare("Python", &printed, "None", &asks);
     }
@@ -308,19 +476,32 @@ fn rust_compiles_without_the_standard_library_and_agrees() {
     std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     write("src/lib.rs", "//! Models.\n#![no_std]\n#![deny(warnings, missing_docs)]\npub mod models;\n");
     write("src/models.rs", &emit::no_std(&set()).unwrap());
-    let line = |call: &str| format!("    show(plain::models::{call});");
-    let body = calls(&asks, 0, &|v| literal(v, "f64::NAN", "f64::INFINITY"), &line);
-    write(
-        "src/main.rs",
-        &format!(
-            "fn show(s: Option<f64>) {{\n    match s {{ Some(s) => println!(\"{{s:e}}\"), None => println!(\"none\") }}\n}}\nfn main() {{\n{body}}}\n"
-        ),
-    );
+    let with_std = emit::rust(&set()).unwrap();
+    assert!(!with_std.contains("libm"), "{with_std}");
+    write("src/with_std.rs", &with_std);
+    let line = |call: &str| format!("    show(models::{call});");
+    let mut body = calls(&asks, 0, &|v| literal(v, "f64::NAN", "f64::INFINITY"), &line);
+    for (nodes, n) in choices() {
+        writeln!(body, "    chosen(models::pick_one_choose({nodes}, {n:?}));").unwrap();
+    }
+    let program = |from: &str| {
+        format!(
+            "{from}use models::{{PickOneCandidate, PickOneChoice}};\nfn show(s: Option<f64>) {{\n    match s {{ Some(s) => println!(\"{{s:e}}\"), None => println!(\"none\") }}\n}}\n\
+             fn chosen(c: Option<PickOneChoice>) {{\n    let Some(c) = c else {{ return println!(\"none\") }};\n    \
+             if c.candidate == PickOneCandidate::AnyNodes {{ assert!(c.parameters[0] >= 1) }}\n    \
+             println!(\"{{:e}} {{:e}}\", c.seconds, c.half_width);\n}}\nfn main() {{\n{body}}}\n"
+        )
+    };
+    std::fs::create_dir(folder.path().join("src/bin")).unwrap();
+    write("src/main.rs", &program("use plain::models;\n"));
+    write("src/bin/with_std.rs", &program("#![deny(warnings)]\n#[path = \"../with_std.rs\"]\nmod models;\n"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plain");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["run", "--quiet", "--offline", "--manifest-path"]).arg(folder.path().join("Cargo.toml"));
-    cargo.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS");
-    compare("Rust", &run(&mut cargo).unwrap(), "none", &asks);
+    for binary in ["plain", "with_std"] {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["run", "--quiet", "--offline", "--bin", binary, "--manifest-path"]);
+        cargo.arg(folder.path().join("Cargo.toml")).env("CARGO_TARGET_DIR", &target).env_remove("RUSTFLAGS");
+        compare(binary, &run(&mut cargo).unwrap(), "none", &asks);
+    }
 }
 
 #[test]
@@ -348,7 +529,7 @@ fn latex_is_well_formed() {
 #[test]
 fn the_texts() {
     let few = ModelSet { models: set().models.drain(1..2).collect(), ..ModelSet::default() };
-    insta::assert_snapshot!("c", emit::c(&few).unwrap());
+    insta::assert_snapshot!("c", emit::c(&few, "strata").unwrap());
     insta::assert_snapshot!("python", emit::python(&few).unwrap());
     insta::assert_snapshot!("no_std", emit::no_std(&few).unwrap());
 }
@@ -360,7 +541,8 @@ fn a_set_that_makes_no_sense_is_an_error() {
         models: vec![Model { name: "Loop".into(), kind, ..Model::default() }],
         ..ModelSet::default()
     };
-    for emitter in [emit::c, emit::python, emit::latex, emit::no_std] {
+    let c = |set: &ModelSet| emit::c(set, "strata");
+    for emitter in [&c as &dyn Fn(&ModelSet) -> _, &emit::python, &emit::latex, &emit::no_std, &emit::rust] {
         assert!(emitter(&bad).unwrap_err().to_string().contains("Loop"));
         assert!(emitter(&ModelSet::default()).unwrap().contains("@generated"));
     }

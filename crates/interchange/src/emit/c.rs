@@ -4,7 +4,9 @@ use strata_model::ModelSet;
 use strata_model::expr::Row;
 use strata_model::set::SetError;
 
-use super::plain::{Language, PlainModel, origin, resolve, used};
+use super::interval::call;
+use super::library::{Loop, PlainCandidate, PlainLibrary};
+use super::plain::{Language, Returns, origin, resolve};
 
 struct C;
 
@@ -56,10 +58,12 @@ impl Language for C {
         "floor",
         "isfinite",
         "main",
-        "holds",
-        "square",
-        "cube",
-        "seconds",
+        "isnan",
+        "helper_seconds",
+        "helper_holds",
+        "helper_square",
+        "helper_cube",
+        "helper_spread",
         "linux",
         "unix",
     ];
@@ -85,62 +89,175 @@ impl Language for C {
 
     fn call(name: &str, arguments: &[String]) -> String {
         let name = match name {
-            "holds" => "strata_holds",
-            "square" => "strata_square",
-            "cube" => "strata_cube",
+            "holds" | "square" | "cube" | "spread" => &format!("strata_helper_{name}"),
             other => other,
         };
         format!("{name}({})", arguments.join(", "))
     }
+
+    const NODES: [&'static str; 3] = ["(double)nodes", "log2((double)nodes)", "sqrt((double)nodes)"];
+
+    fn define(name: &str, doc: Option<[&str; 2]>, arguments: &[String], _: Returns, body: &str) -> String {
+        let doc = doc.map_or(String::new(), |doc| {
+            let [first, validity] = doc.map(|line| line.trim_end_matches('\\'));
+            format!("// {first}.\n// Valid for {validity}.\n")
+        });
+        let parameters: String = arguments.iter().map(|a| format!(", double {a}")).collect();
+        // A model that is a constant, or is never valid, does not read its arguments.
+        let unread: String = arguments.iter().map(|name| format!("    (void){name};\n")).collect();
+        format!(
+            "\n{doc}static inline double {PREFIX}{name}(unsigned nodes{parameters}) {{\n    (void)nodes;\n{unread}{body}}}\n"
+        )
+    }
+
+    fn bind(name: &str, value: &str) -> String {
+        format!("    const double {name} = {value};\n")
+    }
+
+    fn rebind(name: &str, value: &str) -> String {
+        format!("    {name} = {value};\n")
+    }
+
+    fn bind_time(name: &str, call: &str) -> String {
+        format!(
+            "    const double {name} = {PREFIX}{call};\n    if (isnan({name})) {{\n        return NAN;\n    }}\n"
+        )
+    }
+
+    fn or_nan(call: &str) -> String {
+        format!("{PREFIX}{call}")
+    }
+
+    fn guard(conditions: &[String]) -> String {
+        format!("    if (!({})) {{\n        return NAN;\n    }}\n", conditions.join("\n        && "))
+    }
+
+    fn give(value: &str) -> String {
+        format!("    return {value};\n")
+    }
+
+    fn give_time(addends: &[String]) -> String {
+        format!("    return strata_helper_seconds({});\n", addends.join("\n        + "))
+    }
+
+    fn own(call: &str) -> String {
+        format!("{PREFIX}{call}")
+    }
 }
 
-const HELPERS: [(&str, &str); 3] = [
-    ("strata_holds", "static inline int strata_holds(double value) { return fabs(value) > 0.0; }\n"),
-    ("strata_square", "static inline double strata_square(double x) { return x * x; }\n"),
-    ("strata_cube", "static inline double strata_cube(double x) { return x * x * x; }\n"),
-];
+/// Stands for the prefix of all names until they are all written: no C text has this character.
+const PREFIX: char = '\u{1}';
+
+/// What the functions call; several headers in one program share it.
+const HELPERS: &str = "#ifndef STRATA_HELPERS
+#define STRATA_HELPERS
+// A time, or NaN.
+static inline double strata_helper_seconds(double seconds) {
+    return seconds >= 0.0 && seconds < INFINITY ? seconds : NAN;
+}
+static inline int strata_helper_holds(double value) { return fabs(value) > 0.0; }
+static inline double strata_helper_square(double x) { return x * x; }
+static inline double strata_helper_cube(double x) { return x * x * x; }
+// The square of what the interval of one call adds to that of the whole.
+static inline double strata_helper_spread(double above, double below) {
+    const double difference = (above - below) / 2.0;
+    return isfinite(difference) ? difference * difference : 0.0;
+}
+#endif // STRATA_HELPERS
+";
 
 /// The set as a C99 header: for each model its time in seconds, as
-/// `static inline double strata_name(unsigned nodes, double inputs…)`.
+/// `static inline double PREFIX_name(unsigned nodes, double inputs…)`, half of its interval as
+/// `PREFIX_name_half_width`, and for each library `PREFIX_library_choose`.
 ///
 /// NaN where [`Resolved::seconds`](strata_model::Resolved::seconds) is `None`: test it with
 /// `isnan`. Links with the mathematics library (`-lm`), whose functions may differ from the
 /// interpreter's in the last bits, as may the code of a compiler that contracts `a * b + c`.
 ///
+/// Headers of several sets can be included together, where models of the same name have different
+/// prefixes: a letter, then letters, digits and `_`.
+///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
-pub fn c(set: &ModelSet) -> Result<String, SetError> {
-    let models = resolve(set, C::RESERVED)?;
-    let body: String = models.iter().map(function).collect();
-    let guard = format!("STRATA_MODELS_{}_H", set.digest()[..16].to_ascii_uppercase());
+pub fn c(set: &ModelSet, prefix: &str) -> Result<String, SetError> {
+    let plain = resolve(set, C::RESERVED)?;
+    let guard = format!("{}_MODELS_{}_H", prefix, &set.digest()[..16]).to_ascii_uppercase();
     let mut text: String =
         origin(set).iter().map(|line| format!("// {}\n", line.trim_end_matches('\\'))).collect();
-    text += "//\n// Each function is the time of a model in seconds, NaN where the model holds no longer. C99; link with -lm.\n\n";
-    text += &format!("#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n\n");
-    text += &used(&HELPERS, &body);
-    text += "// A time, or NaN.\nstatic inline double strata_seconds(double seconds) {\n    \
-             return seconds >= 0.0 && seconds < INFINITY ? seconds : NAN;\n}\n";
-    text += &body;
-    Ok(text + &format!("\n#endif // {guard}\n"))
+    text += "//\n// Each function is the time of a model in seconds, NaN where the model holds no longer; `_half_width` is half\n\
+             // of the 95 % interval of a new measurement. C99; link with -lm.\n\n";
+    text += &format!("#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n\n{HELPERS}");
+    text += &plain.functions::<C>();
+    text.extend(plain.libraries.iter().map(choice));
+    text += &format!("\n#endif // {guard}\n");
+    Ok(text.replace(PREFIX, &format!("{prefix}_")))
 }
 
-fn function(model: &PlainModel) -> String {
-    let mut text = String::from("\n");
-    let [quality, validity] = model.doc.each_ref().map(|line| line.trim_end_matches('\\'));
-    text += &format!("// {quality}.\n// Valid for {validity}.\n");
-    let arguments: String = model.arguments.iter().map(|a| format!(", double {a}")).collect();
-    text += &format!("static inline double strata_{}(unsigned nodes{arguments}) {{\n", model.name);
-    let locals =
-        [("p", "(double)nodes"), ("log_p", "log2((double)nodes)"), ("sqrt_p", "sqrt((double)nodes)")];
-    for ((name, value), _) in locals.iter().zip(model.reads_nodes()).filter(|(_, read)| *read) {
-        text += &format!("    const double {name} = {value};\n");
+/// The types and functions of a choice.
+fn choice(library: &PlainLibrary) -> String {
+    let PlainLibrary { called, name, inputs, candidates } = library;
+    let comment = called.trim_end_matches('\\');
+    if let Some(why) = library.refused() {
+        return format!("\n// {}\n", why.trim_end_matches('\\'));
     }
-    let conditions = model.conditions::<C>().join("\n        && ");
-    // A model that is a constant, or is never valid, does not read its arguments.
-    for name in &model.arguments {
-        text += &format!("    (void){name};\n");
+    let constant = |candidate: &PlainCandidate| format!("{PREFIX}{name}_is_{}", candidate.name);
+    let constants: Vec<String> = candidates.iter().map(constant).collect();
+    let parameters: String = inputs.iter().map(|input| format!(", double {input}")).collect();
+    let size = library.parameters().max(1);
+    let mut text = format!(
+        "\n// The candidates of library `{comment}`.\nenum {PREFIX}{name}_candidate {{ {} }};\n\n\
+         // The fastest candidate, its parameters in the order of the spec, its time and half of its interval in seconds.\n\
+         typedef struct {{\n    int candidate; // negative where none predicts\n    long long parameters[{size}];\n    \
+         double seconds;\n    double half_width;\n}} {PREFIX}{name}_choice;\n\n",
+        constants.join(", ")
+    );
+    text += &format!("// Tries {} combinations of candidates and parameters.\n", library.combinations());
+    text += &format!(
+        "static inline {PREFIX}{name}_choice {PREFIX}{name}_choose(unsigned nodes{parameters}) {{\n    \
+         {PREFIX}{name}_choice choice = {{ -1, {{ 0 }}, NAN, NAN }};\n    double least = INFINITY;\n"
+    );
+    for candidate in candidates {
+        let mut indent = String::from("    ");
+        let mut ends = Vec::new();
+        for (variable, range) in &candidate.parameters {
+            let Loop { first, last, step: (operator, by) } = Loop::new(range);
+            text += &format!(
+                "{indent}for (long long {variable} = {first}; {variable} <= {last}; {variable} {operator}= {by}) {{\n"
+            );
+            ends.push(format!("{indent}}}\n"));
+            indent += "    ";
+        }
+        let arguments = candidate.arguments(inputs, &|_, variable| format!("(double){variable}"));
+        let time = format!("{PREFIX}{}", call(&candidate.model.name, &arguments));
+        text += &format!("{indent}{{\n{indent}    const double seconds = {time};\n");
+        text += &format!("{indent}    if (seconds * {:?} < least) {{\n", candidate.ratio);
+        text += &format!("{indent}        least = seconds * {:?};\n", candidate.ratio);
+        text += &format!("{indent}        choice.candidate = {};\n", constant(candidate));
+        text += &format!("{indent}        choice.seconds = seconds;\n");
+        for (k, (variable, _)) in candidate.parameters.iter().enumerate() {
+            text += &format!("{indent}        choice.parameters[{k}] = {variable};\n");
+        }
+        text += &format!("{indent}    }}\n{indent}}}\n");
+        text.extend(ends.iter().rev().map(String::as_str));
     }
-    text += &format!("    if (!({conditions})) {{\n        return NAN;\n    }}\n");
-    text += &format!("    return strata_seconds({});\n}}\n", model.addends::<C>().join("\n        + "));
-    text
+    for candidate in candidates {
+        let arguments = candidate.arguments(inputs, &|k, _| format!("(double)choice.parameters[{k}]"));
+        let half = call(&format!("{}_half_width", candidate.model.name), &arguments);
+        text += &format!(
+            "    if (choice.candidate == {}) {{\n        choice.half_width = {PREFIX}{half};\n    }}\n",
+            constant(candidate)
+        );
+    }
+    text += "    return choice;\n}\n\n";
+    text += &format!(
+        "// The name of a candidate; null for none.\nstatic inline const char *{PREFIX}{name}_name(int candidate) {{\n"
+    );
+    for candidate in candidates {
+        text += &format!(
+            "    if (candidate == {}) {{\n        return \"{}\";\n    }}\n",
+            constant(candidate),
+            candidate.called
+        );
+    }
+    text + "    return 0;\n}\n"
 }

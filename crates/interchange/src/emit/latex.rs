@@ -16,7 +16,7 @@ use super::plain::{PlainModel, origin, resolve};
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
 pub fn latex(set: &ModelSet) -> Result<String, SetError> {
-    let models = resolve(set, &[])?;
+    let models = resolve(set, &[])?.models;
     let mut text: String = origin(set).iter().map(|line| format!("% {line}\n")).collect();
     text += "% Needs \\usepackage{amsmath}.\n";
     for (model, fitted) in models.iter().zip(&set.models) {

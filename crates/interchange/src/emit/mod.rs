@@ -1,12 +1,16 @@
-//! A model set in other languages: Rust for `no_std`, C, Python, LaTeX.
+//! A model set in other languages: Rust, C, Python, LaTeX.
 //!
-//! Each text has the time of every model, without its interval, in one file that needs nothing of
-//! Strata. The functions return what [`Resolved::seconds`](strata_model::Resolved::seconds)
-//! returns. The text is a function of the set alone: no date, no absolute path, everything in the
-//! order of the set, numbers in the shortest form that reads back equal.
+//! Each text has the time of every model, half of the interval of a new measurement, and for each
+//! library a function that chooses, in one file that needs nothing of Strata; LaTeX has the
+//! equations. The functions return what [`Resolved::seconds`](strata_model::Resolved::seconds) and
+//! [`Resolved::predict`](strata_model::Resolved::predict) return. The text is a function of the set
+//! alone: no date, no absolute path, everything in the order of the set, numbers in the shortest
+//! form that reads back equal.
 
 mod c;
+mod interval;
 mod latex;
+mod library;
 mod plain;
 mod python;
 mod standalone;
@@ -14,4 +18,4 @@ mod standalone;
 pub use c::c;
 pub use latex::latex;
 pub use python::python;
-pub use standalone::no_std;
+pub use standalone::{no_std, rust};

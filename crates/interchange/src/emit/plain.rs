@@ -1,16 +1,30 @@
 //! Shared emitter of functions in simple languages: Rust without a library, C and Python differ
 //! only in spelling.
 //!
-//! A model becomes one function `name(nodes, inputs…)` of its time in seconds. Calls of other
-//! models are inlined in its formula; its guard is that of [`Resolved::seconds`]: the number of
-//! nodes, the measured ranges, the requirements.
+//! A model becomes a function `name(nodes, inputs…)` of its time in seconds, and others for its
+//! interval ([`interval`](super::interval)). Calls of other models are inlined in its formula; its
+//! guard is that of [`Resolved::seconds`](strata_model::Resolved::seconds): the number of nodes, the measured ranges, the
+//! requirements.
 
-use strata_model::Resolved;
+use std::collections::BTreeMap;
+
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, RESERVED, Row, UnaryOp};
+use strata_model::set::calls::{Site, name_calls, result_number};
 use strata_model::set::{Check, Formula, Model, ModelSet, Nodes, SetError};
 
-/// A language's spelling of expressions.
+use super::library::{PlainLibrary, libraries};
+
+/// What a function returns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Returns {
+    /// A time in seconds, or that there is none.
+    Time,
+    /// Any number.
+    Number,
+}
+
+/// A language's spelling of expressions and functions.
 pub(super) trait Language {
     /// Reserved words in addition to Rust's.
     const RESERVED: &'static [&'static str];
@@ -27,8 +41,38 @@ pub(super) trait Language {
     }
     /// The call of a function with these arguments.
     fn function(row: &Row, arguments: &str) -> String;
-    /// The call of an operator's helper: `fmod`, `square`, `cube`, `exp2`, `floor`, `holds`.
+    /// The call of an operator's helper: `fmod`, `square`, `cube`, `exp2`, `floor`, `holds`,
+    /// `spread`.
     fn call(name: &str, arguments: &[String]) -> String;
+    /// The number of nodes, its logarithm and its root.
+    const NODES: [&'static str; 3];
+    /// A call of a function of ours that is defined by [`define`](Self::define).
+    fn own(call: &str) -> String {
+        call.to_owned()
+    }
+    /// A function of `nodes` and these numbers; what it is good for, in two lines, if others are to
+    /// call it.
+    fn define(
+        name: &str,
+        doc: Option<[&str; 2]>,
+        arguments: &[String],
+        returns: Returns,
+        body: &str,
+    ) -> String;
+    /// The statement that gives a new variable its value.
+    fn bind(name: &str, value: &str) -> String;
+    /// The statement that gives a variable another value.
+    fn rebind(name: &str, value: &str) -> String;
+    /// As `bind`, for a function whose result may be that there is no time: then there is none here.
+    fn bind_time(name: &str, call: &str) -> String;
+    /// A call of such a function, whose result is then not a number.
+    fn or_nan(call: &str) -> String;
+    /// The statement that returns that there is no time unless all conditions hold.
+    fn guard(conditions: &[String]) -> String;
+    /// The statement that returns a number.
+    fn give(value: &str) -> String;
+    /// The statement that returns a sum of seconds, if that is a time.
+    fn give_time(addends: &[String]) -> String;
 }
 
 /// One model with its final names.
@@ -39,31 +83,69 @@ pub(super) struct PlainModel {
     pub(super) arguments: Vec<String>,
     /// Two lines: how it was fitted, and where it is valid.
     pub(super) doc: [String; 2],
-    formula: Formula,
+    pub(super) formula: Formula,
+    /// The calls of other models, the formula over their results, and its terms likewise.
+    pub(super) sites: Vec<Site>,
+    pub(super) outer: Expr,
+    pub(super) terms: Vec<Expr>,
+    /// The variables of the calls' results; `{result}_half` is free too.
+    pub(super) results: Vec<String>,
+    /// The variables of the terms' values.
+    pub(super) term_names: Vec<String>,
 }
 
-fn one(resolved: &Resolved, model: &Model, reserved: &[&str], scope: &mut Scope) -> Option<PlainModel> {
-    let formula = resolved.formula(&model.name)?.clone();
-    let name = scope.claim(&snake(&model.name), &[""]);
-    let mut locals = Scope::with(reserved);
-    for taken in ["nodes", "seconds", "p", "log_p", "sqrt_p"] {
-        locals.claim(taken, &[""]);
-    }
-    Some(PlainModel {
-        name,
-        arguments: model.inputs.iter().map(|i| locals.claim(&snake(&i.name), &[""])).collect(),
-        doc: [model.quality(), resolved.validity(model)].map(|line| one_line(&line)),
-        formula,
-    })
-}
+/// Local variables of the functions of a model besides its inputs.
+const LOCALS: [&str; 8] = ["nodes", "seconds", "p", "log_p", "sqrt_p", "from_fit", "square", "by"];
 
 impl PlainModel {
-    /// Whether the formula or the guard uses the number of nodes, its logarithm or its root.
-    pub(super) fn reads_nodes(&self) -> [bool; 3] {
-        let all: Vec<&Expr> =
+    /// Claims the name of a model's or candidate's functions.
+    pub(super) fn claim(wanted: &str, formula: &Formula, scope: &mut Scope) -> String {
+        let mut sites = Vec::new();
+        for expr in [&formula.outer].into_iter().chain(&formula.terms) {
+            name_calls(expr, &mut sites);
+        }
+        let shifts: Vec<String> = (0..sites.len()).map(|k| format!("_shift_{k}")).collect();
+        let suffixes = ["", "_half_width"].into_iter().chain(shifts.iter().map(String::as_str));
+        scope.claim(wanted, &suffixes.collect::<Vec<_>>())
+    }
+
+    /// A model or candidate whose functions have this name; `scope` has the names of all functions
+    /// that it may call.
+    pub(super) fn new(name: String, doc: [String; 2], formula: Formula, scope: &Scope) -> Self {
+        let mut sites = Vec::new();
+        let outer = name_calls(&formula.outer, &mut sites);
+        let terms: Vec<Expr> = formula.terms.iter().map(|term| name_calls(term, &mut sites)).collect();
+        let mut locals = scope.clone();
+        Self {
+            name,
+            arguments: formula.inputs.iter().map(|input| locals.claim(&snake(input), &[""])).collect(),
+            doc: doc.map(|line| one_line(&line)),
+            term_names: (0..terms.len()).map(|j| locals.claim(&format!("term_{j}"), &[""])).collect(),
+            results: (0..sites.len()).map(|k| locals.claim(&format!("call_{k}"), &["", "_half"])).collect(),
+            formula,
+            sites,
+            outer,
+            terms,
+        }
+    }
+
+    /// The function of the time.
+    pub(super) fn seconds<L: Language>(&self) -> String {
+        let read: Vec<&Expr> =
             self.formula.checks.iter().map(Check::expr).chain([&self.formula.mean]).collect();
-        RESERVED
-            .map(|name| self.formula.nodes.fixed().is_none() && all.iter().any(|e| e.names().contains(name)))
+        let mut body = self.nodes::<L>(&read);
+        body += &L::guard(&self.conditions::<L>());
+        body += &L::give_time(&self.addends::<L>());
+        let [quality, validity] = &self.doc;
+        L::define(&self.name, Some([quality, validity]), &self.arguments, Returns::Time, &body)
+    }
+
+    /// Bindings for those of `P`, `logP`, `sqrtP` that expressions read.
+    pub(super) fn nodes<L: Language>(&self, read: &[&Expr]) -> String {
+        let places = ["p", "log_p", "sqrt_p"].into_iter().zip(L::NODES).zip(RESERVED);
+        let open = self.formula.nodes.fixed().is_none();
+        let read = places.filter(|(_, name)| open && read.iter().any(|e| e.names().contains(*name)));
+        read.map(|((local, value), _)| L::bind(local, value)).collect()
     }
 
     /// The conditions under which there is a prediction; all must hold.
@@ -108,7 +190,7 @@ impl PlainModel {
         self.formula.inputs.iter().map(String::as_str).zip(self.formula.ranges.iter().copied())
     }
 
-    fn value<L: Language>(&self, expr: &Expr) -> String {
+    pub(super) fn value<L: Language>(&self, expr: &Expr) -> String {
         self.printer::<L>().value(&self.formula.nodes.fix(expr))
     }
 
@@ -117,6 +199,9 @@ impl PlainModel {
     }
 
     fn variable(&self, name: &str) -> String {
+        if let Some(call) = result_number(name) {
+            return self.results.get(call).map_or("m_".into(), String::clone);
+        }
         match name {
             "P" => "p".into(),
             "logP" => "log_p".into(),
@@ -225,12 +310,43 @@ pub(super) fn used(helpers: &[(&str, &str)], body: &str) -> String {
     helpers.iter().filter(|(name, _)| calls(name)).map(|(_, text)| *text).collect()
 }
 
-/// Every model of a set as a function; `reserved` are words of the language that cannot be names.
+/// The models and libraries of a set with their final names.
+pub(super) struct Plain {
+    pub(super) models: Vec<PlainModel>,
+    pub(super) libraries: Vec<PlainLibrary>,
+    /// The function of each model.
+    names: BTreeMap<String, String>,
+}
+
+impl Plain {
+    /// The functions of all models and of all candidates.
+    pub(super) fn functions<L: Language>(&self) -> String {
+        let candidates = self.libraries.iter().flat_map(|library| &library.candidates);
+        let all = self.models.iter().chain(candidates.map(|candidate| &candidate.model));
+        all.map(|model| model.seconds::<L>() + &model.half_width::<L>(&self.names)).collect()
+    }
+}
+
+/// Every model and library of a set; `reserved` are words of the language that cannot be names.
 ///
 /// # Errors
 /// A set that does not resolve.
-pub(super) fn resolve(set: &ModelSet, reserved: &[&str]) -> Result<Vec<PlainModel>, SetError> {
+pub(super) fn resolve(set: &ModelSet, reserved: &[&str]) -> Result<Plain, SetError> {
     let resolved = set.resolve()?;
-    let mut scope = Scope::with(reserved);
-    Ok(set.models.iter().filter_map(|model| one(&resolved, model, reserved, &mut scope)).collect())
+    // Local variables would hide functions of their names.
+    let mut scope = Scope::with(&[reserved, &LOCALS[..]].concat());
+    let one = |model: &Model| {
+        let formula = resolved.formula(&model.name)?;
+        let name = PlainModel::claim(&snake(&model.name), formula, &mut scope);
+        Some((model.name.clone(), name))
+    };
+    let names: BTreeMap<String, String> = set.models.iter().filter_map(one).collect();
+    let one = |model: &Model| {
+        let doc = [model.quality(), resolved.validity(model)];
+        let formula = resolved.formula(&model.name)?.clone();
+        Some(PlainModel::new(names.get(&model.name)?.clone(), doc, formula, &scope))
+    };
+    let models = set.models.iter().filter_map(one).collect();
+    let libraries = libraries(set, &resolved, &mut scope);
+    Ok(Plain { models, libraries, names })
 }

@@ -4,7 +4,9 @@ use strata_model::ModelSet;
 use strata_model::expr::{Function, Row};
 use strata_model::set::SetError;
 
-use super::plain::{Language, PlainModel, origin, resolve, used};
+use super::interval::call;
+use super::library::{Loop, PlainLibrary};
+use super::plain::{Language, Returns, origin, resolve, used};
 
 struct Python;
 
@@ -40,12 +42,70 @@ impl Language for Python {
     fn call(name: &str, arguments: &[String]) -> String {
         format!("_{name}({})", arguments.join(", "))
     }
+
+    const NODES: [&'static str; 3] = ["float(nodes)", "math.log2(nodes)", "math.sqrt(nodes)"];
+
+    fn define(
+        name: &str,
+        doc: Option<[&str; 2]>,
+        arguments: &[String],
+        returns: Returns,
+        body: &str,
+    ) -> String {
+        let list: String = arguments.iter().map(|a| format!(", {a}")).collect();
+        let mut text = format!("\n\ndef {name}(nodes{list}):\n");
+        if let Some(doc) = doc {
+            let [first, validity] = doc.map(|line| line.replace('\\', "/").replace('"', "'"));
+            text += &format!("    \"\"\"{first}.\n\n    Valid for {validity}.\n    \"\"\"\n");
+        }
+        if returns == Returns::Time {
+            text += "    if not nodes > 0:\n        return None\n";
+            // Whole numbers of any size become floats, as in the interpreter.
+            text.extend(arguments.iter().map(|name| format!("    {name} = float({name})\n")));
+        }
+        text + body
+    }
+
+    fn bind(name: &str, value: &str) -> String {
+        format!("    {name} = {value}\n")
+    }
+
+    fn rebind(name: &str, value: &str) -> String {
+        Self::bind(name, value)
+    }
+
+    fn bind_time(name: &str, call: &str) -> String {
+        format!("    {name} = {call}\n    if {name} is None:\n        return None\n")
+    }
+
+    fn or_nan(call: &str) -> String {
+        format!("_or_nan({call})")
+    }
+
+    fn guard(conditions: &[String]) -> String {
+        let conditions = conditions.join("\n        and ");
+        format!("    valid = (\n        {conditions}\n    )\n    if not valid:\n        return None\n")
+    }
+
+    fn give(value: &str) -> String {
+        format!("    return {value}\n")
+    }
+
+    fn give_time(addends: &[String]) -> String {
+        format!("    return _seconds(\n        {}\n    )\n", addends.join("\n        + "))
+    }
 }
 
 /// Helpers of operators. Python raises exceptions where other languages compute infinity or NaN;
 /// these compute them too.
-const HELPERS: [(&str, &str); 6] = [
+const HELPERS: [(&str, &str); 8] = [
     ("_holds", "def _holds(x):\n    return math.fabs(x) > 0.0\n\n\n"),
+    ("_or_nan", "def _or_nan(x):\n    return math.nan if x is None else x\n\n\n"),
+    (
+        "_spread",
+        "def _spread(above, below):\n    difference = (above - below) / 2.0\n    \
+         return difference * difference if math.isfinite(difference) else 0.0\n\n\n",
+    ),
     ("_square", "def _square(x):\n    return x * x\n\n\n"),
     ("_cube", "def _cube(x):\n    return x * x * x\n\n\n"),
     (
@@ -64,7 +124,8 @@ const HELPERS: [(&str, &str); 6] = [
 ];
 
 /// The set as a Python 3 module that needs only `math`: for each model `name(nodes, inputs…)`, its
-/// time in seconds.
+/// time in seconds, `name_half_width`, half of its interval, and for each library
+/// `library_choose`.
 ///
 /// `None` where [`Resolved::seconds`](strata_model::Resolved::seconds) is. Functions are those of
 /// the platform's C library and may differ from the interpreter's in the last bits.
@@ -72,10 +133,12 @@ const HELPERS: [(&str, &str); 6] = [
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
 pub fn python(set: &ModelSet) -> Result<String, SetError> {
-    let models = resolve(set, Python::RESERVED)?;
-    let body: String = models.iter().map(function).collect();
+    let plain = resolve(set, Python::RESERVED)?;
+    let mut body = plain.functions::<Python>();
+    body.extend(plain.libraries.iter().map(choice));
     let mut text: String = origin(set).iter().map(|line| format!("# {line}\n")).collect();
-    text += "\"\"\"The time of each model in seconds; None where the model holds no longer.\"\"\"\n\nimport math\n\n\n";
+    text += "\"\"\"The time of each model in seconds; None where the model holds no longer.\n\n\
+             Functions whose names end in _half_width give half of the 95 % interval of a new measurement.\n\"\"\"\n\nimport math\n\n\n";
     text += &used(&HELPERS, &body);
     let rows = Function::ALL.map(Function::row);
     text += &used(&rows.map(|row| (row.python.trim_end_matches("(@)"), row.python_helper)), &body);
@@ -83,23 +146,50 @@ pub fn python(set: &ModelSet) -> Result<String, SetError> {
     Ok(text + &body)
 }
 
-fn function(model: &PlainModel) -> String {
-    let arguments: String = model.arguments.iter().map(|a| format!(", {a}")).collect();
-    let mut text = format!("\n\ndef {}(nodes{arguments}):\n", model.name);
-    let [quality, validity] = model.doc.each_ref().map(|line| line.replace('\\', "/").replace('"', "'"));
-    text += &format!("    \"\"\"{quality}.\n\n    Valid for {validity}.\n    \"\"\"\n");
-    text += "    if not nodes > 0:\n        return None\n";
-    // Whole numbers of any size become floats, as in the interpreter.
-    for name in &model.arguments {
-        text += &format!("    {name} = float({name})\n");
+/// The function that chooses.
+fn choice(library: &PlainLibrary) -> String {
+    let PlainLibrary { called, name, inputs, candidates } = library;
+    if let Some(why) = library.refused() {
+        return format!("\n\n# {why}\n");
     }
-    let locals = [("p", "float(nodes)"), ("log_p", "math.log2(nodes)"), ("sqrt_p", "math.sqrt(nodes)")];
-    for ((name, value), _) in locals.iter().zip(model.reads_nodes()).filter(|(_, read)| *read) {
-        text += &format!("    {name} = {value}\n");
+    let list: String = inputs.iter().map(|input| format!(", {input}")).collect();
+    let mut text = format!(
+        "\n\ndef {name}_choose(nodes{list}):\n    \"\"\"The fastest candidate of library `{}`; None where none predicts.\n\n    \
+         A tuple: its name, its parameters, its time and half of its interval in seconds.\n    \
+         Tries {} combinations of candidates and parameters.\n    \"\"\"\n    least, choice = math.inf, None\n",
+        called.replace('\\', "/").replace('"', "'"),
+        library.combinations()
+    );
+    for candidate in candidates {
+        let mut indent = String::from("    ");
+        let mut ends = Vec::new();
+        for (variable, range) in &candidate.parameters {
+            let Loop { first, last, step: (operator, by) } = Loop::new(range);
+            text += &format!("{indent}{variable} = {first}\n{indent}while {variable} <= {last}:\n");
+            indent += "    ";
+            ends.push(format!("{indent}{variable} {operator}= {by}\n"));
+        }
+        let arguments = candidate.arguments(inputs, &|_, variable| variable.to_owned());
+        let (time, ratio) = (call(&candidate.model.name, &arguments), candidate.ratio);
+        let half = format!("{}_half_width", candidate.model.name);
+        let entries =
+            candidate.parameters.iter().zip(candidate.model.formula.inputs.iter().skip(inputs.len()));
+        let parameters: Vec<String> =
+            entries.map(|((variable, _), called)| format!("{called:?}: {variable}")).collect();
+        text += &format!(
+            "{indent}seconds = {time}\n{indent}if seconds is not None and seconds * {ratio:?} < least:\n"
+        );
+        text += &format!("{indent}    least = seconds * {ratio:?}\n");
+        text += &format!(
+            "{indent}    choice = ({:?}, {{{}}}, seconds, {half})\n",
+            candidate.called,
+            parameters.join(", ")
+        );
+        text.extend(ends.iter().rev().map(String::as_str));
     }
-    let conditions = model.conditions::<Python>().join("\n        and ");
-    text += &format!("    valid = (\n        {conditions}\n    )\n    if not valid:\n        return None\n");
-    text +=
-        &format!("    return _seconds(\n        {}\n    )\n", model.addends::<Python>().join("\n        + "));
-    text
+    let arguments: String = inputs.iter().map(|input| format!("{input}, ")).collect();
+    text + &format!(
+        "    if choice is None:\n        return None\n    candidate, parameters, seconds, half_width = choice\n    \
+         return candidate, parameters, seconds, half_width(nodes, {arguments}*parameters.values())\n"
+    )
 }

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use strata_fit::{Elimination, Robust, Search, Weights};
 use strata_interchange::{Format, HoldOut, TimeColumn};
 use strata_model::Seconds;
+use strata_model::expr::is_name;
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -384,10 +385,17 @@ pub(super) struct Reading {
 pub(super) struct Export {
     /// A model set, or samples in any format that `fit` reads.
     pub(super) source: PathBuf,
-    /// What to write: models as `rust` (for `no_std`), `c` (a header), `python` or `latex`; samples as `samples` (ours) or
-    /// `json-lines` (Extra-P's).
+    /// What to write: models as `rust`, `rust-no-std`, `c` (a header), `python` or `latex`; samples
+    /// as `samples` (ours) or `json-lines` (Extra-P's).
+    ///
+    /// Programs get the time of each model, half of its interval, and for each library a function
+    /// that chooses.
     #[arg(long, value_name = "FORM")]
     pub(super) to: Form,
+    /// With `--to c`: what all names begin with, so that one program can include the headers of
+    /// several sets; `strata` where it is left out.
+    #[arg(long, value_name = "NAME", value_parser = prefix)]
+    pub(super) prefix: Option<String>,
     /// The model whose samples are written; all of them where it is left out.
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
@@ -401,8 +409,10 @@ pub(super) struct Export {
 /// What models or samples are written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Form {
-    /// A Rust module for `no_std`.
+    /// A Rust module without dependencies.
     Rust,
+    /// The same for `no_std`, with the crate `libm` where functions are needed.
+    RustNoStd,
     /// A C99 header.
     C,
     /// A Python 3 module.
@@ -527,6 +537,15 @@ fn duration(text: &str) -> Result<Duration, String> {
     match Duration::try_from_secs_f64(time.get()) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err("a budget is longer than zero".into()),
+    }
+}
+
+/// Takes what a name in C may begin with.
+fn prefix(text: &str) -> Result<String, String> {
+    if is_name(text) && !text.starts_with('_') {
+        Ok(text.to_owned())
+    } else {
+        Err("a letter, then letters, digits and `_`".into())
     }
 }
 

@@ -24,10 +24,17 @@ pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u
 
 /// `specc export`.
 pub(super) fn export(args: &Export) -> Result<(), Failure> {
+    if args.prefix.is_some() && args.to != Form::C {
+        return Err(Failure::Usage("`--prefix` is for `--to c`; modules keep names apart".into()));
+    }
     let text = match args.to {
         Form::Samples | Form::JsonLines => samples_text(args)?,
-        Form::Rust => models_text(args, emit::no_std)?,
-        Form::C => models_text(args, emit::c)?,
+        Form::Rust => models_text(args, emit::rust)?,
+        Form::RustNoStd => models_text(args, emit::no_std)?,
+        Form::C => {
+            let prefix = args.prefix.as_deref().unwrap_or("strata");
+            models_text(args, |set| emit::c(set, prefix))?
+        }
         Form::Python => models_text(args, emit::python)?,
         Form::Latex => models_text(args, emit::latex)?,
     };

@@ -146,6 +146,9 @@ fn models_are_exported_to_other_languages() {
     for (form, say) in [
         ("rust", "pub fn steps(nodes: usize, n: f64, width: f64) -> Option<f64>"),
         ("c", "static inline double strata_steps(unsigned nodes, double n, double width)"),
+        ("rust-no-std", "pub fn job_choose(nodes: usize, n: f64) -> Option<JobChoice>"),
+        ("c", "static inline strata_job_choice strata_job_choose(unsigned nodes, double n)"),
+        ("python", "def job_choose(nodes, n):"),
         ("python", "def steps(nodes, n, width):"),
         ("latex", "T_{\\mathrm{Steps}}(n, \\mathit{width})"),
     ] {
@@ -153,6 +156,14 @@ fn models_are_exported_to_other_languages() {
         assert!(out.contains(say), "{form}: {out}");
         expect(0, &["export", "out/models.toml", "--to", form, "-o", "written"], at);
         assert_eq!(fs::read_to_string(at.join("written")).expect("read").trim_end(), out.trim_end());
+    }
+    let (out, _) = expect(0, &["export", "out/models.toml", "--to", "c", "--prefix", "mine"], at);
+    assert!(
+        out.contains("mine_steps_half_width(unsigned nodes") && out.contains("#ifndef MINE_MODELS_"),
+        "{out}"
+    );
+    for arguments in [["c", "_x"], ["c", "a b"], ["python", "mine"]] {
+        expect(2, &["export", "out/models.toml", "--to", arguments[0], "--prefix", arguments[1]], at);
     }
     let (_, err) = expect(2, &["export", "out/models.toml", "--to", "c", "--model", "Steps"], at);
     assert!(err.contains("--model"), "{err}");
