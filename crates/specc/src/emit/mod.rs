@@ -136,15 +136,19 @@ fn spec_id(spec: &CheckedSpec, paths: &[String]) -> SpecId {
     SpecId { path: if path.is_empty() { ".".to_owned() } else { path }, sha256: sha256_hex(lines.as_bytes()) }
 }
 
-/// The identity of a spec, to compare with that of samples and model sets.
+/// The identity of a spec, to compare with that of samples and model sets. Paths are relative to
+/// the workspace that the spec belongs to, or to the current folder where it belongs to none.
 ///
 /// # Errors
-/// The workspace that the spec belongs to cannot be found.
+/// Cargo cannot read the workspace.
 pub fn identity(spec: &CheckedSpec) -> Result<SpecId, EmitError> {
     let first = spec.files.first().map(|file| PathBuf::from(&file.name)).unwrap_or_default();
-    let workspace = Workspace::containing(&first, &[])?;
-    let paths: Vec<String> =
-        spec.files.iter().map(|file| relative(Path::new(&file.name), workspace.root())).collect();
+    let root = match Workspace::containing(&first, &[]) {
+        Ok(workspace) => workspace.root().to_owned(),
+        Err(EmitError::NoWorkspace { .. }) => std::env::current_dir().unwrap_or_default(),
+        Err(error) => return Err(error),
+    };
+    let paths: Vec<String> = spec.files.iter().map(|file| relative(Path::new(&file.name), &root)).collect();
     Ok(spec_id(spec, &paths))
 }
 
