@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use strata_benches::{head, row, turns};
 use strata_model::expr::parse;
 use strata_runtime::{Machine, Node};

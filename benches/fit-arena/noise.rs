@@ -5,9 +5,9 @@
 //! coarse clock, delays that only add, short times that scatter more, and a machine of two speeds
 //! that change in stretches of the order in which points are measured.
 
+use chacha20::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use strata_benches::{head, row};
 use strata_model::Program;
 

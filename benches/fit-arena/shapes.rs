@@ -1,7 +1,7 @@
 //! The true costs, which the contenders estimate from noisy samples.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use strata_model::Program;
 use strata_model::expr::{Expr, parse};
 

@@ -12,8 +12,8 @@ mod models;
 use std::process::ExitCode;
 
 use bulk::{Rounds, Way};
+use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use strata_benches::{head, row};
 use strata_runtime::simulation::Platform;
 use strata_sim::platform::Topology;

@@ -11,9 +11,9 @@ pub mod trust;
 use std::fmt;
 use std::process::Command;
 
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use strata_runtime::Machine;
 
 /// The timings of one contestant, in seconds, one a round.

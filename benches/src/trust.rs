@@ -6,9 +6,9 @@
 //! [`strata_select`]. For every fourth candidate the fit is not given one of the true terms, so
 //! that some models are wrong. Everything follows from the seed.
 
+use chacha20::ChaCha8Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 use strata_fit::{Options, Structure, fit_model};
 use strata_model::expr::parse;

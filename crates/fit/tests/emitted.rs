@@ -166,7 +166,7 @@ fn the_text() {
 fn a_set_that_makes_no_sense_is_an_error() {
     let bad = ModelSet { models: vec![factored("Loop", Vec::new(), "Loop()+1")], ..ModelSet::default() };
     assert!(emit::rust(&bad).unwrap_err().to_string().contains("Loop"));
-    assert!(emit::rust(&ModelSet::default()).unwrap().starts_with("//! @generated"));
+    assert!(emit::rust(&ModelSet::default()).unwrap().starts_with("// @generated"));
 }
 
 /// Points inside, at the edges of and outside the ranges.
@@ -200,7 +200,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let set = set();
     let resolved = set.resolve().unwrap();
     let mut main = String::from(
-        "//! Prints predictions.\n#![deny(warnings, missing_docs, clippy::all)]\npub mod models;\n\
+        "//! Prints predictions.\n#![deny(warnings, missing_docs, clippy::all)]\n/// Models.\npub mod models {\n    include!(\"models.rs\");\n}\n\
          fn show(s: Option<f64>, p: Option<strata_select::Prediction>) {\n\
              assert_eq!(s, p.map(|p| p.seconds.get()));\n\
              match p { Some(p) => println!(\"{:e} {:e} {:e}\", p.seconds.get(), p.half_width.get(), p.deviation.get()), None => println!(\"none\") }\n}\n\

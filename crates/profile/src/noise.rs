@@ -2,8 +2,8 @@
 //!
 //! `cargo test -p strata-profile --lib noise -- --nocapture` prints the table of README.md.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 use strata_model::samples::Timing;
 
 use super::order::spread;

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 
 use super::Point;
 

@@ -19,8 +19,8 @@
 mod tests;
 mod work;
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 use strata_model::samples::Timing;
 
 use crate::speed::{Level, levels};

@@ -1,8 +1,8 @@
 //! What code in a spec can use: scratch memory, random numbers, Brewer's `clear_memory` (Table
 //! 3-2).
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 
 /// Words of each scratch buffer: 1 MiB.
 const SCRATCH_WORDS: usize = 1 << 17;
@@ -43,7 +43,7 @@ pub fn clear_memory(data: &mut [i64], bytes: usize) {
 }
 
 /// A stream of random numbers, the same in every run with the same seed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Random(ChaCha8Rng);
 
 impl Random {

@@ -2,9 +2,11 @@
 //!
 //! A library's models come, in this order, from the program's [`Options`], from the file named by
 //! `STRATA_MODELS`, from the user's cache folder, where `specc calibrate --install` puts them, or
-//! from the [`Library`] itself. A named file must be of this machine and cover this number of
-//! nodes; other models of another machine only rank the candidates, and the choice says so. A
-//! simulated machine reads no cache: its results depend only on what the program is given.
+//! are compiled in: those of the [`Library`] itself, or others that the options name
+//! ([`compiled`](Options::compiled)), whichever fit the transport and the number of nodes. A named
+//! file must be of this machine and cover this number of nodes; other models of another machine only
+//! rank the candidates, and the choice says so. A simulated machine reads no cache: its results
+//! depend only on what the program is given.
 //!
 //! Settings are node 0's. The models, pin and options have a [`word`](Selector::word), which the
 //! nodes compare before they choose: nodes that chose differently would deadlock. [`Node::choose`]
@@ -38,8 +40,8 @@ use std::sync::{Mutex, PoisonError};
 use strata_model::set::Nodes;
 use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
 use strata_select::{
-    Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Verdict, choose_from, closest,
-    odds_of,
+    Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Table, Verdict, choose_from,
+    closest, odds_of,
 };
 use thiserror::Error;
 
@@ -50,7 +52,20 @@ use crate::Node;
 pub struct Options {
     pin: Option<String>,
     models: Option<PathBuf>,
+    compiled: Compiled,
 }
+
+/// Tables, alike where they come from the same model sets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Compiled(&'static [&'static Table]);
+
+impl PartialEq for Compiled {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.iter().map(|table| table.digest).eq(other.0.iter().map(|table| table.digest))
+    }
+}
+
+impl Eq for Compiled {}
 
 impl Options {
     /// Takes the pinned candidate; has precedence over `STRATA_PIN`.
@@ -64,6 +79,22 @@ impl Options {
     #[must_use]
     pub fn models(self, path: impl AsRef<Path>) -> Self {
         Self { models: Some(path.as_ref().to_owned()), ..self }
+    }
+
+    /// Besides the models that the library has compiled in, these: of the same library, calibrated on
+    /// other transports or numbers of nodes. Those that fit the job at hand are taken, see
+    /// [`Table::fitting`].
+    ///
+    /// ```text
+    /// mod on_threads { include!("threads/models.rs"); }
+    /// mod on_mpi { include!("mpi/models.rs"); }
+    ///
+    /// let options = Options::default().compiled(&[&on_mpi::SORT]);
+    /// node.choose::<on_threads::Sort>(&[keys], &options)?
+    /// ```
+    #[must_use]
+    pub fn compiled(self, tables: &'static [&'static Table]) -> Self {
+        Self { compiled: Compiled(tables), ..self }
     }
 }
 
@@ -253,6 +284,8 @@ fn hash_of(text: &str) -> u64 {
 pub struct Selector {
     options: Options,
     file: Option<&'static File>,
+    /// The models compiled in, where there is no file.
+    table: &'static Table,
     pin: Option<String>,
     note: Option<Note>,
     explain: bool,
@@ -267,8 +300,17 @@ impl Selector {
     }
 
     fn read<L: Library>(node: &Node, options: &Options) -> Result<Self, SelectError> {
-        let table = L::TABLE;
         let here = node.platform();
+        let others = options.compiled.0;
+        if let Some(other) = others.iter().find(|table| !table.is_of_library(L::TABLE)) {
+            return Err(SelectError::Choose(format!(
+                "the models of `{}` that the options name have other candidates or inputs than `{}` of this program",
+                other.library,
+                L::TABLE.library
+            )));
+        }
+        let all = std::iter::once(L::TABLE).chain(others.iter().copied());
+        let table = Table::fitting(all, &here.transport, here.nodes).unwrap_or(L::TABLE);
         let pin = match (&options.pin, node.setting("STRATA_PIN")) {
             (Some(pin), _) => Some(pin.clone()),
             (None, Some(text)) => {
@@ -307,6 +349,7 @@ impl Selector {
         Ok(Self {
             options: options.clone(),
             file,
+            table,
             pin,
             note: elsewhere.then_some(Note::OtherMachine { spec: table.spec }),
             explain: node.setting("STRATA_EXPLAIN").is_some_and(|value| value != "0"),
@@ -398,7 +441,7 @@ impl Node {
                 let question = Question { pin, note: note_here, ..Question::new(self.size(), inputs) };
                 let chosen = match selector.file {
                     Some(file) => choose_from(file, question, applies),
-                    None => choose_from(L::TABLE, question, applies),
+                    None => choose_from(selector.table, question, applies),
                 };
                 let chosen = chosen.map_err(|error| SelectError::Choose(error.to_string()))?;
                 let chosen = Rc::new(Chosen { candidate: chosen.0, choice: chosen.1 });
@@ -417,7 +460,7 @@ impl Node {
             }
             let odds = match selector.file {
                 Some(file) => odds_of(&chosen.choice, file, self.size(), inputs),
-                None => odds_of(&chosen.choice, L::TABLE, self.size(), inputs),
+                None => odds_of(&chosen.choice, selector.table, self.size(), inputs),
             };
             if let Some(odds) = odds {
                 eprintln!("  {odds}");

@@ -306,3 +306,38 @@ fn no_pin_is_ignored() {
     let (out, _) = run("idle");
     assert!(out.contains("refused") && out.contains("there is no `=`"), "{out}");
 }
+
+/// Measured on 2 to 4 nodes of MPI, and on 5 threads, where waiting is best.
+static OTHERS: [&Table; 2] = [
+    &Table { platform: "mpi nodes=4", digest: "1", domain: Domain { nodes: (2, 4), ..IDLE.domain }, ..IDLE },
+    &Table {
+        platform: "threads nodes=5",
+        digest: "2",
+        domain: Domain { nodes: (5, 5), ..IDLE.domain },
+        entries: &[IDLE.entries[0], Entry { seconds: |_, _, _| Some(1.0), ..IDLE.entries[1] }],
+        ..IDLE
+    },
+];
+
+#[test]
+fn of_several_models_compiled_in_those_that_fit_are_taken() {
+    let ask = |nodes, options: &Options| {
+        let asked = Machine::threads(nodes).unwrap().run(|node| {
+            let chosen = node.choose::<Idle>(&[16.0], options)?;
+            Ok(chosen.candidate)
+        });
+        asked.map(|chosen| chosen[0])
+    };
+    let options = Options::default().compiled(&OTHERS);
+    let spin = Idle::Spin { turns: 64 };
+    for (nodes, with, without) in [(3, spin, spin), (5, Idle::Wait, spin), (8, Idle::Wait, spin)] {
+        assert_eq!(ask(nodes, &options).unwrap(), with, "{nodes}");
+        assert_eq!(ask(nodes, &Options::default()).unwrap(), without, "{nodes}");
+    }
+    let fitting = |transport, nodes| Table::fitting(OTHERS, transport, nodes).unwrap().digest;
+    assert_eq!((fitting("mpi", 9), fitting("threads", 2), fitting("sim:cm5", 4)), ("1", "2", "1"));
+
+    static OTHER: [&Table; 1] = [&Table { inputs: &["m"], ..IDLE }];
+    let error = ask(3, &Options::default().compiled(&OTHER)).unwrap_err().to_string();
+    assert!(error.contains("have other candidates or inputs than `idle` of this program"), "{error}");
+}

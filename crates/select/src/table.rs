@@ -165,6 +165,32 @@ pub trait Source {
 }
 
 impl Table {
+    /// Of models of one library, calibrated on several transports and numbers of nodes and compiled
+    /// into one program, those for this transport (`threads`, `mpi`) and number of nodes: of those of
+    /// the transport the ones that cover the number, with the smallest range, else the nearest. The
+    /// first of equals; of another transport where there are none of this one; `None` of none.
+    ///
+    /// Not every choice has a model there: see [`choose_from`](crate::choose_from).
+    pub fn fitting<'t>(
+        tables: impl IntoIterator<Item = &'t Self>,
+        transport: &str,
+        nodes: usize,
+    ) -> Option<&'t Self> {
+        tables.into_iter().min_by_key(|table| {
+            let (least, greatest) = table.domain.nodes;
+            let outside = least.saturating_sub(nodes).max(nodes.saturating_sub(greatest));
+            (table.platform.split(' ').next() != Some(transport), outside, greatest.saturating_sub(least))
+        })
+    }
+
+    /// Whether both are of the same library: the same candidates, in order, with the same parameters
+    /// over the same inputs.
+    #[must_use]
+    pub fn is_of_library(&self, other: &Self) -> bool {
+        let candidates = |table: &Self| table.entries.iter().map(|entry| (entry.name, entry.parameters));
+        self.library == other.library && self.inputs == other.inputs && candidates(self).eq(candidates(other))
+    }
+
     /// The rows of a choice for the candidates of a table of `N` entries.
     #[must_use]
     pub fn rows<const N: usize>(&self) -> [Row; N] {

@@ -9,8 +9,8 @@ pub mod kernels;
 use crate::item::Item;
 use crate::problem::Problem;
 use crate::{gather, radix, sample};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use std::cell::Cell;
 use strata_runtime::Node;
 

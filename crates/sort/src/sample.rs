@@ -18,8 +18,8 @@ use crate::pool;
 use crate::problem::Problem;
 use crate::radix;
 use crate::work;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use strata_runtime::{Block, Node};
 
 /// Draws of splitters before radix sort is used.

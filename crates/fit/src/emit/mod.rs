@@ -21,7 +21,7 @@ use strata_model::set::SetError;
 
 use function::{Functions, Subject};
 
-/// The set as the text of one Rust module.
+/// The set as the text of one Rust module, which may also be included, `include!`, in another.
 ///
 /// # Errors
 /// A set that does not [resolve](ModelSet::resolve).
@@ -41,5 +41,6 @@ pub fn rust(set: &ModelSet) -> Result<String, SetError> {
     let mut text = header::header(set, &resolved, &digest, &body);
     text += &body;
     text += &function::helpers(&body);
+    text += header::FOOTER;
     Ok(text)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use chacha20::ChaCha8Rng;
 use rand::RngExt as _;
-use rand_chacha::ChaCha8Rng;
 use strata_model::samples::Timing;
 
 use super::Outline;

@@ -62,7 +62,7 @@ pub struct Node {
     split: Split,
     ports: Ports,
     transfers: Transfers,
-    random: rand_chacha::ChaCha8Rng,
+    random: chacha20::ChaCha8Rng,
     locals: local::Locals,
     notes: Rc<Notes>,
 }

@@ -1,8 +1,8 @@
 //! A stream of random numbers for each node (Brewer, manual, §3.6).
 
 use super::Node;
+use chacha20::ChaCha8Rng;
 use rand::{Rng as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 
 /// The seed of a node's stream of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::fifo::{List, NONE};
 use super::{Network, NetworkEvent, Packet};
 use crate::Time;
 use crate::topology::Hop;
-use rand_chacha::rand_core::Rng;
+use chacha20::rand_core::Rng;
 
 impl<T> Network<T> {
     /// A packet's head has reached the queue in which it has a place.

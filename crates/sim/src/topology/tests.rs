@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::platform::Link;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 const GB: f64 = 1e9;
 

@@ -239,7 +239,7 @@ pub(super) struct Output {
     pub(super) output: PathBuf,
 }
 
-fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
+pub(super) fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=4096)
 }
 

@@ -1,4 +1,4 @@
-//! The command line of `specc`.
+//! The command lines of `specc` and `cargo strata`.
 
 mod args;
 mod choosing;
@@ -8,6 +8,7 @@ mod folder;
 mod jobs;
 mod machine;
 mod measuring;
+mod package;
 mod platforms;
 mod refining;
 mod specs;
@@ -60,6 +61,14 @@ pub fn run() -> ExitCode {
         Command::Man { output } => man_pages(&output.output),
     };
     match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.end(),
+    }
+}
+
+/// Runs the command line of this process as that of `cargo strata` and gives its exit status.
+pub fn run_cargo() -> ExitCode {
+    match package::run(package::Cargo::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.end(),
     }

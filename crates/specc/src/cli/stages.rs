@@ -32,8 +32,7 @@ impl From<DriveError> for Failure {
 
 impl From<EmitError> for Failure {
     fn from(error: EmitError) -> Self {
-        let status = if matches!(error, EmitError::File { .. } | EmitError::Metadata { .. }) { 3 } else { 1 };
-        Self::Stage(status, render(error))
+        Self::Stage(error.exit_status(), render(error))
     }
 }
 

@@ -8,8 +8,8 @@
 
 mod space;
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 use strata_model::plan::{ModelPlan, Run};
 use strata_model::{Points, count, did_you_mean};
 

@@ -1,0 +1,237 @@
+//! `cargo strata`: the commands of `specc` for the cargo package that one stands in, with its specs,
+//! and with `target/strata` as the folder for what comes of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::args::{self, Binding, How, Output, Refining, Specs, Target};
+use super::failure::{Failure, print};
+use super::{choosing, stages};
+use crate::emit::{Workspace, quoted};
+
+/// The command line as cargo passes it on: `cargo-strata strata …`.
+#[derive(Debug, Parser)]
+#[command(name = "cargo", bin_name = "cargo", help_expected = true, max_term_width = 100)]
+pub(super) enum Cargo {
+    /// Measure the implementations that a package has of an operation, and see which wins where.
+    ///
+    /// `new` makes a package that can be measured at once. The other commands take the specs of the package in whose
+    /// folder they are called (`*.spec` there, else in `specs/`), and keep what comes of them in `target/strata`; `specc`
+    /// has more. Exit status: as of `specc`.
+    #[command(subcommand, version, arg_required_else_help = true)]
+    Strata(Command),
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make a library package with three implementations of an operation and the spec that measures them.
+    New(New),
+    /// Measure the specs of this package, fit and verify models, and say who wins where.
+    Calibrate(Box<Calibrate>),
+    /// Draw who wins where by the last calibration; `?` marks choices that are not sure.
+    Map {
+        /// The library's name; may be left out where there is one.
+        library: Option<String>,
+        /// Inputs that are held fixed (the first two that are free become the axes).
+        #[arg(value_name = "INPUT=VALUE")]
+        inputs: Vec<Binding>,
+        /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+        #[arg(long, value_parser = args::node_count())]
+        nodes: Option<u32>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say where the report of the last calibration is.
+    Report {
+        /// Show it in the browser.
+        #[arg(long)]
+        open: bool,
+    },
+}
+
+/// What `new` takes.
+#[derive(Debug, Args)]
+pub(super) struct New {
+    /// The package's folder, made here; its last part is the package's name.
+    #[arg(value_name = "NAME")]
+    path: PathBuf,
+    /// Depend on the crates of Strata in this folder, a clone; where neither this nor `--git` is given, on those that this
+    /// program was built from.
+    #[arg(long = "path", value_name = "DIR", conflicts_with = "git")]
+    strata: Option<PathBuf>,
+    /// Depend on the crates of Strata in this repository.
+    #[arg(long, value_name = "URL")]
+    git: Option<String>,
+}
+
+/// What `calibrate` takes.
+#[derive(Debug, Args)]
+pub(super) struct Calibrate {
+    /// Spec files, or folders of `.spec` files, instead of those of the package.
+    #[arg(value_name = "SPEC")]
+    specs: Vec<PathBuf>,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    refining: Refining,
+    #[command(flatten)]
+    how: How,
+    /// The folder to write to, instead of `target/strata`.
+    #[arg(short, long = "output", value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Also put the models into this user's cache folder, see `specc calibrate --help`.
+    #[arg(long)]
+    install: bool,
+    /// Print the fit as JSON instead of tables.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
+    match command {
+        Command::New(new) => make(&new),
+        Command::Calibrate(given) => {
+            let Calibrate { specs, target, refining, how, output, install, json } = *given;
+            let specs = if specs.is_empty() { vec![own_specs()?] } else { specs };
+            let output = Output { output: output.map_or_else(folder, Ok)? };
+            let specs = Specs { specs };
+            stages::calibrate(&args::Calibrate { specs, target, refining, how, output, install, json })
+        }
+        Command::Map { library, inputs, nodes, json } => {
+            let models = last("models.toml")?;
+            choosing::map(&models, library.as_deref(), &inputs, nodes.map(|n| n as usize), json)
+        }
+        Command::Report { open } => {
+            let page = last("report.html")?;
+            if open {
+                show(&page)?;
+            }
+            print(page.display())
+        }
+    }
+}
+
+/// `cargo strata new`.
+fn make(new: &New) -> Result<(), Failure> {
+    let source = source(new)?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let ended = Process::new(cargo)
+        .args(["new", "--quiet", "--lib"])
+        .arg(&new.path)
+        .status()
+        .map_err(|error| Failure::Machine(format!("cannot start cargo: {error}")))?;
+    if !ended.success() {
+        // It has said why.
+        return Err(Failure::Stage(2, String::new()));
+    }
+    let name = new.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let fill = |text: &str| text.replace("{package}", &name).replace("{crate}", &name.replace('-', "_"));
+    let manifest = new.path.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(|error| Failure::file(&manifest, error))?;
+    let dependency = format!("[dependencies]\nstrata-select = {{ {source} }}\n");
+    for (path, text) in [
+        ("Cargo.toml", text.replacen("[dependencies]\n", &dependency, 1)),
+        ("src/lib.rs", fill(include_str!("new/lib.rs.txt"))),
+        ("distinct.spec", fill(include_str!("new/distinct.spec.txt"))),
+    ] {
+        let path = new.path.join(path);
+        fs::write(&path, text).map_err(|error| Failure::file(&path, error))?;
+    }
+    eprintln!(
+        "made {0}: three ways to count, and distinct.spec, which measures them; next\n\n    cd {0}\n    \
+         cargo strata calibrate --nodes 1\n    cargo strata map\n    cargo strata report --open\n\nthen see \
+         src/lib.rs for how to choose",
+        new.path.display()
+    );
+    Ok(())
+}
+
+/// Where the new package has Strata from: what is asked for, else the sources that this program was
+/// built from, else the registry.
+fn source(new: &New) -> Result<String, Failure> {
+    if let Some(url) = &new.git {
+        return Ok(format!("git = {}", quoted(url)));
+    }
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("select");
+    let asked = new.strata.as_ref().map(|strata| strata.join("crates/select"));
+    let explicit = asked.is_some();
+    let folder = asked.unwrap_or(beside);
+    if folder.join("Cargo.toml").is_file() {
+        let folder = folder.canonicalize().map_err(|error| Failure::file(&folder, error))?;
+        return Ok(format!("path = {}", quoted(&folder.to_string_lossy())));
+    }
+    if explicit {
+        let why = format!("{} is not there; name the folder of a clone of Strata", folder.display());
+        return Err(Failure::Usage(why));
+    }
+    Ok(format!("version = {}", quoted(env!("CARGO_PKG_VERSION"))))
+}
+
+/// The package that we are called in.
+fn package() -> Result<Workspace, Failure> {
+    Ok(Workspace::containing(Path::new("any.spec"), &[])?)
+}
+
+/// The folder of its specs.
+fn own_specs() -> Result<PathBuf, Failure> {
+    let package = package()?;
+    let holds = |folder: &Path| {
+        let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
+        files.any(|file| file.path().extension().is_some_and(|extension| extension == "spec"))
+    };
+    let folders = [package.folder().to_owned(), package.folder().join("specs")];
+    let named = format!("neither {} nor {}", folders[0].display(), folders[1].display());
+    let here = std::env::current_dir().unwrap_or_default();
+    folders
+        .into_iter()
+        .find(|folder| holds(folder))
+        .map(|folder| {
+            pathdiff::diff_paths(&folder, here).filter(|path| path != Path::new("")).unwrap_or(".".into())
+        })
+        .ok_or_else(|| {
+            Failure::Usage(format!("{named} has a file *.spec; name one, or begin with `cargo strata new`"))
+        })
+}
+
+/// Where calibrations of the package are kept.
+fn folder() -> Result<PathBuf, Failure> {
+    let package = package()?;
+    let name = package.folder().file_name().unwrap_or_default().to_owned();
+    Ok(package.target().join("strata").join(name))
+}
+
+/// A file of the last calibration.
+fn last(name: &str) -> Result<PathBuf, Failure> {
+    let path = folder()?.join(name);
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(Failure::Usage(format!("{} is not there yet; `cargo strata calibrate` writes it", path.display())))
+}
+
+/// Opens a page in the browser.
+fn show(page: &Path) -> Result<(), Failure> {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    match Process::new(program).arg(page).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Failure::Machine(format!("{program} {} ended with {status}", page.display()))),
+        Err(error) => {
+            Err(Failure::Machine(format!("cannot start {program}: {error}; open {}", page.display())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        super::Cargo::command().debug_assert();
+    }
+}

@@ -1,0 +1,85 @@
+//! `cargo strata`, from nothing to a package that chooses, outside the workspace and without network.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Called as cargo calls it: exit status, standard output, standard error.
+fn strata(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    command(folder, env!("CARGO_BIN_EXE_cargo-strata"), &[&["strata"], arguments].concat())
+}
+
+fn command(folder: &Path, program: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    // What other tests have built for release needs not be built again.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env_remove("STRATA_PIN")
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_new_package_calibrates_at_once_and_then_chooses() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, _, told) = strata(folder.path(), &["new", "count-them"]);
+    assert!(status == Some(0) && told.contains("cargo strata calibrate --nodes 1"), "{told}");
+    let package = folder.path().join("count-them");
+    // So that what the workspace's own profiling programs have built serves here too.
+    let workspace = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
+    let profile = workspace.split("\n\n").find(|part| part.starts_with("[profile.release]")).unwrap();
+    let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+    fs::write(package.join("Cargo.toml"), format!("{manifest}\n{profile}\n")).unwrap();
+    fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
+
+    let (status, _, told) = strata(&package, &["map"]);
+    assert!(status == Some(2) && told.contains("`cargo strata calibrate` writes it"), "{told}");
+
+    let (status, out, told) = strata(&package, &["calibrate", "--nodes", "1", "--budget", "1s"]);
+    assert_eq!(status, Some(0), "{out}\n{told}");
+    assert!(["Sorted", "Tree", "Hashed"].iter().all(|model| out.contains(model)), "{out}");
+    let (status, out, told) = strata(&package.join("src"), &["map"]);
+    assert!(status == Some(0) && out.contains("distinct"), "{out}\n{told}");
+    let (status, out, _) = strata(&package, &["report"]);
+    let page = Path::new(out.trim());
+    assert!(status == Some(0) && page.is_file(), "{out}");
+
+    // What its library says comes next.
+    fs::copy(page.with_file_name("models.rs"), package.join("src/models.rs")).unwrap();
+    let library = fs::read_to_string(package.join("src/lib.rs")).unwrap();
+    let (before, hidden) = library.split_once("//\n// mod models;").unwrap();
+    let (hidden, tests) = hidden.split_once("\n\n").unwrap();
+    let shown: String = hidden
+        .lines()
+        .map(|line| line.strip_prefix("// ").unwrap_or(line))
+        .fold("mod models;\n".to_owned(), |text, line| text + line + "\n");
+    let check = "#[test]\nfn it_chooses() { assert_eq!(distinct(&list(100)), Ok(sorted(&list(100)))); }\n";
+    fs::write(package.join("src/lib.rs"), format!("{before}\n{shown}\n{check}\n{tests}")).unwrap();
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let (status, out, told) = command(&package, &cargo, &["test", "--lib"]);
+    assert!(status == Some(0) && out.contains("2 passed"), "{out}\n{told}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, status, answer) in [
+        (&["new", "1st"][..], 2, "invalid"),
+        (&["new", "count", "--path", "nowhere"], 2, "name the folder of a clone of Strata"),
+        (&["calibrate"], 2, "belongs to no Rust package"),
+        (&["report"], 2, "belongs to no Rust package"),
+    ] {
+        let (ended, _, told) = strata(folder.path(), arguments);
+        assert!(ended == Some(status) && told.contains(answer), "{arguments:?}: {ended:?} {told}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{arguments:?} left something");
+    }
+}
