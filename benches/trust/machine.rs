@@ -157,6 +157,7 @@ fn run() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
     let specc = build(&root)?;
     let truth = truth(problems)?;
+    keep(&root, &truth)?;
     println!("{}\n{problems} problems, each calibration with a budget of {budget}\n", machine());
     head(&["machine", "run", "failed models", "right", "regret mean", "regret worst"]);
     let mut summary = serde_json::Map::new();
@@ -229,6 +230,21 @@ fn calibrate(specc: &Path, root: &Path, folder: &Path, budget: &str, seed: u64) 
     } else {
         Err(format!("calibrate: {said}"))
     }
+}
+
+/// Writes the times of all contestants to `target/trust/truth.json`, so that models fitted later
+/// from the samples beside it can be judged by them.
+fn keep(root: &Path, truth: &[Problem]) -> Result<(), String> {
+    let times = |problem: &Problem| -> Value {
+        let raced = problem.times.iter().filter(|(_, seconds)| seconds.is_finite());
+        raced.map(|(sorter, seconds)| json!([format!("{sorter:?}"), seconds])).collect()
+    };
+    let all: Value =
+        truth.iter().map(|p| json!({ "keys": p.keys, "width": p.width, "seconds": times(p) })).collect();
+    let folder = root.join("target/trust");
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join("truth.json"), format!("{all}\n")))
+        .map_err(|error| format!("{}: {error}", folder.display()))
 }
 
 struct Score {

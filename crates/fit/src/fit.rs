@@ -186,9 +186,11 @@ fn fit_terms(
     })?;
     let knees = placed.widen(&mut regression, &design, options, lookup);
 
-    let mut residuals = residuals(samples, &design, &design.fit, &regression.coefficients);
+    let noise = noise::of_samples(&samples.rows, &design.inputs);
+    let residuals_of = |part| residuals(samples, &design, part, &regression.coefficients, &noise);
+    let mut residuals = residuals_of(&design.fit);
     let fitted = residuals.len();
-    residuals.extend(self::residuals(samples, &design, &design.verify, &regression.coefficients));
+    residuals.extend(residuals_of(&design.verify));
     let mre = |part: &[Residual]| mean_relative_error(part.iter().map(|r| (r.observed, r.predicted)));
     let (fit_part, verify_part) = residuals.split_at(fitted);
     let mre_fit = match mre(fit_part) {
@@ -211,8 +213,7 @@ fn fit_terms(
         options,
     };
     let wrong = domain.wrong(lookup);
-    let noise = noise::of_samples(&samples.rows, &design.inputs);
-    let verify_noise: Vec<f64> = design.verify.rows.iter().map(|row| noise[*row]).collect();
+    let verify_noise: Vec<f64> = verify_part.iter().map(|r| r.noise).collect();
     let held_out = HeldOut::new(&regression, fit_part, verify_part, &verify_noise, mre(verify_part));
     // A model that verified badly is less sure than its fit believes: a new measurement scatters
     // about it at least as those held out do. What lies beyond the samples is told by the ratio of
@@ -368,7 +369,13 @@ pub fn structure_of(samples: &ModelSamples, nodes: usize) -> Result<Structure, F
     Ok(Structure { inputs, terms, nodes, ..Structure::default() })
 }
 
-fn residuals(samples: &ModelSamples, design: &Design, part: &Part, coefficients: &[f64]) -> Vec<Residual> {
+fn residuals(
+    samples: &ModelSamples,
+    design: &Design,
+    part: &Part,
+    coefficients: &[f64],
+    noise: &[f64],
+) -> Vec<Residual> {
     part.rows
         .iter()
         .enumerate()
@@ -383,6 +390,7 @@ fn residuals(samples: &ModelSamples, design: &Design, part: &Part, coefficients:
                 verify: sample.verify,
                 observed: sample.seconds,
                 predicted: dot(&c, &x),
+                noise: noise[row],
                 inputs: design.inputs.iter().map(|&c| sample.values[c]).collect(),
             }
         })

@@ -106,6 +106,8 @@ pub struct Residual {
     pub observed: f64,
     /// The time predicted, s.
     pub predicted: f64,
+    /// The relative standard deviation of the sample's own noise; zero where nothing tells it.
+    pub noise: f64,
     /// The values of the inputs.
     pub inputs: Vec<f64>,
 }

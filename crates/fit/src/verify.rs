@@ -445,6 +445,7 @@ mod tests {
             verify: true,
             observed,
             predicted,
+            noise: 0.0,
             inputs: Vec::new(),
         };
         let all: Vec<Residual> = (1..=20).map(|k| residual(100.0, 100.0 + f64::from(k))).collect();

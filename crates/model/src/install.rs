@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{LibraryModels, ModelSet, Platform, sha256_hex, write_atomically};
+use crate::{ModelSet, Platform, sha256_hex, write_atomically};
 
 /// Why models cannot be installed.
 #[derive(Debug, thiserror::Error)]
@@ -77,11 +77,10 @@ pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
     }
     let resolved = set.resolve().map_err(|error| unused(&error.to_string()))?;
     let mut files = Vec::new();
-    for library in &set.libraries {
-        let models = LibraryModels::new(&resolved, library).map_err(|error| unused(&error.to_string()))?;
-        let (least, greatest) = strata_select::Source::domain(&models).nodes;
+    for library in resolved.libraries() {
+        let (least, greatest) = strata_select::Source::domain(library).nodes;
         let nodes = if least == greatest { least.to_string() } else { format!("{least}-{greatest}") };
-        let folder = cache().ok_or(InstallError::NoFolder)?.join(below(platform, &library.name));
+        let folder = cache().ok_or(InstallError::NoFolder)?.join(below(platform, library.name()));
         let file = folder.join(nodes).with_extension("toml");
         fs::create_dir_all(&folder)
             .and_then(|()| write_atomically(&file, |out| out.write_all(set.to_text().as_bytes())))

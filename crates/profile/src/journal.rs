@@ -19,7 +19,7 @@ use strata_model::samples::{Notes, Sample, Samples, SamplesWriter, SpecId, Timin
 use strata_model::{Platform, write_atomically};
 
 use super::run::{Job, Refusal};
-use super::schedule::{Place, Schedule, Summary};
+use super::schedule::{PointIndex, Schedule, Summary};
 use super::stats::stand_ins;
 use super::{Failure, Point};
 
@@ -69,7 +69,7 @@ impl Journal {
     /// Appends one timing.
     pub(crate) fn timing(
         &mut self,
-        place: Place,
+        place: PointIndex,
         point: &Point,
         timing: Timing,
         preempted: bool,
@@ -227,7 +227,7 @@ fn restore(samples: &Samples, plans: &[ModelPlan], schedule: &mut Schedule) -> (
                 continue;
             };
             taken += 1;
-            let place = Place { model, point: sharing.points[sharing.turn % sharing.points.len()] };
+            let place = PointIndex { model, point: sharing.points[sharing.turn % sharing.points.len()] };
             sharing.turn += 1;
             let Notes { repeats, spread, preempted, timings, .. } = &row.notes;
             // A note without a number of repeats was not written by us: it counts as one timing.

@@ -12,7 +12,7 @@ use super::journal::Journal;
 use super::order::order;
 use super::panics::guard;
 use super::progress::Progress;
-use super::schedule::{Outline, Place, Rules, Schedule};
+use super::schedule::{Outline, PointIndex, Rules, Schedule};
 use super::settings::{DEFAULT_BUDGET, Settings};
 use super::signals::{Interrupt, end_with_stdin};
 use super::timer::{Clock, NodeClock, Timer, Timing};
@@ -64,7 +64,7 @@ impl<'a> Job<'a> {
 /// Node 0's order to all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    Time { place: Place, count: u32 },
+    Time { place: PointIndex, count: u32 },
     End(Outcome),
 }
 
@@ -81,7 +81,7 @@ impl Order {
     fn decode([kind, model, point, count]: [i64; 4]) -> Self {
         match kind {
             0 => Self::Time {
-                place: Place { model: model as usize, point: point as usize },
+                place: PointIndex { model: model as usize, point: point as usize },
                 count: count as u32,
             },
             1 => Self::End(Outcome::Done),
@@ -229,7 +229,7 @@ fn instruments(node: &mut Node, job: &Job<'_>, seed: u64) -> Bench {
 fn time(
     node: &mut Node,
     work: &Tasks<'_>,
-    place: Place,
+    place: PointIndex,
     mut count: u32,
     bench: &mut Bench,
     timings: &mut u64,
@@ -402,7 +402,7 @@ impl<'a> Director<'a> {
     /// run began.
     fn record(
         &mut self,
-        place: Place,
+        place: PointIndex,
         timing: Timing,
         count: u32,
         (begun, ended): (f64, f64),

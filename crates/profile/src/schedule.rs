@@ -73,7 +73,7 @@ pub(crate) struct Summary {
 
 /// Which point of which model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PointIndex {
     pub(crate) model: usize,
     pub(crate) point: usize,
 }
@@ -101,7 +101,7 @@ impl Schedule {
     }
 
     /// The point to time next when `left` seconds of the budget are left; `None` ends the run.
-    pub(crate) fn next(&mut self, left: f64) -> Option<Place> {
+    pub(crate) fn next(&mut self, left: f64) -> Option<PointIndex> {
         if left.is_nan() || left <= 0.0 {
             return None;
         }
@@ -119,7 +119,7 @@ impl Schedule {
     }
 
     /// The point whose timings lag furthest behind its due.
-    fn sweep(&mut self, left: f64) -> Option<Place> {
+    fn sweep(&mut self, left: f64) -> Option<PointIndex> {
         let begun = || self.models.iter().flat_map(|work| work.begun().map(move |point| (work, point)));
         let certain = |(work, point): (&Measuring, &Timings)| {
             let counted = point.counted(self.rules.discard);
@@ -133,14 +133,14 @@ impl Schedule {
             self.pace = self.pace(left);
             self.paced = left;
         }
-        let mut best: Option<(f64, Place)> = None;
+        let mut best: Option<(f64, PointIndex)> = None;
         for (model, work) in self.models.iter().enumerate() {
             for (point, timings) in work.points.iter().enumerate().filter(|(_, t)| t.total() > 0) {
                 let (price, counted) = (work.price(point), timings.counted(self.rules.discard) as f64);
                 let due = self.due(work, point, self.pace);
                 let part = (counted + timings.jitter) / due;
                 if counted < due && price <= left && best.is_none_or(|(least, _)| part < least) {
-                    best = Some((part, Place { model, point }));
+                    best = Some((part, PointIndex { model, point }));
                 }
             }
         }
@@ -180,14 +180,14 @@ impl Schedule {
         low.exp()
     }
 
-    fn least_spent(&self, wanted: impl Fn(&Measuring) -> Option<usize>) -> Option<Place> {
-        let mut best: Option<(f64, Place)> = None;
+    fn least_spent(&self, wanted: impl Fn(&Measuring) -> Option<usize>) -> Option<PointIndex> {
+        let mut best: Option<(f64, PointIndex)> = None;
         for (model, work) in self.models.iter().enumerate() {
             if best.is_some_and(|(spent, _)| spent <= work.spent) {
                 continue;
             }
             if let Some(point) = wanted(work) {
-                best = Some((work.spent, Place { model, point }));
+                best = Some((work.spent, PointIndex { model, point }));
             }
         }
         best.map(|(_, place)| place)
@@ -195,7 +195,14 @@ impl Schedule {
 
     /// Records a timing that took `spent` seconds with its setup and cleanup, and `price` seconds
     /// of the budget. The two differ where time is simulated.
-    pub(crate) fn record(&mut self, place: Place, timing: Timing, preempted: bool, spent: f64, price: f64) {
+    pub(crate) fn record(
+        &mut self,
+        place: PointIndex,
+        timing: Timing,
+        preempted: bool,
+        spent: f64,
+        price: f64,
+    ) {
         let jitter = self.random.random();
         let work = &mut self.models[place.model];
         work.spent += spent;
@@ -219,13 +226,13 @@ impl Schedule {
     }
 
     /// Records a timing of an earlier run, which costs this run nothing.
-    pub(crate) fn restore(&mut self, place: Place, timing: Timing, preempted: bool) {
+    pub(crate) fn restore(&mut self, place: PointIndex, timing: Timing, preempted: bool) {
         self.models[place.model].add(place.point, timing, preempted, self.rules.discard);
         self.models[place.model].points[place.point].restored += 1;
     }
 
     /// Records that `count` timings of an earlier run were excluded.
-    pub(crate) fn lose(&mut self, place: Place, count: u32) {
+    pub(crate) fn lose(&mut self, place: PointIndex, count: u32) {
         self.models[place.model].points[place.point].lost += count;
     }
 

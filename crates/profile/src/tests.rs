@@ -98,12 +98,12 @@ fn write(path: &Path, sha256: &str, nodes: usize, models: Vec<ModelPlan>) {
     std::fs::write(path, plan.to_text()).unwrap();
 }
 
-struct Place {
+struct Scratch {
     _folder: TempDir,
     output: PathBuf,
 }
 
-impl Place {
+impl Scratch {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let output = folder.path().join("samples.txt");
@@ -148,10 +148,10 @@ fn fit_points(model: &ModelSamples) -> Vec<i64> {
 
 #[test]
 fn every_point_is_a_row_in_order() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let (a, b) = (model("A", 64), model("B", 8));
-    assert_eq!(profile(3, &[&a, &b], place.settings(), "ab").unwrap(), Outcome::Done);
-    let samples = read(&place.output);
+    assert_eq!(profile(3, &[&a, &b], scratch.settings(), "ab").unwrap(), Outcome::Done);
+    let samples = read(&scratch.output);
     assert_eq!(samples.spec.as_ref().map(|spec| spec.sha256.as_str()), Some("ab"));
     assert_eq!(samples.platform.as_ref().map(|platform| platform.nodes), Some(3));
     assert_eq!(samples.models.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(), ["A", "B"]);
@@ -169,16 +169,16 @@ fn every_point_is_a_row_in_order() {
             assert_eq!(row.notes.repeats, 3);
         }
     }
-    assert!(!place.partial().exists());
+    assert!(!scratch.partial().exists());
 }
 
 #[test]
 fn a_short_budget_leaves_points_out_and_is_kept() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = Model { verify: 20, ..model("A", 1 << 12) };
-    let settings = Settings { budget: Some(10.0), ..place.settings() };
+    let settings = Settings { budget: Some(10.0), ..scratch.settings() };
     assert_eq!(profile(2, &[&a], settings, "ab").unwrap(), Outcome::Done);
-    let rows = &read(&place.output).models[0].rows;
+    let rows = &read(&scratch.output).models[0].rows;
     assert!((3..33).contains(&rows.len()), "{}", rows.len());
     // Node 0's time is half the slowest node's.
     let spent: f64 = rows.iter().map(|row| row.seconds / 2.0 * f64::from(row.notes.repeats)).sum();
@@ -187,7 +187,7 @@ fn a_short_budget_leaves_points_out_and_is_kept() {
 
 #[test]
 fn a_panic_names_model_point_and_node_and_keeps_the_samples() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = model("A", 64);
     let b = Model {
         task: |model, node, i, bench| {
@@ -196,24 +196,24 @@ fn a_panic_names_model_point_and_node_and_keeps_the_samples() {
         },
         ..model("B", 8)
     };
-    let error = profile(3, &[&a, &b], place.settings(), "ab").unwrap_err().to_string();
+    let error = profile(3, &[&a, &b], scratch.settings(), "ab").unwrap_err().to_string();
     assert!(
         error.contains("node 1") && error.contains("model B at i=8") && error.contains("eight is too much"),
         "{error}"
     );
-    let kept = read(&place.partial());
+    let kept = read(&scratch.partial());
     assert!(kept.models.iter().map(|model| model.rows.len()).sum::<usize>() > 0);
-    assert!(!place.output.exists());
+    assert!(!scratch.output.exists());
 }
 
 #[test]
 fn an_error_of_the_code_ends_the_job_too() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = Model { task: |_, _, _, _| Ok("x".parse::<i64>().map(drop)?), ..model("A", 8) };
-    let error = profile(2, &[&a], place.settings(), "ab").unwrap_err().to_string();
+    let error = profile(2, &[&a], scratch.settings(), "ab").unwrap_err().to_string();
     assert!(error.contains("model A at i=1: invalid digit"), "{error}");
     let a = Model { task: |_, _, _, _| Ok(()), ..model("A", 8) };
-    let error = profile(2, &[&a], place.settings(), "ab").unwrap_err().to_string();
+    let error = profile(2, &[&a], scratch.settings(), "ab").unwrap_err().to_string();
     assert!(error.contains("left before the timing ended"), "{error}");
 }
 
@@ -221,7 +221,7 @@ fn an_error_of_the_code_ends_the_job_too() {
 fn a_torn_journal_is_gone_on_with() {
     // Cut off within the last timing, or within its sample: then that is lost.
     for (torn, kept) in [(9, 12), (30, 11)] {
-        let place = Place::new();
+        let scratch = Scratch::new();
         let broken = Model {
             task: |model, node, i, bench| {
                 if model.timings.load(Ordering::Relaxed) > 12 {
@@ -231,75 +231,75 @@ fn a_torn_journal_is_gone_on_with() {
             },
             ..model("A", 64)
         };
-        assert!(profile(1, &[&broken], place.settings(), "ab").is_err());
-        let journal = std::fs::read_to_string(place.partial()).unwrap();
-        let rows = &read(&place.partial()).models[0].rows;
+        assert!(profile(1, &[&broken], scratch.settings(), "ab").is_err());
+        let journal = std::fs::read_to_string(scratch.partial()).unwrap();
+        let rows = &read(&scratch.partial()).models[0].rows;
         assert_eq!(rows.len(), 12);
         assert!(rows[1..].iter().all(|row| row.notes.timings[0].moment > 0.0));
-        std::fs::write(place.partial(), &journal[..journal.len() - torn]).unwrap();
+        std::fs::write(scratch.partial(), &journal[..journal.len() - torn]).unwrap();
         let again = model("A", 64);
-        let settings = Settings { resume: true, ..place.settings() };
+        let settings = Settings { resume: true, ..scratch.settings() };
         assert_eq!(profile(1, &[&again], settings, "ab").unwrap(), Outcome::Done);
-        let samples = read(&place.output);
+        let samples = read(&scratch.output);
         assert_eq!(samples.models[0].rows.len(), 11);
         assert!(samples.models[0].rows.iter().all(|row| row.notes.repeats == 3));
         assert_eq!(again.timings.load(Ordering::Relaxed), 33 - kept);
-        assert!(!place.partial().exists());
+        assert!(!scratch.partial().exists());
     }
 }
 
 #[test]
 fn an_interrupted_run_is_ordered_and_gone_on_with() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = model("A", 64);
     let interrupt = Interrupt::default();
     interrupt.set();
-    write(&place.plan(), "ab", 2, vec![a.plan(2, None)]);
+    write(&scratch.plan(), "ab", 2, vec![a.plan(2, None)]);
     let models: [&dyn Profiled; 1] = [&a];
     let job = |resume, interrupt| Job {
         clock: || Box::new(Virtual),
-        ..Job::new("specs/test.spec", "ab", &models, Settings { resume, ..place.settings() }, interrupt)
+        ..Job::new("specs/test.spec", "ab", &models, Settings { resume, ..scratch.settings() }, interrupt)
     };
     let first = job(false, interrupt);
     let machine = Machine::threads(2).unwrap();
     let outcome = machine.run(|node| run(node, &first).map_err(Error::program)).unwrap();
     assert_eq!(outcome, [Outcome::Interrupted; 2]);
-    assert!(read(&place.partial()).models[0].rows.is_empty());
+    assert!(read(&scratch.partial()).models[0].rows.is_empty());
     let second = job(true, Interrupt::default());
     let outcome = machine.run(|node| run(node, &second).map_err(Error::program)).unwrap();
     assert_eq!(outcome, [Outcome::Done; 2]);
-    assert_eq!(read(&place.output).models[0].rows.len(), 11);
+    assert_eq!(read(&scratch.output).models[0].rows.len(), 11);
 }
 
 #[test]
 fn medians_of_an_earlier_run_are_not_measured_again() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = model("A", 64);
-    profile(1, &[&a], place.settings(), "ab").unwrap();
-    std::fs::rename(&place.output, place.partial()).unwrap();
-    let before = read(&place.partial());
+    profile(1, &[&a], scratch.settings(), "ab").unwrap();
+    std::fs::rename(&scratch.output, scratch.partial()).unwrap();
+    let before = read(&scratch.partial());
     let again = model("A", 64);
-    profile(1, &[&again], Settings { resume: true, ..place.settings() }, "ab").unwrap();
+    profile(1, &[&again], Settings { resume: true, ..scratch.settings() }, "ab").unwrap();
     assert_eq!(again.timings.load(Ordering::Relaxed), 0);
-    assert_eq!(read(&place.output), before);
+    assert_eq!(read(&scratch.output), before);
 }
 
 #[test]
 fn a_plan_with_more_points_adds_to_what_was_measured() {
     for nodes in [1, 3] {
-        let place = Place::new();
+        let scratch = Scratch::new();
         let (a, b) = (model("A", 64), model("B", 8));
         let plan = |points| vec![a.plan(nodes, Some(points)), b.plan(nodes, None)];
-        write(&place.plan(), "ab", nodes, plan(&[3, 50]));
-        follow(nodes, &[&a, &b], place.settings(), "ab").unwrap();
-        let first = read(&place.output);
+        write(&scratch.plan(), "ab", nodes, plan(&[3, 50]));
+        follow(nodes, &[&a, &b], scratch.settings(), "ab").unwrap();
+        let first = read(&scratch.output);
         assert_eq!(fit_points(&first.models[0]), [3, 50]);
         assert_eq!(first.models[0].rows.len(), 2 + 4);
-        std::fs::rename(&place.output, place.partial()).unwrap();
-        write(&place.plan(), "ab", nodes, plan(&[3, 50, 7]));
+        std::fs::rename(&scratch.output, scratch.partial()).unwrap();
+        write(&scratch.plan(), "ab", nodes, plan(&[3, 50, 7]));
         let (more, same) = (model("A", 64), model("B", 8));
-        follow(nodes, &[&more, &same], Settings { resume: true, ..place.settings() }, "ab").unwrap();
-        let second = read(&place.output);
+        follow(nodes, &[&more, &same], Settings { resume: true, ..scratch.settings() }, "ab").unwrap();
+        let second = read(&scratch.output);
         assert_eq!(fit_points(&second.models[0]), [3, 50, 7]);
         // The others are timed now and then beside the new one, but do not repeat their three
         // timings.
@@ -313,55 +313,55 @@ fn a_plan_with_more_points_adds_to_what_was_measured() {
 
 #[test]
 fn a_plan_of_something_else_is_refused() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let (a, b) = (model("A", 64), model("B", 8));
     let refused = || {
-        assert_eq!(follow(2, &[&a], place.settings(), "ab").unwrap(), Outcome::Fault);
+        assert_eq!(follow(2, &[&a], scratch.settings(), "ab").unwrap(), Outcome::Fault);
     };
     refused();
     for (spec, nodes, model) in [("cd", 2, &a), ("ab", 3, &a), ("ab", 2, &b)] {
-        write(&place.plan(), spec, nodes, vec![model.plan(nodes, None)]);
+        write(&scratch.plan(), spec, nodes, vec![model.plan(nodes, None)]);
         refused();
     }
-    write(&place.plan(), "ab", 2, vec![a.plan(2, None)]);
-    let text = std::fs::read_to_string(place.plan()).unwrap();
+    write(&scratch.plan(), "ab", 2, vec![a.plan(2, None)]);
+    let text = std::fs::read_to_string(scratch.plan()).unwrap();
     let changed = [text.replace("A 4 4", "A 5 4"), text[..text.len() - 1].to_owned(), String::new()];
     for changed in changed {
-        std::fs::write(place.plan(), changed).unwrap();
+        std::fs::write(scratch.plan(), changed).unwrap();
         refused();
     }
-    std::fs::write(place.plan(), b"strata-plan 1\nA \xff\n").unwrap();
+    std::fs::write(scratch.plan(), b"strata-plan 1\nA \xff\n").unwrap();
     refused();
-    assert!(!place.output.exists());
+    assert!(!scratch.output.exists());
 }
 
 #[test]
 fn a_journal_of_another_spec_or_machine_is_refused() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = model("A", 64);
-    profile(1, &[&a], place.settings(), "ab").unwrap();
-    std::fs::rename(&place.output, place.partial()).unwrap();
-    let resume = || Settings { resume: true, ..place.settings() };
+    profile(1, &[&a], scratch.settings(), "ab").unwrap();
+    std::fs::rename(&scratch.output, scratch.partial()).unwrap();
+    let resume = || Settings { resume: true, ..scratch.settings() };
     assert_eq!(profile(1, &[&a], resume(), "cd").unwrap(), Outcome::Fault);
     assert_eq!(profile(2, &[&a], resume(), "ab").unwrap(), Outcome::Fault);
     assert_eq!(profile(1, &[&a, &model("B", 8)], resume(), "ab").unwrap(), Outcome::Fault);
-    std::fs::write(place.partial(), "strata-samples 1\nmodel A (i) i*logP\nA what 1 2\nA 1 2 3\n").unwrap();
+    std::fs::write(scratch.partial(), "strata-samples 1\nmodel A (i) i*logP\nA what 1 2\nA 1 2 3\n").unwrap();
     assert_eq!(profile(1, &[&a], resume(), "ab").unwrap(), Outcome::Fault);
-    assert!(place.partial().exists());
+    assert!(scratch.partial().exists());
 }
 
 #[test]
 fn a_fresh_run_does_not_destroy_an_old_journal() {
-    let place = Place::new();
-    std::fs::write(place.partial(), "precious").unwrap();
-    profile(1, &[&model("A", 8)], place.settings(), "ab").unwrap();
-    let old = place.output.with_extension("txt.partial.old");
+    let scratch = Scratch::new();
+    std::fs::write(scratch.partial(), "precious").unwrap();
+    profile(1, &[&model("A", 8)], scratch.settings(), "ab").unwrap();
+    let old = scratch.output.with_extension("txt.partial.old");
     assert_eq!(std::fs::read_to_string(old).unwrap(), "precious");
 }
 
 #[test]
 fn what_is_no_number_is_written_as_it_is() {
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = Model { value: |i| if i == 4 { f64::NAN } else { 1.0 / (i - 2) as f64 }, ..model("A", 64) };
     let b = Model {
         task: |_, node, i, bench| {
@@ -370,8 +370,8 @@ fn what_is_no_number_is_written_as_it_is() {
         },
         ..model("B", 8)
     };
-    profile(2, &[&a, &b], place.settings(), "ab").unwrap();
-    let samples = read(&place.output);
+    profile(2, &[&a, &b], scratch.settings(), "ab").unwrap();
+    let samples = read(&scratch.output);
     assert_eq!(samples.models[0].rows[1].values[0], f64::INFINITY);
     assert!(samples.models[0].rows[2].values[0].is_nan());
     assert_eq!(samples.models[1].rows[0].seconds, 0.5);
@@ -380,8 +380,8 @@ fn what_is_no_number_is_written_as_it_is() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_named() {
-    let place = Place::new();
-    let settings = Settings { output: place.output.join("in/no/folder.txt"), ..place.settings() };
+    let scratch = Scratch::new();
+    let settings = Settings { output: scratch.output.join("in/no/folder.txt"), ..scratch.settings() };
     let error = profile(2, &[&model("A", 8)], settings, "ab").unwrap_err().to_string();
     assert!(error.contains("folder.txt.partial"), "{error}");
 }
@@ -412,26 +412,26 @@ fn short_tasks_are_repeated_unless_once() {
         }
     }
     for once in [false, true] {
-        let place = Place::new();
+        let scratch = Scratch::new();
         let short = Short { most: AtomicUsize::new(0) };
         let models: [&dyn Profiled; 1] = [&short];
         let at = |verify| Point { verify, ..Point::default() };
         let points = vec![at(false), at(false), at(true)];
         let name = "Short".to_owned();
         write(
-            &place.plan(),
+            &scratch.plan(),
             "ab",
             2,
             vec![ModelPlan { name, repeat: 3, once, points, ..Default::default() }],
         );
         let job = Job {
             clock: || Box::new(Coarse),
-            ..Job::new("specs/test.spec", "ab", &models, place.settings(), Interrupt::default())
+            ..Job::new("specs/test.spec", "ab", &models, scratch.settings(), Interrupt::default())
         };
         Machine::threads(2).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
         let most = short.most.load(Ordering::Relaxed);
         assert!(if once { most == 1 } else { (900..2000).contains(&most) }, "{most}");
-        let rows = read(&place.output).models.remove(0).rows;
+        let rows = read(&scratch.output).models.remove(0).rows;
         assert_eq!(rows.len(), 3);
         assert!(once || rows.iter().all(|row| (row.seconds / 1e-7 - 1.0).abs() < 0.05), "{rows:?}");
     }
@@ -442,7 +442,7 @@ fn run_on_a_machine_that_slows_down(from: f64) -> Samples {
     thread_local! {
         static FROM: Cell<f64> = const { Cell::new(0.0) };
     }
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = Model {
         verify: 20,
         task: |_, node, i, bench| {
@@ -454,9 +454,9 @@ fn run_on_a_machine_that_slows_down(from: f64) -> Samples {
         },
         ..model("A", 512)
     };
-    write(&place.plan(), "ab", 1, vec![a.plan(1, None)]);
+    write(&scratch.plan(), "ab", 1, vec![a.plan(1, None)]);
     let models: [&dyn Profiled; 1] = [&a];
-    let settings = Settings { budget: Some(8.0), ..place.settings() };
+    let settings = Settings { budget: Some(8.0), ..scratch.settings() };
     let job = Job {
         clock: || Box::new(Virtual),
         ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
@@ -468,7 +468,7 @@ fn run_on_a_machine_that_slows_down(from: f64) -> Samples {
             run(node, &job).map_err(Error::program)
         })
         .unwrap();
-    read(&place.output)
+    read(&scratch.output)
 }
 
 #[test]
@@ -505,7 +505,7 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
             Some(SWITCHES.get())
         }
     }
-    let place = Place::new();
+    let scratch = Scratch::new();
     let a = Model {
         task: |model, node, i, bench| {
             bench.timer.start(node);
@@ -519,15 +519,15 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
         },
         ..model("A", 64)
     };
-    write(&place.plan(), "ab", 1, vec![a.plan(1, None)]);
+    write(&scratch.plan(), "ab", 1, vec![a.plan(1, None)]);
     let models: [&dyn Profiled; 1] = [&a];
-    let settings = Settings { budget: Some(2.0), ..place.settings() };
+    let settings = Settings { budget: Some(2.0), ..scratch.settings() };
     let job = Job {
         clock: || Box::new(Switching),
         ..Job::new("specs/test.spec", "ab", &models, settings, Interrupt::default())
     };
     Machine::threads(1).unwrap().run(|node| run(node, &job).map_err(Error::program)).unwrap();
-    let rows = read(&place.output).models.remove(0).rows;
+    let rows = read(&scratch.output).models.remove(0).rows;
     assert!(rows.iter().any(|row| row.notes.preempted > 0));
     for row in rows {
         assert!((row.seconds / (1e-3 * row.notes.at[0] as f64) - 1.0).abs() < 1e-4, "{row:?}");

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod curves;
 mod histogram;
 mod html;
 mod json;
@@ -23,6 +24,7 @@ mod selection;
 
 use strata_model::{ModelSet, Samples};
 
+pub use curves::{Curve, Curves, Measured};
 pub use json::fit_json;
 pub use map::{Axis, Cell, Map, SURE};
 pub use residuals::{residuals_to, write_residuals};
@@ -41,6 +43,8 @@ pub struct Report<'a> {
     pub failures: &'a [String],
     /// Selection maps, drawn in order.
     pub maps: &'a [Map],
+    /// Predicted times along the inputs of libraries, drawn in order.
+    pub curves: &'a [Curves],
 }
 
 impl Report<'_> {

@@ -111,12 +111,12 @@ impl Map {
     pub fn reasons(&self) -> BTreeSet<&str> {
         self.all().filter_map(|cell| cell.seconds.as_ref().err()).map(String::as_str).collect()
     }
+}
 
-    /// The colour of a candidate.
-    fn colour(index: usize) -> RGBColor {
-        let (r, g, b) = COLOURS[index % COLOURS.len()];
-        RGBColor(r, g, b)
-    }
+/// The colour of a candidate.
+pub(crate) fn colour(index: usize) -> RGBColor {
+    let (r, g, b) = COLOURS[index % COLOURS.len()];
+    RGBColor(r, g, b)
 }
 
 /// The letter of a candidate: A to Z, then AA.
@@ -156,8 +156,8 @@ pub(crate) fn svg(map: &Map) -> Option<String> {
             let Some(cell) = map.cells.get(row).and_then(|cells| cells.get(column)) else { continue };
             let (left, low) = (column as f64 - 0.5, row as f64 - 0.5);
             let corners = [(left, low), (left + 1.0, low + 1.0)];
-            let colour = if cell.seconds.is_ok() { Map::colour(cell.winner) } else { WHITE };
-            chart.draw_series([Rectangle::new(corners, colour.filled())])?;
+            let fill = if cell.seconds.is_ok() { colour(cell.winner) } else { WHITE };
+            chart.draw_series([Rectangle::new(corners, fill.filled())])?;
             if !cell.is_sure() {
                 chart.draw_series([hatch(left, low)])?;
             }
@@ -188,7 +188,7 @@ fn join(parameters: &[i64]) -> String {
 /// A candidate's field of the legend as SVG, hatched or not.
 pub(crate) fn swatch(index: Option<usize>, hatched: bool) -> String {
     let fill = index.map_or("none".to_owned(), |index| {
-        let colour = Map::colour(index);
+        let colour = colour(index);
         format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2)
     });
     let strokes = if hatched {

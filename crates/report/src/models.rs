@@ -12,6 +12,9 @@ use strata_fit::stats::confidence;
 use strata_fit::{Fitted, Residual};
 use strata_model::percent;
 
+/// Standard deviations that hold nineteen of twenty values.
+const TWO_SIDED: f64 = 1.96;
+
 /// The section of a model; its plots show at most `points` samples each.
 pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, points: usize) {
     let name = Escaped(&model.name);
@@ -203,9 +206,16 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
         return;
     }
     let name = &model.name;
-    let points = |x: &dyn Fn(&Residual) -> f64, y: &dyn Fn(&Residual) -> f64| -> Vec<Point> {
-        let point = |r: &Residual| Point { verify: r.verify, x: x(r), y: y(r), error: r.relative_error() };
+    let points = |x: &dyn Fn(&Residual) -> f64, y: &dyn Fn(&Residual, f64) -> f64| -> Vec<Point> {
+        let point = |r: &Residual| {
+            let noise = [-1.0, 1.0].map(|sign| y(r, r.observed * (1.0 + sign * TWO_SIDED * r.noise)));
+            let noise = (noise[0].min(noise[1]), noise[0].max(noise[1]));
+            Point { verify: r.verify, x: x(r), y: y(r, r.observed), noise, error: r.relative_error() }
+        };
         residuals.iter().map(point).collect()
+    };
+    let error_of = |r: &Residual, observed: f64| {
+        100.0 * if observed == r.predicted { 0.0 } else { (observed - r.predicted) / r.observed }
     };
     let error = |r: &Residual| 100.0 * r.relative_error();
     let worst =
@@ -213,7 +223,7 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
     let worst = format!("The greatest relative error is {}.", percent(worst));
     page.add(format_args!(
         "<p class=\"legend\">In the plots circles are samples that were fitted, triangles samples held out; relative error is \
-         (observed - predicted) / observed.</p>\n<div class=\"figures\">\n"
+         (observed - predicted) / observed. A bar is the noise of the sample: where it does not reach the line, the model is off.</p>\n<div class=\"figures\">\n"
     ));
     let mut show = |plot: Option<Plot>, title: &str, what: &str| {
         if let Some(plot) = plot {
@@ -229,19 +239,19 @@ fn plots(page: &mut Page, model: &Model, residuals: &[Residual], most: usize) {
         }
     };
     show(
-        plot::observed_against_predicted(&points(&|r| r.predicted, &|r| r.observed), most),
+        plot::observed_against_predicted(&points(&|r| r.predicted, &|_, observed| observed), most),
         "Observed against predicted time",
         "On the line they agree.",
     );
     show(
-        plot::errors_against_prediction(&points(&|r| r.predicted, &error), most),
+        plot::errors_against_prediction(&points(&|r| r.predicted, &error_of), most),
         "Relative error against predicted time",
         "A pattern means that a term is missing.",
     );
     for (i, input) in model.inputs.iter().enumerate() {
         let at = |r: &Residual| r.inputs.get(i).copied().unwrap_or(f64::NAN);
         let title = format!("Relative error against {}", input.name);
-        show(plot::errors_against_input(&points(&at, &error), most, &input.name), &title, "");
+        show(plot::errors_against_input(&points(&at, &error_of), most, &input.name), &title, "");
     }
     let held_out: Vec<f64> = residuals.iter().filter(|r| r.verify).map(error).collect();
     let histogram = Histogram::new(&held_out);

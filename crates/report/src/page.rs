@@ -3,7 +3,7 @@
 use strata_model::set::Kind;
 
 use crate::html::{Escaped, Page};
-use crate::{Report, models, overview, provenance, selection};
+use crate::{Report, curves, models, overview, provenance, selection};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -35,6 +35,7 @@ pub(crate) fn page(report: &Report<'_>) -> String {
     page.add(format_args!("</header>\n<nav aria-label=\"Contents\">\n<ul>\n"));
     let sections = [
         ("summary", "Summary", true),
+        ("curves", "Predicted times", !report.curves.is_empty()),
         ("maps", "Who wins where", !report.maps.is_empty()),
         ("models", "Models", !set.models.is_empty()),
         ("provenance", "Where this comes from", true),
@@ -44,6 +45,15 @@ pub(crate) fn page(report: &Report<'_>) -> String {
     }
     page.add(format_args!("</ul>\n</nav>\n<main id=\"main\" tabindex=\"-1\">\n"));
     overview::summary(&mut page, report);
+    if !report.curves.is_empty() {
+        page.add(format_args!(
+            "<section aria-labelledby=\"curves\">\n<h2 id=\"curves\">Predicted times</h2>\n"
+        ));
+        for curves in report.curves {
+            curves::figure(&mut page, curves);
+        }
+        page.add(format_args!("</section>\n"));
+    }
     if !report.maps.is_empty() {
         page.add(format_args!("<section aria-labelledby=\"maps\">\n<h2 id=\"maps\">Who wins where</h2>\n"));
         for (index, map) in report.maps.iter().enumerate() {

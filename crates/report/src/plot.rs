@@ -44,6 +44,8 @@ pub(crate) struct Point {
     pub(crate) verify: bool,
     pub(crate) x: f64,
     pub(crate) y: f64,
+    /// The ends of the interval in which noise alone leaves y nineteen times in twenty.
+    pub(crate) noise: (f64, f64),
     /// The model's error here; the greatest are drawn even where others are left out.
     pub(crate) error: f64,
 }
@@ -197,6 +199,13 @@ fn scatter(points: &[Point], most: usize, x: Named<'_>, y: Named<'_>, line: [(f6
     let svg = draw(SIZE, |root| {
         let mut chart = chart(root, x, y, true)?;
         chart.draw_series([PathElement::new(line.to_vec(), LINE)])?;
+        let (low, high) = y.scale.range();
+        let bar = |p: &Point| {
+            let (x, _) = place(p);
+            let end = |y_value: f64| y.scale.place(y_value).clamp(low, high);
+            PathElement::new(vec![(x, end(p.noise.0)), (x, end(p.noise.1))], LINE)
+        };
+        chart.draw_series(shown.iter().filter(|p| p.noise.0 < p.noise.1).map(bar))?;
         let fitted = shown.iter().filter(|p| !p.verify);
         chart.draw_series(fitted.map(|p| Circle::new(place(p), 3, FIT.mix(0.6).filled())))?;
         let held_out = shown.iter().filter(|p| p.verify);
@@ -245,7 +254,9 @@ mod tests {
 
     fn points(count: usize) -> Vec<Point> {
         let error = |i: usize| if i % 97 == 13 { 5.0 } else { 0.1 };
-        (0..count).map(|i| Point { verify: false, x: i as f64, y: 1.0, error: error(i) }).collect()
+        (0..count)
+            .map(|i| Point { verify: false, x: i as f64, y: 1.0, noise: (0.9, 1.1), error: error(i) })
+            .collect()
     }
 
     #[test]

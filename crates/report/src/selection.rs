@@ -64,7 +64,7 @@ fn certainty(map: &Map) -> String {
     let loss = unsure.iter().filter_map(share).filter(|s| s.is_finite()).fold(0.0, f64::max);
     format!(
         "In {} of {covered} fields (hatched) it is the fastest with a probability below {}; choosing it there is expected to cost {} of \
-         the time at most.",
+         the time at most. `specc advise models.toml --spec SPEC` names the samples that would make it surer.",
         unsure.len(),
         percent(SURE),
         percent(loss)

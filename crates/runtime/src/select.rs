@@ -226,10 +226,10 @@ impl File {
             }
         }
         let resolved = set.resolve().map_err(|error| fail(error.to_string()))?;
-        let models = LibraryModels::new(&resolved, library).map_err(|error| fail(error.to_string()))?;
+        let models = resolved.library(name).ok_or_else(|| fail(format!("they have no library `{name}`")))?;
         let places = table.entries.iter().map(|entry| models.candidate(entry.name)).collect();
         Ok(Self {
-            models,
+            models: models.clone(),
             places,
             hash: hash_of(&set.digest()),
             platform: set.platform,

@@ -5,7 +5,9 @@
 
 use strata_model::ModelSet;
 use strata_model::set::{LibraryModels, Sensitivity, SetError};
-use strata_select::{ChooseError, Odds, Parameter, Pin, Question, Row, Source as _, choose_among};
+use strata_select::{
+    ChooseError, Odds, Outcome, Parameter, Pin, Prediction, Question, Row, Source as _, choose_among,
+};
 
 /// What was chosen from a file.
 pub type Choice = strata_select::Choice<Vec<Row>>;
@@ -82,6 +84,29 @@ impl Competition {
     /// predicts nothing.
     pub fn sensitivity(&self, candidate: usize, inputs: &[f64], parameters: &[i64]) -> Option<Sensitivity> {
         self.models.sensitivity(candidate, self.nodes, inputs, parameters)
+    }
+
+    /// What each candidate predicts with its best parameters there; `None` for one that does not
+    /// apply or whose model does not cover the point.
+    pub fn predictions(&self, inputs: &[f64]) -> Vec<Option<Prediction>> {
+        let Ok(choice) = self.choose(inputs, None) else { return vec![None; self.rows.len()] };
+        let predict = |(candidate, (_, outcome))| {
+            let parameters = match outcome {
+                Outcome::Taken => choice.parameters,
+                Outcome::Slower(_, parameters) => parameters,
+                _ => return None,
+            };
+            self.models.predict(candidate, self.nodes, inputs, &parameters)
+        };
+        choice.outcomes().enumerate().map(predict).collect()
+    }
+
+    /// The model of a candidate, and for each input of that model the library's input that it is;
+    /// `None` for one that is computed or chosen.
+    pub fn arguments(&self, candidate: usize) -> Option<(&str, Vec<Option<usize>>)> {
+        let candidate = self.models.candidates().get(candidate)?;
+        let place = |text: &String| self.inputs().iter().position(|input| input == text);
+        Some((&candidate.model, candidate.arguments.iter().map(place).collect()))
     }
 
     /// Chooses among the candidates; outside what was measured at the nearest point that was.

@@ -2,7 +2,8 @@
 //!
 //! [`lang`] reads and checks specs, [`points`] computes what is to be measured, [`emit`] writes the
 //! profiling program, [`drive`] builds and runs it, [`fitting`] turns samples into model sets,
-//! [`competition`] and [`map`] ask the models who wins, [`advise`] which samples they lack,
+//! [`competition`], [`map`] and [`curves`] ask the models who wins, [`advise`] which samples they
+//! lack,
 //! [`refine`] samples adaptively, [`trace`] draws what the nodes of a job did, and [`cli`] is the
 //! command line over all of them.
 
@@ -11,6 +12,7 @@
 pub mod advise;
 pub mod cli;
 pub mod competition;
+pub mod curves;
 pub mod drive;
 pub mod emit;
 pub mod fitting;

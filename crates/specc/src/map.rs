@@ -84,7 +84,7 @@ pub fn compute(competition: &Competition, fixed: &[(String, f64)]) -> Result<Map
 
 /// Values from `low` to `high`: powers of two where the range spans several, else evenly spaced
 /// whole numbers.
-fn grid(low: f64, high: f64) -> Vec<f64> {
+pub(crate) fn grid(low: f64, high: f64) -> Vec<f64> {
     let mut values = Vec::new();
     if low >= 0.0 && high >= 16.0 * low.max(1.0) {
         let octaves = (high / low.max(1.0)).log2();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use specc::drive::{DriveError, On, Options, build, profile};
+use specc::drive::{DriveError, On, RunOptions, build, profile};
 use specc::emit::emit;
 use specc::lang::load;
 use strata_model::{Plan, Points, Samples};
@@ -33,7 +33,7 @@ fn what_was_measured_is_kept_and_gone_on_with() {
     let (run, _) = specc::points::plan(&spec, 2, 1, &Points::default()).unwrap();
     let plan = Plan { spec: emitted.spec.clone(), runs: vec![run] };
     std::fs::write(out.join("plan.txt"), plan.to_text()).unwrap();
-    let options = Options {
+    let options = RunOptions {
         on: On::Threads,
         nodes: 2,
         budget: None,
@@ -59,7 +59,7 @@ fn what_was_measured_is_kept_and_gone_on_with() {
     let before = kept.models[0].rows.len();
     assert!((5..25).contains(&before), "{before}");
 
-    let samples = profile(&program, &emitted, &Options { resume: true, ..options }).unwrap();
+    let samples = profile(&program, &emitted, &RunOptions { resume: true, ..options }).unwrap();
     let samples = Samples::parse(&std::fs::read_to_string(samples).unwrap(), "samples").unwrap();
     assert_eq!(samples.models[0].rows.len(), 25);
     assert!(samples.models[0].rows.iter().all(|row| row.notes.repeats >= 3));

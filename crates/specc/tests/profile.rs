@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use specc::drive::{DriveError, On, Options, build, profile};
+use specc::drive::{DriveError, On, RunOptions, build, profile};
 use specc::emit::{Emitted, emit};
 use specc::lang::load;
 use specc::points::plan;
@@ -31,12 +31,12 @@ fn emitted(name: &str) -> Emitted {
     emitted
 }
 
-fn options(name: &str) -> Options {
+fn options(name: &str) -> RunOptions {
     let output = out(name).join("samples.txt");
     for suffix in ["txt", "txt.partial", "txt.partial.old"] {
         let _absent = std::fs::remove_file(output.with_extension(suffix));
     }
-    Options {
+    RunOptions {
         on: On::Threads,
         nodes: 2,
         budget: Some(2.0),
@@ -140,7 +140,7 @@ fn the_same_program_runs_under_mpirun() {
     let emitted = emitted("small");
     let program = build(&emitted, &On::Mpi).unwrap();
     let plan = out("small").join("plan.txt");
-    let options = Options { on: On::Mpi, nodes: 3, plan, ..options("mpi") };
+    let options = RunOptions { on: On::Mpi, nodes: 3, plan, ..options("mpi") };
     let path = profile(&program, &emitted, &options).unwrap();
     let samples = Samples::parse(&std::fs::read_to_string(path).unwrap(), "samples.txt").unwrap();
     let platform = samples.platform.unwrap();

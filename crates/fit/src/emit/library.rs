@@ -1,6 +1,5 @@
 //! The table of a library: its candidates with their parameters and times.
 
-use strata_model::Resolved;
 use strata_model::codegen::{Scope, snake};
 use strata_model::expr::rust_number;
 use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, SetError};
@@ -12,12 +11,10 @@ use strata_select::{Domain, Source as _, Step};
 /// The functions of a library's candidates and the `pub static` table over them.
 pub(super) fn table(
     set: &ModelSet,
-    resolved: &Resolved,
-    library: &Library,
+    (library, models): (&Library, &LibraryModels),
     functions: &Functions,
     digest: &str,
 ) -> Result<String, SetError> {
-    let models = LibraryModels::new(resolved, library)?;
     let prefix = snake(&library.name);
     // Two libraries may differ in case only; the place in the set tells them apart.
     let place = set

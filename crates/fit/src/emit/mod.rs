@@ -35,8 +35,8 @@ pub fn rust(set: &ModelSet) -> Result<String, SetError> {
             body += &functions.of_model(model, &Subject::model(&resolved, model, formula));
         }
     }
-    for library in &set.libraries {
-        body += &library::table(set, &resolved, library, &functions, &digest)?;
+    for library in set.libraries.iter().zip(resolved.libraries()) {
+        body += &library::table(set, library, &functions, &digest)?;
     }
     let mut text = header::header(set, &resolved, &digest, &body);
     text += &body;

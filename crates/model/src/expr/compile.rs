@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::ast::{BinaryOp, Expr, ExprKind, Span};
-use super::eval::Op;
 use super::function::Function;
+use super::op::Op;
 use super::program::{Instruction, LARGE, Operator, Product, Program, Registers};
 
 /// Why an expression cannot be compiled.

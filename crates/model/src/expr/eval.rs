@@ -1,115 +1,9 @@
-//! What each operator computes, in one place: the tree, the compiled program and the emitted Rust
-//! must agree to the bit.
+//! The value of an expression, straight from its tree.
 
-use super::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
+use super::ast::{BinaryOp, Expr, ExprKind};
 use super::compile::CompileError;
 use super::function::Function;
-use strata_select::holds;
-
-/// One step of arithmetic on at most two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Op {
-    Negate,
-    Not,
-    Or,
-    And,
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-    ShiftLeft,
-    ShiftRight,
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-    Power,
-    Square,
-    Cube,
-    PowerOfTwo,
-    Call(Function),
-}
-
-impl Op {
-    /// The result; one-operand steps ignore `b`.
-    #[inline(always)]
-    pub(super) fn apply(self, a: f64, b: f64) -> f64 {
-        match self {
-            Self::Negate => -a,
-            Self::Not => f64::from(!holds(a)),
-            Self::Or => f64::from(holds(a) || holds(b)),
-            Self::And => f64::from(holds(a) && holds(b)),
-            Self::Equal => f64::from(a == b),
-            Self::NotEqual => f64::from(a != b),
-            Self::Less => f64::from(a < b),
-            Self::LessEqual => f64::from(a <= b),
-            Self::Greater => f64::from(a > b),
-            Self::GreaterEqual => f64::from(a >= b),
-            Self::ShiftLeft => a * power_of_two(b),
-            Self::ShiftRight => (a / power_of_two(b)).floor(),
-            Self::Add => a + b,
-            Self::Subtract => a - b,
-            Self::Multiply => a * b,
-            Self::Divide => a / b,
-            Self::Remainder => a % b,
-            Self::Power => a.powf(b),
-            Self::Square => a * a,
-            Self::Cube => a * a * a,
-            Self::PowerOfTwo => power_of_two(a),
-            Self::Call(function) => function.value(a, b),
-        }
-    }
-
-    pub(super) fn of_unary(op: UnaryOp) -> Self {
-        match op {
-            UnaryOp::Negate => Self::Negate,
-            UnaryOp::Not => Self::Not,
-        }
-    }
-
-    /// A power of a literal is computed in a cheaper way. Which way depends on the text alone, so
-    /// that all take the same one.
-    pub(super) fn of_binary(op: BinaryOp, a: &Expr, b: &Expr) -> Self {
-        match op {
-            BinaryOp::Or => Self::Or,
-            BinaryOp::And => Self::And,
-            BinaryOp::Equal => Self::Equal,
-            BinaryOp::NotEqual => Self::NotEqual,
-            BinaryOp::Less => Self::Less,
-            BinaryOp::LessEqual => Self::LessEqual,
-            BinaryOp::Greater => Self::Greater,
-            BinaryOp::GreaterEqual => Self::GreaterEqual,
-            BinaryOp::ShiftLeft => Self::ShiftLeft,
-            BinaryOp::ShiftRight => Self::ShiftRight,
-            BinaryOp::Add => Self::Add,
-            BinaryOp::Subtract => Self::Subtract,
-            BinaryOp::Multiply => Self::Multiply,
-            BinaryOp::Divide => Self::Divide,
-            BinaryOp::Remainder => Self::Remainder,
-            BinaryOp::Power => match (a.as_number(), b.as_number()) {
-                (_, Some(2.0)) => Self::Square,
-                (_, Some(3.0)) => Self::Cube,
-                (Some(2.0), _) => Self::PowerOfTwo,
-                _ => Self::Power,
-            },
-        }
-    }
-}
-
-/// 2^b. Whole exponents, which nearly all are, need no library function: the exponent is put where
-/// an `f64` keeps it.
-#[inline(always)]
-fn power_of_two(b: f64) -> f64 {
-    let whole = b as i64;
-    if whole as f64 == b && (-1022..=1023).contains(&whole) {
-        f64::from_bits(((whole + 1023) as u64) << 52)
-    } else {
-        b.exp2()
-    }
-}
+use super::op::Op;
 
 impl Expr {
     /// Evaluates the tree directly: simple, and slow beside [`Program`](super::Program), which
@@ -141,29 +35,5 @@ impl Expr {
                 }
             },
         })
-    }
-}
-
-impl Op {
-    /// Of `2^b` the operand is `b`.
-    fn apply_power_aware(self, a: f64, b: f64) -> f64 {
-        if self == Self::PowerOfTwo { self.apply(b, 0.0) } else { self.apply(a, b) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::power_of_two;
-
-    #[test]
-    fn whole_powers_of_two_are_what_the_library_says() {
-        // The emitted Rust calls `exp2`: it must give the same.
-        for b in -1100..1100 {
-            assert_eq!(power_of_two(f64::from(b)), f64::from(b).exp2(), "2^{b}");
-        }
-        assert!(power_of_two(f64::NAN).is_nan());
-        assert_eq!(power_of_two(f64::INFINITY), f64::INFINITY);
-        assert_eq!(power_of_two(f64::NEG_INFINITY), 0.0);
-        assert_eq!(power_of_two(-0.0), 1.0);
     }
 }

@@ -20,6 +20,7 @@
 mod ast;
 mod eval;
 mod function;
+mod op;
 mod parse;
 mod print;
 mod rust;

@@ -17,7 +17,7 @@ pub struct Program {
 /// What one instruction does with registers `a` and `b`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operator {
-    Apply(super::eval::Op),
+    Apply(super::op::Op),
     /// `a` plus the products from `first` up to `end`, from left to right.
     Sum {
         first: u32,

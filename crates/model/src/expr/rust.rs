@@ -1,8 +1,8 @@
 //! Tree to Rust: an expression over `f64` that needs nothing but the standard library.
 
 use super::ast::{BinaryOp, COMPARISON, Expr, ExprKind, UnaryOp};
-use super::eval::Op;
 use super::function::Function;
+use super::op::Op;
 
 impl Expr {
     /// The expression in Rust, of type `f64`; `name` says how each name is written there, in a form

@@ -1,5 +1,8 @@
 //! Evaluation of resolved models: no allocation, no panic, `None` where a model has nothing to say.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::SetError;
 use super::calls::{Site, name_calls, result_name};
 use super::inline::{Check, FitSpread, Formula};
@@ -15,6 +18,22 @@ pub const MAX_CALLS: usize = 32;
 
 /// Inputs, the reserved names and the calls of one model.
 pub(super) const MAX_VALUES: usize = MAX_INPUTS + RESERVED.len() + MAX_CALLS;
+
+/// The models of a set, each after those that it calls.
+#[derive(Clone, Debug)]
+pub(super) struct Models {
+    pub(super) compiled: Arc<[Compiled]>,
+    /// The places of the models, by name.
+    pub(super) index: BTreeMap<String, usize>,
+    /// Their formulas, in which calls are replaced by what they call.
+    pub(super) inlined: BTreeMap<String, Formula>,
+}
+
+impl Models {
+    pub(super) fn find(&self, model: &str) -> Option<&Compiled> {
+        self.compiled.get(*self.index.get(model)?)
+    }
+}
 
 /// A model or candidate, ready to be evaluated.
 #[derive(Clone, Debug)]

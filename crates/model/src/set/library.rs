@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use super::compiled::{Compiled, MAX_INPUTS};
+use super::check::{check_name, check_names, content, parse};
+use super::compiled::{Compiled, MAX_INPUTS, Models};
 use super::inline::{Check, FitSpread, Formula, Inliner};
-use super::resolve::{Resolved, check_name, check_names, content, parse};
 use super::{Library, LibraryCandidate, Nodes, ParameterRange, SetError, Verdict};
 use crate::Prediction;
 use crate::expr::{Expr, ExprKind};
@@ -51,19 +51,19 @@ fn box_side(candidates: &[Compiled], input: usize) -> (f64, f64) {
 }
 
 impl LibraryModels {
-    /// Compiles the candidates of `library` over the models of `resolved`.
+    /// Compiles the candidates of `library` over the models of its set.
     ///
     /// # Errors
     /// As [`ModelSet::resolve`](super::ModelSet::resolve), for this library.
-    pub fn new(resolved: &Resolved, library: &Library) -> Result<Self, SetError> {
+    pub(super) fn new(models: &Models, library: &Library) -> Result<Self, SetError> {
         let place = format!("library `{}`", library.name);
         check_name(&place, &library.name)?;
         check_names(&place, library.inputs.iter())?;
         check_names(&place, library.candidates.iter().map(|candidate| &candidate.name))?;
-        let candidates = library.candidates.iter().map(|candidate| compile(resolved, library, candidate));
+        let candidates = library.candidates.iter().map(|candidate| compile(models, library, candidate));
         let candidates: Vec<Compiled> = candidates.collect::<Result<_, _>>()?;
         let ranges = (0..library.inputs.len()).map(|input| box_side(&candidates, input)).collect();
-        Ok(Self { library: library.clone(), models: Arc::clone(&resolved.models), candidates, ranges })
+        Ok(Self { library: library.clone(), models: Arc::clone(&models.compiled), candidates, ranges })
     }
 
     /// The library's name.
@@ -161,11 +161,7 @@ pub fn expected_ratio(own_error: f64) -> f64 {
     (1.0 + (own_error * own_error - MODEST * MODEST).max(0.0)).sqrt()
 }
 
-fn compile(
-    resolved: &Resolved,
-    library: &Library,
-    candidate: &LibraryCandidate,
-) -> Result<Compiled, SetError> {
+fn compile(models: &Models, library: &Library, candidate: &LibraryCandidate) -> Result<Compiled, SetError> {
     let place = format!("library `{}`, candidate `{}`", library.name, candidate.name);
     let names = library.inputs.iter().chain(candidate.parameters.iter().map(|parameter| &parameter.name));
     check_names(&place, names.clone())?;
@@ -188,7 +184,7 @@ fn compile(
     let kind =
         ExprKind::Call { name: candidate.model.clone(), arguments: arguments.collect::<Result<_, _>>()? };
     let call = Expr::new(kind);
-    let mut inliner = Inliner::new(&place, &resolved.inlined, Nodes::ANY);
+    let mut inliner = Inliner::new(&place, &models.inlined, Nodes::ANY);
     let mean = inliner.inline(&call)?;
     for text in &candidate.requires {
         let condition = inliner.inline(&parse(&place, "the requirement", text)?)?;
@@ -211,6 +207,6 @@ fn compile(
         own_error: inliner.own_error,
         checks: inliner.checks,
     };
-    let index = |name: &str| resolved.index.get(name).copied();
+    let index = |name: &str| models.index.get(name).copied();
     Compiled::new(formula, &place, &index)
 }

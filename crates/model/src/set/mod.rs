@@ -25,6 +25,7 @@
 //! ```
 
 pub mod calls;
+mod check;
 mod compiled;
 mod describe;
 mod inline;

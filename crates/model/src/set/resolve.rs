@@ -1,21 +1,19 @@
 //! A model set made ready: everything parsed, checked, inlined and compiled.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::compiled::Compiled;
+use super::check::{check_model, check_name, content, parse};
+use super::compiled::{Compiled, Models};
 use super::inline::{Check, FitSpread, Formula, Inliner, MAX_CHAIN};
 use super::library::LibraryModels;
 use super::{Kind, Mode, Model, ModelSet, SetError};
 use crate::Prediction;
-use crate::expr::{self, BinaryOp, Expr, Function, RESERVED, is_name};
+use crate::expr::{BinaryOp, Expr};
 
 /// The models of a set, ready to predict; [`set`](super) has an example.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    pub(super) models: Arc<[Compiled]>,
-    pub(super) index: BTreeMap<String, usize>,
-    pub(super) inlined: BTreeMap<String, Formula>,
+    pub(super) models: Models,
     libraries: Vec<LibraryModels>,
 }
 
@@ -42,8 +40,8 @@ impl ModelSet {
             work.visit(&model.name, &mut Vec::new())?;
         }
         let index = work.order.iter().enumerate().map(|(place, name)| (name.clone(), place)).collect();
-        let mut resolved =
-            Resolved { models: work.models.into(), index, inlined: work.inlined, libraries: Vec::new() };
+        let models = Models { compiled: work.models.into(), index, inlined: work.inlined };
+        let mut resolved = Resolved { models, libraries: Vec::new() };
         for library in &self.libraries {
             if resolved.library(&library.name).is_some() {
                 return content(
@@ -51,7 +49,7 @@ impl ModelSet {
                     "there are two libraries of this name".into(),
                 );
             }
-            let library = LibraryModels::new(&resolved, library)?;
+            let library = LibraryModels::new(&resolved.models, library)?;
             resolved.libraries.push(library);
         }
         Ok(resolved)
@@ -69,7 +67,7 @@ impl Resolved {
     /// the sum of squares of what each model that it calls contributes, by finite differences.
     #[must_use]
     pub fn predict(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<Prediction> {
-        self.find(model)?.predict(&self.models, nodes, inputs)
+        self.find(model)?.predict(&self.models.compiled, nodes, inputs)
     }
 
     /// Whether a prediction extrapolates inside the measured ranges: its leverage is well above
@@ -77,7 +75,7 @@ impl Resolved {
     /// [`predict`](Self::predict) is.
     #[must_use]
     pub fn extrapolates(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<bool> {
-        self.find(model)?.extrapolates(&self.models, nodes, inputs)
+        self.find(model)?.extrapolates(&self.models.compiled, nodes, inputs)
     }
 
     /// The predicted time alone, in seconds. Quick; otherwise as [`predict`](Self::predict).
@@ -92,6 +90,12 @@ impl Resolved {
         Some(&self.find(model)?.formula)
     }
 
+    /// The libraries, in the order of the set.
+    #[must_use]
+    pub fn libraries(&self) -> &[LibraryModels] {
+        &self.libraries
+    }
+
     /// The library of this name.
     #[must_use]
     pub fn library(&self, name: &str) -> Option<&LibraryModels> {
@@ -99,46 +103,8 @@ impl Resolved {
     }
 
     fn find(&self, model: &str) -> Option<&Compiled> {
-        self.models.get(*self.index.get(model)?)
+        self.models.find(model)
     }
-}
-
-pub(super) fn content<T>(place: &str, message: String) -> Result<T, SetError> {
-    Err(SetError::Content { place: place.to_owned(), message })
-}
-
-pub(super) fn check_name(place: &str, name: &str) -> Result<(), SetError> {
-    if !is_name(name) {
-        return content(
-            place,
-            format!("a name is a letter, then letters, digits and _, but this is `{name}`"),
-        );
-    }
-    if RESERVED.contains(&name) || Function::from_name(name).is_some() {
-        return content(place, format!("`{name}` has a meaning of its own: choose another name"));
-    }
-    Ok(())
-}
-
-/// Names that are in order and differ from each other.
-pub(super) fn check_names<'a>(
-    place: &str,
-    names: impl Iterator<Item = &'a String> + Clone,
-) -> Result<(), SetError> {
-    for name in names.clone() {
-        check_name(place, name)?;
-        if names.clone().filter(|other| *other == name).count() > 1 {
-            return content(place, format!("`{name}` stands here twice"));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn parse(place: &str, what: &str, text: &str) -> Result<Expr, SetError> {
-    expr::parse(text).or_else(|error| {
-        let before = text.get(..error.span.start).map_or(0, |text| text.chars().count());
-        content(place, format!("{what} `{text}`, character {}: {}", before + 1, error.message))
-    })
 }
 
 /// The sum of coefficients times terms.
@@ -236,37 +202,6 @@ impl Resolving<'_> {
         self.models.push(compiled);
         Ok(())
     }
-}
-
-fn check_model(place: &str, model: &Model) -> Result<(), SetError> {
-    check_names(place, model.inputs.iter().map(|input| &input.name))?;
-    for input in &model.inputs {
-        if input.min > input.max || input.min.is_nan() || input.max.is_nan() {
-            let (name, min, max) = (&input.name, input.min, input.max);
-            return content(place, format!("the range of `{name}`, {min} to {max}, is empty"));
-        }
-    }
-    let count = model.terms.len();
-    if !model.covariance.is_empty()
-        && (model.covariance.len() != count || model.covariance.iter().any(|row| row.len() != count))
-    {
-        return content(place, format!("the covariance must have {count} rows and columns, one a term"));
-    }
-    let mut numbers = (model.covariance.iter().flatten()).chain([
-        &model.noise_variance,
-        &model.mean_time,
-        &model.t_quantile,
-        &model.own_error,
-    ]);
-    if !numbers.all(|number| number.is_finite())
-        || !model.terms.iter().all(|term| term.coefficient.is_finite())
-    {
-        return content(
-            place,
-            "a coefficient, or what the interval is computed from, is not a finite number".into(),
-        );
-    }
-    Ok(())
 }
 
 fn kept_terms(place: &str, model: &Model) -> Result<Vec<(f64, Expr)>, SetError> {

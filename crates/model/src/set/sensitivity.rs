@@ -42,7 +42,7 @@ impl Resolved {
     /// The number by which a [`Sensitivity`] names a model; `None` for one that does not exist.
     #[must_use]
     pub fn place(&self, model: &str) -> Option<usize> {
-        self.index.get(model).copied()
+        self.models.index.get(model).copied()
     }
 
     /// How a model's prediction follows the coefficients of the models that it comes from: of a
@@ -52,8 +52,8 @@ impl Resolved {
     pub fn sensitivity(&self, model: &str, nodes: usize, inputs: &[f64]) -> Option<Sensitivity> {
         let place = self.place(model)?;
         let mut found = Sensitivity::default();
-        found.seconds =
-            self.models.get(place)?.add_to(&mut found, &self.models, Some(place), nodes, inputs, 1.0)?;
+        let models = &self.models.compiled;
+        found.seconds = models.get(place)?.add_to(&mut found, models, Some(place), nodes, inputs, 1.0)?;
         Some(found)
     }
 }

@@ -121,6 +121,10 @@ Radix 1e-3 1 2
 #[test]
 fn many_bad_lines_are_counted() {
     let errors = Samples::parse(&format!("model A x\n{}", "A x 1\n".repeat(50)), "f").unwrap_err();
+    assert_eq!((errors.errors.len(), errors.errors[0].alike, errors.more), (1, 49, 0));
+    assert!(errors.to_string().ends_with("(and 49 more like it)"));
+    let others: String = (0..50).map(|i| format!("Other{i} 1 2\n")).collect();
+    let errors = Samples::parse(&format!("model A x\n{others}"), "f").unwrap_err();
     assert_eq!((errors.errors.len(), errors.more), (20, 30));
     assert!(errors.to_string().ends_with("and 30 more bad lines"));
 }

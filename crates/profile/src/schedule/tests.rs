@@ -21,7 +21,7 @@ struct Played {
     /// Seconds used.
     elapsed: f64,
     /// What was timed, in order.
-    places: Vec<Place>,
+    places: Vec<PointIndex>,
 }
 
 impl Played {
@@ -36,8 +36,8 @@ fn play(
     models: &[(usize, u32)],
     rules: Rules,
     budget: f64,
-    cost: impl Fn(Place) -> f64,
-    outcome: impl Fn(Place, usize) -> (f64, bool),
+    cost: impl Fn(PointIndex) -> f64,
+    outcome: impl Fn(PointIndex, usize) -> (f64, bool),
 ) -> Played {
     let mut schedule = Schedule::new(outlines(models), rules);
     let (mut elapsed, mut places) = (0.0, Vec::new());
@@ -51,13 +51,13 @@ fn play(
     Played { schedule, elapsed, places }
 }
 
-fn noisy(_: Place, step: usize) -> (f64, bool) {
+fn noisy(_: PointIndex, step: usize) -> (f64, bool) {
     (1.0 + (step % 7) as f64, false)
 }
 
 #[test]
 fn every_point_gets_its_repeats_and_steady_ones_no_more() {
-    let cost = |place: Place| if place.model == 0 { 0.01 } else { 0.02 };
+    let cost = |place: PointIndex| if place.model == 0 { 0.01 } else { 0.02 };
     let played = play(&[(12, 3), (20, 5)], STEADY, 60.0, cost, |_, _| (1.0, false));
     // All models end together, so the one with three repeats may have more.
     assert!(played.counts(0).iter().all(|count| (3..=6).contains(count)), "{:?}", played.counts(0));
@@ -74,12 +74,12 @@ fn time_that_was_asked_for_is_used_even_if_timings_agree() {
 #[test]
 fn the_timings_of_a_point_are_spread_over_the_run() {
     // Costs over three decades.
-    let cost = |place: Place| 1e-3 * f64::from(10 + place.point as i32).powi(2) / 100.0;
+    let cost = |place: PointIndex| 1e-3 * f64::from(10 + place.point as i32).powi(2) / 100.0;
     let played = play(&[(30, 3), (30, 3)], STEADY, 20.0, cost, noisy);
     assert!(played.elapsed > 10.0 || played.counts(0).iter().all(|count| *count == 40), "{}", played.elapsed);
     let steps = played.places.len();
     for point in 0..30 {
-        let place = Place { model: 1, point };
+        let place = PointIndex { model: 1, point };
         let at: Vec<usize> = (0..steps).filter(|step| played.places[*step] == place).collect();
         assert!(*at.last().unwrap() > steps * 3 / 4, "point {point}: {at:?} of {steps}");
         let gap = at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
@@ -90,7 +90,7 @@ fn the_timings_of_a_point_are_spread_over_the_run() {
 
 #[test]
 fn cheap_points_get_more_timings_but_costly_ones_their_share() {
-    let cost = |place: Place| if place.point < 10 { 0.001 } else { 0.1 };
+    let cost = |place: PointIndex| if place.point < 10 { 0.001 } else { 0.1 };
     let played = play(&[(20, 3)], STEADY, 8.0, cost, noisy);
     let counts = played.counts(0);
     assert!(counts[..10].iter().all(|count| *count >= 20), "{counts:?}");
@@ -141,7 +141,7 @@ fn a_short_budget_gives_fewer_points_with_their_repeats() {
 
 #[test]
 fn a_costly_model_does_not_starve_a_cheap_one() {
-    let cost = |place: Place| if place.model == 0 { 1.0 } else { 0.01 };
+    let cost = |place: PointIndex| if place.model == 0 { 1.0 } else { 0.01 };
     let played = play(&[(500, 3), (40, 3)], STEADY, 20.0, cost, |_, _| (1.0, false));
     let begun = played.schedule.begun_by_model();
     assert_eq!((begun[1].0, begun[1].1), (40, 40));
@@ -152,7 +152,7 @@ fn a_costly_model_does_not_starve_a_cheap_one() {
 #[test]
 fn what_cannot_be_paid_is_not_begun() {
     // Ten times as many seconds each: the fifth would take a thousand.
-    let cost = |place: Place| 10f64.powi(place.point as i32 - 2);
+    let cost = |place: PointIndex| 10f64.powi(place.point as i32 - 2);
     let outline = Outline {
         order: vec![0, 7, 4, 2, 5, 1, 3, 6],
         sizes: (0..8).map(|point| 10f64.powi(point)).collect(),
@@ -175,9 +175,9 @@ fn what_an_earlier_run_measured_is_not_measured_again() {
     let mut schedule = Schedule::new(outlines(&[(4, 3)]), STEADY);
     let timing = Timing { seconds: 1.0, moment: 7.0 };
     for point in 0..3 {
-        (0..3).for_each(|_| schedule.restore(Place { model: 0, point }, timing, false));
+        (0..3).for_each(|_| schedule.restore(PointIndex { model: 0, point }, timing, false));
     }
-    schedule.restore(Place { model: 0, point: 3 }, timing, false);
+    schedule.restore(PointIndex { model: 0, point: 3 }, timing, false);
     assert_eq!(schedule.latest(), 7.0);
     let mut timed = 0;
     while let Some(place) = schedule.next(60.0) {
@@ -215,7 +215,7 @@ proptest! {
         budget in 0.0..30.0f64,
     ) {
         let models: Vec<_> = sizes.iter().map(|size| (*size, 3)).collect();
-        let outcome = |place: Place, step| (1.0 + ((place.point * 7 + step) % 5) as f64, step % 3 == 0);
+        let outcome = |place: PointIndex, step| (1.0 + ((place.point * 7 + step) % 5) as f64, step % 3 == 0);
         let played = play(&models, STEADY, budget, |place| costs[place.model], outcome);
         let most = costs[..sizes.len()].iter().copied().fold(0.0, f64::max);
         prop_assert!(played.elapsed <= budget + most);

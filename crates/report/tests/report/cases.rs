@@ -5,7 +5,7 @@ use std::fmt::Write;
 use strata_fit::{Fitted, Options, fit_samples};
 use strata_model::set::{Kind, Library, Model};
 use strata_model::{ModelSet, Samples};
-use strata_report::{Axis, Cell, Map, Report};
+use strata_report::{Axis, Cell, Curve, Curves, Map, Measured, Report};
 use strata_select::Odds;
 
 /// Few samples, some of them for verification, of a machine and a spec with hostile names.
@@ -23,6 +23,7 @@ pub(crate) struct Case {
     pub(crate) fitted: Vec<Fitted>,
     pub(crate) failures: Vec<String>,
     pub(crate) maps: Vec<Map>,
+    pub(crate) curves: Vec<Curves>,
 }
 
 impl Case {
@@ -51,7 +52,7 @@ impl Case {
                 candidates: Vec::new(),
             }],
         };
-        Self { set, samples, fitted, failures, maps: Vec::new() }
+        Self { set, samples, fitted, failures, maps: Vec::new(), curves: Vec::new() }
     }
 
     /// The page as a reader would search it: with plain spaces before per cent signs.
@@ -60,21 +61,43 @@ impl Case {
     }
 
     pub(crate) fn html(&self) -> String {
-        let Self { set, samples, fitted, failures, maps } = self;
-        Report { set, samples, fitted, failures, maps }.html()
+        let Self { set, samples, fitted, failures, maps, curves } = self;
+        Report { set, samples, fitted, failures, maps, curves }.html()
     }
 }
 
 /// A small page with names that are markup.
 pub(crate) fn hostile() -> Case {
-    Case { maps: vec![map()], ..Case::of(SAMPLES) }
+    Case { maps: vec![map()], curves: vec![curves()], ..Case::of(SAMPLES) }
+}
+
+/// Two candidates along one input, one of which predicts nothing beyond the middle.
+fn curves() -> Curves {
+    let predicted = |n: i32, slope: f64| {
+        let at = |k: i32| 2f64.powi(k);
+        (0..n).map(|k| (at(k), slope * at(k), 0.2 * slope * at(k))).collect()
+    };
+    let measured = |value: f64, seconds, verify| Measured { value, seconds, verify };
+    Curves {
+        library: "cl<ea>r".into(),
+        input: "length".into(),
+        held: "width = 7".into(),
+        curves: vec![
+            Curve {
+                candidate: "by<words>".into(),
+                predicted: predicted(10, 1e-6),
+                measured: vec![measured(2.0, 2.1e-6, false), measured(64.0, 6e-5, true)],
+            },
+            Curve { candidate: "by bytes".into(), predicted: predicted(5, 3e-6), measured: Vec::new() },
+        ],
+    }
 }
 
 /// No models, no samples, and a map without cells.
 pub(crate) fn empty() -> Case {
     let map = Map { cells: Vec::new(), y: Axis { name: "y".into(), values: Vec::new() }, ..map() };
     let (set, samples) = (ModelSet::default(), Samples::default());
-    Case { set, samples, fitted: Vec::new(), failures: Vec::new(), maps: vec![map] }
+    Case { set, samples, fitted: Vec::new(), failures: Vec::new(), maps: vec![map], curves: Vec::new() }
 }
 
 /// A model of each verdict, one that cannot be fitted, a formula, an input of one value, a long name.

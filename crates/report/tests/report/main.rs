@@ -42,8 +42,9 @@ fn assert_well_formed(html: &str) {
 fn the_page_is_well_formed_and_keeps_to_itself() {
     let page = hostile().text();
     assert_well_formed(&page);
-    // A map with keys of two candidates, of the hatching and of white, and the plots: against each other, the prediction, the input, counts.
-    assert_eq!(page.matches("<svg ").count(), 1 + 4 + 4);
+    // Curves with keys of two candidates; a map with those, of the hatching and of white; and the
+    // plots: against each other, the prediction, the input, counts.
+    assert_eq!(page.matches("<svg ").count(), 3 + 1 + 4 + 4);
     for absent in ["<script", "<b>", "<i>", "href=\"http", "src=", "url(", "@import", "NaN"] {
         assert!(!page.contains(absent), "{absent}");
     }
@@ -157,6 +158,24 @@ fn unsure_choices_are_hatched_and_counted() {
         cell.seconds = Err("far away".into());
     }
     assert!(case.text().contains("No model covers any of these points"));
+}
+
+#[test]
+fn curves_show_every_candidate_its_samples_and_where_none_predicts() {
+    let mut case = hostile();
+    let page = case.text();
+    assert_well_formed(&page);
+    assert!(page.contains("Predicted time against length at width = 7"));
+    assert!(page.contains("cl&lt;ea&gt;r") && page.contains("<code>by&lt;words&gt;</code>"));
+    // The second candidate predicts at 16 and no more at 32.
+    assert!(page.contains("16</th><td class=\"n\">16.0 µs</td><td class=\"n\">48.0 µs</td>"), "{page}");
+    assert!(page.contains("32</th><td class=\"n\">32.0 µs</td><td class=\"n\">–</td>"));
+    let circles = |case: &Case| case.text().matches("<circle").count();
+    let with = circles(&case);
+    case.curves[0].curves[0].measured.clear();
+    assert_eq!(circles(&case), with - 1, "one sample was fitted, one held out");
+    case.curves[0].curves.iter_mut().for_each(|curve| curve.predicted.clear());
+    assert!(!case.text().contains("Predicted time against length"));
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use super::board::{Board, Position};
 use crate::clock::HostClock;
 use crate::transport::Failure;
+use std::fmt;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,7 +129,7 @@ impl Watch {
 
     /// This process is one node among many.
     fn end_process(&self, report: &str, limit: Seconds) {
-        eprintln!("strata: {report}; the watchdog ends the job after {limit}");
+        say(format_args!("strata: {report}; the watchdog ends the job after {limit}"));
         thread::sleep(COURTESY);
         if let Some(folder) = &self.log {
             let tell = Log::read_folder(folder).map(|logs| Standing::of_logs(&logs));
@@ -135,10 +137,11 @@ impl Watch {
             if let Ok(standings) = tell
                 && self.is_first_to_wait(&standings)
             {
-                eprintln!("strata: the logs in {} say:\n{}", folder.display(), Report(&standings));
+                let report = Report(&standings);
+                say(format_args!("strata: the logs in {} say:\n{report}", folder.display()));
             }
         } else {
-            eprintln!("strata: with STRATA_LOG=DIR and `specc log DIR` you see who has not come");
+            say(format_args!("strata: with STRATA_LOG=DIR and `specc log DIR` you see who has not come"));
         }
         std::process::abort();
     }
@@ -155,4 +158,11 @@ fn missing(standings: &[Standing]) -> Option<usize> {
     let inside = standings.iter().filter(|standing| standing.doing == Doing::Inside);
     let first = inside.map(|standing| standing.number).min()?;
     standings.iter().find(|standing| standing.number < first).map(|standing| standing.rank)
+}
+
+/// Writes a message to standard error in one piece. `eprintln!` writes several, and where nodes are
+/// processes the pieces of others come between them.
+fn say(message: fmt::Arguments<'_>) {
+    // Without standard error there is nobody to tell.
+    let _written = io::stderr().write_all(format!("{message}\n").as_bytes());
 }

@@ -5,7 +5,7 @@ use super::fifo::{Fifo, NONE};
 use super::link::{Class, Link, Rate};
 use crate::Time;
 use crate::platform::Platform;
-use crate::topology::{Graph, Place, TopologyError};
+use crate::topology::{End, Graph, TopologyError};
 
 /// The most queues and packets that events can name.
 const MOST: usize = 1 << 30;
@@ -24,7 +24,7 @@ pub(super) fn fifos(platform: &Platform, graph: &Graph) -> Result<Vec<Fifo>, Top
     let receive = places("interface.receive_queue", platform.interface.receive_queue)?;
     let buffer = places("link.buffer", platform.link.buffer)?;
     let nodes = graph.nodes();
-    let inner = graph.wires().iter().filter(|wire| matches!(wire.to, Place::Switch(_)));
+    let inner = graph.wires().iter().filter(|wire| matches!(wire.to, End::Switch(_)));
     let inner: usize = inner.map(|wire| wire.lanes as usize).sum();
     let queues = (2 * nodes + inner) * CHANNELS;
     if queues > MOST {
@@ -36,7 +36,7 @@ pub(super) fn fifos(platform: &Platform, graph: &Graph) -> Result<Vec<Fifo>, Top
         fifos.extend((0..nodes).map(|_| Fifo::new(receive, NONE)));
         fifos.extend((0..nodes).map(|_| Fifo::new(send, NONE)));
         for wire in graph.wires() {
-            if let Place::Switch(at) = wire.to {
+            if let End::Switch(at) = wire.to {
                 fifos.extend((0..wire.lanes).map(|_| Fifo::new(buffer, at)));
             }
         }
@@ -62,9 +62,9 @@ pub(super) fn links(platform: &Platform, graph: &Graph) -> (Vec<Link>, Vec<Class
     let mut next = 2 * nodes;
     for wire in graph.wires() {
         let (first, delivers) = match wire.to {
-            Place::Node(node) => (node, true),
-            Place::Nodes => (0, true),
-            Place::Switch(_) => (next, false),
+            End::Node(node) => (node, true),
+            End::Nodes => (0, true),
+            End::Switch(_) => (next, false),
         };
         links.push(link(wire.bandwidth, wire.latency, delivers, first));
         if !delivers {

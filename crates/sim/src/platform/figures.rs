@@ -2,7 +2,7 @@
 
 use super::Platform;
 use crate::Time;
-use crate::topology::{Graph, Place, TopologyError};
+use crate::topology::{End, Graph, TopologyError};
 
 /// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995) of an idle machine,
 /// and its limits.
@@ -155,8 +155,8 @@ fn way(platform: &Platform, graph: &Graph, from: u32, to: u32, bytes: usize) -> 
         slowest = slowest.max(passing);
         sum += passing;
         match wire.to {
-            Place::Switch(at) => hop = graph.next(at, to),
-            Place::Node(_) | Place::Nodes => break,
+            End::Switch(at) => hop = graph.next(at, to),
+            End::Node(_) | End::Nodes => break,
         }
     }
     latency + platform.interface.latency + if platform.link.cut_through { slowest } else { sum }

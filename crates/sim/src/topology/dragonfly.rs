@@ -7,7 +7,7 @@
 //! group and in lane 1 in the second, so that there is no circular wait.
 
 use super::error::{at_least, bandwidth, within};
-use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
+use super::{End, Hop, MOST_LINKS, Shape, TopologyError, Wire};
 use crate::Time;
 use crate::platform::Link;
 
@@ -75,13 +75,8 @@ impl Dragonfly {
             MOST_LINKS,
             inside.and_then(|inside| inside.checked_add(groups * links)),
         )?;
-        let wire = |bandwidth, latency, lanes| Wire {
-            from: Place::Nodes,
-            to: Place::Nodes,
-            bandwidth,
-            latency,
-            lanes,
-        };
+        let wire =
+            |bandwidth, latency, lanes| Wire { from: End::Nodes, to: End::Nodes, bandwidth, latency, lanes };
         Ok(Self {
             // More nodes than exist make no difference.
             nodes: nodes.min(count) as u32,
@@ -128,7 +123,7 @@ impl Shape for Dragonfly {
 
     fn wires(&self) -> Vec<Wire> {
         let mut wires = Vec::new();
-        let switch = |group, number| Place::Switch(group * self.switches + number);
+        let switch = |group, number| End::Switch(group * self.switches + number);
         for group in 0..self.groups {
             for from in 0..self.switches {
                 for to in (0..self.switches).filter(|&to| to != from) {

@@ -9,7 +9,7 @@
 //! its target, by any parents, and down.
 
 use super::error::{at_least, bandwidth, refuse, within};
-use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
+use super::{End, Hop, MOST_LINKS, Shape, TopologyError, Wire};
 use crate::Time;
 use crate::platform::Link;
 
@@ -135,8 +135,8 @@ impl Shape for FatTree {
                 let (group, index) = (switch / level.tops, switch % level.tops);
                 let top = group / self.arity * above.tops + index * level.parents + parent;
                 wires.push(Wire {
-                    from: Place::Switch(level.first_switch + switch),
-                    to: Place::Switch(above.first_switch + top),
+                    from: End::Switch(level.first_switch + switch),
+                    to: End::Switch(above.first_switch + top),
                     bandwidth: level.bandwidth,
                     latency: self.latency,
                     lanes: 1,

@@ -7,7 +7,7 @@
 //! wait.
 
 use super::error::{refuse, within};
-use super::{Hop, MOST_LINKS, Place, Shape, TopologyError, Wire};
+use super::{End, Hop, MOST_LINKS, Shape, TopologyError, Wire};
 use crate::platform::Link;
 
 /// The least length of a row that forms a ring: in shorter ones, the ends are neighbours anyway.
@@ -123,8 +123,8 @@ impl Shape for Grid {
                 let lanes = if self.ring(dimension) { 2 } else { 1 };
                 for to in [false, true].into_iter().filter_map(|up| self.neighbour(switch, dimension, up)) {
                     wires.push(Wire {
-                        from: Place::Switch(switch as u32),
-                        to: Place::Switch(to),
+                        from: End::Switch(switch as u32),
+                        to: End::Switch(to),
                         bandwidth: self.link.bandwidth,
                         latency: self.link.latency,
                         lanes,

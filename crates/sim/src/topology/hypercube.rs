@@ -4,7 +4,7 @@
 //! packet continues by a lower bit than it arrived by, and there is no circular wait (Sullivan and
 //! Bashkow 1977).
 
-use super::{Hop, Place, Shape, TopologyError, Wire};
+use super::{End, Hop, Shape, TopologyError, Wire};
 use crate::platform::Link;
 
 /// A hypercube; node `i` is at switch `i`, and link `bits · i + b` leads to the switch that differs
@@ -39,8 +39,8 @@ impl Shape for Hypercube {
         let ways = (0..1u32 << self.bits)
             .flat_map(|switch| (0..self.bits).map(move |bit| (switch, switch ^ 1 << bit)));
         let wire = |(from, to)| Wire {
-            from: Place::Switch(from),
-            to: Place::Switch(to),
+            from: End::Switch(from),
+            to: End::Switch(to),
             bandwidth: self.link.bandwidth,
             latency: self.link.latency,
             lanes: 1,

@@ -30,7 +30,7 @@ use std::fmt;
 
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum End {
     /// A node.
     Node(u32),
     /// A switch.
@@ -43,9 +43,9 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
     /// Where it begins.
-    pub from: Place,
+    pub from: End,
     /// Where it ends.
-    pub to: Place,
+    pub to: End,
     /// Bytes a second.
     pub bandwidth: f64,
     /// Latency of a packet's first byte.
@@ -141,11 +141,11 @@ impl Graph {
         let nodes = nodes as u32;
         let wire = |from, to, latency, lanes| Wire { from, to, bandwidth: link.bandwidth, latency, lanes };
         let wires = match &shape {
-            None => vec![wire(Place::Nodes, Place::Nodes, link.latency, nodes)],
+            None => vec![wire(End::Nodes, End::Nodes, link.latency, nodes)],
             Some(shape) => {
                 let latency = if shape.direct() { Time::ZERO } else { link.latency };
-                let into = |node| wire(Place::Node(node), Place::Switch(shape.home(node)), latency, 1);
-                let out = |node| wire(Place::Switch(shape.exit(node)), Place::Node(node), latency, 1);
+                let into = |node| wire(End::Node(node), End::Switch(shape.home(node)), latency, 1);
+                let out = |node| wire(End::Switch(shape.exit(node)), End::Node(node), latency, 1);
                 (0..nodes).map(into).chain((0..nodes).map(out)).chain(shape.wires()).collect()
             }
         };
@@ -202,12 +202,12 @@ impl Graph {
     #[must_use]
     pub fn name(&self, link: usize) -> String {
         let place = |place| match (place, &self.shape) {
-            (Place::Node(node), _) => format!("node {node}"),
-            (Place::Switch(at), Some(shape)) => shape.name(at),
+            (End::Node(node), _) => format!("node {node}"),
+            (End::Switch(at), Some(shape)) => shape.name(at),
             _ => "nodes".to_owned(),
         };
         match self.wires.get(link) {
-            Some(Wire { from: Place::Nodes, .. }) => "bus".to_owned(),
+            Some(Wire { from: End::Nodes, .. }) => "bus".to_owned(),
             Some(wire) => format!("{} -> {}", place(wire.from), place(wire.to)),
             None => String::new(),
         }

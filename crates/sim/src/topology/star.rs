@@ -1,7 +1,7 @@
 //! Crossbar and switch: every node is connected to one centre.
 
 use super::error::bandwidth;
-use super::{Hop, Place, Shape, TopologyError, Wire};
+use super::{End, Hop, Shape, TopologyError, Wire};
 use crate::Time;
 
 /// The switch that nodes send to.
@@ -39,8 +39,8 @@ impl Shape for Star {
     /// The backplane adds no latency: a switch with unlimited bandwidth is a crossbar.
     fn wires(&self) -> Vec<Wire> {
         let wire = self.backplane.map(|bandwidth| Wire {
-            from: Place::Switch(INTO),
-            to: Place::Switch(OUT),
+            from: End::Switch(INTO),
+            to: End::Switch(OUT),
             bandwidth,
             latency: Time::ZERO,
             lanes: self.nodes,

@@ -56,19 +56,19 @@ fn all() -> Vec<Topology> {
 fn route(graph: &Graph, from: u32, to: u32, random: &mut ChaCha8Rng) -> Vec<Hop> {
     let mut route = vec![graph.first(from, to)];
     assert!(
-        matches!(graph.wires[route[0].link as usize].from, Place::Node(node) if node == from)
+        matches!(graph.wires[route[0].link as usize].from, End::Node(node) if node == from)
             || graph.shape.is_none()
     );
-    while let Some(Place::Switch(at)) = route.last().map(|hop| graph.wires[hop.link as usize].to) {
+    while let Some(End::Switch(at)) = route.last().map(|hop| graph.wires[hop.link as usize].to) {
         let hop = graph.next(at, to);
         let hop = Hop { link: hop.link + random.next_u32() % hop.ways, ..hop };
-        assert_eq!(graph.wires[hop.link as usize].from, Place::Switch(at), "{graph:?}");
+        assert_eq!(graph.wires[hop.link as usize].from, End::Switch(at), "{graph:?}");
         assert!(hop.lane < graph.wires[hop.link as usize].lanes);
         route.push(hop);
         assert!(route.len() <= 64, "{from} to {to} in circles: {route:?}");
     }
     let end = route.last().map(|hop| graph.wires[hop.link as usize].to);
-    assert!(end == Some(Place::Node(to)) || graph.shape.is_none());
+    assert!(end == Some(End::Node(to)) || graph.shape.is_none());
     route
 }
 
@@ -94,11 +94,11 @@ fn every_route_ends_at_its_target_by_least_links() {
 /// Breadth-first distances over the links, as if any route were allowed.
 fn least_links(graph: &Graph, from: usize) -> Vec<usize> {
     let mut far = vec![usize::MAX; graph.nodes()];
-    let mut reached = vec![(Place::Node(from as u32), 0)];
+    let mut reached = vec![(End::Node(from as u32), 0)];
     let mut next = 0;
     while let Some(&(at, hops)) = reached.get(next) {
         next += 1;
-        if let Place::Node(node) = at {
+        if let End::Node(node) = at {
             far[node as usize] = hops;
         }
         for wire in graph.wires.iter().filter(|wire| wire.from == at) {

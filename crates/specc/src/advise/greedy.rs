@@ -21,7 +21,7 @@ const OVERHEAD: f64 = 1e-3;
 
 /// How many samples are wanted, and what they may cost.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct Limits {
     /// So many at most.
     pub count: usize,
     /// Seconds of measuring at most.
@@ -131,7 +131,7 @@ pub fn advise(
     spaces: &[Space<'_>],
     targets: &[Target],
     measured: &Points,
-    settings: &Settings,
+    limits: &Limits,
 ) -> Result<Advice, String> {
     let resolved = set.resolve().map_err(|e| e.to_string())?;
     let mut beliefs: Vec<Option<Belief>> = vec![None; set.models.len()];
@@ -144,7 +144,7 @@ pub fn advise(
     let mut asked: Vec<Query> = Vec::new();
     let mut scales = Vec::new();
     for (number, target) in targets.iter().enumerate() {
-        let goal = settings.goals.get(number).copied().unwrap_or(1.0);
+        let goal = limits.goals.get(number).copied().unwrap_or(1.0);
         scales.push(1.0 / (goal * targets.len() as f64));
         match queries(number, target, set, chooser, &resolved, &beliefs) {
             Ok(queries) if !queries.is_empty() => asked.extend(queries),
@@ -175,8 +175,8 @@ pub fn advise(
         .enumerate()
         .map(|(i, site)| Ranked { score: score(&work, site), site: i, turn: 0 })
         .collect();
-    let mut left = settings.budget;
-    while advice.samples.len() < settings.count {
+    let mut left = limits.budget;
+    while advice.samples.len() < limits.count {
         let Some(best) = heap.pop() else { break };
         let site = &sites[best.site];
         if best.score.is_nan() || best.score <= 0.0 {

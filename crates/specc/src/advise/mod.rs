@@ -22,7 +22,7 @@ mod greedy;
 mod loss;
 mod queries;
 
-pub use greedy::{Advice, Advised, Settings, TargetLoss, advise};
+pub use greedy::{Advice, Advised, Limits, TargetLoss, advise};
 
 /// What is to be improved.
 #[derive(Clone, Debug, PartialEq)]

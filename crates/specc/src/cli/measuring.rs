@@ -24,13 +24,13 @@ pub(super) struct Campaign<'a> {
     seed: u64,
     emitted: Emitted,
     program: Program,
-    options: drive::Options,
+    options: drive::RunOptions,
 }
 
 impl<'a> Campaign<'a> {
     /// Writes and builds the profiling program of `spec` in `output`.
     pub(super) fn new(spec: &'a CheckedSpec, target: &Target, output: &Path) -> Result<Self, Failure> {
-        let options = drive::Options {
+        let options = drive::RunOptions {
             on: target.on.parse::<On>().map_err(Failure::Usage)?,
             nodes: target.nodes.first().map_or_else(machine::cores, |nodes| *nodes as usize),
             budget: Some(target.budget.as_secs_f64()),
@@ -66,7 +66,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// Plans and measures.
-    fn run(&self, given: &Points, options: &drive::Options) -> Result<PathBuf, Failure> {
+    fn run(&self, given: &Points, options: &drive::RunOptions) -> Result<PathBuf, Failure> {
         let plan = plan(self.spec, &self.emitted, [options.nodes], self.seed, given)?;
         write(&options.plan, &plan.to_text())?;
         Ok(drive::profile(&self.program, &self.emitted, options)?)
@@ -92,7 +92,7 @@ impl<'a> Campaign<'a> {
         } else {
             machine::announce(&self.options.on, self.options.nodes);
         }
-        let options = drive::Options {
+        let options = drive::RunOptions {
             resume: more && self.partial().exists(),
             budget: Some(seconds),
             ..self.options.clone()

@@ -11,7 +11,7 @@ use super::args::{Advise, Reading, Refining, Target as On};
 use super::failure::{Failure, print};
 use super::measuring::{self, Campaign};
 use super::{choosing, exchange, specs, tables};
-use crate::advise::{self, Advice, Settings, Target};
+use crate::advise::{self, Advice, Limits, Target};
 use crate::drive::Interrupt;
 use crate::emit;
 use crate::fitting::{self, Overrides};
@@ -40,12 +40,12 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
     let nodes = set.nodes();
     let spaces = points::spaces(&spec, nodes);
     let targets = targets(&set, &args.targets, &args.models)?;
-    let settings = Settings {
+    let limits = Limits {
         count: args.count as usize,
         budget: args.budget.map_or(f64::INFINITY, |budget| budget.as_secs_f64()),
         goals: Vec::new(),
     };
-    let advice = advise::advise(&set, None, &spaces, &targets, &measured, &settings)
+    let advice = advise::advise(&set, None, &spaces, &targets, &measured, &limits)
         .map_err(|why| Failure::Fault(format!("{}: {why}", args.models.display())))?;
     for note in &advice.notes {
         eprintln!("warning: {note}");

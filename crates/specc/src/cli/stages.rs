@@ -7,9 +7,8 @@ use std::time::Instant;
 
 use miette::{Diagnostic, Report};
 use strata_fit::emit as emit_models;
-use strata_model::set::Library;
 use strata_model::{ModelSet, Points, Samples, can_install, write_atomically};
-use strata_report::{Map, Report as Page, fit_json, write_residuals};
+use strata_report::{Curves, Map, Report as Page, fit_json, write_residuals};
 
 use super::args::{Calibrate, Fit, How, Output, Reading, Specs, Target};
 use super::exchange;
@@ -22,7 +21,7 @@ use crate::drive::DriveError;
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
-use crate::map;
+use crate::{curves, map};
 
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
@@ -167,9 +166,11 @@ fn finish(
             measured.path
         ));
     }
-    let maps = maps(&fitting);
+    // Libraries of more than two inputs need `specc map` with the others held fixed.
+    let maps: Vec<Map> = competitions(&fitting).filter_map(|c| map::compute(&c, &[]).ok()).collect();
     if let Some(folder) = output {
-        write(folder, &fitting, &samples, &maps)?;
+        let curves = competitions(&fitting).flat_map(|c| curves::compute(&c, &fitting.fitted)).collect();
+        write(folder, &fitting, &samples, (&maps, curves))?;
     }
     if json {
         print(fit_json(&fitting.set.models))?;
@@ -202,17 +203,18 @@ fn finish(
     }
 }
 
-/// One map for each library that has one or two inputs; others need `specc map` with the rest held
-/// fixed.
-fn maps(fitting: &Fitting) -> Vec<Map> {
-    let draw = |library: &Library| {
-        let competition = Competition::new(&fitting.set, &library.name).ok()?;
-        map::compute(&competition, &[]).ok()
-    };
-    fitting.set.libraries.iter().filter(|l| !l.candidates.is_empty()).filter_map(draw).collect()
+/// The libraries of the set.
+fn competitions(fitting: &Fitting) -> impl Iterator<Item = Competition> {
+    let libraries = fitting.set.libraries.iter().filter(|library| !library.candidates.is_empty());
+    libraries.filter_map(|library| Competition::new(&fitting.set, &library.name).ok())
 }
 
-fn write(folder: &Path, fitting: &Fitting, samples: &Samples, maps: &[Map]) -> Result<(), Failure> {
+fn write(
+    folder: &Path,
+    fitting: &Fitting,
+    samples: &Samples,
+    (maps, curves): (&[Map], Vec<Curves>),
+) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|e| Failure::file(folder, e))?;
     let save = |name: &str, text: String| {
         let path = folder.join(name);
@@ -222,7 +224,7 @@ fn write(folder: &Path, fitting: &Fitting, samples: &Samples, maps: &[Map]) -> R
     save("models.toml", fitting.set.to_text())?;
     save("models.rs", emit_models::rust(&fitting.set).map_err(|e| Failure::Fault(e.to_string()))?)?;
     let Fitting { set, fitted, failures, .. } = fitting;
-    save("report.html", Page { set, samples, fitted, failures, maps }.html())?;
+    save("report.html", Page { set, samples, fitted, failures, maps, curves: &curves }.html())?;
     let path = folder.join("residuals.txt");
     write_residuals(&path, &fitting.fitted).map_err(|e| Failure::Machine(e.to_string()))
 }

@@ -8,7 +8,7 @@ use cargo_metadata::diagnostic::{Diagnostic as Rustc, DiagnosticLevel, Diagnosti
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
-use crate::emit::{Emitted, Place};
+use crate::emit::{Emitted, SpecRange};
 
 /// One compiler error in code of the spec.
 #[derive(Debug, Error)]
@@ -113,7 +113,7 @@ impl Collector {
 
 /// The places of a message that lie in the spec, in the file of its main place.
 fn labels(message: &Rustc, emitted: &Emitted) -> Option<(usize, Vec<LabeledSpan>)> {
-    let found: Vec<(&DiagnosticSpan, Place)> =
+    let found: Vec<(&DiagnosticSpan, SpecRange)> =
         message.spans.iter().filter_map(|span| Some((span, place(span, emitted)?))).collect();
     let file = found.iter().find(|(span, _)| span.is_primary).or(found.first())?.1.file;
     let mut labels: Vec<LabeledSpan> = Vec::new();
@@ -132,7 +132,7 @@ fn labels(message: &Rustc, emitted: &Emitted) -> Option<(usize, Vec<LabeledSpan>
 }
 
 /// Where in the spec a span lies; for code that comes out of a macro, where the macro is called.
-fn place(span: &DiagnosticSpan, emitted: &Emitted) -> Option<Place> {
+fn place(span: &DiagnosticSpan, emitted: &Emitted) -> Option<SpecRange> {
     let own = file(&span.file_name, emitted)
         .and_then(|file| emitted.map.find(&file, span.byte_start as usize..span.byte_end as usize));
     own.or_else(|| place(&span.expansion.as_ref()?.span, emitted))

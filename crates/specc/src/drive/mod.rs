@@ -4,7 +4,7 @@
 //! [`build`] compiles what [`crate::emit::emit`] wrote; a compiler error inside code of the spec is
 //! shown at its place there. [`profile`] runs the program on threads or under `mpirun` and returns
 //! the samples file. Nothing measured is ever lost: the program keeps a journal beside its output,
-//! and [`Options::resume`] goes on with it.
+//! and [`RunOptions::resume`] goes on with it.
 
 mod build;
 mod child;
@@ -72,7 +72,7 @@ impl std::fmt::Display for On {
 
 /// How to profile.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct RunOptions {
     /// Where.
     pub on: On,
     /// On how many nodes.
@@ -88,7 +88,7 @@ pub struct Options {
     pub output: PathBuf,
 }
 
-impl Options {
+impl RunOptions {
     /// Refuses what cannot be run, before anything is built.
     ///
     /// # Errors
@@ -124,8 +124,8 @@ impl Options {
 mod tests {
     use super::*;
 
-    fn options() -> Options {
-        Options {
+    fn options() -> RunOptions {
+        RunOptions {
             on: On::Threads,
             nodes: 4,
             budget: None,
@@ -148,14 +148,14 @@ mod tests {
     #[test]
     fn what_cannot_run_is_refused_with_status_2() {
         assert!(options().check().is_ok());
-        assert!(Options { nodes: 300, ..options() }.check().is_ok());
-        assert!(Options { on: On::Sim("cm5".to_owned()), nodes: 64, ..options() }.check().is_ok());
+        assert!(RunOptions { nodes: 300, ..options() }.check().is_ok());
+        assert!(RunOptions { on: On::Sim("cm5".to_owned()), nodes: 64, ..options() }.check().is_ok());
         let refused = [
-            Options { nodes: 0, ..options() },
-            Options { nodes: usize::MAX, ..options() },
-            Options { budget: Some(0.0), ..options() },
-            Options { budget: Some(f64::NAN), ..options() },
-            Options { on: On::Sim("cm6".to_owned()), ..options() },
+            RunOptions { nodes: 0, ..options() },
+            RunOptions { nodes: usize::MAX, ..options() },
+            RunOptions { budget: Some(0.0), ..options() },
+            RunOptions { budget: Some(f64::NAN), ..options() },
+            RunOptions { on: On::Sim("cm6".to_owned()), ..options() },
         ];
         for options in refused {
             assert_eq!(options.check().unwrap_err().exit_status(), 2, "{options:?}");

@@ -8,7 +8,7 @@ use strata_model::{Seconds, count};
 use super::child::{self, Line};
 use super::compiler::in_spec;
 use super::progress::Status;
-use super::{DriveError, Interrupt, On, Options, Program};
+use super::{DriveError, Interrupt, On, Program, RunOptions};
 use crate::emit::Emitted;
 
 /// What Open MPI needs to run as root, on fewer cores than nodes, with yielding waits. Other MPIs
@@ -28,7 +28,7 @@ const OPEN_MPI: [(&str, &str); 6] = [
 /// Wrong options, a program that failed ([`DriveError::Run`], with its message, places given in the
 /// spec), Ctrl-C. What was measured until then lies beside the samples file under the name with
 /// `.partial`.
-pub fn profile(program: &Program, emitted: &Emitted, options: &Options) -> Result<PathBuf, DriveError> {
+pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Result<PathBuf, DriveError> {
     options.check()?;
     if options.on != program.on {
         let message = format!("the program was built for --on {}, not --on {}", program.on, options.on);
@@ -85,13 +85,13 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &Options) -> Resul
 }
 
 /// What is done, and for how long at most.
-fn title(emitted: &Emitted, options: &Options) -> String {
+fn title(emitted: &Emitted, options: &RunOptions) -> String {
     let most = options.budget.and_then(Seconds::new);
     let most = most.map_or(String::new(), |most| format!(", for {most} at most"));
     format!("profiling {} on {}{most}", emitted.spec.path, count(options.nodes, "node", "nodes"))
 }
 
-fn command(program: &Program, options: &Options) -> Command {
+fn command(program: &Program, options: &RunOptions) -> Command {
     let mut command = match program.on {
         On::Mpi => {
             let mut command = Command::new("mpirun");

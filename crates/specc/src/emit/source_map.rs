@@ -17,13 +17,13 @@ pub(crate) struct Page {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Piece {
     generated: Range<usize>,
-    place: Place,
+    place: SpecRange,
     verbatim: bool,
 }
 
 /// A part of a spec file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SpecRange {
     /// Which of the spec's files.
     pub file: usize,
     /// Bytes of its text.
@@ -48,7 +48,7 @@ impl Page {
     pub(crate) fn mapped(&mut self, indent: usize, text: &str, file: usize, span: Span) {
         let start = self.text.len();
         self.line(indent, text);
-        let place = Place { file, range: span.start..span.end };
+        let place = SpecRange { file, range: span.start..span.end };
         self.pieces.push(Piece { generated: start..self.text.len(), place, verbatim: false });
     }
 
@@ -58,7 +58,7 @@ impl Page {
         self.text.push_str(code);
         self.pieces.push(Piece {
             generated: start..self.text.len(),
-            place: Place { file, range: spec_start..spec_start + code.len() },
+            place: SpecRange { file, range: spec_start..spec_start + code.len() },
             verbatim: true,
         });
         // A comment at the end of the code must not swallow what follows.
@@ -80,7 +80,7 @@ impl SourceMap {
     /// The part of the spec that the bytes `range` of the generated file `path` (relative to its
     /// crate, with `/`) come from; `None` if we wrote them ourselves.
     #[must_use]
-    pub fn find(&self, path: &str, range: Range<usize>) -> Option<Place> {
+    pub fn find(&self, path: &str, range: Range<usize>) -> Option<SpecRange> {
         let page = self.page(path)?;
         let piece = page
             .pieces
@@ -94,12 +94,12 @@ impl SourceMap {
         }
         let shift = |at: usize| piece.place.range.start + (at - piece.generated.start);
         let end = range.end.clamp(range.start, piece.generated.end.max(range.start));
-        Some(Place { file: piece.place.file, range: shift(range.start)..shift(end) })
+        Some(SpecRange { file: piece.place.file, range: shift(range.start)..shift(end) })
     }
 
     /// The same for a line and column, both from one, as a panic message has them.
     #[must_use]
-    pub fn find_line(&self, path: &str, line: usize, column: usize) -> Option<Place> {
+    pub fn find_line(&self, path: &str, line: usize, column: usize) -> Option<SpecRange> {
         let text = &self.page(path)?.text;
         let start = line_start(text, line)?;
         let rest = text.get(start..)?;
@@ -140,7 +140,7 @@ mod tests {
         map.add("src/m.rs", page);
         assert_eq!(&spec[map.find("src/m.rs", at..at + 3).unwrap().range], "foo");
         assert_eq!(map.find_line("src/m.rs", 3, 3).map(|place| place.range.start), spec.find("foo"));
-        assert_eq!(map.find("src/m.rs", ours..ours + 1), Some(Place { file: 2, range: 0..4 }));
+        assert_eq!(map.find("src/m.rs", ours..ours + 1), Some(SpecRange { file: 2, range: 0..4 }));
         assert_eq!(map.find("src/m.rs", 0..3), None);
         assert_eq!(map.find("src/other.rs", 0..3), None);
     }

@@ -60,7 +60,7 @@ pub struct Model {
     /// The candidate terms over the inputs, the constant aside; none for a factored model.
     pub terms: Vec<Term>,
     /// How it is measured and fitted.
-    pub options: Options,
+    pub options: ModelOptions,
 }
 
 /// An input of a model.
@@ -189,7 +189,7 @@ pub struct Term {
 
 /// What a model may set, with what holds if it does not.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
+pub struct ModelOptions {
     /// `fit relative, robust huber, …`, `accept 10%` and `confidence 95%`: how its samples are
     /// fitted.
     pub fit: strata_fit::Options,
@@ -199,7 +199,7 @@ pub struct Options {
     pub repeat: u32,
 }
 
-impl Default for Options {
+impl Default for ModelOptions {
     fn default() -> Self {
         Self { fit: strata_fit::Options::default(), verify: 20, repeat: 3 }
     }

@@ -109,12 +109,12 @@ pub fn refine<M: Machine>(
         let (chosen, set) = (machine.fit(&samples, false), machine.fit(&samples, true));
         let targets = targets(spec, &set);
         let wanted = (points.len() / 4).max(LEAST).min(plain.saturating_sub(points.len()));
-        let settings = advise::Settings {
+        let limits = advise::Limits {
             count: wanted - wanted / EXPLORE,
             budget: f64::INFINITY,
             goals: targets.iter().map(|target| goals.of(target)).collect(),
         };
-        let found = advise::advise(&set, Some(&chosen), &spaces, &targets, &points, &settings);
+        let found = advise::advise(&set, Some(&chosen), &spaces, &targets, &points, &limits);
         let mut advice =
             found.unwrap_or_else(|why| advise::Advice { notes: vec![why], ..advise::Advice::default() });
         let each = advice.targets.iter().map(|t| (t.target.clone(), t.before, goals.of(&t.target)));

@@ -1,6 +1,6 @@
 //! The report of a deadlock.
 
-use super::world::{Place, State};
+use super::world::{NodeState, State};
 use crate::transport::{Awaited, Failure};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,10 +15,10 @@ pub(super) fn explain(state: &State, now: Time) -> Option<Failure> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut ended = Vec::new();
     for (node, shown) in state.nodes.iter().enumerate() {
-        match &shown.place {
-            Place::Ended => ended.push(node),
-            Place::Runs | Place::Due(_) => {}
-            Place::Waits(wait) => {
+        match &shown.state {
+            NodeState::Ended => ended.push(node),
+            NodeState::Runs | NodeState::Due(_) => {}
+            NodeState::Waits(wait) => {
                 let mut what = format!("in {}", wait.call);
                 match wait.awaited {
                     Awaited::Room(_, to) | Awaited::PutRoom(to) => {

@@ -42,7 +42,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use strata_sim::network::{Arrival, Channel};
 use strata_sim::{Time, platform::Topology};
-use world::{Moving, Place, Wait, World};
+use world::{Moving, NodeState, Wait, World};
 
 /// Longer than any block, with space to add to it.
 const ALL_AT_ONCE: usize = usize::MAX / 4;
@@ -499,7 +499,7 @@ impl Simulated for Sim {
 impl Drop for Sim {
     fn drop(&mut self) {
         if let Ok(mut state) = self.world.state.try_borrow_mut() {
-            state.nodes[self.rank].place = Place::Ended;
+            state.nodes[self.rank].state = NodeState::Ended;
         }
     }
 }

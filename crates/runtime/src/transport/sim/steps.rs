@@ -42,18 +42,18 @@ pub(super) fn exchange(rank: usize, blocks: &[usize]) -> Vec<MessageStep> {
 
 /// A node's position in the binomial tree rooted at node 0: its parent is its number without the
 /// lowest set bit, so a node and its descendants are consecutive.
-struct Place {
+struct TreePosition {
     parent: Option<usize>,
     /// The lowest set bit: greater than the number of descendants.
     reach: usize,
 }
 
-fn place(rank: usize, size: usize) -> Place {
+fn position(rank: usize, size: usize) -> TreePosition {
     if rank == 0 {
-        return Place { parent: None, reach: size.next_power_of_two() };
+        return TreePosition { parent: None, reach: size.next_power_of_two() };
     }
     let lowest = rank & rank.wrapping_neg();
-    Place { parent: Some(rank - lowest), reach: lowest }
+    TreePosition { parent: Some(rank - lowest), reach: lowest }
 }
 
 /// The children of a node, the nearest first, each with the size of its subtree.
@@ -80,7 +80,7 @@ fn tree(
     up: impl Fn(usize) -> usize,
     down: usize,
 ) -> Vec<MessageStep> {
-    let Place { parent, reach } = place(rank, size);
+    let TreePosition { parent, reach } = position(rank, size);
     let combine = |bytes: usize| (bytes > 0).then_some(MessageStep::Combine { bytes });
     let mut steps = Vec::from_iter(combine(combined.0));
     for (child, _) in children(rank, size, reach) {
@@ -106,7 +106,7 @@ fn tree(
 fn broadcast(rank: usize, size: usize, root: usize, bytes: usize) -> Vec<MessageStep> {
     let relative = (rank + size - root) % size;
     let absolute = |node: usize| (node + root) % size;
-    let Place { parent, reach } = place(relative, size);
+    let TreePosition { parent, reach } = position(relative, size);
     let receive = parent.map(|parent| MessageStep::Receive { from: absolute(parent) });
     let sends = children(relative, size, reach).rev();
     receive.into_iter().chain(sends.map(|(to, _)| MessageStep::Send { to: absolute(to), bytes })).collect()

@@ -40,7 +40,7 @@ pub(super) struct Wait {
 
 /// The state of a node.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum NodeState {
     /// Runs its program.
     Runs,
     /// Suspended until this time.
@@ -63,7 +63,7 @@ pub(super) struct Moving {
 
 /// The part of a node that others see.
 pub(super) struct Shown {
-    pub(super) place: Place,
+    pub(super) state: NodeState,
     pub(super) ports: Ports,
     /// Blocks that its DMA unit has yet to send.
     pub(super) moving: VecDeque<Moving>,
@@ -102,7 +102,7 @@ impl World {
     pub(super) fn new(setup: &Setup, network: Network<Payload>) -> Self {
         let Setup { platform, kernels, computing, nodes, steps: limit, .. } = setup.clone();
         let shown =
-            || Shown { place: Place::Due(Time::ZERO), ports: Ports::default(), moving: VecDeque::new() };
+            || Shown { state: NodeState::Due(Time::ZERO), ports: Ports::default(), moving: VecDeque::new() };
         let mut state = State {
             network,
             nodes: (0..nodes).map(|_| shown()).collect(),
@@ -149,7 +149,7 @@ impl World {
         while state.network.next().is_some_and(|next| next <= at) {
             if let Some(other) = self.step(&mut state) {
                 state.next = Some(other);
-                state.nodes[node].place = Place::Due(at);
+                state.nodes[node].state = NodeState::Due(at);
                 state.network.schedule(at, node);
                 drop(state);
                 self.yield_to_others();
@@ -168,7 +168,7 @@ impl World {
     /// Suspends a node until the event it waits for has occurred, or may have.
     pub(super) fn wait(&self, node: usize, wait: Wait) {
         let mut state = self.state.borrow_mut();
-        state.nodes[node].place = Place::Waits(wait);
+        state.nodes[node].state = NodeState::Waits(wait);
         if let Some(until) = wait.until {
             let until = until.max(self.time(node));
             state.network.schedule(until, node);
@@ -212,13 +212,13 @@ impl World {
             NetworkEvent::Wake(node) => {
                 let now = state.network.now();
                 // A node may already have been woken by another event.
-                let is_due = match state.nodes[node].place {
-                    Place::Due(at) => at == now,
-                    Place::Waits(wait) => wait.until.is_some_and(|until| until <= now),
-                    Place::Runs | Place::Ended => false,
+                let is_due = match state.nodes[node].state {
+                    NodeState::Due(at) => at == now,
+                    NodeState::Waits(wait) => wait.until.is_some_and(|until| until <= now),
+                    NodeState::Runs | NodeState::Ended => false,
                 };
                 if is_due {
-                    state.nodes[node].place = Place::Runs;
+                    state.nodes[node].state = NodeState::Runs;
                     return Some(node);
                 }
             }
@@ -276,11 +276,11 @@ impl World {
 impl State {
     /// Wakes a waiting node if `news` says so.
     pub(super) fn wake_if(&mut self, node: usize, news: impl FnOnce(&Wait) -> bool) {
-        if let Place::Waits(wait) = &self.nodes[node].place
+        if let NodeState::Waits(wait) = &self.nodes[node].state
             && news(wait)
         {
             let now = self.network.now();
-            self.nodes[node].place = Place::Due(now);
+            self.nodes[node].state = NodeState::Due(now);
             self.network.schedule(now, node);
         }
     }
@@ -289,7 +289,7 @@ impl State {
     /// continue.
     pub(super) fn wake_at(&mut self, epoch: u64, done: Time) {
         for node in 0..self.nodes.len() {
-            if let Place::Waits(wait) = &mut self.nodes[node].place
+            if let NodeState::Waits(wait) = &mut self.nodes[node].state
                 && wait.epoch == Some(epoch)
             {
                 wait.until = Some(done);

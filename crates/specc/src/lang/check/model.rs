@@ -16,7 +16,7 @@ use super::sampling::{self, Effort};
 use super::size::Size;
 use crate::lang::ast::{self, Body, Name, Spelling};
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::{Binding, Input, LoopPlan, Measured, Model, ModelKind, Options, Term, Timed};
+use crate::lang::plan::{Binding, Input, LoopPlan, Measured, Model, ModelKind, ModelOptions, Term, Timed};
 
 /// What messages call a term.
 const A_TERM: &str = "a term";
@@ -67,7 +67,7 @@ struct Checker<'a> {
     intermediate: BTreeMap<String, Expr>,
     requires: Vec<Expr>,
     terms: Vec<Term>,
-    options: Options,
+    options: ModelOptions,
 }
 
 impl<'a> Checker<'a> {
@@ -81,7 +81,7 @@ impl<'a> Checker<'a> {
             intermediate: BTreeMap::new(),
             requires: Vec::new(),
             terms: Vec::new(),
-            options: Options::default(),
+            options: ModelOptions::default(),
         }
     }
 

@@ -6,10 +6,10 @@ use strata_model::set::Mode;
 
 use crate::lang::ast::Name;
 use crate::lang::diagnostic::{CheckError, ErrorCode};
-use crate::lang::plan::Options;
+use crate::lang::plan::ModelOptions;
 
 /// Sets one option.
-pub(super) fn set(options: &mut Options, name: &Name, value: &Name) -> Result<(), CheckError> {
+pub(super) fn set(options: &mut ModelOptions, name: &Name, value: &Name) -> Result<(), CheckError> {
     match name.text.as_str() {
         "verify" => options.verify = count(value, 0, 100_000, "how many samples verify the fit")?,
         "repeat" => options.repeat = count(value, 1, 1000, "how often a point is timed at least")?,
@@ -29,7 +29,7 @@ pub(super) fn set(options: &mut Options, name: &Name, value: &Name) -> Result<()
 }
 
 /// Takes in the parts of a `fit` statement; what is wrong with each.
-pub(super) fn fit(options: &mut Options, parts: &[Vec<Name>]) -> Vec<CheckError> {
+pub(super) fn fit(options: &mut ModelOptions, parts: &[Vec<Name>]) -> Vec<CheckError> {
     let mut errors = Vec::new();
     let mut said: Vec<(&str, Span)> = Vec::new();
     for part in parts {

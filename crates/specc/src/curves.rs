@@ -1,0 +1,67 @@
+//! What all candidates of a library predict along each of its inputs.
+
+use strata_fit::Fitted;
+use strata_report::{Curve, Curves, Measured};
+
+use crate::competition::Competition;
+use crate::map::grid;
+
+/// The curves along each input for which there is a range of more than one value, the other inputs
+/// in the middle of theirs. None where an input has no range at all.
+pub fn compute(competition: &Competition, fitted: &[Fitted]) -> Vec<Curves> {
+    let ranges: Vec<(f64, f64)> = (0..competition.inputs().len()).map(|i| competition.range(i)).collect();
+    if !ranges.iter().all(|(low, high)| low.is_finite() && high.is_finite() && low <= high) {
+        return Vec::new();
+    }
+    let values: Vec<Vec<f64>> = ranges.iter().map(|(low, high)| grid(*low, *high)).collect();
+    let middle: Vec<f64> = values.iter().map(|v| v[v.len() / 2]).collect();
+    let along = (0..values.len()).filter(|input| values[*input].len() > 1);
+    along.map(|input| along_input(competition, fitted, input, &values[input], &middle)).collect()
+}
+
+fn along_input(
+    competition: &Competition,
+    fitted: &[Fitted],
+    input: usize,
+    values: &[f64],
+    middle: &[f64],
+) -> Curves {
+    let at = |value: f64| {
+        let mut inputs = middle.to_vec();
+        inputs[input] = value;
+        competition.predictions(&inputs)
+    };
+    let predicted: Vec<Vec<_>> = values.iter().map(|value| at(*value)).collect();
+    let curve = |(candidate, row): (usize, &strata_select::Row)| {
+        let points = values.iter().zip(&predicted).filter_map(|(value, all)| {
+            let predicted = all.get(candidate)?.as_ref()?;
+            Some((*value, predicted.seconds.get(), predicted.half_width.get()))
+        });
+        let measured = || {
+            let (model, arguments) = competition.arguments(candidate)?;
+            let place = arguments.iter().position(|argument| *argument == Some(input))?;
+            let residuals = &fitted.iter().find(|fitted| fitted.model.name == model)?.residuals;
+            let near = |r: &strata_fit::Residual| {
+                let value = *r.inputs.get(place)?;
+                let here = at(value).get(candidate)?.as_ref()?.seconds.get();
+                let seconds = here * r.observed / r.predicted;
+                Some(Measured { value, seconds, verify: r.verify })
+            };
+            Some(residuals.iter().filter_map(near).collect())
+        };
+        Curve {
+            candidate: row.name.to_owned(),
+            predicted: points.collect(),
+            measured: measured().unwrap_or_default(),
+        }
+    };
+    let names = competition.inputs();
+    let others = (0..names.len()).filter(|other| *other != input);
+    let held: Vec<String> = others.map(|other| format!("{} = {}", names[other], middle[other])).collect();
+    Curves {
+        library: competition.name().to_owned(),
+        input: names[input].clone(),
+        held: held.join(", "),
+        curves: competition.candidates().iter().enumerate().map(curve).collect(),
+    }
+}
