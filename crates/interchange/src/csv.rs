@@ -141,7 +141,10 @@ fn roles(
                 .push(names[0].0, format!("{option}: there is no column `{name}`{meant}; there are {there}"));
         }
         Some(column) if roles[column] != Role::Input => {
-            problems.push(names[column].0, format!("{option}: the column `{name}` is named twice"));
+            problems.push(
+                names[column].0,
+                format!("{option}: the column `{name}` is the time, or named by another option"),
+            );
         }
         Some(column) => roles[column] = role,
     };

@@ -1,4 +1,5 @@
-//! Models emitted for other languages: each is compiled or run, and answers as the interpreter does.
+//! Models emitted for other languages: each is compiled or run, and answers as the interpreter
+//! does.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 

@@ -11,8 +11,8 @@ use strata_model::set::calls::Site;
 use super::plain::{Language, PlainModel, Returns};
 
 impl PlainModel {
-    /// The function `name_half_width`, and for each call of another model one that tells the time if
-    /// the result of that call were different. `names`: the function of each model.
+    /// The function `name_half_width`, and for each call of another model one that tells the time
+    /// if the result of that call were different. `names`: the function of each model.
     pub(super) fn half_width<L: Language>(&self, names: &BTreeMap<String, String>) -> String {
         let arguments = self.sites.iter().flat_map(|site| &site.arguments);
         let uncertain = !self.formula.fit.covariance.is_empty();

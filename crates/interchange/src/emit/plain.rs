@@ -3,8 +3,8 @@
 //!
 //! A model becomes a function `name(nodes, inputs…)` of its time in seconds, and others for its
 //! interval ([`interval`](super::interval)). Calls of other models are inlined in its formula; its
-//! guard is that of [`Resolved::seconds`](strata_model::Resolved::seconds): the number of nodes, the measured ranges, the
-//! requirements.
+//! guard is that of [`Resolved::seconds`](strata_model::Resolved::seconds): the number of nodes,
+//! the measured ranges, the requirements.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,8 @@ pub(super) trait Language {
     fn bind(name: &str, value: &str) -> String;
     /// The statement that gives a variable another value.
     fn rebind(name: &str, value: &str) -> String;
-    /// As `bind`, for a function whose result may be that there is no time: then there is none here.
+    /// As `bind`, for a function whose result may be that there is no time: then there is none
+    /// here.
     fn bind_time(name: &str, call: &str) -> String;
     /// A call of such a function, whose result is then not a number.
     fn or_nan(call: &str) -> String;

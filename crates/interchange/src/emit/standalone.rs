@@ -136,8 +136,8 @@ fn module<const STD: bool>(set: &ModelSet) -> Result<String, SetError> {
     let mut body = plain.functions::<Rust<STD>>();
     body.extend(plain.libraries.iter().map(choice));
     let mut text: String = origin(set).iter().map(|line| format!("//! {line}\n")).collect();
-    text += "//!\n//! Each function is the time of a model in seconds, `None` where the model holds no longer; `_half_width` is half of\n\
-             //! the 95 % interval of a new measurement.";
+    text += "//!\n//! Each function is the time of a model in seconds, `None` where the model holds no\n\
+             //! longer; `_half_width` is half of the 95 % interval of a new measurement.";
     text += match (STD, body.contains("libm::")) {
         (true, _) => "\n\n",
         (false, true) => " For `no_std`; the crate `libm` is needed.\n\n",

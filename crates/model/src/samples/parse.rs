@@ -5,8 +5,8 @@ use std::fmt;
 use std::io::Read;
 
 use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, Timing, VERSION, join_platforms};
-use crate::Platform;
 use crate::expr::{self, is_name};
+use crate::{Platform, did_you_mean};
 
 /// How many errors are reported; further ones are only counted.
 pub const MAX_ERRORS: usize = 20;
@@ -359,8 +359,9 @@ impl<'f> Parser<'f> {
         let verify = first.starts_with('@');
         let name = first.strip_prefix('@').unwrap_or(first);
         let Some(model) = self.declared(name) else {
+            let meant = did_you_mean(name, self.index.keys().map(String::as_str));
             let message = format!(
-                "no line above declares the model `{name}`: put `model {name} COLUMN …` before its samples"
+                "no line above declares the model `{name}`{meant}: put `model {name} COLUMN …` before its samples"
             );
             return Err((message, at));
         };

@@ -179,8 +179,8 @@ pub(super) enum Command {
     },
     /// Print completions of this command line for a shell.
     ///
-    /// `specc completions bash > ~/.local/share/bash-completion/completions/specc`, in zsh to a file `_specc` in a folder
-    /// of `$fpath`, in fish to `~/.config/fish/completions/specc.fish`.
+    /// `specc completions bash > ~/.local/share/bash-completion/completions/specc`, in zsh to a
+    /// file `_specc` in a folder of `$fpath`, in fish to `~/.config/fish/completions/specc.fish`.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -201,7 +201,8 @@ pub(super) enum PlatformCommand {
     List,
     /// Check platform files: every error of every file, with its place.
     Check {
-        /// Platform files; `crates/sim/platforms/cm5.toml` of Strata is an example that explains itself.
+        /// Platform files; `crates/sim/platforms/cm5.toml` of Strata is an example that explains
+        /// itself.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
@@ -246,8 +247,8 @@ pub(super) fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
 /// How the code of a spec is built.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Features {
-    /// Features of the package that the spec belongs to, besides those that are on by default; its profile `release`,
-    /// RUSTFLAGS and .cargo/config.toml count as always.
+    /// Features of the package that the spec belongs to, besides those that are on by default; its
+    /// profile `release`, RUSTFLAGS and .cargo/config.toml count as always.
     #[arg(long, value_delimiter = ',', value_name = "FEATURE")]
     pub(super) features: Vec<String>,
 }
@@ -270,8 +271,8 @@ pub(super) struct Target {
     /// Seed of the verification points and of the order of measuring.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Measure these points, as `advise -o` writes them, of the models that FILE names, instead of those of their loops. With
-    /// `--resume`, besides what was measured before.
+    /// Measure these points, as `advise -o` writes them, of the models that FILE names, instead of
+    /// those of their loops. With `--resume`, besides what was measured before.
     #[arg(long, value_name = "FILE")]
     pub(super) points: Option<PathBuf>,
     /// Go on from the samples of an interrupted run in the output folder.
@@ -470,8 +471,9 @@ pub(super) struct How {
     /// Allow no negative coefficients: a cost cannot be negative.
     #[arg(long)]
     pub(super) nonnegative: bool,
-    /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those that are fail), or
-    /// `always`, which is also what the option alone means; `when-needed` where neither this nor the spec says.
+    /// When to search for terms that nobody named: `never`, `when-needed` (none are named, or those
+    /// that are fail), or `always`, which is also what the option alone means; `when-needed` where
+    /// neither this nor the spec says.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always")]
     pub(super) search: Option<Search>,
     /// The most pieces that the search may cut the range of an input into, 4 unless told.
