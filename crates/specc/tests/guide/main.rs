@@ -13,6 +13,7 @@ mod player;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use page::{Block, blocks};
 use player::Player;
@@ -127,6 +128,23 @@ fn links_lead_to_files() {
 #[test]
 fn a_first_library_is_made_as_the_page_says() {
     Player::new().play("first-library.md", &page("first-library.md"));
+}
+
+/// As the page says, but with Strata from a repository instead of the clone beside the package.
+#[test]
+#[ignore = "compiles Strata once more: cargo test -p specc --test guide -- --ignored"]
+fn a_first_library_is_made_with_strata_from_git() {
+    // One place for all runs: cargo keeps a copy of every repository that it has seen.
+    let clone = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide-strata.git");
+    let _absent = fs::remove_dir_all(&clone);
+    let mut git = Command::new("git");
+    git.args(["clone", "--quiet", "--bare"]).arg(docs().join("..")).arg(&clone);
+    assert!(git.status().expect("git starts").success(), "the workspace is no repository");
+    let page = page("first-library.md");
+    let path = "--path ../strata/crates/select";
+    assert!(page.contains(path));
+    let page = page.replace(path, &format!("--git file://{}", clone.display()));
+    Player::new().online().play("first-library.md", &page);
 }
 
 #[test]

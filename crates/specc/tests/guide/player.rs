@@ -15,6 +15,7 @@ pub(crate) struct Player {
     _empty: TempDir,
     here: PathBuf,
     workspace: PathBuf,
+    offline: &'static str,
 }
 
 impl Player {
@@ -22,7 +23,12 @@ impl Player {
         let empty = tempfile::tempdir().expect("a temporary folder");
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let workspace = workspace.canonicalize().expect("the workspace is there");
-        Self { here: empty.path().to_owned(), _empty: empty, workspace }
+        Self { here: empty.path().to_owned(), _empty: empty, workspace, offline: "true" }
+    }
+
+    /// Cargo may fetch.
+    pub(crate) fn online(self) -> Self {
+        Self { offline: "false", ..self }
     }
 
     /// Files and commands of a page, in order.
@@ -64,7 +70,7 @@ impl Player {
             .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(".."))
             .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
             .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "4")
-            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_NET_OFFLINE", self.offline)
             .env("CARGO_TERM_COLOR", "never")
             .env("NO_COLOR", "1")
             .env_remove("RUSTFLAGS")
