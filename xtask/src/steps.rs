@@ -61,12 +61,18 @@ const PLAIN: &[Check] = &[
     Check { name: "generated code", arguments: &["xtask", "codegen", "--check"], environment: &[] },
 ];
 
+/// Only what differs with MPI: the members that have a part of it, and the tests of that part.
 const WITH_MPI: &[Check] = &[
     Check {
         name: "lints with MPI",
         arguments: &[
             "clippy",
-            "--workspace",
+            "-p",
+            "strata-runtime",
+            "-p",
+            "strata-sort",
+            "-p",
+            "strata-benches",
             "--all-targets",
             "--features",
             MPI_FEATURES,
@@ -85,10 +91,13 @@ const WITH_MPI: &[Check] = &[
             "strata-runtime",
             "-p",
             "strata-sort",
-            "-p",
-            "strata-benches",
+            "--lib",
+            "--test",
+            "mpi",
+            "--test",
+            "develop_mpi",
             "--features",
-            MPI_FEATURES,
+            "strata-runtime/mpi,strata-sort/mpi",
         ],
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
     },
