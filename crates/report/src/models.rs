@@ -10,7 +10,7 @@ use crate::overview::{Badge, list, r2_text};
 use crate::plot::{self, Plot, Point};
 use strata_fit::stats::confidence;
 use strata_fit::{Fitted, Residual};
-use strata_model::percent;
+use strata_model::{count, percent};
 
 /// Standard deviations that hold nineteen of twenty values.
 const TWO_SIDED: f64 = 1.96;
@@ -285,7 +285,8 @@ fn omitted(plot: &Plot) -> String {
         ));
     }
     if plot.visible < plot.all {
-        text.push_str(&format!(" {} samples cannot be drawn on these axes.", plot.all - plot.visible));
+        let hidden = count(plot.all - plot.visible, "sample", "samples");
+        text.push_str(&format!(" {hidden} cannot be drawn on these axes."));
     }
     text
 }

@@ -369,7 +369,7 @@ fn a_setting_that_is_no_time_is_explained() {
         return;
     }
     for (value, message) in [
-        ("soon", "STRATA_WATCHDOG=soon: unknown unit `soon`; use ms, s, m or h"),
+        ("soon", "STRATA_WATCHDOG=soon: unknown unit `soon`; use ns, us, ms, s, m or h"),
         ("-3s", "STRATA_WATCHDOG=-3s: `-3s` is not a time such as 60s"),
     ] {
         let output =

@@ -113,7 +113,7 @@ fn what_a_plot_cannot_show_is_told() {
     let options = Options { mode: Mode::Absolute, ..Options::default() };
     let page = Case::fitted(&format!("strata-samples 1\nmodel A n\n{times}"), &options).text();
     assert_well_formed(&page);
-    assert!(page.contains("1 samples cannot be drawn on these axes"), "{page}");
+    assert!(page.contains("1 sample cannot be drawn on these axes"), "{page}");
 }
 
 #[test]
