@@ -1,7 +1,8 @@
 //! Sorts a file of integers, one a line, on all nodes together.
 //!
-//! Each node reads its part of the file, the team sorts, node 0 writes. The same program runs on threads
-//! (`STRATA_ON=threads:4`) and, built with `--features mpi`, under `mpirun -n 4`; there the nodes must see the same file.
+//! Each node reads its part of the file, the team sorts, node 0 writes. The same program runs on
+//! threads (`STRATA_ON=threads:4`) and, built with `--features mpi`, under `mpirun -n 4`; there the
+//! nodes must see the same file.
 
 use clap::Parser;
 use std::fs::File;
@@ -13,13 +14,14 @@ use strata_model::write_atomically;
 use strata_runtime::prelude::*;
 use strata_sort::{Options, Pin};
 
-/// Sort a file of integers (one a line, -2^63 to 2^63 - 1; blank lines are skipped) on several nodes.
+/// Sort a file of integers (one a line, -2^63 to 2^63 - 1; blank lines are skipped) on several
+/// nodes.
 ///
-/// STRATA_ON=threads:4 says on how many threads to run; without it one for each core. STRATA_PIN=sort=radix:11,
-/// STRATA_EXPLAIN=1 and STRATA_MODELS=FILE do the same as the options.
+/// STRATA_ON=threads:4 says on how many threads to run; without it one for each core.
+/// STRATA_PIN=sort=radix:11, STRATA_EXPLAIN=1 and STRATA_MODELS=FILE do the same as the options.
 ///
-/// Exit status: 0 done; 1 the input or an option's value is at fault; 2 wrong usage; 3 the machine failed (reading,
-/// writing, starting the nodes).
+/// Exit status: 0 done; 1 the input or an option's value is at fault; 2 wrong usage; 3 the machine
+/// failed (reading, writing, starting the nodes).
 #[derive(Parser)]
 #[command(version, arg_required_else_help = true, max_term_width = 90)]
 struct Cli {

@@ -323,7 +323,8 @@ fn race(node: &mut Node, keys: usize, width: u32) -> Problem {
     let mut timings = vec![Timings::default(); sorters.len()];
     let mut racing: Vec<usize> = (0..sorters.len()).collect();
     for round in 0..ROUNDS {
-        // Other keys in each round, as in calibrations: samples of one set of keys may suit it by chance.
+        // Other keys in each round, as in calibrations: samples of one set of keys may suit it by
+        // chance.
         let data = profile::keys(node, keys, width, round as u64);
         for turn in turns(round, racing.len()) {
             let mut mine = data.clone();

@@ -1,4 +1,5 @@
-//! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | package | codegen`.
+//! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | package |
+//! codegen`.
 
 mod codegen;
 mod mpi;
@@ -29,7 +30,8 @@ enum Chore {
         #[arg(long)]
         no_install: bool,
     },
-    /// Pack every crate that others may depend on and build it from its package, as `cargo publish` would.
+    /// Pack every crate that others may depend on and build it from its package, as `cargo publish`
+    /// would.
     Package,
     /// Write generated sources again from the committed samples and specs.
     Codegen {

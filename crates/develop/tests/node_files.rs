@@ -1,4 +1,5 @@
-//! Logs and traces: what is written reads back, whatever was torn, and nothing that is read makes the reader panic.
+//! Logs and traces: what is written reads back, whatever was torn, and nothing that is read makes
+//! the reader panic.
 
 use proptest::prelude::*;
 use std::fs;

@@ -8,7 +8,8 @@ use strata_fit::solve::solve;
 use strata_fit::{Options, fit_samples};
 use strata_model::Samples;
 
-/// Terms of a thousand sizes, with noise; the condition grows as `near` does: columns come within 10^-near of each other.
+/// Terms of a thousand sizes, with noise; the condition grows as `near` does: columns come within
+/// 10^-near of each other.
 fn system(near: i32) -> (DMatrix<f64>, DVector<f64>) {
     let wobble = |i: usize, j: usize| ((i * 7919 + j * 104_729) % 10007) as f64 / 10007.0 - 0.5;
     let share = 10f64.powi(-near);

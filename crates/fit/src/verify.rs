@@ -115,7 +115,13 @@ pub(crate) fn judge(
     let failed = |reason: String| Judgement { verdict: Verdict::Failed, reason, doubts: Vec::new() };
     let accept = percent(options.accept);
     if regression.coefficients.iter().all(|c| *c == 0.0) {
-        return failed("no term is relevant: the times do not depend on any of them".into());
+        return failed(if options.constant && regression.coefficients.len() == 1 {
+            "there are no terms but a constant, which these samples do not tell from zero: name terms, or give \
+             more samples to search for some"
+                .into()
+        } else {
+            "no term is relevant: the times do not depend on any of them".into()
+        });
     }
     if let Some(r) = verify.iter().find(|r| !r.predicted.is_finite()) {
         return failed(format!(

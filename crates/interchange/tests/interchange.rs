@@ -1,4 +1,5 @@
-//! Samples from and to the formats of others: what is read, every error with its place, nothing that panics.
+//! Samples from and to the formats of others: what is read, every error with its place, nothing
+//! that panics.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
@@ -524,8 +525,8 @@ fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], chance: &mut Chance) {
     }
 }
 
-/// Mutates the texts above `STRATA_FUZZ_ROUNDS` times a hundred (20 unless told): no parser may panic, and what is read is
-/// well-formed.
+/// Mutates the texts above `STRATA_FUZZ_ROUNDS` times a hundred (20 unless told): no parser may
+/// panic, and what is read is well-formed.
 #[test]
 fn mutations_never_panic() {
     let rounds = std::env::var("STRATA_FUZZ_ROUNDS").ok().and_then(|s| s.parse().ok()).unwrap_or(20);

@@ -1,5 +1,5 @@
-//! How long a choice takes among four candidates with one parameter of sixteen values each: at most 1 µs with models that are
-//! compiled in. The same from a model set, for comparison.
+//! How long a choice takes among four candidates with one parameter of sixteen values each: at most
+//! 1 µs with models that are compiled in. The same from a model set, for comparison.
 
 use std::hint::black_box;
 

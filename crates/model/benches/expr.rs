@@ -1,4 +1,5 @@
-//! How long a model of ten terms takes to evaluate: at most 20 ns, or selection is not worth its time.
+//! How long a model of ten terms takes to evaluate: at most 20 ns, or selection is not worth its
+//! time.
 
 use std::hint::black_box;
 

@@ -17,7 +17,8 @@ const MOST: usize = 120;
 pub struct Measured {
     /// The value of the input.
     pub value: f64,
-    /// The curve there, times what was measured over what the model predicts for the sample, s.
+    /// The predicted time of the curve at this value, multiplied by the ratio of the sample's
+    /// measured to its predicted time (a partial residual), s.
     pub seconds: f64,
     /// Whether the sample was held out.
     pub verify: bool,

@@ -4,9 +4,9 @@
 //! `STRATA_MODELS`, from the user's cache folder, where `specc calibrate --install` puts them, or
 //! are compiled in: those of the [`Library`] itself, or others that the options name
 //! ([`compiled`](Options::compiled)), whichever fit the transport and the number of nodes. A named
-//! file must be of this machine and cover this number of nodes; other models of another machine only
-//! rank the candidates, and the choice says so. A simulated machine reads no cache: its results
-//! depend only on what the program is given.
+//! file must be of this machine and cover this number of nodes; other models of another machine
+//! only rank the candidates, and the choice says so. A simulated machine reads no cache: its
+//! results depend only on what the program is given.
 //!
 //! Settings are node 0's. The models, pin and options have a [`word`](Selector::word), which the
 //! nodes compare before they choose: nodes that chose differently would deadlock. [`Node::choose`]
@@ -81,8 +81,8 @@ impl Options {
         Self { models: Some(path.as_ref().to_owned()), ..self }
     }
 
-    /// Besides the models that the library has compiled in, these: of the same library, calibrated on
-    /// other transports or numbers of nodes. Those that fit the job at hand are taken, see
+    /// Besides the models that the library has compiled in, these: of the same library, calibrated
+    /// on other transports or numbers of nodes. Those that fit the job at hand are taken, see
     /// [`Table::fitting`].
     ///
     /// ```text

@@ -90,9 +90,9 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The verdict on its model.
     pub verdict: Verdict,
-    /// The factor from a predicted to the expected time, at least 1. Beyond a modest own error it is
-    /// √(1 + own error²), as errors are assumed log-normal with the predicted time as their median.
-    /// A model with a large verification error is expected to be slower than predicted.
+    /// The factor from a predicted to the expected time, at least 1. Beyond a modest own error it
+    /// is √(1 + own error²), as errors are assumed log-normal with the predicted time as their
+    /// median. A model with a large verification error is expected to be slower than predicted.
     pub expected_ratio: f64,
     /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was
     /// measured or required.
@@ -166,9 +166,9 @@ pub trait Source {
 
 impl Table {
     /// Of models of one library, calibrated on several transports and numbers of nodes and compiled
-    /// into one program, those for this transport (`threads`, `mpi`) and number of nodes: of those of
-    /// the transport the ones that cover the number, with the smallest range, else the nearest. The
-    /// first of equals; of another transport where there are none of this one; `None` of none.
+    /// into one program, those for this transport (`threads`, `mpi`) and number of nodes: of those
+    /// of the transport the ones that cover the number, with the smallest range, else the nearest.
+    /// The first of equals; of another transport where there are none of this one; `None` of none.
     ///
     /// Not every choice has a model there: see [`choose_from`](crate::choose_from).
     pub fn fitting<'t>(
@@ -183,8 +183,8 @@ impl Table {
         })
     }
 
-    /// Whether both are of the same library: the same candidates, in order, with the same parameters
-    /// over the same inputs.
+    /// Whether both are of the same library: the same candidates, in order, with the same
+    /// parameters over the same inputs.
     #[must_use]
     pub fn is_of_library(&self, other: &Self) -> bool {
         let candidates = |table: &Self| table.entries.iter().map(|entry| (entry.name, entry.parameters));

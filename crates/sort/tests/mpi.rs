@@ -1,4 +1,5 @@
-//! Every algorithm on nodes that are MPI processes: starts itself again under `mpirun` with 1 to 4 processes.
+//! Every algorithm on nodes that are MPI processes: starts itself again under `mpirun` with 1 to 4
+//! processes.
 //!
 //! `cargo test -p strata-sort --features mpi --test mpi`; without `mpirun` it says so and skips.
 

@@ -1,4 +1,5 @@
-//! Every algorithm on simulated machines: sorted as anywhere, in a time that their local work has its part in.
+//! Every algorithm on simulated machines: sorted as anywhere, in a time that their local work has
+//! its part in.
 
 mod common;
 

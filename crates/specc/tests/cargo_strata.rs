@@ -1,4 +1,5 @@
-//! `cargo strata`, from nothing to a package that chooses, outside the workspace and without network.
+//! `cargo strata`, from nothing to a package that chooses, outside the workspace and without
+//! network.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 

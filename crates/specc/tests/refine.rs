@@ -249,8 +249,8 @@ fn half_is_as_good(spec: &CheckedSpec, library: &str, truth: Truth<'_>, noise: f
     assert!(means.refined <= knees.max(1.25 * means.loops + 1e-4), "{means:?}");
 }
 
-/// With as few points as the goal asks for: no more lost than the loops lose and twice the goal; with
-/// knees as above.
+/// With as few points as the goal asks for: no more lost than the loops lose and twice the goal;
+/// with knees as above.
 fn goals_are_kept(spec: &CheckedSpec, library: &str, truth: Truth<'_>, noise: f64) {
     let means = contest(spec, library, truth, noise, GOALS);
     let knees = if library == "sort" { means.spread } else { 0.0 };

@@ -1,4 +1,5 @@
-//! Three ways to multiply square matrices; models of a machine say which is fastest, and with which blocks.
+//! Three ways to multiply square matrices; models of a machine say which is fastest, and with which
+//! blocks.
 
 mod multiply;
 

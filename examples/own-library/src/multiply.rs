@@ -5,7 +5,8 @@ mod models;
 use crate::{Matrix, blocked, naive, transposed};
 use models::Matmul;
 
-/// The product of two matrices of one size, by the way that is predicted to be fastest, and why that one.
+/// The product of two matrices of one size, by the way that is predicted to be fastest, and why
+/// that one.
 ///
 /// # Errors
 /// `STRATA_PIN` is at fault.

@@ -62,7 +62,9 @@ pub(super) trait Language {
     /// The statement that gives a new variable its value.
     fn bind(name: &str, value: &str) -> String;
     /// The statement that gives a variable another value.
-    fn rebind(name: &str, value: &str) -> String;
+    fn rebind(name: &str, value: &str) -> String {
+        Self::bind(name, value)
+    }
     /// As `bind`, for a function whose result may be that there is no time: then there is none
     /// here.
     fn bind_time(name: &str, call: &str) -> String;

@@ -70,10 +70,6 @@ impl Language for Python {
         format!("    {name} = {value}\n")
     }
 
-    fn rebind(name: &str, value: &str) -> String {
-        Self::bind(name, value)
-    }
-
     fn bind_time(name: &str, call: &str) -> String {
         format!("    {name} = {call}\n    if {name} is None:\n        return None\n")
     }

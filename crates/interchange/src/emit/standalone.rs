@@ -67,10 +67,6 @@ impl<const STD: bool> Language for Rust<STD> {
         format!("    let {name} = {value};\n")
     }
 
-    fn rebind(name: &str, value: &str) -> String {
-        Self::bind(name, value)
-    }
-
     fn bind_time(name: &str, call: &str) -> String {
         format!("    let {name} = {call}?;\n")
     }

@@ -9,8 +9,8 @@ pub struct Row {
     pub arguments: (usize, usize),
     /// When its value is a whole number.
     pub whole: Whole,
-    /// It rises in each argument where all are at least this (above it, where the value there is not
-    /// finite); NaN if it does not.
+    /// It rises in each argument where all are at least this (above it, where the value there is
+    /// not finite); NaN if it does not.
     pub rises_from: f64,
     /// The method of `f64` in Rust that computes it, called on the first argument.
     pub method: &'static str,

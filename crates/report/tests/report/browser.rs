@@ -1,7 +1,9 @@
-//! The page in a real browser, headless: what it looks like at 360 and 1600 pixels, whether keys reach it, what it reports.
+//! The page in a real browser, headless: what it looks like at 360 and 1600 pixels, whether keys
+//! reach it, what it reports.
 //!
-//! The pages are put into frames of a page of the test's own, whose script looks at them and writes what is wrong into the
-//! document, which the browser then prints. Frames, as browsers have no windows of 360 pixels.
+//! The pages are put into frames of a page of the test's own, whose script looks at them and writes
+//! what is wrong into the document, which the browser then prints. Frames, as browsers have no
+//! windows of 360 pixels.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,8 @@ const BROWSERS: [&str; 5] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"];
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The browser: `STRATA_BROWSER`, or the first that is on the path. Without one the reason is printed.
+/// The browser: `STRATA_BROWSER`, or the first that is on the path. Without one the reason is
+/// printed.
 fn browser() -> Option<PathBuf> {
     if let Some(told) = std::env::var_os("STRATA_BROWSER") {
         return Some(told.into());

@@ -100,7 +100,8 @@ pub(crate) fn empty() -> Case {
     Case { set, samples, fitted: Vec::new(), failures: Vec::new(), maps: vec![map], curves: Vec::new() }
 }
 
-/// A model of each verdict, one that cannot be fitted, a formula, an input of one value, a long name.
+/// A model of each verdict, one that cannot be fitted, a formula, an input of one value, a long
+/// name.
 pub(crate) fn every_kind() -> Case {
     let mut text = String::from("strata-samples 1\n");
     let mut add = |name: &str, columns: &str, rows: &[(bool, f64, &[f64])]| {
@@ -145,7 +146,8 @@ pub(crate) fn many(models: usize, samples: usize) -> Case {
     for model in 0..models {
         writeln!(text, "model Model{model} n m (k)").unwrap();
         for i in 0..samples {
-            // Scattered without a random number: the fractional parts of multiples of the golden section.
+            // Scattered without a random number: the fractional parts of multiples of the golden
+            // section.
             let noise = 0.95 + 0.1 * (0.618_034 * (i + model) as f64).fract();
             let (n, m, k) = (1 + i % 97, 1 + i % 13, i);
             let mark = if i % 4 == 3 { "@" } else { "" };

@@ -217,8 +217,8 @@ impl<T> Network<T> {
         self.now
     }
 
-    /// Makes [`step`](Self::step) return [`NetworkEvent::Wake`] for the node at that time, or now if it has
-    /// passed.
+    /// Makes [`step`](Self::step) return [`NetworkEvent::Wake`] for the node at that time, or now
+    /// if it has passed.
     pub fn schedule(&mut self, at: Time, node: usize) {
         assert!(node < self.nodes.len(), "node {node} of {}", self.nodes.len());
         self.events.push(at.max(self.now), EventKind::Wake, node as u32);

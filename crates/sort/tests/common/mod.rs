@@ -1,4 +1,5 @@
-//! Cases that every algorithm must sort, and the check against the sequential sort of the standard library.
+//! Cases that every algorithm must sort, and the check against the sequential sort of the standard
+//! library.
 
 use strata_runtime::prelude::*;
 use strata_sort::{Item, Pair, profile};
@@ -12,7 +13,8 @@ pub(crate) enum Algorithm {
     Chosen,
 }
 
-/// Every algorithm with several parameters; the extreme digits take long and have a test of their own.
+/// Every algorithm with several parameters; the extreme digits take long and have a test of their
+/// own.
 pub(crate) const ALGORITHMS: [Algorithm; 8] = [
     Algorithm::Radix(8),
     Algorithm::Radix(11),
@@ -36,7 +38,8 @@ impl Algorithm {
     }
 }
 
-/// Sorts `parts[r]` of node r by `algorithm` and compares with a sequential stable sort in the balanced layout.
+/// Sorts `parts[r]` of node r by `algorithm` and compares with a sequential stable sort in the
+/// balanced layout.
 pub(crate) fn check<T: Item + PartialEq + std::fmt::Debug>(
     node: &mut Node,
     algorithm: Algorithm,

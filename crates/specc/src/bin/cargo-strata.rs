@@ -1,4 +1,5 @@
-//! The program `cargo-strata`, which cargo calls for `cargo strata`; all of it stands in the library.
+//! The program `cargo-strata`, which cargo calls for `cargo strata`; all of it stands in the
+//! library.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! An output folder is one command's at a time.
+//! Locks an output folder, so that one command at a time writes to it.
 
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
@@ -8,8 +8,8 @@ use super::failure::Failure;
 /// The name of the file that is locked.
 const NAME: &str = ".specc-lock";
 
-/// The right to write to a folder, until it is dropped. The system takes it back from a command
-/// that was killed; the file itself stays and means nothing.
+/// A locked folder; unlocked when this is dropped. The operating system releases the lock of a
+/// process that was killed. The lock file itself stays, which does no harm.
 pub(super) struct Lock {
     _file: Option<File>,
 }

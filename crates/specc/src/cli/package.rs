@@ -1,5 +1,5 @@
-//! `cargo strata`: the commands of `specc` for the cargo package that one stands in, with its specs,
-//! and with `target/strata` as the folder for what comes of them.
+//! `cargo strata`: the commands of `specc` for the cargo package that one stands in, with its
+//! specs, and with `target/strata` as the folder for what comes of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ use crate::emit::{Workspace, quoted};
 pub(super) enum Cargo {
     /// Measure the implementations that a package has of an operation, and see which wins where.
     ///
-    /// `new` makes a package that can be measured at once. The other commands take the specs of the package in whose
-    /// folder they are called (`*.spec` there, else in `specs/`), and keep what comes of them in `target/strata`; `specc`
-    /// has more. Exit status: as of `specc`.
+    /// `new` makes a package that can be measured at once. The other commands take the specs of the
+    /// package in whose folder they are called (`*.spec` there, else in `specs/`), and keep what
+    /// comes of them in `target/strata`; `specc` has more. Exit status: as of `specc`.
     #[command(subcommand, version, arg_required_else_help = true)]
     Strata(Command),
 }
@@ -28,7 +28,8 @@ pub(super) enum Cargo {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a library package with three implementations of an operation and the spec that measures them.
+    /// Make a library package with three implementations of an operation and the spec that measures
+    /// them.
     New(New),
     /// Measure the specs of this package, fit and verify models, and say who wins where.
     Calibrate(Box<Calibrate>),
@@ -39,7 +40,8 @@ pub(super) enum Command {
         /// Inputs that are held fixed (the first two that are free become the axes).
         #[arg(value_name = "INPUT=VALUE")]
         inputs: Vec<Binding>,
-        /// On how many nodes; where it is left out, as many as were measured, or the most of several.
+        /// On how many nodes; where it is left out, as many as were measured, or the most of
+        /// several.
         #[arg(long, value_parser = args::node_count())]
         nodes: Option<u32>,
         /// Print JSON.
@@ -60,8 +62,8 @@ pub(super) struct New {
     /// The package's folder, made here; its last part is the package's name.
     #[arg(value_name = "NAME")]
     path: PathBuf,
-    /// Depend on the crates of Strata in this folder, a clone; where neither this nor `--git` is given, on those that this
-    /// program was built from.
+    /// Depend on the crates of Strata in this folder, a clone; where neither this nor `--git` is
+    /// given, on those that this program was built from.
     #[arg(long = "path", value_name = "DIR", conflicts_with = "git")]
     strata: Option<PathBuf>,
     /// Depend on the crates of Strata in this repository.

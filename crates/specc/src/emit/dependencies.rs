@@ -1,8 +1,8 @@
 //! Which crates the code of a spec uses, and where they are.
 //!
 //! A spec belongs to the package whose folder holds it. Its code may use what that package's
-//! workspace uses, from the same source, in the version and with the features that the workspace has
-//! resolved, so that what is measured is what applications run.
+//! workspace uses, from the same source, in the version and with the features that the workspace
+//! has resolved, so that what is measured is what applications run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -219,8 +219,9 @@ impl Workspace {
             .collect()
     }
 
-    /// The tables of the workspace's manifest that say how to compile, `[profile.release]`, and where
-    /// crates are, `[patch]`, for a manifest in `folder`: what is measured is to be built like the rest.
+    /// The tables of the workspace's manifest that say how to compile, `[profile.release]`, and
+    /// where crates are, `[patch]`, for a manifest in `folder`: what is measured is to be built
+    /// like the rest.
     #[must_use]
     pub fn inherited(&self, folder: &Path) -> String {
         let text = std::fs::read_to_string(self.root().join("Cargo.toml")).unwrap_or_default();

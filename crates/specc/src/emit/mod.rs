@@ -65,7 +65,8 @@ impl Emitted {
     }
 }
 
-/// Writes the profiling program of a spec into `<out>/profile`; `features` are those of its package.
+/// Writes the profiling program of a spec into `<out>/profile`; `features` are those of its
+/// package.
 ///
 /// Files whose text has not changed are left alone, so that cargo does not build them again.
 ///

@@ -60,7 +60,8 @@ struct Checker<'a> {
     errors: Vec<CheckError>,
     /// The ranges of the names in scope of values: `P` and its like, iteration variables, bindings.
     ranges: Ranges,
-    /// Where those names are defined; names whose definition has an error are here but not in `ranges`.
+    /// Where those names are defined; names whose definition has an error are here but not in
+    /// `ranges`.
     spans: BTreeMap<String, Span>,
     bindings: Vec<Binding>,
     /// The bindings that are not inputs, over the inputs where they can be.
