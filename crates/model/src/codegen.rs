@@ -2,6 +2,7 @@
 //! around them.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// Words that cannot name a function or variable (Rust 2024, reserved ones included).
 const KEYWORDS: &str = " abstract as async await become box break const continue crate do dyn else enum extern false \
@@ -74,6 +75,27 @@ pub fn one_line(text: &str) -> String {
 pub fn markdown(text: &str) -> String {
     let special = |c: char| matches!(c, '*' | '_' | '[' | ']' | '<' | '>' | '`' | '\\' | '#');
     one_line(text).chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// Text as a basic string of TOML 1.0.
+#[must_use]
+pub fn toml_string(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }
 
 #[cfg(test)]

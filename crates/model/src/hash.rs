@@ -1,13 +1,11 @@
 //! The hash by which specs, samples and model sets name each other.
 
-use sha2::{Digest, Sha256};
-
 /// The SHA-256 digest of `bytes` in lower-case hexadecimal, 64 characters.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
+    for byte in hmac_sha256::Hash::hash(bytes) {
         text.push(char::from(DIGITS[usize::from(byte >> 4)]));
         text.push(char::from(DIGITS[usize::from(byte & 15)]));
     }

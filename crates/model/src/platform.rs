@@ -3,16 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 /// Names in terms of a spec that stand for the machine of the samples: the bytes of its caches as
 /// one core sees them, and its number of hardware threads.
 pub const MACHINE: [&str; 4] = ["cache1", "cache2", "cache3", "cores"];
 
 /// What identifies a machine and the way it is used. Two sets of models with equal platforms may be
 /// exchanged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
     /// How the nodes talk: `threads`, `mpi`, or `sim:` and the name of a simulated machine.
     pub transport: String,

@@ -1,7 +1,7 @@
 //! The summary of a fit as JSON, for programs.
 
 use serde::Serialize;
-use strata_model::set::{Kind, Mode, Model, Quantiles, Verdict};
+use strata_model::set::{Kind, Model, Quantiles, Verdict};
 
 #[derive(Serialize)]
 struct Summary<'a> {
@@ -11,17 +11,17 @@ struct Summary<'a> {
 #[derive(Serialize)]
 struct ModelSummary<'a> {
     name: &'a str,
-    mode: Mode,
+    mode: String,
     terms: Vec<TermSummary<'a>>,
     r2: f64,
     mre_fit: f64,
     mre_verify: Option<f64>,
-    verify_quantiles: Option<Quantiles>,
+    verify_quantiles: Option<QuantilesSummary>,
     coverage: Option<f64>,
     samples: usize,
     verify_samples: usize,
     verified: bool,
-    verdict: Verdict,
+    verdict: String,
     reason: &'a str,
     doubts: &'a [String],
     leverage_limit: Option<f64>,
@@ -36,6 +36,14 @@ struct TermSummary<'a> {
     std_error: f64,
     half_width: f64,
     relevant: bool,
+}
+
+#[derive(Serialize)]
+struct QuantilesSummary {
+    p50: f64,
+    p90: f64,
+    p95: f64,
+    max: f64,
 }
 
 /// `{"models": […]}` with name, mode, terms, errors, verdict with reason and doubts, rank and
@@ -55,7 +63,7 @@ pub fn fit_json<'a>(models: impl IntoIterator<Item = &'a Model>) -> String {
 fn summary(model: &Model) -> ModelSummary<'_> {
     ModelSummary {
         name: &model.name,
-        mode: model.mode,
+        mode: model.mode.to_string(),
         terms: model
             .terms
             .iter()
@@ -70,12 +78,17 @@ fn summary(model: &Model) -> ModelSummary<'_> {
         r2: model.r2,
         mre_fit: model.mre_fit,
         mre_verify: model.mre_verify,
-        verify_quantiles: model.verify_quantiles,
+        verify_quantiles: model.verify_quantiles.map(|Quantiles { p50, p90, p95, max }| QuantilesSummary {
+            p50,
+            p90,
+            p95,
+            max,
+        }),
         coverage: model.coverage,
         samples: model.samples,
         verify_samples: model.verify_samples,
         verified: model.verdict == Verdict::Verified,
-        verdict: model.verdict,
+        verdict: model.verdict.to_string(),
         reason: &model.reason,
         doubts: &model.doubts,
         leverage_limit: (model.leverage_limit > 0.0).then_some(model.leverage_limit),

@@ -30,7 +30,6 @@ pub struct Parameter {
 
 /// The step from one value of a parameter to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(try_from = "String"))]
 pub enum Step {
     /// Addition; at least 1, otherwise the first value is the only one.
     Add(i64),
@@ -164,15 +163,6 @@ impl FromStr for Step {
             (_, Some(by)) => number(by, 2).map(Self::Multiply),
             _ => Err(StepError),
         }
-    }
-}
-
-#[cfg(feature = "serde")]
-impl TryFrom<String> for Step {
-    type Error = StepError;
-
-    fn try_from(text: String) -> Result<Self, StepError> {
-        text.parse()
     }
 }
 

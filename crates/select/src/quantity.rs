@@ -13,8 +13,6 @@ use std::str::FromStr;
 /// assert_eq!(Seconds::new(-1.0), None);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "f64", into = "f64"))]
 pub struct Seconds(f64);
 
 impl Seconds {
@@ -121,7 +119,6 @@ const HALF_WIDTH: f64 = 1.959_963_984_540_054;
 /// assert_eq!(predicted.high().to_string(), "59.0 µs");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prediction {
     /// The expected time of the model.
     pub seconds: Seconds,

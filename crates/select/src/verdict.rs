@@ -4,13 +4,11 @@ use core::fmt;
 
 /// The result of verifying a model, best first. It informs people; no choice depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Verdict {
     /// The verification error is at or below the limit, and nothing speaks against the model.
     Verified,
     /// The model is as good as these samples can show: its error exceeds the limit by no more than
     /// their noise may explain.
-    #[cfg_attr(feature = "serde", serde(rename = "verified within noise"))]
     WithinNoise,
     /// Residuals or samples give reasons for doubt, or the error cannot be compared with the limit.
     Doubtful,

@@ -1,10 +1,6 @@
-//! Text to tree. The grammar (expr.pest) yields a flat chain of operators and operands; an operator
-//! stack puts it into order (Dijkstra's shunting yard), so that no input, however long or nested,
-//! can exhaust the stack.
-
-use pest::Parser;
-use pest::error::{Error as PestError, ErrorVariant, InputLocation};
-use pest::iterators::Pair;
+//! Text to tree. Operators and operands are read as a flat chain; an operator stack puts it into
+//! order (Dijkstra's shunting yard), so that the recursion is as deep as the parentheses, which is
+//! bounded: no input, however long or nested, can exhaust the stack.
 
 use super::ast::{BinaryOp, COMPARISON, Expr, ExprKind, MAX_HEIGHT, POWER, PREFIX, RESERVED, Span, UnaryOp};
 use super::function::Function;
@@ -22,14 +18,6 @@ pub struct ExprError {
     pub span: Span,
 }
 
-#[derive(pest_derive::Parser)]
-#[grammar = "expr/expr.pest"]
-struct Grammar;
-
-/// Bytes of stack that parsing gets where there are not enough: pest asks for 64 KiB, nesting is
-/// bounded.
-const STACK: usize = 1 << 20;
-
 /// Reads an expression.
 ///
 /// # Errors
@@ -43,15 +31,12 @@ pub fn parse(text: &str) -> Result<Expr, ExprError> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_at(text: &str, offset: usize) -> Result<Expr, ExprError> {
-    check_nesting(text, offset)?;
-    // pest parses nothing where it takes the stack for full, and knows only the stacks of threads:
-    // nodes of a simulated machine have their own.
-    let pairs = stacker::maybe_grow(STACK / 4, STACK, || Grammar::parse(Rule::whole, text));
-    let mut pairs = pairs.map_err(|error| describe(&error, text, offset))?;
-    let end = Span { start: offset + text.len(), end: offset + text.len() };
-    let chain =
-        pairs.next().ok_or_else(|| ExprError { message: "an expression is missing".into(), span: end })?;
-    Builder { offset }.chain(chain).map(|(expr, _)| expr)
+    let mut parser = Parser { text, offset, at: 0, depth: 0 };
+    let (expr, _) = parser.chain(&[OPERAND])?;
+    if parser.at < text.len() {
+        return Err(parser.expected(&["an operator", "the end"]));
+    }
+    Ok(expr)
 }
 
 impl std::str::FromStr for Expr {
@@ -62,67 +47,7 @@ impl std::str::FromStr for Expr {
     }
 }
 
-/// The grammar recurses at parentheses only: whoever bounds those bounds the recursion.
-fn check_nesting(text: &str, offset: usize) -> Result<(), ExprError> {
-    let mut depth = 0_usize;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'(' => depth += 1,
-            b')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > MAX_NESTING {
-            let message = format!(
-                "parentheses nest more than {MAX_NESTING} deep here: split the expression into several values"
-            );
-            return Err(ExprError { message, span: Span { start: offset + at, end: offset + at + 1 } });
-        }
-    }
-    Ok(())
-}
-
-/// Says what was expected and what was found, in our words.
-fn describe(error: &PestError<Rule>, text: &str, offset: usize) -> ExprError {
-    let at = match error.location {
-        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
-    };
-    let found = text.get(at..).and_then(|rest| rest.chars().next());
-    let span = Span { start: offset + at, end: offset + at + found.map_or(0, char::len_utf8) };
-    let expected = match &error.variant {
-        ErrorVariant::ParsingError { positives, .. } => expected(positives),
-        ErrorVariant::CustomError { message } => message.clone(),
-    };
-    let message = match found {
-        None => format!("expected {expected}, but the expression ends here"),
-        Some(c) => format!("expected {expected}, found `{}`", c.escape_debug()),
-    };
-    ExprError { message, span }
-}
-
-fn expected(rules: &[Rule]) -> String {
-    let has = |rule| rules.contains(&rule);
-    let mut options = Vec::new();
-    if has(Rule::number) || has(Rule::name) || has(Rule::chain) || has(Rule::prefix) && !has(Rule::infix) {
-        options.push("a number, a name or `(`");
-    }
-    if has(Rule::infix) {
-        options.push("an operator");
-    }
-    if has(Rule::comma) {
-        options.push("`,`");
-    }
-    if has(Rule::close) {
-        options.push("`)`");
-    }
-    if has(Rule::EOI) {
-        options.push("the end");
-    }
-    match options.split_last() {
-        None => "something else".into(),
-        Some((last, [])) => (*last).into(),
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-    }
-}
+const OPERAND: &str = "a number, a name or `(`";
 
 /// An operator that still waits for its right operand.
 #[derive(Clone, Copy)]
@@ -143,51 +68,45 @@ impl Waiting {
 /// A tree and its height.
 type Tall = (Expr, usize);
 
-struct Builder {
+struct Parser<'a> {
+    text: &'a str,
+    /// Where the text begins in a larger one.
     offset: usize,
+    /// The bytes that have been read.
+    at: usize,
+    /// How many parentheses are open.
+    depth: usize,
 }
 
-impl Builder {
-    fn span(&self, pair: &Pair<'_, Rule>) -> Span {
-        let span = pair.as_span();
-        Span { start: self.offset + span.start(), end: self.offset + span.end() }
-    }
-
-    fn chain(&self, chain: Pair<'_, Rule>) -> Result<Tall, ExprError> {
+impl<'a> Parser<'a> {
+    /// `operand (operator operand)*`; `begins` is what may stand first.
+    fn chain(&mut self, begins: &[&str]) -> Result<Tall, ExprError> {
         let mut operands: Vec<Tall> = Vec::new();
         let mut waiting: Vec<Waiting> = Vec::new();
-        for pair in chain.into_inner() {
-            let span = self.span(&pair);
-            match pair.as_rule() {
-                Rule::prefix => {
-                    let op = if pair.as_str() == "!" { UnaryOp::Not } else { UnaryOp::Negate };
-                    waiting.push(Waiting::Prefix(op, span.start));
-                }
-                Rule::infix => {
-                    let Some(op) = BinaryOp::from_symbol(pair.as_str()) else {
-                        return Err(ExprError {
-                            message: format!("`{}` is not an operator", pair.as_str()),
-                            span,
-                        });
-                    };
-                    let precedence = op.precedence();
-                    while let Some(top) = waiting.last().copied() {
-                        let tighter = top.precedence() > precedence
-                            || top.precedence() == precedence && precedence != POWER;
-                        if !tighter {
-                            break;
-                        }
-                        if precedence == COMPARISON && top.precedence() == COMPARISON {
-                            let message = "comparisons do not chain: write `a<b && b<c`".into();
-                            return Err(ExprError { message, span });
-                        }
-                        waiting.pop();
-                        reduce(&mut operands, top, span)?;
-                    }
-                    waiting.push(Waiting::Infix(op));
-                }
-                _ => operands.push(self.atom(pair)?),
+        let mut begins = begins;
+        loop {
+            while let Some(op) = self.prefix() {
+                waiting.push(Waiting::Prefix(op, self.offset + self.at - 1));
+                begins = &[OPERAND];
             }
+            operands.push(self.operand(begins)?);
+            begins = &[OPERAND];
+            let Some((op, span)) = self.infix() else { break };
+            let precedence = op.precedence();
+            while let Some(top) = waiting.last().copied() {
+                let tighter =
+                    top.precedence() > precedence || top.precedence() == precedence && precedence != POWER;
+                if !tighter {
+                    break;
+                }
+                if precedence == COMPARISON && top.precedence() == COMPARISON {
+                    let message = "comparisons do not chain: write `a<b && b<c`".into();
+                    return Err(ExprError { message, span });
+                }
+                waiting.pop();
+                reduce(&mut operands, top, span)?;
+            }
+            waiting.push(Waiting::Infix(op));
         }
         while let Some(top) = waiting.pop() {
             reduce(&mut operands, top, Span::default())?;
@@ -197,68 +116,171 @@ impl Builder {
             .ok_or_else(|| ExprError { message: "an operand is missing".into(), span: Span::default() })
     }
 
-    fn atom(&self, pair: Pair<'_, Rule>) -> Result<Tall, ExprError> {
-        let span = self.span(&pair);
-        let fail = |message: String| Err(ExprError { message, span });
-        match pair.as_rule() {
-            Rule::number => {
-                let value: f64 = match pair.as_str().replace('_', "").parse() {
-                    Ok(value) => value,
-                    Err(_) => return fail(format!("`{}` is not a number", pair.as_str())),
-                };
-                if !value.is_finite() {
-                    return fail(format!(
-                        "`{}` is too large: the largest number is about 1.8e308",
-                        pair.as_str()
-                    ));
-                }
-                Ok((Expr { kind: ExprKind::Number(value), span }, 1))
+    fn operand(&mut self, expected: &[&str]) -> Result<Tall, ExprError> {
+        let start = self.at;
+        if self.take("(") {
+            self.open(start)?;
+            let inner = self.chain(&[OPERAND])?;
+            if !self.take(")") {
+                return Err(self.expected(&["an operator", "`)`"]));
             }
-            Rule::name => {
-                let name = pair.as_str();
-                if let Some(function) = Function::from_name(name) {
-                    return fail(format!(
-                        "`{name}` is a function: give it {} in parentheses",
-                        function.arity()
-                    ));
-                }
-                Ok((Expr { kind: ExprKind::Name(name.to_owned()), span }, 1))
-            }
-            Rule::group => match pair.into_inner().find(|inner| inner.as_rule() == Rule::chain) {
-                Some(inner) => self.chain(inner),
-                None => fail("an expression is missing between the parentheses".into()),
-            },
-            Rule::call => self.call(pair, span),
-            _ => fail("this is not an operand".into()),
+            self.depth -= 1;
+            return Ok(inner);
+        }
+        match self.text.as_bytes().get(start) {
+            Some(byte) if byte.is_ascii_digit() => self.number(),
+            Some(byte) if byte.is_ascii_alphabetic() || *byte == b'_' => self.name(),
+            _ => Err(self.expected(expected)),
         }
     }
 
-    fn call(&self, pair: Pair<'_, Rule>, span: Span) -> Result<Tall, ExprError> {
-        let (mut name, mut arguments, mut height) = (String::new(), Vec::new(), 0);
-        for inner in pair.into_inner() {
-            match inner.as_rule() {
-                Rule::name => name = inner.as_str().to_owned(),
-                Rule::chain => {
-                    let (argument, h) = self.chain(inner)?;
-                    arguments.push(argument);
-                    height = height.max(h);
+    /// Digits, perhaps with `.` and more, perhaps with an exponent; `_` may separate digits.
+    fn number(&mut self) -> Result<Tall, ExprError> {
+        let start = self.at;
+        self.digits();
+        for (begins, sign) in [(".", ""), ("eE", "+-")] {
+            let before = self.at;
+            if self.any_of(begins) {
+                self.any_of(sign);
+                if !self.digits() {
+                    self.at = before;
                 }
-                _ => {}
             }
         }
-        if RESERVED.contains(&name.as_str()) {
-            return Err(ExprError {
-                message: format!("`{name}` is a number, not a model: it takes no arguments"),
-                span,
-            });
+        let (text, span) = self.since(start);
+        let fail = |message| Err(ExprError { message, span });
+        match text.replace('_', "").parse() {
+            Ok(value) if f64::is_finite(value) => Ok((Expr { kind: ExprKind::Number(value), span }, 1)),
+            Ok(_) => fail(format!("`{text}` is too large: the largest number is about 1.8e308")),
+            Err(_) => fail(format!("`{text}` is not a number")),
         }
-        if let Some(function) = Function::from_name(&name)
-            && !function.takes(arguments.len())
-        {
+    }
+
+    /// A name, or a call.
+    fn name(&mut self) -> Result<Tall, ExprError> {
+        let start = self.at;
+        self.skip(|c| c.is_ascii_alphanumeric() || c == '_');
+        let (name, span) = self.since(start);
+        let function = Function::from_name(name);
+        self.skip_space();
+        let open = self.at;
+        if !self.take("(") {
+            if let Some(function) = function {
+                let arity = function.arity();
+                let message = format!("`{name}` is a function: give it {arity} in parentheses");
+                return Err(ExprError { message, span });
+            }
+            return Ok((Expr { kind: ExprKind::Name(name.to_owned()), span }, 1));
+        }
+        self.open(open)?;
+        let (mut arguments, mut height) = (Vec::new(), 0);
+        let mut begins: &[&str] = &[OPERAND, "`)`"];
+        self.skip_space();
+        while begins.len() == 1 || !self.take(")") {
+            let (argument, h) = self.chain(begins)?;
+            arguments.push(argument);
+            height = height.max(h);
+            if self.take(")") {
+                break;
+            }
+            if !self.take(",") {
+                return Err(self.expected(&["an operator", "`,`", "`)`"]));
+            }
+            begins = &[OPERAND];
+        }
+        self.depth -= 1;
+        let (_, span) = self.since(start);
+        if RESERVED.contains(&name) {
+            let message = format!("`{name}` is a number, not a model: it takes no arguments");
+            return Err(ExprError { message, span });
+        }
+        if let Some(function) = function.filter(|function| !function.takes(arguments.len())) {
             let message = format!("`{name}` takes {}, but {} stand here", function.arity(), arguments.len());
             return Err(ExprError { message, span });
         }
-        limit((Expr { kind: ExprKind::Call { name, arguments }, span }, height + 1))
+        limit((Expr { kind: ExprKind::Call { name: name.to_owned(), arguments }, span }, height + 1))
+    }
+
+    /// Counts the parenthesis at `at`.
+    fn open(&mut self, at: usize) -> Result<(), ExprError> {
+        self.depth += 1;
+        if self.depth <= MAX_NESTING {
+            return Ok(());
+        }
+        let message = format!(
+            "parentheses nest more than {MAX_NESTING} deep here: split the expression into several values"
+        );
+        Err(ExprError { message, span: Span { start: self.offset + at, end: self.offset + at + 1 } })
+    }
+
+    fn prefix(&mut self) -> Option<UnaryOp> {
+        self.skip_space();
+        if self.take("-") { Some(UnaryOp::Negate) } else { self.take("!").then_some(UnaryOp::Not) }
+    }
+
+    fn infix(&mut self) -> Option<(BinaryOp, Span)> {
+        self.skip_space();
+        let start = self.at;
+        let op = [2, 1].into_iter().find_map(|length| {
+            let op = BinaryOp::from_symbol(self.text.get(start..start + length)?)?;
+            self.at = start + length;
+            Some(op)
+        });
+        op.map(|op| (op, self.since(start).1))
+    }
+
+    /// Takes a symbol if it stands here.
+    fn take(&mut self, symbol: &str) -> bool {
+        let found = self.text[self.at..].starts_with(symbol);
+        if found {
+            self.at += symbol.len();
+        }
+        found
+    }
+
+    fn any_of(&mut self, chars: &str) -> bool {
+        let found = self.text[self.at..].starts_with(|c| chars.contains(c));
+        self.at += usize::from(found);
+        found
+    }
+
+    fn digits(&mut self) -> bool {
+        let found = self.text[self.at..].starts_with(|c: char| c.is_ascii_digit());
+        if found {
+            self.skip(|c| c.is_ascii_digit() || c == '_');
+        }
+        found
+    }
+
+    fn skip(&mut self, while_: impl Fn(char) -> bool) {
+        let rest = &self.text[self.at..];
+        self.at += rest.find(|c| !while_(c)).unwrap_or(rest.len());
+    }
+
+    fn skip_space(&mut self) {
+        self.skip(|c| matches!(c, ' ' | '\t' | '\r' | '\n'));
+    }
+
+    /// What was read since `start`.
+    fn since(&self, start: usize) -> (&'a str, Span) {
+        (&self.text[start..self.at], Span { start: self.offset + start, end: self.offset + self.at })
+    }
+
+    /// Says what was expected and what is found here.
+    fn expected(&self, options: &[&str]) -> ExprError {
+        let found = self.text[self.at..].chars().next();
+        let start = self.offset + self.at;
+        let span = Span { start, end: start + found.map_or(0, char::len_utf8) };
+        let expected = match options.split_last() {
+            None => String::new(),
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        };
+        let message = match found {
+            None => format!("expected {expected}, but the expression ends here"),
+            Some(c) => format!("expected {expected}, found `{}`", c.escape_debug()),
+        };
+        ExprError { message, span }
     }
 }
 

@@ -34,8 +34,6 @@ mod write;
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use crate::Platform;
 use crate::expr::{RESERVED, is_name};
 
@@ -47,8 +45,7 @@ pub use write::SamplesWriter;
 pub const VERSION: u32 = 1;
 
 /// Which spec something was made from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecId {
     /// The path of the spec, relative to where `specc` ran.
     pub path: String,

@@ -36,8 +36,6 @@ mod resolve;
 mod sensitivity;
 mod write;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{Platform, SpecId};
 
 pub use compiled::{MAX_CALLS, MAX_INPUTS, MAX_TERMS};
@@ -52,65 +50,50 @@ pub use strata_select::{Step, Verdict};
 pub const VERSION: u32 = 1;
 
 /// Models that were fitted together, and what competes among them.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelSet {
     /// Where the samples were taken.
     pub platform: Option<Platform>,
     /// The spec that the models come from.
     pub spec: Option<SpecId>,
     /// The hash of the samples file; empty if there is none.
-    #[serde(default)]
     pub samples_sha256: String,
     /// The models, in the order of the spec.
-    #[serde(default)]
     pub models: Vec<Model>,
     /// The libraries, in the order of the spec.
-    #[serde(default)]
     pub libraries: Vec<Library>,
 }
 
 /// One model.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Its name.
     pub name: String,
     /// Its inputs, in the order of its arguments.
-    #[serde(default)]
     pub inputs: Vec<Input>,
     /// Expressions that must hold, or the model predicts nothing.
-    #[serde(default)]
     pub requires: Vec<String>,
     /// Fitted to samples, or an expression over other models. In the text: `expression = "…"` for
     /// the latter.
-    #[serde(default, rename = "expression", deserialize_with = "read::kind")]
     pub kind: Kind,
     /// Which error the fit minimised.
-    #[serde(default)]
     pub mode: Mode,
     /// The terms with their coefficients; a term may call another model (a hybrid model).
-    #[serde(default)]
     pub terms: Vec<Term>,
     /// The covariance of the coefficients, over all terms; zero rows and columns for terms that
     /// were dropped.
-    #[serde(default)]
     pub covariance: Vec<Vec<f64>>,
     /// The variance V of a new measurement about its prediction, s²: of the weighted residuals, or
     /// of held-out samples where these scatter more.
-    #[serde(default)]
     pub noise_variance: f64,
     /// The mean of the measured times ȳ, s. In relative mode a new measurement at ŷ has the
     /// standard deviation √V·ŷ/ȳ.
-    #[serde(default)]
     pub mean_time: f64,
     /// The quantile of Student's t by which standard errors become half widths.
-    #[serde(default)]
     pub t_quantile: f64,
     /// The share of the variation that the model explains.
-    #[serde(default)]
     pub r2: f64,
     /// The mean relative error of the samples that were fitted; 0.05 is 5 %.
-    #[serde(default)]
     pub mre_fit: f64,
     /// The mean relative error of the samples kept for verification, if there were any.
     pub mre_verify: Option<f64>,
@@ -120,13 +103,10 @@ pub struct Model {
     pub coverage: Option<f64>,
     /// The greatest leverage of a sample that was fitted; beyond it a prediction extrapolates.
     /// Zero: not known.
-    #[serde(default)]
     pub leverage_limit: f64,
     /// How many samples were fitted.
-    #[serde(default)]
     pub samples: usize,
     /// How many samples were kept for verification.
-    #[serde(default)]
     pub verify_samples: usize,
     /// The relative standard deviation of the noise in one held-out sample, as repeats of its point
     /// tell it; `None`: no sample was repeated.
@@ -134,25 +114,18 @@ pub struct Model {
     /// The held-out error that the noise does not explain, √(max(0, error² − noise²)), as a
     /// standard deviation relative to the prediction. Every prediction of the expected time is at
     /// least this uncertain. Zero: not known, or none.
-    #[serde(default)]
     pub own_error: f64,
     /// Whether the model may be trusted.
-    #[serde(default)]
     pub verdict: Verdict,
     /// Why, in words.
-    #[serde(default)]
     pub reason: String,
     /// Why it is doubtful, a reason each, in words.
-    #[serde(default)]
     pub doubts: Vec<String>,
     /// The rank of the design matrix.
-    #[serde(default)]
     pub rank: usize,
     /// The condition of the design matrix: its largest singular value over its least.
-    #[serde(default)]
     pub condition: f64,
     /// The numbers of nodes of the runs that were measured; the model holds there only.
-    #[serde(default = "Nodes::any")]
     pub nodes: Nodes,
 }
 
@@ -212,8 +185,7 @@ pub enum Kind {
 }
 
 /// Which error a fit minimises.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The error over the time: a short time counts as much as a long one.
     #[default]
@@ -223,8 +195,7 @@ pub enum Mode {
 }
 
 /// Quantiles of the relative error |measured − predicted|/measured, as fractions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiles {
     /// Half the samples have at most this error.
     pub p50: f64,
@@ -246,8 +217,7 @@ impl std::fmt::Display for Mode {
 }
 
 /// An input of a model and the range in which it was measured.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// Its name.
     pub name: String,
@@ -256,63 +226,52 @@ pub struct Input {
     /// The greatest value measured.
     pub max: f64,
     /// Whether it takes whole numbers only.
-    #[serde(default)]
     pub integer: bool,
 }
 
 /// A term of a fitted model.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Term {
     /// The canonical text of the expression; `1` is the constant term.
     pub term: String,
     /// The coefficient, in seconds per unit of the term; 0 if the term was dropped.
     pub coefficient: f64,
     /// Its standard error.
-    #[serde(default)]
     pub std_error: f64,
     /// Half the width of its confidence interval.
-    #[serde(default)]
     pub half_width: f64,
     /// Whether the term was kept.
     pub relevant: bool,
 }
 
 /// What competes: one interface, several implementations.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Library {
     /// Its name.
     pub name: String,
     /// What the choice depends on.
     pub inputs: Vec<String>,
     /// The implementations, in order: the first named wins a tie.
-    #[serde(default)]
     pub candidates: Vec<LibraryCandidate>,
 }
 
 /// One implementation of a library.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LibraryCandidate {
     /// Its name, by which it is pinned.
     pub name: String,
     /// The model of its time.
     pub model: String,
     /// The model's arguments: expressions over the library's inputs and the candidate's parameters.
-    #[serde(default)]
     pub arguments: Vec<String>,
     /// What may be chosen about it.
-    #[serde(default)]
     pub parameters: Vec<ParameterRange>,
     /// Expressions that must hold, or the candidate does not compete.
-    #[serde(default)]
     pub requires: Vec<String>,
 }
 
 /// A parameter of a candidate: a whole number from a range.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterRange {
     /// Its name.
     pub name: String,
@@ -321,12 +280,7 @@ pub struct ParameterRange {
     /// The greatest value.
     pub max: i64,
     /// From one value to the next.
-    #[serde(default = "every")]
     pub step: Step,
-}
-
-fn every() -> Step {
-    Step::ONE
 }
 
 /// What is wrong with a model set.

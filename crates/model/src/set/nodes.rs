@@ -1,15 +1,12 @@
 //! For which numbers of nodes a model holds.
 
-use serde::Deserialize;
-
 use crate::count;
 use crate::expr::{Expr, RESERVED, node_values};
 
 /// The numbers of nodes for which a model holds, `min` to `max`.
 ///
 /// In the text of a model set: `0` for any number, `4` for one, `[2, 6]` for a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Written")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nodes {
     /// The least, at least 1.
     pub min: usize,
@@ -17,21 +14,9 @@ pub struct Nodes {
     pub max: usize,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    One(usize),
-    Range(usize, usize),
-}
-
 impl Nodes {
     /// Any number.
     pub const ANY: Self = Self { min: 1, max: usize::MAX };
-
-    /// [`ANY`](Self::ANY), as a model set without a number of nodes is read.
-    pub(super) fn any() -> Self {
-        Self::ANY
-    }
 
     /// One number; any for 0, which stands for an unknown number.
     #[must_use]
@@ -75,18 +60,6 @@ impl std::fmt::Display for Nodes {
             (_, Self::ANY) => f.write_str("any number of nodes"),
             (Some(nodes), _) => f.write_str(&count(nodes, "node", "nodes")),
             (None, Self { min, max }) => write!(f, "{min} to {max} nodes"),
-        }
-    }
-}
-
-impl TryFrom<Written> for Nodes {
-    type Error = String;
-
-    fn try_from(written: Written) -> Result<Self, String> {
-        match written {
-            Written::One(nodes) => Ok(Self::known(nodes)),
-            Written::Range(min, max) if 1 <= min && min <= max => Ok(Self { min, max }),
-            Written::Range(min, max) => Err(format!("there are no numbers of nodes from {min} to {max}")),
         }
     }
 }

@@ -1,10 +1,23 @@
 //! TOML to model set.
 
-use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::Range;
 
-use super::{Kind, ModelSet, SetError, VERSION};
+use strata_select::StepError;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{
+    Input, Kind, Library, LibraryCandidate, Mode, Model, ModelSet, Nodes, ParameterRange, Quantiles,
+    SetError, Step, Term, VERSION, Verdict,
+};
+use crate::{Platform, SpecId, did_you_mean};
 
 const KEY: &str = "strata-models";
+const VERDICTS: [Verdict; 5] =
+    [Verdict::Verified, Verdict::WithinNoise, Verdict::Doubtful, Verdict::Unverified, Verdict::Failed];
 
 impl ModelSet {
     /// Reads a model set.
@@ -14,22 +27,300 @@ impl ModelSet {
     /// version. Whether the content makes sense (names, expressions, cycles) is for
     /// [`resolve`](Self::resolve) to say.
     pub fn read(text: &str) -> Result<Self, SetError> {
-        let form =
-            |error: toml::de::Error| SetError::Form { message: error.to_string().trim_end().to_owned() };
-        let table: toml::Table = toml::from_str(text).map_err(form)?;
-        match table.get(KEY) {
-            Some(version) if version.as_integer() == Some(i64::from(VERSION)) => {}
-            Some(version) => return Err(SetError::Version { found: version.to_string() }),
-            None => {
-                return Err(SetError::Form { message: format!("the line `{KEY} = {VERSION}` is missing") });
-            }
+        let table = DeTable::parse(text)
+            .map_err(|error| SetError::Form { message: error.to_string().trim_end().to_owned() })?;
+        let mut fields = Table::new(text, 0, table.get_ref());
+        let Some(version) = fields.take(KEY) else {
+            return Err(SetError::Form { message: format!("the line `{KEY} = {VERSION}` is missing") });
+        };
+        if version.whole::<u32>().ok() != Some(VERSION) {
+            return Err(SetError::Version { found: text[version.span()].to_owned() });
         }
-        // Once more from the text, not from the table: only so do errors know their place.
-        toml::from_str(text).map_err(form)
+        Ok(Self {
+            platform: fields.optional("platform", platform)?,
+            spec: fields.optional("spec", spec)?,
+            samples_sha256: fields.or_default("samples_sha256", Value::text)?,
+            models: fields.list("models", model)?,
+            libraries: fields.list("libraries", library)?,
+        })
     }
 }
 
-/// `expression = "…"` is a factored model, nothing a fitted one.
-pub(super) fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
-    String::deserialize(deserializer).map(|expression| Kind::Factored { expression })
+fn platform(value: &Value<'_>) -> Result<Platform, SetError> {
+    let mut table = value.table()?;
+    let read = Platform {
+        transport: table.required("transport", Value::text)?,
+        nodes: table.required("nodes", Value::whole)?,
+        cpu: table.required("cpu", Value::text)?,
+        cores: table.required("cores", Value::whole)?,
+        cache: table.required("cache", Value::text)?,
+        os: table.required("os", Value::text)?,
+        arch: table.required("arch", Value::text)?,
+    };
+    table.finish(read)
+}
+
+fn spec(value: &Value<'_>) -> Result<SpecId, SetError> {
+    let mut table = value.table()?;
+    let read =
+        SpecId { path: table.required("path", Value::text)?, sha256: table.required("sha256", Value::text)? };
+    table.finish(read)
+}
+
+fn model(value: &Value<'_>) -> Result<Model, SetError> {
+    let mut table = value.table()?;
+    let read = Model {
+        name: table.required("name", Value::text)?,
+        inputs: table.list("inputs", input)?,
+        requires: table.list("requires", Value::text)?,
+        kind: table
+            .optional("expression", Value::text)?
+            .map_or(Kind::Fitted, |expression| Kind::Factored { expression }),
+        mode: table.or_default("mode", |mode| mode.one_of(&[Mode::Relative, Mode::Absolute]))?,
+        terms: table.list("terms", term)?,
+        covariance: table.list("covariance", |row| row.list(Value::float))?,
+        noise_variance: table.or_default("noise_variance", Value::float)?,
+        mean_time: table.or_default("mean_time", Value::float)?,
+        t_quantile: table.or_default("t_quantile", Value::float)?,
+        r2: table.or_default("r2", Value::float)?,
+        mre_fit: table.or_default("mre_fit", Value::float)?,
+        mre_verify: table.optional("mre_verify", Value::float)?,
+        verify_quantiles: table.optional("verify_quantiles", quantiles)?,
+        coverage: table.optional("coverage", Value::float)?,
+        leverage_limit: table.or_default("leverage_limit", Value::float)?,
+        samples: table.or_default("samples", Value::whole)?,
+        verify_samples: table.or_default("verify_samples", Value::whole)?,
+        noise: table.optional("noise", Value::float)?,
+        own_error: table.or_default("own_error", Value::float)?,
+        verdict: table.or_default("verdict", |verdict| verdict.one_of(&VERDICTS))?,
+        reason: table.or_default("reason", Value::text)?,
+        doubts: table.list("doubts", Value::text)?,
+        rank: table.or_default("rank", Value::whole)?,
+        condition: table.or_default("condition", Value::float)?,
+        nodes: table.optional("nodes", nodes)?.unwrap_or(Nodes::ANY),
+    };
+    table.finish(read)
+}
+
+fn quantiles(value: &Value<'_>) -> Result<Quantiles, SetError> {
+    let mut table = value.table()?;
+    let mut quantile = |name| table.required(name, Value::float);
+    let read = Quantiles {
+        p50: quantile("p50")?,
+        p90: quantile("p90")?,
+        p95: quantile("p95")?,
+        max: quantile("max")?,
+    };
+    table.finish(read)
+}
+
+fn input(value: &Value<'_>) -> Result<Input, SetError> {
+    let mut table = value.table()?;
+    let read = Input {
+        name: table.required("name", Value::text)?,
+        min: table.required("min", Value::float)?,
+        max: table.required("max", Value::float)?,
+        integer: table.or_default("integer", Value::flag)?,
+    };
+    table.finish(read)
+}
+
+fn term(value: &Value<'_>) -> Result<Term, SetError> {
+    let mut table = value.table()?;
+    let read = Term {
+        term: table.required("term", Value::text)?,
+        coefficient: table.required("coefficient", Value::float)?,
+        std_error: table.or_default("std_error", Value::float)?,
+        half_width: table.or_default("half_width", Value::float)?,
+        relevant: table.required("relevant", Value::flag)?,
+    };
+    table.finish(read)
+}
+
+fn library(value: &Value<'_>) -> Result<Library, SetError> {
+    let mut table = value.table()?;
+    let read = Library {
+        name: table.required("name", Value::text)?,
+        inputs: table.required("inputs", |inputs| inputs.list(Value::text))?,
+        candidates: table.list("candidates", candidate)?,
+    };
+    table.finish(read)
+}
+
+fn candidate(value: &Value<'_>) -> Result<LibraryCandidate, SetError> {
+    let mut table = value.table()?;
+    let read = LibraryCandidate {
+        name: table.required("name", Value::text)?,
+        model: table.required("model", Value::text)?,
+        arguments: table.list("arguments", Value::text)?,
+        parameters: table.list("parameters", parameter)?,
+        requires: table.list("requires", Value::text)?,
+    };
+    table.finish(read)
+}
+
+fn parameter(value: &Value<'_>) -> Result<ParameterRange, SetError> {
+    let mut table = value.table()?;
+    let read = ParameterRange {
+        name: table.required("name", Value::text)?,
+        min: table.required("min", Value::whole)?,
+        max: table.required("max", Value::whole)?,
+        step: table.optional("step", step)?.unwrap_or(Step::ONE),
+    };
+    table.finish(read)
+}
+
+fn step(value: &Value<'_>) -> Result<Step, SetError> {
+    value.text()?.parse().map_err(|error: StepError| value.wrong(error.to_string()))
+}
+
+fn nodes(value: &Value<'_>) -> Result<Nodes, SetError> {
+    if let Ok(nodes) = value.whole() {
+        return Ok(Nodes::known(nodes));
+    }
+    match value.list(Value::whole)?[..] {
+        [min, max] if 1 <= min && min <= max => Ok(Nodes { min, max }),
+        [min, max] => Err(value.wrong(format!("there are no numbers of nodes from {min} to {max}"))),
+        _ => Err(value.expected("a number of nodes, or the least and the greatest")),
+    }
+}
+
+/// A value and its place in the text.
+struct Value<'a> {
+    text: &'a str,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Value<'a> {
+    fn span(&self) -> Range<usize> {
+        self.value.span()
+    }
+
+    fn wrong(&self, message: String) -> SetError {
+        fault(self.text, self.span().start, &message)
+    }
+
+    fn expected(&self, what: &str) -> SetError {
+        self.wrong(format!("expected {what}, found `{}`", &self.text[self.span()]))
+    }
+
+    fn text(&self) -> Result<String, SetError> {
+        self.value.get_ref().as_str().map(str::to_owned).ok_or_else(|| self.expected("a text in quotes"))
+    }
+
+    fn flag(&self) -> Result<bool, SetError> {
+        self.value.get_ref().as_bool().ok_or_else(|| self.expected("true or false"))
+    }
+
+    fn float(&self) -> Result<f64, SetError> {
+        let number = match self.value.get_ref() {
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            DeValue::Integer(_) => self.whole::<i64>().ok().map(|number| number as f64),
+            _ => None,
+        };
+        number.ok_or_else(|| self.expected("a number"))
+    }
+
+    fn whole<T: TryFrom<i64>>(&self) -> Result<T, SetError> {
+        let number = match self.value.get_ref() {
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        };
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| self.expected("a whole number in its range"))
+    }
+
+    /// One of these, by its text.
+    fn one_of<T: Copy + Display>(&self, all: &[T]) -> Result<T, SetError> {
+        let text = self.text()?;
+        let expected = || {
+            let all: Vec<String> = all.iter().map(|word| format!("\"{word}\"")).collect();
+            self.expected(&format!("one of {}", all.join(", ")))
+        };
+        all.iter().find(|word| word.to_string() == text).copied().ok_or_else(expected)
+    }
+
+    fn list<T>(&self, one: impl Fn(&Self) -> Result<T, SetError>) -> Result<Vec<T>, SetError> {
+        let values = self.value.get_ref().as_array().ok_or_else(|| self.expected("a list"))?;
+        values.iter().map(|value| one(&Self { text: self.text, value })).collect()
+    }
+
+    fn table(&self) -> Result<Table<'a>, SetError> {
+        let table = self.value.get_ref().as_table().ok_or_else(|| self.expected("a table"))?;
+        Ok(Table::new(self.text, self.span().start, table))
+    }
+}
+
+/// A table whose keys are read one by one.
+struct Table<'a> {
+    text: &'a str,
+    at: usize,
+    entries: BTreeMap<&'a str, (usize, Value<'a>)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Table<'a> {
+    fn new(text: &'a str, at: usize, table: &'a DeTable<'a>) -> Self {
+        let entry = |key: &'a Spanned<Cow<'a, str>>, value| {
+            (key.get_ref().as_ref(), (key.span().start, Value { text, value }))
+        };
+        let entries = table.iter().map(|(key, value)| entry(key, value)).collect();
+        Self { text, at, entries, known: Vec::new() }
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<Value<'a>> {
+        self.known.push(key);
+        self.entries.remove(key).map(|(_, value)| value)
+    }
+
+    fn optional<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&Value<'a>) -> Result<T, SetError>,
+    ) -> Result<Option<T>, SetError> {
+        self.take(key).map(|value| read(&value)).transpose()
+    }
+
+    fn or_default<T: Default>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&Value<'a>) -> Result<T, SetError>,
+    ) -> Result<T, SetError> {
+        self.optional(key, read).map(Option::unwrap_or_default)
+    }
+
+    fn list<T>(
+        &mut self,
+        key: &'static str,
+        one: impl Fn(&Value<'a>) -> Result<T, SetError>,
+    ) -> Result<Vec<T>, SetError> {
+        self.or_default(key, |value| value.list(one))
+    }
+
+    fn required<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&Value<'a>) -> Result<T, SetError>,
+    ) -> Result<T, SetError> {
+        let missing = |this: &Self| {
+            let meant = did_you_mean(key, this.entries.keys().copied());
+            fault(this.text, this.at, &format!("the key `{key}` is missing here{meant}"))
+        };
+        self.optional(key, read)?.ok_or_else(|| missing(self))
+    }
+
+    /// What was read, unless there are other keys.
+    fn finish<T>(self, read: T) -> Result<T, SetError> {
+        let Some((key, (at, _))) = self.entries.first_key_value() else { return Ok(read) };
+        let meant = did_you_mean(key, self.known.iter().copied());
+        Err(fault(self.text, *at, &format!("there is no key `{key}` here{meant}")))
+    }
+}
+
+/// An error at a byte of the text.
+fn fault(text: &str, at: usize, message: &str) -> SetError {
+    let before = &text[..at];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    SetError::Form { message: format!("line {line}, column {column}: {message}") }
 }

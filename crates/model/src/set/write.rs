@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use crate::codegen::toml_string;
+
 use super::{Input, Kind, Library, Model, ModelSet, Nodes, ParameterRange, Step, Term, VERSION};
 
 impl ModelSet {
@@ -14,21 +16,21 @@ impl ModelSet {
     pub fn to_text(&self) -> String {
         let mut out = Text(String::new());
         out.entry("strata-models", &VERSION.to_string());
-        out.entry("samples_sha256", &string(&self.samples_sha256));
+        out.entry("samples_sha256", &toml_string(&self.samples_sha256));
         if let Some(p) = &self.platform {
             out.head("[platform]");
-            out.entry("transport", &string(&p.transport));
+            out.entry("transport", &toml_string(&p.transport));
             out.entry("nodes", &p.nodes.to_string());
-            out.entry("cpu", &string(&p.cpu));
+            out.entry("cpu", &toml_string(&p.cpu));
             out.entry("cores", &p.cores.to_string());
-            out.entry("cache", &string(&p.cache));
-            out.entry("os", &string(&p.os));
-            out.entry("arch", &string(&p.arch));
+            out.entry("cache", &toml_string(&p.cache));
+            out.entry("os", &toml_string(&p.os));
+            out.entry("arch", &toml_string(&p.arch));
         }
         if let Some(spec) = &self.spec {
             out.head("[spec]");
-            out.entry("path", &string(&spec.path));
-            out.entry("sha256", &string(&spec.sha256));
+            out.entry("path", &toml_string(&spec.path));
+            out.entry("sha256", &toml_string(&spec.sha256));
         }
         for model in &self.models {
             out.model(model);
@@ -74,13 +76,13 @@ impl Text {
 
     fn model(&mut self, model: &Model) {
         self.head("[[models]]");
-        self.entry("name", &string(&model.name));
+        self.entry("name", &toml_string(&model.name));
         self.list("inputs", &model.inputs, input);
-        self.list("requires", &model.requires, |text| string(text));
+        self.list("requires", &model.requires, |text| toml_string(text));
         if let Kind::Factored { expression } = &model.kind {
-            self.entry("expression", &string(expression));
+            self.entry("expression", &toml_string(expression));
         }
-        self.entry("mode", &string(&model.mode.to_string()));
+        self.entry("mode", &toml_string(&model.mode.to_string()));
         self.list("terms", &model.terms, term);
         self.list("covariance", &model.covariance, |row| {
             format!("[{}]", row.iter().map(|value| float(*value)).collect::<Vec<_>>().join(", "))
@@ -113,9 +115,9 @@ impl Text {
         if model.own_error > 0.0 {
             self.float("own_error", model.own_error);
         }
-        self.entry("verdict", &string(&model.verdict.to_string()));
-        self.entry("reason", &string(&model.reason));
-        self.list("doubts", &model.doubts, |text| string(text));
+        self.entry("verdict", &toml_string(&model.verdict.to_string()));
+        self.entry("reason", &toml_string(&model.reason));
+        self.list("doubts", &model.doubts, |text| toml_string(text));
         self.count("rank", model.rank);
         self.float("condition", model.condition);
         match (model.nodes, model.nodes.fixed()) {
@@ -127,15 +129,15 @@ impl Text {
 
     fn library(&mut self, library: &Library) {
         self.head("[[libraries]]");
-        self.entry("name", &string(&library.name));
+        self.entry("name", &toml_string(&library.name));
         self.entry("inputs", &strings(&library.inputs));
         for candidate in &library.candidates {
             self.head("[[libraries.candidates]]");
-            self.entry("name", &string(&candidate.name));
-            self.entry("model", &string(&candidate.model));
+            self.entry("name", &toml_string(&candidate.name));
+            self.entry("model", &toml_string(&candidate.model));
             self.entry("arguments", &strings(&candidate.arguments));
             self.list("parameters", &candidate.parameters, parameter);
-            self.list("requires", &candidate.requires, |text| string(text));
+            self.list("requires", &candidate.requires, |text| toml_string(text));
         }
     }
 }
@@ -144,7 +146,7 @@ fn input(input: &Input) -> String {
     let Input { name, min, max, integer } = input;
     format!(
         "{{ name = {}, min = {}, max = {}, integer = {integer} }}",
-        string(name),
+        toml_string(name),
         float(*min),
         float(*max)
     )
@@ -153,7 +155,7 @@ fn input(input: &Input) -> String {
 fn term(term: &Term) -> String {
     format!(
         "{{ term = {}, coefficient = {}, std_error = {}, half_width = {}, relevant = {} }}",
-        string(&term.term),
+        toml_string(&term.term),
         float(term.coefficient),
         float(term.std_error),
         float(term.half_width),
@@ -164,7 +166,7 @@ fn term(term: &Term) -> String {
 fn parameter(parameter: &ParameterRange) -> String {
     let ParameterRange { name, min, max, step } = parameter;
     let step = if *step == Step::ONE { String::new() } else { format!(", step = \"{step}\"") };
-    format!("{{ name = {}, min = {min}, max = {max}{step} }}", string(name))
+    format!("{{ name = {}, min = {min}, max = {max}{step} }}", toml_string(name))
 }
 
 /// The shortest text that reads back to the same bits.
@@ -173,25 +175,5 @@ fn float(value: f64) -> String {
 }
 
 fn strings(values: &[String]) -> String {
-    format!("[{}]", values.iter().map(|value| string(value)).collect::<Vec<_>>().join(", "))
-}
-
-/// A basic string of TOML 1.0.
-fn string(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    format!("[{}]", values.iter().map(|value| toml_string(value)).collect::<Vec<_>>().join(", "))
 }

@@ -187,7 +187,7 @@ fn choice_json(choice: &Choice) -> Value {
         "candidate": choice.name,
         "parameters": &choice.parameters[..],
         "predicted": choice.predicted.as_ref().map(json_of),
-        "verdict": choice.verdict,
+        "verdict": choice.verdict.to_string(),
         "pinned": choice.pinned,
         "note": choice.note.map(|note| note.to_string()),
         "outcomes": outcomes,

@@ -7,10 +7,12 @@ use std::process::Command as Process;
 
 use clap::{Args, Parser, Subcommand};
 
+use strata_model::codegen::toml_string;
+
 use super::args::{self, Binding, How, Output, Refining, Specs, Target};
 use super::failure::{Failure, print};
 use super::{choosing, stages};
-use crate::emit::{Workspace, quoted};
+use crate::emit::Workspace;
 
 /// The command line as cargo passes it on: `cargo-strata strata …`.
 #[derive(Debug, Parser)]
@@ -157,7 +159,7 @@ fn make(new: &New) -> Result<(), Failure> {
 /// built from, else the registry.
 fn source(new: &New) -> Result<String, Failure> {
     if let Some(url) = &new.git {
-        return Ok(format!("git = {}", quoted(url)));
+        return Ok(format!("git = {}", toml_string(url)));
     }
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("select");
     let asked = new.strata.as_ref().map(|strata| strata.join("crates/select"));
@@ -165,13 +167,13 @@ fn source(new: &New) -> Result<String, Failure> {
     let folder = asked.unwrap_or(beside);
     if folder.join("Cargo.toml").is_file() {
         let folder = folder.canonicalize().map_err(|error| Failure::file(&folder, error))?;
-        return Ok(format!("path = {}", quoted(&folder.to_string_lossy())));
+        return Ok(format!("path = {}", toml_string(&folder.to_string_lossy())));
     }
     if explicit {
         let why = format!("{} is not there; name the folder of a clone of Strata", folder.display());
         return Err(Failure::Usage(why));
     }
-    Ok(format!("version = {}", quoted(env!("CARGO_PKG_VERSION"))))
+    Ok(format!("version = {}", toml_string(env!("CARGO_PKG_VERSION"))))
 }
 
 /// The package that we are called in.

@@ -4,14 +4,18 @@
 //! workspace uses, from the same source, in the version and with the features that the workspace
 //! has resolved, so that what is measured is what applications run.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 use proc_macro2::{TokenStream, TokenTree};
+use strata_model::codegen::toml_string;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::origin::Origin;
-use super::{EmitError, quoted, relative_to};
+use super::{EmitError, relative_to};
 
 /// First segments that name no crate of the workspace.
 const BUILT_IN: [&str; 7] = ["std", "core", "alloc", "crate", "self", "super", "Self"];
@@ -204,14 +208,14 @@ impl Workspace {
                 let key = if found.package.replace('-', "_") == *name { &found.package } else { name };
                 let mut fields = Vec::new();
                 if key != &found.package {
-                    fields.push(format!("package = {}", quoted(&found.package)));
+                    fields.push(format!("package = {}", toml_string(&found.package)));
                 }
                 fields.extend(found.origin.fields(folder));
                 if found.default == Some(false) {
                     fields.push("default-features = false".to_owned());
                 }
                 if !found.features.is_empty() {
-                    let features: Vec<_> = found.features.iter().map(|name| quoted(name)).collect();
+                    let features: Vec<_> = found.features.iter().map(|name| toml_string(name)).collect();
                     fields.push(format!("features = [{}]", features.join(", ")));
                 }
                 format!("{key} = {{ {} }}", fields.join(", "))
@@ -225,23 +229,67 @@ impl Workspace {
     #[must_use]
     pub fn inherited(&self, folder: &Path) -> String {
         let text = std::fs::read_to_string(self.root().join("Cargo.toml")).unwrap_or_default();
-        let manifest: toml::Table = text.parse().unwrap_or_default();
-        let mut kept = toml::Table::new();
-        if let Some(release) = manifest.get("profile").and_then(|profile| profile.get("release")) {
-            let profile = toml::Table::from_iter([("release".to_owned(), release.clone())]);
-            kept.insert("profile".to_owned(), profile.into());
+        let Ok(manifest) = DeTable::parse(&text) else { return String::new() };
+        let (mut kept, unchanged) = (String::new(), |_: &str, value: &DeValue<'_>| inline(value));
+        let profile =
+            manifest.get_ref().get("profile").and_then(|profiles| profiles.get_ref().get("release"));
+        if let Some(DeValue::Table(release)) = profile.map(Spanned::get_ref) {
+            write_table(&mut kept, "profile.release", release, &unchanged);
         }
-        if let Some(toml::Value::Table(sources)) = manifest.get("patch") {
-            let mut sources = sources.clone();
-            let patches = sources.iter_mut().filter_map(|(_, crates)| crates.as_table_mut());
-            for (_, patch) in patches.flatten() {
-                if let Some(toml::Value::String(path)) = patch.get_mut("path") {
-                    *path = relative_to(&self.root().join(&*path), folder);
+        if let Some(DeValue::Table(sources)) = manifest.get_ref().get("patch").map(Spanned::get_ref) {
+            let moved = |key: &str, value: &DeValue<'_>| match value {
+                DeValue::String(path) if key == "path" => {
+                    toml_string(&relative_to(&self.root().join(path.as_ref()), folder))
+                }
+                value => inline(value),
+            };
+            for (source, crates) in sources {
+                for (name, patch) in crates.get_ref().as_table().into_iter().flatten() {
+                    let Some(patch) = patch.get_ref().as_table() else { continue };
+                    let head = format!("patch.{}.{}", key(source), key(name));
+                    write_table(&mut kept, &head, patch, &moved);
                 }
             }
-            kept.insert("patch".to_owned(), sources.into());
         }
-        toml::to_string(&kept).unwrap_or_default()
+        kept
+    }
+}
+
+/// A table of TOML with this head; `show` writes its values, given their keys.
+fn write_table(
+    out: &mut String,
+    head: &str,
+    table: &DeTable<'_>,
+    show: &dyn Fn(&str, &DeValue<'_>) -> String,
+) {
+    *out += &format!("[{head}]\n");
+    for (name, value) in table {
+        *out += &format!("{} = {}\n", key(name), show(name.get_ref(), value.get_ref()));
+    }
+}
+
+fn key(name: &Spanned<Cow<'_, str>>) -> String {
+    let name = name.get_ref();
+    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    if bare { name.to_string() } else { toml_string(name) }
+}
+
+/// A value of TOML on one line.
+fn inline(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => toml_string(text),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.to_string(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Datetime(moment) => moment.to_string(),
+        DeValue::Array(values) => {
+            let values: Vec<_> = values.iter().map(|value| inline(value.get_ref())).collect();
+            format!("[{}]", values.join(", "))
+        }
+        DeValue::Table(table) => {
+            let entry = |(name, value)| format!("{} = {}", key(name), inline(Spanned::get_ref(value)));
+            format!("{{ {} }}", table.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
     }
 }
 

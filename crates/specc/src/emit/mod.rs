@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use miette::NamedSource;
+use strata_model::codegen::toml_string;
 use strata_model::samples::SpecId;
 use strata_model::sha256_hex;
 
@@ -231,7 +232,7 @@ fn manifest(name: &str, id: &SpecId, dependencies: &[String], inherited: &str) -
     let mut text = format!("{MARK} from {} sha256={}; do not edit\n", id.path, id.sha256);
     text += &format!(
         "[package]\nname = {}\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n",
-        quoted(name)
+        toml_string(name)
     );
     text += "[features]\nmpi = [\"strata-runtime/mpi\"]\n\n[dependencies]\n";
     for line in dependencies {
@@ -304,8 +305,4 @@ fn relative(path: &Path, root: &Path) -> String {
 fn relative_to(to: &Path, folder: &Path) -> String {
     let path = pathdiff::diff_paths(to, folder).unwrap_or_else(|| to.to_owned());
     path.to_string_lossy().replace('\\', "/")
-}
-
-pub(crate) fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }

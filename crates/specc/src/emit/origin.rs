@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::Package;
 
-use super::{quoted, relative_to};
+use strata_model::codegen::toml_string;
+
+use super::relative_to;
 
 /// The source of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,15 +54,15 @@ impl Origin {
     /// The fields of a dependency, in a manifest in `folder`.
     pub(super) fn fields(&self, folder: &Path) -> Vec<String> {
         match self {
-            Self::Path(path) => vec![format!("path = {}", quoted(&relative_to(path, folder)))],
+            Self::Path(path) => vec![format!("path = {}", toml_string(&relative_to(path, folder)))],
             Self::Registry { version, index } => {
-                let mut fields = vec![format!("version = {}", quoted(&format!("={version}")))];
-                fields.extend(index.iter().map(|index| format!("registry-index = {}", quoted(index))));
+                let mut fields = vec![format!("version = {}", toml_string(&format!("={version}")))];
+                fields.extend(index.iter().map(|index| format!("registry-index = {}", toml_string(index))));
                 fields
             }
             Self::Git { url, reference } => {
-                let mut fields = vec![format!("git = {}", quoted(url))];
-                fields.extend(reference.iter().map(|(kind, name)| format!("{kind} = {}", quoted(name))));
+                let mut fields = vec![format!("git = {}", toml_string(url))];
+                fields.extend(reference.iter().map(|(kind, name)| format!("{kind} = {}", toml_string(name))));
                 fields
             }
         }
