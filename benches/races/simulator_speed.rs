@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use strata_benches::{head, machine, row};
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::Platform;
+use strata_runtime::simulation::SimulatedMachine;
 
 /// Nodes, barriers, and bytes of the blocks of one all-to-all (0: none).
 const JOBS: [(usize, usize, usize); 4] = [(1024, 100, 16), (1024, 0, 0), (4096, 0, 0), (4096, 100, 0)];
@@ -58,7 +58,7 @@ fn all() -> Result<(), String> {
 fn simulate(nodes: usize, barriers: usize, bytes: usize) -> Result<(), String> {
     let before = peak();
     let start = Instant::now();
-    let cm5 = Platform::find("cm5").map_err(|error| error.to_string())?;
+    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
     let run = Machine::sim(&cm5, nodes).and_then(|simulation| {
         simulation.run(|node| {
             (0..barriers).for_each(|_| node.barrier());

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use strata_runtime::simulation::Platform;
+use strata_runtime::simulation::SimulatedMachine;
 
 /// Bytes that SMPI adds to each message, and our interface to each packet.
 const ENVELOPE: usize = 16;
@@ -54,7 +54,7 @@ impl Machine {
     /// The platform for our simulator. What is not in LogGP costs nothing: failed polls, calls of
     /// handlers, set-up of blocks. The queues are longer than any pattern fills them, as SMPI's are
     /// unlimited.
-    pub(crate) fn platform(&self) -> Result<Platform, String> {
+    pub(crate) fn platform(&self) -> Result<SimulatedMachine, String> {
         let Costs { send, receive, latency, bandwidth } = self.costs;
         let topology = match self.topology {
             Topology::Crossbar => "kind = \"crossbar\"".to_owned(),
@@ -73,7 +73,7 @@ impl Machine {
              [link]\nbandwidth_mb_per_s = {bandwidth}\nlatency_ns = {latency}\nbuffer_packets = 256\n\
              switching = \"cut-through\"\n"
         );
-        Platform::parse("loggp.toml", text.as_bytes()).map_err(|error| error.to_string())
+        SimulatedMachine::parse("loggp.toml", text.as_bytes()).map_err(|error| error.to_string())
     }
 
     /// The platform for SimGrid: a cluster without a backbone, whose nodes have a link each way, or

@@ -2,7 +2,7 @@
 
 use strata_model::Seconds;
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::Platform;
+use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Network, Pacing, Transfer};
 
 /// Data bytes of a packet of the CM-5.
@@ -48,7 +48,7 @@ pub(crate) struct Rounds<'a> {
 impl Rounds<'_> {
     /// Megabytes a second sent by each sender, from the first start until the last node has
     /// received everything.
-    pub(crate) fn bandwidth(&self, platform: &Platform, seed: u64) -> Result<f64, Error> {
+    pub(crate) fn bandwidth(&self, platform: &SimulatedMachine, seed: u64) -> Result<f64, Error> {
         let mut coming = vec![0; self.nodes];
         for rank in 0..self.senders {
             (0..self.rounds).for_each(|round| coming[(self.target)(rank, round)] += self.bytes);
@@ -76,7 +76,7 @@ impl Rounds<'_> {
         Ok((self.rounds * self.bytes) as f64 / (end - start) / 1e6)
     }
 
-    fn send(&self, node: &mut Node, platform: &Platform) {
+    fn send(&self, node: &mut Node, platform: &SimulatedMachine) {
         let block = vec![node.rank() as u8; self.bytes];
         let target = |node: &Node, round| (self.target)(node.rank(), round);
         if let Way::Paced(delay) | Way::Interleaved(_, delay) = self.way {

@@ -15,7 +15,7 @@ use bulk::{Rounds, Way};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng};
 use strata_benches::{head, row};
-use strata_runtime::simulation::Platform;
+use strata_runtime::simulation::SimulatedMachine;
 use strata_sim::platform::Topology;
 
 const NODES: usize = 64;
@@ -79,7 +79,7 @@ const FIGURE_6_6: [Models; 4] = [
 
 fn figure_6_6() -> Result<(), String> {
     for (name, clear, combine, round_trip, sends) in FIGURE_6_6 {
-        let platform = Platform::find(name).map_err(|error| error.to_string())?;
+        let platform = SimulatedMachine::find(name).map_err(|error| error.to_string())?;
         let found = models::clear_memory(&platform)?;
         for (index, term) in ["1", "length"].into_iter().enumerate() {
             let what = format!("`{name}` ClearMemory, cycles per {term}");
@@ -112,8 +112,8 @@ fn figure_6_6() -> Result<(), String> {
 
 /// Sections 6.1.3 and chapter 7, on the CM-5.
 fn chapters() -> Result<(), String> {
-    let cm5 = Platform::find("cm5").map_err(|error| error.to_string())?;
-    let on = |platform: &Platform, rounds: Rounds<'_>, seeds: u64| -> Result<(f64, f64), String> {
+    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let on = |platform: &SimulatedMachine, rounds: Rounds<'_>, seeds: u64| -> Result<(f64, f64), String> {
         let bandwidths = (1..=seeds).map(|seed| rounds.bandwidth(platform, seed));
         let bandwidths = bandwidths.collect::<Result<Vec<f64>, _>>().map_err(|error| error.to_string())?;
         Ok(mean(&bandwidths))

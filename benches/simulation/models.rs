@@ -4,36 +4,36 @@ use std::cell::Cell;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use strata_fit::{Options, Search, fit_samples};
+use strata_fit::{FitOptions, Search, fit_samples};
 use strata_model::Samples;
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::Platform;
+use strata_runtime::simulation::SimulatedMachine;
 use strata_sim::topology::Graph;
 
 /// Fits lines of seconds and values of the columns; returns the coefficients in cycles, that of the
 /// constant first.
-fn fit(platform: &Platform, columns: &str, lines: &[(f64, Vec<f64>)]) -> Result<Vec<f64>, String> {
+fn fit(platform: &SimulatedMachine, columns: &str, lines: &[(f64, Vec<f64>)]) -> Result<Vec<f64>, String> {
     let mut text = format!("M {columns}\n");
     for (seconds, values) in lines {
         let values: Vec<String> = values.iter().map(f64::to_string).collect();
         let _ = writeln!(text, "M {seconds} {}", values.join(" "));
     }
     let samples = Samples::parse(&text, "simulation").map_err(|error| error.to_string())?;
-    let options = Options { search: Search::Never, ..Options::default() };
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
     let fitted = fit_samples(&samples, &options).pop().ok_or("nothing fitted")?;
     let model = fitted.map_err(|error| error.to_string())?.model;
     Ok(model.terms.iter().map(|term| term.coefficient * platform.cpu.frequency).collect())
 }
 
 /// Cycles between two readings of the clock, less the one that the second reading takes.
-fn between(platform: &Platform, start: f64, end: f64) -> f64 {
+fn between(platform: &SimulatedMachine, start: f64, end: f64) -> f64 {
     (end - start) * platform.cpu.frequency - 1.0
 }
 
 /// A scan of a vector of `length` words on `nodes` nodes that begin together: seconds until the
 /// last node has its result. A word is the platform's: 4 bytes, or the 8 bytes that the CM-5's file
 /// counts as one.
-fn combine(platform: &Platform, nodes: usize, length: usize) -> Result<f64, Error> {
+fn combine(platform: &SimulatedMachine, nodes: usize, length: usize) -> Result<f64, Error> {
     let wide = platform.control.is_some();
     let run = Machine::sim(platform, nodes)?.run(|node| {
         let start = node.now().get();
@@ -48,7 +48,7 @@ fn combine(platform: &Platform, nodes: usize, length: usize) -> Result<f64, Erro
 }
 
 /// `CombineVector`: the constant, and those of `length`, `logP` and `length * logP`.
-pub(crate) fn combine_vector(platform: &Platform) -> Result<Vec<f64>, String> {
+pub(crate) fn combine_vector(platform: &SimulatedMachine) -> Result<Vec<f64>, String> {
     let mut lines = Vec::new();
     for nodes in [2, 4, 8, 16, 32, 64] {
         for exponent in 0..=11 {
@@ -62,7 +62,7 @@ pub(crate) fn combine_vector(platform: &Platform) -> Result<Vec<f64>, String> {
 }
 
 /// `Roundtrip`: the constant, and that of `hops` if distances differ.
-pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
+pub(crate) fn round_trip(platform: &SimulatedMachine) -> Result<Vec<f64>, String> {
     const NODES: usize = 64;
     let graph = Graph::new(platform, NODES).map_err(|error| error.to_string())?;
     let simulation = Machine::sim(platform, NODES).map_err(|error| error.to_string())?;
@@ -98,7 +98,7 @@ pub(crate) fn round_trip(platform: &Platform) -> Result<Vec<f64>, String> {
 }
 
 /// `ClearMemory`: the constant, and that of `length` in words of 4 bytes.
-pub(crate) fn clear_memory(platform: &Platform) -> Result<Vec<f64>, String> {
+pub(crate) fn clear_memory(platform: &SimulatedMachine) -> Result<Vec<f64>, String> {
     let simulation = Machine::sim(platform, 1).map_err(|error| error.to_string())?;
     let mut lines = Vec::new();
     // The thesis's loop (section 3.2): `x 1 10000 <<=1`; our kernel was not measured below 64
@@ -116,7 +116,7 @@ pub(crate) fn clear_memory(platform: &Platform) -> Result<Vec<f64>, String> {
 }
 
 /// `SendRequest`: cycles to send a word and poll both networks once.
-pub(crate) fn send_request(platform: &Platform) -> Result<f64, String> {
+pub(crate) fn send_request(platform: &SimulatedMachine) -> Result<f64, String> {
     let run = Machine::sim(platform, 2).and_then(|simulation| {
         simulation.run(|node| {
             let mut handlers = node.handlers();

@@ -10,7 +10,7 @@ use chacha20::ChaCha8Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
-use strata_fit::{Options, Structure, fit_model};
+use strata_fit::{FitOptions, Structure, fit_model};
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Model, Resolved, expected_ratio};
@@ -331,7 +331,7 @@ fn measured(truths: &[Truth], machine: &mut Machine, rng: &mut ChaCha8Rng) -> Ve
             terms: named.chain([null]).filter_map(|t| parse(t).ok()).collect(),
             ..Structure::default()
         };
-        fit_model(samples, &structure, &Options::default(), &|_| None).map(|f| f.model)
+        fit_model(samples, &structure, &FitOptions::default(), &|_| None).map(|f| f.model)
     });
     let nothing = |samples: &ModelSamples| Model { name: samples.name.clone(), ..Model::default() };
     fitted.zip(&all).map(|(model, samples)| model.unwrap_or_else(|_| nothing(samples))).collect()
@@ -350,7 +350,7 @@ fn judge(truth: &Truth, model: &Model, resolved: &Resolved, tally: &mut Tally, r
     ratios.sort_by(f64::total_cmp);
     let common = ratios[JUDGED / 2].clamp(1.0, 1.4);
     let log = ratios.iter().map(|r| (r / common - 1.0).abs().ln_1p()).sum::<f64>() / JUDGED as f64;
-    let error = log.exp_m1() / Options::default().accept;
+    let error = log.exp_m1() / FitOptions::default().accept;
     let accepted = matches!(model.verdict, Verdict::Verified | Verdict::WithinNoise);
     // Wrong models are rightly doubted or failed; a missing term of little weight may go unnoticed.
     let right = match error {

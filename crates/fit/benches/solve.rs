@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use nalgebra::{DMatrix, DVector};
 use strata_fit::solve::solve;
-use strata_fit::{Options, fit_samples};
+use strata_fit::{FitOptions, fit_samples};
 use strata_model::Samples;
 
 /// Terms of a thousand sizes, with noise; the condition grows as `near` does: columns come within
@@ -52,7 +52,7 @@ fn fits(c: &mut Criterion) {
     }
     let Ok(samples) = Samples::parse(&text, "bench") else { return };
     c.bench_function("a fit of 4 terms to 80 samples", |bench| {
-        bench.iter(|| fit_samples(black_box(&samples), &Options::default()));
+        bench.iter(|| fit_samples(black_box(&samples), &FitOptions::default()));
     });
 }
 

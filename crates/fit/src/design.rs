@@ -10,7 +10,7 @@ use strata_model::samples::{ModelSamples, Sample};
 use strata_model::set::{Mode, Nodes};
 
 use crate::points;
-use crate::{FitError, Lookup, Options, Structure};
+use crate::{FitError, FitOptions, Lookup, Structure};
 
 /// Name of the constant term.
 pub(crate) const CONSTANT: &str = "1";
@@ -56,7 +56,7 @@ enum Source {
 pub(crate) fn build(
     samples: &ModelSamples,
     structure: &Structure,
-    options: &Options,
+    options: &FitOptions,
     lookup: &Lookup<'_>,
 ) -> Result<Design, FitError> {
     let model = || samples.name.clone();
@@ -249,7 +249,7 @@ fn check_columns(
 }
 
 /// Times must be numbers, above zero if errors are relative; inputs must be numbers.
-fn check_rows(samples: &ModelSamples, inputs: &[usize], options: &Options) -> Result<(), FitError> {
+fn check_rows(samples: &ModelSamples, inputs: &[usize], options: &FitOptions) -> Result<(), FitError> {
     let model = || samples.name.clone();
     for Sample { seconds, values, line, .. } in &samples.rows {
         if !seconds.is_finite() {

@@ -15,7 +15,7 @@ use strata_model::set::{Input, Mode, Nodes};
 use crate::design::{Design, compile};
 use crate::regress::Regression;
 use crate::solve::dot;
-use crate::{Lookup, Options, Structure};
+use crate::{FitOptions, Lookup, Structure};
 
 /// Points that fill the box.
 const POINTS: u32 = 512;
@@ -36,7 +36,7 @@ pub(crate) struct Domain<'a> {
     pub(crate) regression: &'a Regression,
     pub(crate) mean_time: f64,
     pub(crate) leverage_limit: f64,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a FitOptions,
 }
 
 impl Domain<'_> {

@@ -17,7 +17,7 @@ use crate::search::search;
 use crate::solve::{SolveError, dot, sum};
 use crate::stats::{mean_relative_error, t_quantile};
 use crate::verify::{self, HeldOut, MEAN_OF_NORMAL};
-use crate::{FitError, Fitted, Lookup, Options, Residual, Search, Structure};
+use crate::{FitError, FitOptions, Fitted, Lookup, Residual, Search, Structure};
 
 /// Fits one model to its samples.
 ///
@@ -30,7 +30,7 @@ use crate::{FitError, Fitted, Lookup, Options, Residual, Search, Structure};
 pub fn fit_model(
     samples: &ModelSamples,
     structure: &Structure,
-    options: &Options,
+    options: &FitOptions,
     lookup: &Lookup<'_>,
 ) -> Result<Fitted, FitError> {
     options.check()?;
@@ -150,7 +150,7 @@ impl Candidate {
 fn fit_terms(
     samples: &ModelSamples,
     placed: &Placed,
-    options: &Options,
+    options: &FitOptions,
     lookup: &Lookup<'_>,
     candidates: usize,
 ) -> Result<Candidate, FitError> {
@@ -277,7 +277,7 @@ fn fit_terms(
 /// The variance of held-out samples about their predictions, in units of the mode as a model set
 /// has it; from the mean of absolute errors, which few outliers move little. Zero without such
 /// samples.
-fn held_out_variance(verify: &[Residual], mean_time: f64, options: &Options) -> f64 {
+fn held_out_variance(verify: &[Residual], mean_time: f64, options: &FitOptions) -> f64 {
     let size = |r: &Residual| {
         let unit = if options.mode == Mode::Relative { r.predicted.abs() / mean_time } else { 1.0 };
         (r.observed - r.predicted).abs() / unit
@@ -293,7 +293,7 @@ fn covered(
     regression: &Regression,
     verify: &[Residual],
     mean_time: f64,
-    options: &Options,
+    options: &FitOptions,
 ) -> Option<(usize, usize)> {
     // Samples that are met exactly leave intervals of nothing but rounding.
     if verify.is_empty() || regression.standardised.iter().all(|z| *z == 0.0) {
@@ -319,7 +319,7 @@ fn covered(
 /// One result a model, in the order of the file; one that cannot be fitted does not stop the
 /// others.
 #[must_use]
-pub fn fit_samples(samples: &Samples, options: &Options) -> Vec<Result<Fitted, FitError>> {
+pub fn fit_samples(samples: &Samples, options: &FitOptions) -> Vec<Result<Fitted, FitError>> {
     fit_columns(samples, &|_| Ok(*options), None)
 }
 
@@ -330,7 +330,7 @@ pub fn fit_samples(samples: &Samples, options: &Options) -> Vec<Result<Fitted, F
 #[must_use]
 pub fn fit_columns(
     samples: &Samples,
-    options: &dyn Fn(&ModelSamples) -> Result<Options, String>,
+    options: &dyn Fn(&ModelSamples) -> Result<FitOptions, String>,
     variance: Option<&str>,
 ) -> Vec<Result<Fitted, FitError>> {
     let fit = |model: &ModelSamples| {

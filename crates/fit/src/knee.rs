@@ -17,7 +17,7 @@ use strata_model::set::Mode;
 use crate::design::{self, Design, Part};
 use crate::regress::{Regression, inliers};
 use crate::stats::t_quantile;
-use crate::{FitError, Lookup, Options, Structure};
+use crate::{FitError, FitOptions, Lookup, Structure};
 
 /// A piece between breakpoints holds at least so many measured values, so that none is there for
 /// one sample's sake: the least span of Friedman (1991), §3.8.
@@ -153,7 +153,7 @@ impl Samples<'_> {
 pub(crate) fn place(
     samples: &ModelSamples,
     structure: &Structure,
-    options: &Options,
+    options: &FitOptions,
     lookup: &Lookup<'_>,
 ) -> Result<Placed, FitError> {
     let mut placed = Placed::plain(structure.clone());
@@ -299,7 +299,7 @@ impl Placed {
         &self,
         regression: &mut Regression,
         design: &Design,
-        options: &Options,
+        options: &FitOptions,
         lookup: &Lookup<'_>,
     ) -> Vec<String> {
         let kept: Vec<usize> =

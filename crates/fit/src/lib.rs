@@ -7,17 +7,17 @@
 //! a library compiles in.
 //!
 //! The method is Brewer's (*Portable High-Performance Supercomputing*, 1994, chapters 2 and 3.6)
-//! but for two defaults, see [`Options`]; the numerics are in [`solve`]. A fit never ends in a
+//! but for two defaults, see [`FitOptions`]; the numerics are in [`solve`]. A fit never ends in a
 //! silent model: what cannot be fitted is a [`FitError`], what should not be trusted has a verdict
 //! with its reason.
 //!
 //! ```
-//! use strata_fit::{Options, fit_samples};
+//! use strata_fit::{FitOptions, fit_samples};
 //! use strata_model::{Samples, set::Verdict};
 //!
 //! let text = "Clear length\nClear 1.01e-6 10\nClear 2.0e-6 20\nClear 4.02e-6 40\nClear 8.0e-6 80\n@Clear 5.0e-6 50\n";
 //! let samples = Samples::parse(text, "clear.txt").unwrap();
-//! let fitted = fit_samples(&samples, &Options::default()).remove(0).unwrap();
+//! let fitted = fit_samples(&samples, &FitOptions::default()).remove(0).unwrap();
 //! assert_eq!(fitted.model.verdict, Verdict::Verified);
 //! assert!((fitted.model.terms[1].coefficient - 1e-7).abs() < 2e-9);
 //! ```
@@ -41,7 +41,7 @@ mod verify;
 
 pub use error::FitError;
 pub use fit::{fit_columns, fit_model, fit_samples, structure_of};
-pub use options::{Elimination, MAX_PIECES, Options, PartError, Robust, Search, Weights};
+pub use options::{Elimination, FitOptions, MAX_PIECES, PartError, Robust, Search, Weights};
 
 use strata_model::Expr;
 use strata_model::set::Model;

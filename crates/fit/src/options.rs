@@ -17,7 +17,7 @@ pub const MAX_PIECES: usize = 4;
 /// Elimination::Confidence`. The defaults differ from it in these two, since they are nearer to the
 /// truth where it is known (`benches/README.md`).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
+pub struct FitOptions {
     /// Which error is minimised.
     pub mode: Mode,
     /// What a relative error is relative to.
@@ -103,7 +103,7 @@ pub enum Search {
     Always,
 }
 
-impl Default for Options {
+impl Default for FitOptions {
     fn default() -> Self {
         Self {
             mode: Mode::Relative,
@@ -121,7 +121,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl FitOptions {
     /// Refuses what makes no sense.
     pub(crate) fn check(&self) -> Result<(), FitError> {
         let bad = |option, value, expected| Err(FitError::BadOption { option, value, expected });
@@ -168,7 +168,7 @@ const SEARCH: [(&str, Search); 3] =
 /// The words that a part of a `fit` statement can begin with.
 const PARTS: [&str; 7] = ["relative", "absolute", "robust", "nonnegative", "weights", "eliminate", "search"];
 
-impl Options {
+impl FitOptions {
     /// Takes in one part of a `fit` statement: `relative`, `absolute`, `nonnegative`, `robust
     /// reject|huber|bisquare|none`, `weights measured|predicted`, `eliminate
     /// interval|aicc|leave-one-out`, `search [never|when-needed|always]` (the word alone means
@@ -382,23 +382,23 @@ mod tests {
             confidence in 0.5f64..0.9999,
         ) {
             let mode = if absolute { Mode::Absolute } else { Mode::Relative };
-            let options = Options {
+            let options = FitOptions {
                 mode, robust, nonnegative, weights, elimination, search, accept, confidence,
-                ..Options::default()
+                ..FitOptions::default()
             };
-            prop_assert_eq!(Options::read(&options.to_text()), Ok(options));
+            prop_assert_eq!(FitOptions::read(&options.to_text()), Ok(options));
         }
 
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,60}") {
-            let _ = Options::read(&text);
+            let _ = FitOptions::read(&text);
         }
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        assert_eq!(Options::default().to_text(), "");
-        assert_eq!(Options::read("search").map(|o| o.search), Ok(Search::Always));
+        assert_eq!(FitOptions::default().to_text(), "");
+        assert_eq!(FitOptions::read("search").map(|o| o.search), Ok(Search::Always));
         for (text, say) in [
             ("robust", "needs a word after it: reject, huber, bisquare, none"),
             ("robust tukey", "not followed by `tukey`"),
@@ -408,7 +408,7 @@ mod tests {
             ("accept much", "no number"),
             ("confidence 2", "confidence"),
         ] {
-            let error = Options::read(text).unwrap_err();
+            let error = FitOptions::read(text).unwrap_err();
             assert!(error.contains(say), "{text}: {error}");
         }
     }

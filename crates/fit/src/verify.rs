@@ -20,7 +20,7 @@ use strata_model::set::{Quantiles, Verdict};
 use crate::regress::Regression;
 use crate::solve::sum;
 use crate::stats::t_quantile;
-use crate::{Options, Residual};
+use crate::{FitOptions, Residual};
 use strata_model::percent;
 
 /// A standard normal variable is below minus this with a chance of one in a thousand.
@@ -110,7 +110,7 @@ pub(crate) fn judge(
     verify: &[Residual],
     held_out: &HeldOut,
     wrong: Option<String>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Judgement {
     let failed = |reason: String| Judgement { verdict: Verdict::Failed, reason, doubts: Vec::new() };
     let accept = percent(options.accept);
@@ -209,7 +209,7 @@ pub(crate) fn judge(
 }
 
 /// A task that was optimised away, or that the timer cannot see.
-fn resolution(fit: &[Residual], options: &Options) -> Option<String> {
+fn resolution(fit: &[Residual], options: &FitOptions) -> Option<String> {
     let mut times: Vec<f64> = fit.iter().map(|r| r.observed).filter(|t| *t > 0.0).collect();
     times.sort_by(f64::total_cmp);
     let (least, most) = (*times.first()?, *times.last()?);
@@ -348,7 +348,7 @@ fn own_error(points: &[(f64, f64)]) -> Own {
 }
 
 /// What speaks against a model that may otherwise pass.
-fn doubts(regression: &Regression, inputs: &[String], fit: &[Residual], options: &Options) -> Vec<String> {
+fn doubts(regression: &Regression, inputs: &[String], fit: &[Residual], options: &FitOptions) -> Vec<String> {
     let mut doubts = Vec::new();
     let relative = |r: &Residual| if r.observed == 0.0 { 0.0 } else { r.relative_error().powi(2) };
     let size = (sum(fit.iter().map(relative)) / fit.len().max(1) as f64).sqrt();

@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use nalgebra::{DMatrix, DVector};
 use strata_fit::solve::solve;
-use strata_fit::{Options, Search, fit_samples};
+use strata_fit::{FitOptions, Search, fit_samples};
 use strata_model::Samples;
 
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "models of a library that is not linked here")]
@@ -81,7 +81,7 @@ fn a_fit_leaves_nothing_behind_with_terms_or_without() {
             text += &format!("{}M {seconds:e} {terms}\n", if i % 5 == 4 { "@" } else { "" });
         }
         let samples = Samples::parse(&text, "test").unwrap();
-        let options = Options { search: Search::WhenNeeded, ..Options::default() };
+        let options = FitOptions { search: Search::WhenNeeded, ..FitOptions::default() };
         let (requests, left) = rounds(|| fit_samples(&samples, &options));
         assert_eq!(left, 0, "{columns}");
         assert!(requests.iter().all(|r| *r == requests[0] && *r > 0), "{columns}: {requests:?}");

@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use strata_fit::{
-    Elimination, FitError, Fitted, Options, Search, Structure, Weights, fit_model, fit_samples,
+    Elimination, FitError, FitOptions, Fitted, Search, Structure, Weights, fit_model, fit_samples,
 };
 use strata_model::expr::parse;
 use strata_model::set::{Mode, Nodes, Verdict};
 use strata_model::{ModelSet, Samples};
 
-const ABSOLUTE: Options = Options {
+const ABSOLUTE: FitOptions = FitOptions {
     mode: Mode::Absolute,
     weights: Weights::Measured,
     constant: true,
@@ -23,11 +23,11 @@ const ABSOLUTE: Options = Options {
     pieces: 1,
 };
 
-fn try_fit(text: &str, options: &Options) -> Result<Fitted, FitError> {
+fn try_fit(text: &str, options: &FitOptions) -> Result<Fitted, FitError> {
     fit_samples(&Samples::parse(text, "test").unwrap(), options).remove(0)
 }
 
-fn error(text: &str, options: &Options) -> String {
+fn error(text: &str, options: &FitOptions) -> String {
     try_fit(text, options).unwrap_err().to_string()
 }
 
@@ -42,14 +42,15 @@ fn a_column_holds_its_expression() {
     let square =
         |n: i32, power: u32| format!("M {} {n} {}\n", 1e-9 * f64::from(n.pow(3)), n.pow(power) as f64);
     let rows = |power| (1..12).map(|n| square(n, power)).collect::<String>();
-    let text = error(&format!("M (n) n^2\n{}", rows(3)), &Options::default());
+    let text = error(&format!("M (n) n^2\n{}", rows(3)), &FitOptions::default());
     assert_eq!(
         text,
         "model `M`, line 3: the column `n^2` holds 8, but the expression is 4 there; correct the values or the name of the column"
     );
-    try_fit(&format!("M (n) n^3\n{}", rows(3)), &Options::default()).unwrap();
+    try_fit(&format!("M (n) n^3\n{}", rows(3)), &FitOptions::default()).unwrap();
     // Digits rounded by hand are no error.
-    try_fit("M (n) sqrt(n)\nM 1 1 1\nM 1.4 2 1.414\nM 1.7 3 1.73\nM 2 4 2\n", &Options::default()).unwrap();
+    try_fit("M (n) sqrt(n)\nM 1 1 1\nM 1.4 2 1.414\nM 1.7 3 1.73\nM 2 4 2\n", &FitOptions::default())
+        .unwrap();
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn a_model_of_several_numbers_of_nodes_holds_between_them() {
     let number = on_nodes("P log2(P)", |p| format!("{} {p} {}", time(p), p.log2()));
     let read = on_nodes("(P) logP", |p| format!("{} {p} {}", time(p), p.log2()));
     for text in [log, number, read] {
-        let model = try_fit(&text, &Options::default()).unwrap().model;
+        let model = try_fit(&text, &FitOptions::default()).unwrap().model;
         assert_eq!((model.verdict, model.nodes), (Verdict::Verified, Nodes { min: 2, max: 8 }), "{text}");
         let set = ModelSet { models: vec![model], ..ModelSet::default() };
         let resolved = ModelSet::read(&set.to_text()).unwrap().resolve().unwrap();
@@ -83,7 +84,7 @@ fn terms_in_the_number_of_nodes_are_silent_where_it_does_not_vary() {
         let several_nodes = true;
         let inputs = vec!["n".into()];
         let structure = Structure { inputs, terms, nodes, several_nodes, ..Structure::default() };
-        let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+        let fitted = fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
         assert_eq!(fitted.warnings, Vec::<String>::new());
         let terms: Vec<&str> = fitted.model.terms.iter().map(|t| t.term.as_str()).collect();
         let said = if nodes == 1 { &["1", "n"][..] } else { &["1", "n", "min(n,P)"] };
@@ -94,16 +95,16 @@ fn terms_in_the_number_of_nodes_are_silent_where_it_does_not_vary() {
 
 #[test]
 fn numbers_of_nodes_are_whole_and_known() {
-    let text = error("M logP\nM 1 0\nM 2 1\nM 3 1.3\nM 4 2\n", &Options::default());
+    let text = error("M logP\nM 1 0\nM 2 1\nM 3 1.3\nM 4 2\n", &FitOptions::default());
     assert_eq!(text, "model `M`, line 4: logP = 1.3 is of no whole number of nodes; correct it");
-    assert!(error("M P\nM 1 0\nM 2 1\nM 3 2\n", &Options::default()).contains("P = 0"));
+    assert!(error("M P\nM 1 0\nM 2 1\nM 3 2\n", &FitOptions::default()).contains("P = 0"));
     let structure = |terms: &[&str]| Structure {
         terms: terms.iter().map(|t| parse(t).unwrap()).collect(),
         ..Structure::default()
     };
     let samples = Samples::parse("M (n)\nM 1 1\nM 2 2\nM 3 3\nM 4 4\n", "test").unwrap();
     let text =
-        fit_model(&samples.models[0], &structure(&["logP"]), &Options::default(), &|_| None).unwrap_err();
+        fit_model(&samples.models[0], &structure(&["logP"]), &FitOptions::default(), &|_| None).unwrap_err();
     assert_eq!(
         text.to_string(),
         "model `M`: the term `logP` reads the number of nodes, which neither a column `P` nor a line `platform` tells; add one"
@@ -112,19 +113,19 @@ fn numbers_of_nodes_are_whole_and_known() {
 
 #[test]
 fn fewer_samples_than_terms() {
-    let text = error("M x x^2 x^3\nM 1 1 1 1\nM 2 2 4 8\n", &Options::default());
+    let text = error("M x x^2 x^3\nM 1 1 1 1\nM 2 2 4 8\n", &FitOptions::default());
     assert_eq!(
         text,
         "model `M` has 2 samples for 4 terms; take at least 3 more at other inputs, or name fewer terms"
     );
-    assert!(error("M x\nM 1 1\nM 2 2\n", &Options::default()).contains("at least 1 more"));
+    assert!(error("M x\nM 1 1\nM 2 2\n", &FitOptions::default()).contains("at least 1 more"));
 }
 
 #[test]
 fn no_samples_at_all() {
-    let text = error("M x\n@M 1 1\n", &Options::default());
+    let text = error("M x\n@M 1 1\n", &FitOptions::default());
     assert_eq!(text, "model `M` has no samples to fit, only 1 to verify it; profile it first");
-    assert!(fit_samples(&Samples::default(), &Options::default()).is_empty());
+    assert!(fit_samples(&Samples::default(), &FitOptions::default()).is_empty());
 }
 
 #[test]
@@ -140,8 +141,8 @@ fn values_that_are_no_numbers_are_named() {
 #[test]
 fn times_of_zero_need_absolute_errors() {
     let text = "M x\nM 0 1\nM 1 2\nM 2 3\nM 3 4.1\n";
-    assert!(error(text, &Options::default()).contains("line 2: the time is 0, and a relative fit"));
-    assert!(error(&text.replace("M 0 1", "M -1 1"), &Options::default()).contains("the time is -1"));
+    assert!(error(text, &FitOptions::default()).contains("line 2: the time is 0, and a relative fit"));
+    assert!(error(&text.replace("M 0 1", "M -1 1"), &FitOptions::default()).contains("the time is -1"));
     let m = try_fit(text, &ABSOLUTE).unwrap().model;
     assert!(m.terms.iter().all(|t| t.relevant));
     let m = try_fit("M x\nM 0 1\nM 0 2\nM 0 3\n", &ABSOLUTE).unwrap().model;
@@ -150,7 +151,7 @@ fn times_of_zero_need_absolute_errors() {
 
 #[test]
 fn a_constant_column_is_dependent_and_named() {
-    let fitted = try_fit("M x k\nM 3 1 7\nM 5 2 7\nM 7.1 3 7\nM 9 4 7\n", &Options::default()).unwrap();
+    let fitted = try_fit("M x k\nM 3 1 7\nM 5 2 7\nM 7.1 3 7\nM 9 4 7\n", &FitOptions::default()).unwrap();
     assert_eq!(fitted.warnings.len(), 1);
     assert!(fitted.warnings[0].contains("`1`, `k` are constant"), "{:?}", fitted.warnings);
     assert_eq!(fitted.model.rank, 2);
@@ -159,7 +160,7 @@ fn a_constant_column_is_dependent_and_named() {
 #[test]
 fn identical_terms_and_columns_of_zeros() {
     let fitted =
-        try_fit("M x max(0,x-9) 2*x\nM 1 1 0 2\nM 2 2 0 4\nM 3.1 3 0 6\nM 4 4 0 8\n", &Options::default())
+        try_fit("M x max(0,x-9) 2*x\nM 1 1 0 2\nM 2 2 0 4\nM 3.1 3 0 6\nM 4 4 0 8\n", &FitOptions::default())
             .unwrap();
     let text = fitted.warnings.join("\n");
     assert!(text.contains("`x`, `2*x` depend on each other"), "{text}");
@@ -169,7 +170,7 @@ fn identical_terms_and_columns_of_zeros() {
 
 #[test]
 fn nothing_relevant_is_a_failed_model() {
-    let options = Options { constant: false, ..ABSOLUTE };
+    let options = FitOptions { constant: false, ..ABSOLUTE };
     let m = try_fit("M x\nM 1 1\nM 1 -1\nM 1 1\nM 1 -1\n@M 1 1\n", &options).unwrap().model;
     assert_eq!(m.verdict, Verdict::Failed);
     assert!(m.reason.contains("no term is relevant"), "{}", m.reason);
@@ -178,23 +179,26 @@ fn nothing_relevant_is_a_failed_model() {
 #[test]
 fn verification_decides() {
     let text = "M x\nM 1 1\nM 2 2\nM 3.1 3\nM 4 4\n";
-    let verdict = |rows: &str, options: &Options| {
+    let verdict = |rows: &str, options: &FitOptions| {
         let m = try_fit(&format!("{text}{rows}"), options).unwrap().model;
         (m.verdict, m.reason, m.mre_verify)
     };
-    assert_eq!(verdict("", &Options::default()).0, Verdict::Unverified);
-    assert_eq!(verdict("@M 5 5\n", &Options::default()).0, Verdict::Verified);
-    let (v, reason, mre) = verdict("@M 10 5\n", &Options::default());
+    assert_eq!(verdict("", &FitOptions::default()).0, Verdict::Unverified);
+    assert_eq!(verdict("@M 5 5\n", &FitOptions::default()).0, Verdict::Verified);
+    let (v, reason, mre) = verdict("@M 10 5\n", &FitOptions::default());
     assert_eq!((v, mre.is_some()), (Verdict::Failed, true));
     assert!(reason.contains("above the 10 % that is accepted"), "{reason}");
-    assert_eq!(verdict("@M 10 5\n", &Options { accept: 0.6, ..Options::default() }).0, Verdict::Verified);
+    assert_eq!(
+        verdict("@M 10 5\n", &FitOptions { accept: 0.6, ..FitOptions::default() }).0,
+        Verdict::Verified
+    );
 }
 
 #[test]
 fn a_term_that_overflows_at_a_verification_sample_fails_the_model() {
     let m = try_fit(
         "M (x) exp(x)\nM 1 0 1\nM 2.7 1 2.7\nM 7.4 2 7.4\nM 20 3 20\n@M 9 800 inf\n",
-        &Options::default(),
+        &FitOptions::default(),
     )
     .unwrap()
     .model;
@@ -204,7 +208,7 @@ fn a_term_that_overflows_at_a_verification_sample_fails_the_model() {
 
 #[test]
 fn a_negative_prediction_fails_the_model() {
-    let m = try_fit("M x\nM 1 1\nM 2 2\nM 3 3\nM 4.1 4\n@M 0.1 -3\n", &Options::default()).unwrap().model;
+    let m = try_fit("M x\nM 1 1\nM 2 2\nM 3 3\nM 4.1 4\n@M 0.1 -3\n", &FitOptions::default()).unwrap().model;
     assert_eq!(m.verdict, Verdict::Failed);
     assert!(m.reason.contains("negative"), "{}", m.reason);
 }
@@ -213,7 +217,7 @@ fn a_negative_prediction_fails_the_model() {
 fn extreme_magnitudes() {
     let m = try_fit(
         "M x\nM 1e-100 1e-100\nM 2e-100 2e-100\nM 4e-100 4e-100\n",
-        &Options { constant: false, ..Options::default() },
+        &FitOptions { constant: false, ..FitOptions::default() },
     );
     let m = m.unwrap().model;
     assert!((m.terms[0].coefficient - 1.0).abs() < 1e-12);
@@ -223,7 +227,7 @@ fn extreme_magnitudes() {
 
 #[test]
 fn duplicates_of_one_point_leave_one_independent_term() {
-    let fitted = try_fit("M x\nM 1 3\nM 1.1 3\nM 0.9 3\nM 1 3\n", &Options::default()).unwrap();
+    let fitted = try_fit("M x\nM 1 3\nM 1.1 3\nM 0.9 3\nM 1 3\n", &FitOptions::default()).unwrap();
     assert_eq!(fitted.model.rank, 1);
     assert_eq!((fitted.model.inputs[0].min, fitted.model.inputs[0].max), (3.0, 3.0));
 }
@@ -231,17 +235,17 @@ fn duplicates_of_one_point_leave_one_independent_term() {
 #[test]
 fn options_out_of_range_are_refused() {
     let text = "M x\nM 1 1\nM 2 2\nM 3 3\n";
-    assert!(error(text, &Options { confidence: 1.0, ..ABSOLUTE }).contains("the confidence is 1"));
-    assert!(error(text, &Options { accept: f64::NAN, ..ABSOLUTE }).contains("the accepted error is NaN"));
+    assert!(error(text, &FitOptions { confidence: 1.0, ..ABSOLUTE }).contains("the confidence is 1"));
+    assert!(error(text, &FitOptions { accept: f64::NAN, ..ABSOLUTE }).contains("the accepted error is NaN"));
 }
 
 #[test]
 fn two_samples_are_too_few_with_or_without_terms() {
-    assert!(error("M x\nM 1 1\nM 2 2\n", &Options::default()).contains("has 2 samples for 2 terms"));
+    assert!(error("M x\nM 1 1\nM 2 2\n", &FitOptions::default()).contains("has 2 samples for 2 terms"));
     // Without terms two samples, or three, are too few for a search and leave a constant, whose
     // interval is as wide as they make it. That nothing was named to depend on is then the reason.
     for text in ["model M (x)\nM 1 1\nM 2 2\n", "model M (x)\nM 2e-3 1\nM 4e-3 2\nM 8e-3 4\n"] {
-        let m = try_fit(text, &Options::default()).unwrap().model;
+        let m = try_fit(text, &FitOptions::default()).unwrap().model;
         assert_eq!((m.verdict, m.terms.len()), (Verdict::Failed, 1));
         assert!(m.reason.contains("there are no terms but a constant"), "{}", m.reason);
         assert!(m.reason.contains("give more samples"), "{}", m.reason);
@@ -254,7 +258,7 @@ fn inputs_from_the_smallest_to_the_largest_number() {
     for k in (-300..=300).step_by(25) {
         text += &format!("{}M {:e} 1e{k}\n", if k % 100 == 50 { "@" } else { "" }, 3.0 * 10f64.powi(k));
     }
-    for options in [Options::default(), Options { constant: false, ..Options::default() }] {
+    for options in [FitOptions::default(), FitOptions { constant: false, ..FitOptions::default() }] {
         match try_fit(&text, &options) {
             Ok(fitted) => {
                 let slope = fitted.model.terms.last().unwrap();
@@ -265,7 +269,7 @@ fn inputs_from_the_smallest_to_the_largest_number() {
     }
     // A search over the same range must not fall over its own powers.
     let text = text.replace("model M x", "model M (x)");
-    let _ = try_fit(&text, &Options::default());
+    let _ = try_fit(&text, &FitOptions::default());
 }
 
 #[test]
@@ -295,7 +299,7 @@ fn a_million_samples() {
         terms: ["x", "log2(x)"].map(|t| strata_model::expr::parse(t).unwrap()).to_vec(),
         ..Structure::default()
     };
-    let m = fit_model(&samples, &structure, &Options::default(), &|_| None).unwrap().model;
+    let m = fit_model(&samples, &structure, &FitOptions::default(), &|_| None).unwrap().model;
     assert_eq!(m.verdict, Verdict::Verified, "{}", m.reason);
     assert!((m.terms[1].coefficient / 2e-9 - 1.0).abs() < 1e-3);
 }
@@ -325,8 +329,8 @@ fn noisy(rows: usize, time: impl Fn(f64, f64, usize) -> f64) -> String {
 
 #[test]
 fn doubts_have_reasons() {
-    let options = Options { search: Search::Never, accept: 0.5, ..Options::default() };
-    let judge = |text: &str, options: &Options| {
+    let options = FitOptions { search: Search::Never, accept: 0.5, ..FitOptions::default() };
+    let judge = |text: &str, options: &FitOptions| {
         let m = try_fit(text, options).unwrap().model;
         (m.verdict, m.doubts.join("; "), m)
     };
@@ -337,17 +341,17 @@ fn doubts_have_reasons() {
     assert!(m.coverage.unwrap() > 0.8 && m.leverage_limit > 0.0);
     let (verdict, doubts, _) = judge(
         &noisy(120, |x, e, _| (1.0 + 0.1 * (x - 20.0).powi(2)) * (1.0 + 0.01 * e)),
-        &Options { accept: 5.0, ..options },
+        &FitOptions { accept: 5.0, ..options },
     );
     assert_eq!(verdict, Verdict::Doubtful);
     assert!(doubts.contains("residuals follow `x`"), "{doubts}");
     let (_, doubts, _) =
-        judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &Options { mode: Mode::Absolute, ..options });
+        judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &FitOptions { mode: Mode::Absolute, ..options });
     assert!(doubts.contains("scatter changes"), "{doubts}");
     let alone = |x: f64, e: f64, i: usize| if i == 0 { 400.0 } else { 100.0 + x + 10.0 * e };
     let (_, doubts, _) = judge(
         &noisy(60, alone).replacen(" 1\n", " 900\n", 1),
-        &Options { mode: Mode::Absolute, robust: None, ..options },
+        &FitOptions { mode: Mode::Absolute, robust: None, ..options },
     );
     assert!(doubts.contains("line 2 decides"), "{doubts}");
     // Verification samples that scatter far more than those that were fitted widen the intervals.
@@ -358,7 +362,7 @@ fn doubts_have_reasons() {
 
 #[test]
 fn noise_is_told_from_error() {
-    let options = Options { search: Search::Never, ..Options::default() };
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
     // Each point is there six times, so its own scatter tells the noise.
     let judge = |text: &str| try_fit(text, &options).unwrap().model;
     let line = judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + 1.5 * e)));
@@ -374,7 +378,7 @@ fn noise_is_told_from_error() {
 
 #[test]
 fn one_sample_of_great_noise_excuses_no_error() {
-    let options = Options { search: Search::Never, ..Options::default() };
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
     let bent = |x: f64, e: f64, _| (1.0 + x + if x > 34.0 { 40.0 } else { 0.0 }) * (1.0 + 0.3 * e);
     let text = noisy(240, bent);
     let held_out = text.lines().find(|line| line.starts_with('@')).unwrap();
@@ -387,7 +391,7 @@ fn one_sample_of_great_noise_excuses_no_error() {
 
 #[test]
 fn what_is_no_task_is_named() {
-    let options = Options { search: Search::Never, ..Options::default() };
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
     let reason = |time: &dyn Fn(i32) -> f64| {
         // Repeats of a point that agree exactly count as one sample: times follow `x` closely
         // enough for that.
@@ -414,7 +418,7 @@ fn a_search_says_what_it_did_and_never_hides_a_failure() {
             1e-6 + 3e-9 * x * x.max(1.0).log2()
         );
     }
-    let fitted = try_fit(&format!("model M (x)\n{rows}"), &Options::default()).unwrap();
+    let fitted = try_fit(&format!("model M (x)\n{rows}"), &FitOptions::default()).unwrap();
     assert_eq!(fitted.model.verdict, Verdict::Verified, "{}", fitted.model.reason);
     assert!(fitted.warnings[0].contains("no terms are named; of"), "{:?}", fitted.warnings);
     assert!(fitted.warnings[0].contains("`x*log2(x)`"), "{:?}", fitted.warnings);
@@ -428,7 +432,7 @@ fn a_search_says_what_it_did_and_never_hides_a_failure() {
         ..Structure::default()
     };
     let with = |search| {
-        fit_model(&samples.models[0], &structure, &Options { search, ..Options::default() }, &|_| None)
+        fit_model(&samples.models[0], &structure, &FitOptions { search, ..FitOptions::default() }, &|_| None)
             .unwrap()
     };
     assert_eq!(with(Search::Never).model.verdict, Verdict::Failed);
@@ -436,6 +440,6 @@ fn a_search_says_what_it_did_and_never_hides_a_failure() {
     assert_eq!(found.model.verdict, Verdict::Verified, "{}", found.model.reason);
     assert!(found.warnings[0].contains("better than by the named terms"), "{:?}", found.warnings);
     // One input that never varies: nothing to search, and the model is its constant.
-    let m = try_fit("model M (x)\nM 1 3\nM 1.1 3\nM 0.9 3\n@M 1 3\n", &Options::default()).unwrap().model;
+    let m = try_fit("model M (x)\nM 1 3\nM 1.1 3\nM 0.9 3\n@M 1 3\n", &FitOptions::default()).unwrap().model;
     assert_eq!((m.verdict, m.terms.len()), (Verdict::Verified, 1));
 }

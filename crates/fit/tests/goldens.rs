@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use strata_fit::{Elimination, Fitted, Options, Search, Weights, fit_samples};
+use strata_fit::{Elimination, FitOptions, Fitted, Search, Weights, fit_samples};
 use strata_model::Samples;
 use strata_model::set::{Mode, Nodes, Verdict};
 
-const ABSOLUTE: Options = Options {
+const ABSOLUTE: FitOptions = FitOptions {
     mode: Mode::Absolute,
     weights: Weights::Measured,
     constant: true,
@@ -23,11 +23,11 @@ const ABSOLUTE: Options = Options {
 };
 
 /// The method of the thesis.
-fn thesis() -> Options {
-    Options { weights: Weights::Measured, elimination: Elimination::Confidence, ..Options::default() }
+fn thesis() -> FitOptions {
+    FitOptions { weights: Weights::Measured, elimination: Elimination::Confidence, ..FitOptions::default() }
 }
 
-fn fit(text: &str, options: &Options) -> Fitted {
+fn fit(text: &str, options: &FitOptions) -> Fitted {
     let samples = Samples::parse(text, "test").unwrap();
     fit_samples(&samples, options).remove(0).unwrap()
 }
@@ -50,7 +50,7 @@ fn fuel_with_a_constant() {
     close(m.mre_fit, 0.052793, 4);
     close(m.terms[0].std_error, 0.3810, 3);
     close(m.terms[1].std_error, 0.1275, 3);
-    let m = fit(FUEL, &Options { confidence: 0.9, ..ABSOLUTE }).model;
+    let m = fit(FUEL, &FitOptions { confidence: 0.9, ..ABSOLUTE }).model;
     close(m.terms[0].half_width, 0.7086, 3);
     close(m.terms[1].half_width, 0.2371, 3);
     let excludes_zero: Vec<bool> = m.terms.iter().map(|t| t.coefficient.abs() > t.half_width).collect();
@@ -60,7 +60,7 @@ fn fuel_with_a_constant() {
 
 #[test]
 fn fuel_drops_the_constant() {
-    for options in [Options { keep_all: false, ..ABSOLUTE }, Options { constant: false, ..ABSOLUTE }] {
+    for options in [FitOptions { keep_all: false, ..ABSOLUTE }, FitOptions { constant: false, ..ABSOLUTE }] {
         let m = fit(FUEL, &options).model;
         let term = m.terms.last().unwrap();
         close(term.coefficient, 1.521_057_35, 8);
@@ -77,7 +77,7 @@ fn fuel_drops_the_constant() {
 #[test]
 fn fuel_by_relative_error() {
     for constant in [true, false] {
-        let m = fit(FUEL, &Options { constant, ..thesis() }).model;
+        let m = fit(FUEL, &FitOptions { constant, ..thesis() }).model;
         close(m.terms.last().unwrap().coefficient, 1.495_151_88, 8);
         close(m.mre_fit, 0.057896, 4);
     }
@@ -114,7 +114,7 @@ CombineVector .00669810 512 4 2048\nCombineVector .01339074 1024 4 4096\nCombine
 
 #[test]
 fn figure_3_7_shares_the_weight_of_dependent_terms() {
-    for options in [thesis(), Options::default()] {
+    for options in [thesis(), FitOptions::default()] {
         let fitted = fit(COMBINE, &options);
         let m = &fitted.model;
         assert_eq!((m.rank, m.nodes, m.samples, m.verify_samples), (2, Nodes::known(16), 12, 5));
@@ -173,7 +173,7 @@ fn nist() {
             let values: Vec<String> = row[first..].iter().map(f64::to_string).collect();
             samples += &format!("Set {} {}\n", row[0], values.join(" "));
         }
-        let m = fit(&samples, &Options { constant, ..ABSOLUTE }).model;
+        let m = fit(&samples, &FitOptions { constant, ..ABSOLUTE }).model;
         assert_eq!(m.rank, beta.len());
         for (t, (b, s)) in m.terms.iter().zip(beta.iter().zip(&sd)) {
             let lre = |got: f64, want: f64| {

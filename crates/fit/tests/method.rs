@@ -4,24 +4,24 @@
 
 use proptest::prelude::*;
 use strata_fit::{
-    Elimination, Fitted, Options, Robust, Search, Structure, Weights, fit_model, fit_samples, structure_of,
+    Elimination, FitOptions, Fitted, Robust, Search, Structure, Weights, fit_model, fit_samples, structure_of,
 };
 use strata_model::Samples;
 use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Mode, Model};
 
-fn absolute() -> Options {
-    Options {
+fn absolute() -> FitOptions {
+    FitOptions {
         mode: Mode::Absolute,
         keep_all: true,
         robust: None,
         search: Search::Never,
-        ..Options::default()
+        ..FitOptions::default()
     }
 }
 
-fn fit(text: &str, options: &Options) -> Fitted {
+fn fit(text: &str, options: &FitOptions) -> Fitted {
     fit_samples(&Samples::parse(text, "test").unwrap(), options).remove(0).unwrap()
 }
 
@@ -76,7 +76,7 @@ fn robust_fits_agree_with_statsmodels() {
         ),
     ];
     for (kind, parameters, errors) in goldens {
-        let m = fit(&outliers(), &Options { robust: Some(kind), ..absolute() }).model;
+        let m = fit(&outliers(), &FitOptions { robust: Some(kind), ..absolute() }).model;
         close(&coefficients(&m), &parameters, 1e-9);
         close(&m.terms.iter().map(|t| t.std_error).collect::<Vec<_>>(), &errors, 1e-8);
     }
@@ -88,7 +88,7 @@ fn robust_fits_agree_with_statsmodels() {
 fn a_robust_fit_of_exact_samples_is_exact() {
     for kind in [Robust::Huber, Robust::Bisquare] {
         let y = |i: usize| if i == 7 { 1e3 } else { 2.0 + 3.0 * i as f64 };
-        let m = fit(&text(12, 1, |i, _| i as f64, y), &Options { robust: Some(kind), ..absolute() }).model;
+        let m = fit(&text(12, 1, |i, _| i as f64, y), &FitOptions { robust: Some(kind), ..absolute() }).model;
         close(&coefficients(&m), &[2.0, 3.0], 1e-9);
     }
 }
@@ -96,7 +96,7 @@ fn a_robust_fit_of_exact_samples_is_exact() {
 /// SciPy 1.17.1, `scipy.optimize.nnls`.
 #[test]
 fn nonnegative_coefficients_agree_with_scipy() {
-    let options = Options { constant: false, nonnegative: true, ..absolute() };
+    let options = FitOptions { constant: false, nonnegative: true, ..absolute() };
     let a = |i: usize, j: usize| (1.0 + i as f64 * 0.7 + j as f64 * 1.3).sin() + 1.2;
     let b =
         |i: usize| 2.0 * a(i, 0) - a(i, 1) + 0.5 * a(i, 2) - 0.3 * a(i, 4) + 0.05 * (3.0 * i as f64).cos();
@@ -126,10 +126,10 @@ fn slow_at_times(i: usize) -> f64 {
 #[test]
 fn samples_of_a_slow_machine_are_left_out_and_intervals_still_cover_them() {
     let rows = text(30, 1, |i, _| (1 + i) as f64, slow_at_times);
-    let options = Options { search: Search::Never, ..Options::default() };
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
     let rejected = fit(&rows, &options);
     close(&coefficients(&rejected.model), &[5.0, 0.5], 0.02);
-    let all = fit(&rows, &Options { robust: None, ..options }).model;
+    let all = fit(&rows, &FitOptions { robust: None, ..options }).model;
     assert!((all.terms[0].coefficient / 5.0 - 1.0).abs() > 0.03, "they do matter");
     let warning = rejected.warnings.join("; ");
     assert!(warning.contains("4 of 30 samples"), "{warning}");
@@ -145,8 +145,8 @@ fn samples_that_miss_together_are_no_outliers() {
     let y =
         |i: usize| (1.0 + i as f64) * if i > 20 { 1.5 } else { 1.0 } * (1.0 + 0.01 * (9.0 * i as f64).sin());
     let rows = text(30, 1, |i, _| (1 + i) as f64, y);
-    let options = Options { search: Search::Never, ..Options::default() };
-    let without = fit(&rows, &Options { robust: None, ..options });
+    let options = FitOptions { search: Search::Never, ..FitOptions::default() };
+    let without = fit(&rows, &FitOptions { robust: None, ..options });
     assert_eq!(fit(&rows, &options), without);
 }
 
@@ -160,7 +160,7 @@ proptest! {
         a in prop::collection::vec(-1.0f64..1.0, 60), b in prop::collection::vec(-1.0f64..1.0, 12), copy in any::<bool>(),
     ) {
         let x = |i: usize, j: usize| if copy && j == 4 { 2.0 * a[i * 5 + 1] } else { a[i * 5 + j] };
-        let options = Options { constant: false, nonnegative: true, ..absolute() };
+        let options = FitOptions { constant: false, nonnegative: true, ..absolute() };
         let fitted = fit(&text(12, 5, x, |i| b[i]), &options);
         let beta = coefficients(&fitted.model);
         for (j, beta) in beta.iter().enumerate() {
@@ -185,7 +185,7 @@ fn other_eliminations_keep_what_matters() {
     for elimination in
         [Elimination::BestSubset, Elimination::Confidence, Elimination::Aicc, Elimination::LeaveOneOut]
     {
-        let options = Options { elimination, keep_all: false, ..absolute() };
+        let options = FitOptions { elimination, keep_all: false, ..absolute() };
         let m = fit(&text(30, 5, x, y), &options).model;
         assert!(m.terms[0].relevant && m.terms[1].relevant, "{elimination:?}: {:?}", m.terms);
         assert!(m.terms.iter().filter(|t| t.relevant).count() <= 4, "{elimination:?}: {:?}", m.terms);
@@ -207,7 +207,9 @@ fn predicted_weights_do_not_lean_towards_fast_samples() {
         }
     }
     let fit = |weights| {
-        coefficients(&fit(&rows, &Options { weights, search: Search::Never, ..Options::default() }).model)
+        coefficients(
+            &fit(&rows, &FitOptions { weights, search: Search::Never, ..FitOptions::default() }).model,
+        )
     };
     close(&fit(Weights::Predicted), &[1.0, 1.0], 1e-9);
     let measured = fit(Weights::Measured);
@@ -257,7 +259,7 @@ fn kinked(noise: f64, kink: f64) -> String {
 
 #[test]
 fn named_terms_give_way_only_to_evidence_beyond_noise() {
-    let always = Options { search: Search::Always, ..Options::default() };
+    let always = FitOptions { search: Search::Always, ..FitOptions::default() };
     let terms = |fitted: &Fitted| -> Vec<String> {
         fitted.model.terms.iter().filter(|t| t.coefficient != 0.0).map(|t| t.term.clone()).collect()
     };
@@ -269,7 +271,7 @@ fn named_terms_give_way_only_to_evidence_beyond_noise() {
     }
     // Where they miss the cost by far, what is found replaces them, and the reason gives both
     // errors.
-    let fitted = fit(&kinked(0.01, 1.0), &Options::default());
+    let fitted = fit(&kinked(0.01, 1.0), &FitOptions::default());
     assert!(terms(&fitted).iter().any(|t| t.contains("max") || t.contains('>')), "{:?}", terms(&fitted));
     let reason = &fitted.model.reason;
     assert!(reason.contains("better than by the named terms") && reason.contains("beyond noise"), "{reason}");
@@ -309,7 +311,7 @@ fn hinge_of(model: &Model) -> Option<f64> {
 fn the_place_of_a_knee_is_fitted() {
     for (seed, place) in (1..=10).flat_map(|seed| [700.0, 5_000.0, 30_000.0, 60_000.0].map(|p| (seed, p))) {
         let (samples, structure) = bent(place, 3.0, 0.02, seed);
-        let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+        let fitted = fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
         let at = hinge_of(&fitted.model).unwrap_or_else(|| panic!("{place}: {:?}", fitted.model.terms));
         assert!((at / place).ln().abs() < 0.25, "the knee at {place} was placed at {at}");
         assert!(
@@ -323,7 +325,7 @@ fn the_place_of_a_knee_is_fitted() {
     let (samples, mut structure) = bent(3000.0, 3.0, 0.0, 1);
     (structure.nodes, structure.several_nodes) = (4, true);
     structure.terms.extend(["logP", "x*P"].map(|t| parse(t).unwrap()));
-    let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+    let fitted = fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
     assert_eq!(hinge_of(&fitted.model), Some(3000.0));
 }
 
@@ -331,7 +333,7 @@ fn the_place_of_a_knee_is_fitted() {
 fn a_knee_that_is_not_there_seldom_stays() {
     let kept = (1..=100).filter(|seed| {
         let (samples, structure) = bent(1e3, 0.0, 0.03, *seed);
-        let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+        let fitted = fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
         hinge_of(&fitted.model).is_some()
     });
     let kept = kept.count();
@@ -344,7 +346,7 @@ fn intervals_know_that_the_place_of_a_knee_was_estimated() {
     let mut covered = 0;
     for seed in 1..=200 {
         let (samples, structure) = bent(20_000.0, 2.0, 0.03, seed);
-        let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+        let fitted = fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
         let term = fitted.model.terms.iter().find(|t| t.coefficient != 0.0 && t.term.starts_with("max(0,x-"));
         covered += usize::from(term.is_some_and(|t| (t.coefficient - 2e-9).abs() <= t.half_width));
     }
@@ -356,7 +358,7 @@ fn a_knee_that_cannot_be_placed_says_what_is_missing() {
     let samples = Samples::parse("model M (x)\nM 1 1\nM 2 2\nM 3 3\nM 4 4\nM 5 5\nM 5 5\n", "test").unwrap();
     let terms = ["x", "knee(2*x)", "x*knee(2*x)"].map(|t| strata_model::expr::parse(t).unwrap()).to_vec();
     let structure = Structure { inputs: vec!["x".into()], terms, ..Structure::default() };
-    let fitted = fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+    let fitted = fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
     assert_eq!(fitted.model.terms.len(), 2, "{:?}", fitted.model.terms);
     assert!(fitted.warnings[0].contains("needs 6 distinct values of `2*x`"), "{:?}", fitted.warnings);
 }
@@ -394,7 +396,7 @@ fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
             terms: vec![parse("w").unwrap(), parse("n").unwrap()],
             ..Structure::default()
         };
-        fit_model(&samples, &structure, &Options::default(), &|_| None).unwrap()
+        fit_model(&samples, &structure, &FitOptions::default(), &|_| None).unwrap()
     };
     let left_out = |f: &Fitted| f.warnings.iter().any(|w| w.contains("were left out"));
     let (misses, disturbed) = (fitted(false), fitted(true));

@@ -14,7 +14,7 @@ use nalgebra::{DMatrix, DVector};
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 use strata_fit::solve::solve;
-use strata_fit::{Options, Search, fit_samples};
+use strata_fit::{FitOptions, Search, fit_samples};
 use strata_model::Samples;
 use strata_model::set::Mode;
 
@@ -135,7 +135,7 @@ fn filip_keeps_its_rank() {
     }
     let samples = Samples::parse(&text, "Filip").unwrap();
     let options =
-        Options { mode: Mode::Absolute, keep_all: true, search: Search::Never, ..Options::default() };
+        FitOptions { mode: Mode::Absolute, keep_all: true, search: Search::Never, ..FitOptions::default() };
     let model = fit_samples(&samples, &options).remove(0).unwrap().model;
     assert_eq!(model.rank, 11);
     for (term, certified) in

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
-use strata_fit::{Callee, FitError, Fitted, Options, Structure, fit_model};
+use strata_fit::{Callee, FitError, FitOptions, Fitted, Structure, fit_model};
 use strata_model::Samples;
 use strata_model::expr::parse;
 use strata_model::set::{Nodes, Verdict};
@@ -34,7 +34,7 @@ fn samples() -> Samples {
 }
 
 fn fit(structure: &Structure) -> Result<Fitted, FitError> {
-    fit_model(&samples().models[0], structure, &Options::default(), &|name| {
+    fit_model(&samples().models[0], structure, &FitOptions::default(), &|name| {
         (name == "Sort").then(|| Callee { inputs: vec!["n".into()], body: parse("1e-9*n*log2(n)").unwrap() })
     })
 }
@@ -93,7 +93,7 @@ fn the_order_of_rows_and_terms_does_not_change_predictions() {
     let mut samples = samples();
     samples.models[0].rows.reverse();
     let other = structure(&["x"], &["x^2", "sqrt(x)", "x*log2(x)", "x"], 8);
-    let turned = fit_model(&samples.models[0], &other, &Options::default(), &|_| None).unwrap();
+    let turned = fit_model(&samples.models[0], &other, &FitOptions::default(), &|_| None).unwrap();
     for r in &straight.residuals {
         let same = turned.residuals.iter().find(|t| t.line == r.line).unwrap();
         assert!((same.predicted / r.predicted - 1.0).abs() < 1e-12, "{same:?} is not {r:?}");

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::job::Job;
 use crate::node::Node;
 use crate::settings::Settings;
-use crate::simulation::{Platform, Simulation};
+use crate::simulation::{SimulatedMachine, Simulation};
 use crate::transport::threads;
 #[cfg(feature = "mpi")]
 use crate::transport::{Action, Call, Endpoint, mpi};
@@ -42,7 +42,7 @@ impl Machine {
     ///
     /// # Errors
     /// [`Error::Start`] if the machine cannot have that many nodes.
-    pub fn sim(platform: &Platform, nodes: usize) -> Result<Simulation, Error> {
+    pub fn sim(platform: &SimulatedMachine, nodes: usize) -> Result<Simulation, Error> {
         Simulation::new(platform, nodes)
     }
 
@@ -97,7 +97,7 @@ impl Machine {
                     .ok_or_else(|| wrong("how many nodes? as in sim:cm5:64".to_owned()))?;
                 let nodes =
                     nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
-                let platform = Platform::find(name).map_err(|error| wrong(error.to_string()))?;
+                let platform = SimulatedMachine::find(name).map_err(|error| wrong(error.to_string()))?;
                 let simulation =
                     Simulation::new(&platform, nodes).map_err(|error| wrong(error.to_string()))?;
                 Ok(Self(Backend::Sim(simulation.by_environment()?)))

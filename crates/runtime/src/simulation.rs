@@ -13,7 +13,7 @@ use strata_model::ModelSet;
 
 pub use strata_sim::Time;
 pub use strata_sim::network::{LinkUse, NodeUse, Statistics};
-pub use strata_sim::platform::Platform;
+pub use strata_sim::platform::SimulatedMachine;
 
 /// Steps after which a simulation is stopped by default: hours of simulating.
 const STEPS: u64 = 100_000_000_000;
@@ -24,8 +24,8 @@ const STEPS: u64 = 100_000_000_000;
 /// except where computing is [measured](Computing::Measured).
 ///
 /// ```
-/// use strata_runtime::{prelude::*, simulation::Platform};
-/// let cm5 = Platform::find("cm5").map_err(Error::program)?;
+/// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
+/// let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
 /// let run = Machine::sim(&cm5, 64)?.run(|node| Ok(node.reduce_add(1u32)))?;
 /// assert_eq!(run.results, [64; 64]);
 /// println!("{} on the slowest node", run.time());
@@ -39,9 +39,9 @@ pub struct Simulation {
 /// The result of a simulation.
 ///
 /// ```
-/// use strata_runtime::{prelude::*, simulation::Platform};
+/// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 ///
-/// let alewife = Platform::find("alewife").map_err(Error::program)?;
+/// let alewife = SimulatedMachine::find("alewife").map_err(Error::program)?;
 /// let run = || Machine::sim(&alewife, 16)?.run(|node| Ok(node.reduce_add(node.rank() as u32)));
 /// let (first, second) = (run()?, run()?);
 /// assert_eq!((first.hash, first.times), (second.hash, second.times));
@@ -75,7 +75,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::Start`] if the machine cannot have that many nodes.
-    pub fn new(platform: &Platform, nodes: usize) -> Result<Self, Error> {
+    pub fn new(platform: &SimulatedMachine, nodes: usize) -> Result<Self, Error> {
         strata_sim::topology::Graph::new(platform, nodes)
             .map_err(|error| Error::Start { transport: "sim", reason: error.to_string() })?;
         let platform = Arc::new(platform.clone());

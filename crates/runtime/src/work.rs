@@ -5,9 +5,9 @@
 /// On real machines it has no effect. A simulated machine adds its time to the node's clock.
 ///
 /// ```
-/// use strata_runtime::{prelude::*, simulation::Platform};
+/// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 ///
-/// let cm5 = Platform::find("cm5").map_err(Error::program)?;
+/// let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
 /// let run = Machine::sim(&cm5, 2)?.run(|node| {
 ///     let counts = node.compute(Work::Kernel("Histogram", &[1000.0, 256.0]), || vec![0u32; 256]);
 ///     node.compute(33.0, || ());                        // cycles

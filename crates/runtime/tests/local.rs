@@ -1,7 +1,7 @@
 //! Node-local storage: a node's own, whatever thread it runs on.
 
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::Platform;
+use strata_runtime::simulation::SimulatedMachine;
 
 #[derive(Default)]
 struct Count(usize);
@@ -25,7 +25,7 @@ fn count(node: &mut Node) -> Result<(usize, usize), Error> {
 
 #[test]
 fn each_node_has_its_own_and_starts_with_the_default() {
-    let cm5 = Platform::find("cm5").unwrap();
+    let cm5 = SimulatedMachine::find("cm5").unwrap();
     for nodes in [1, 2, 3, 5, 8] {
         let expected: Vec<_> = (1..=nodes).map(|own| (own, 1)).collect();
         // Twice: nothing is left over from an earlier program.

@@ -7,7 +7,7 @@ mod simulated;
 use proptest::prelude::*;
 use simulated::{PLATFORMS, changed, failure, sim};
 use strata_runtime::prelude::*;
-use strata_runtime::simulation::{Platform, Simulated};
+use strata_runtime::simulation::{Simulated, SimulatedMachine};
 
 #[test]
 fn every_operation_agrees_with_the_oracle() {
@@ -264,7 +264,7 @@ fn a_panic_on_one_node_ends_all() {
 #[test]
 fn impossible_numbers_of_nodes_are_refused() {
     for platform in PLATFORMS {
-        let found = Platform::find(platform).unwrap();
+        let found = SimulatedMachine::find(platform).unwrap();
         assert!(Machine::sim(&found, 0).is_err(), "{platform}");
         assert_eq!(sim(platform, 1).run(|node| Ok(node.reduce_add(3))).unwrap().results, [3]);
     }

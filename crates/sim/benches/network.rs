@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use strata_sim::Time;
 use strata_sim::network::{Channel, Network, NetworkEvent};
-use strata_sim::platform::{Link, Platform, Topology};
+use strata_sim::platform::{Link, SimulatedMachine, Topology};
 
 /// Bytes of data of each packet.
 const BYTES: usize = 16;
@@ -21,7 +21,7 @@ const PAUSE: Time = Time(40_000);
 /// Messages over a machine, in the order in which each node sends them.
 struct Case {
     name: &'static str,
-    platform: Platform,
+    platform: SimulatedMachine,
     targets: Vec<Vec<u32>>,
     /// Time from one send to the next; none: as fast as the network takes them.
     pause: Option<Time>,
@@ -123,8 +123,8 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn machine(topology: Topology, queue: usize) -> Platform {
-    let mut platform = Platform::named("cm5").expect("a built-in platform");
+fn machine(topology: Topology, queue: usize) -> SimulatedMachine {
+    let mut platform = SimulatedMachine::named("cm5").expect("a built-in platform");
     platform.topology = topology;
     platform.link = Link { bandwidth: 1e9, latency: Time(1_000), buffer: queue, cut_through: true };
     platform.interface.send = Time(5_000);

@@ -1,7 +1,8 @@
 //! Simulated machines: the platform files that describe them, and their network, packet by packet.
 //!
-//! A [`Platform`](platform::Platform) is read from a file or built in. The run-time's transport
-//! `sim` runs the nodes' programs on it; this crate does not depend on programs.
+//! A [`SimulatedMachine`](platform::SimulatedMachine) is read from a file or built in. The
+//! run-time's transport `sim` runs the nodes' programs on it; this crate does not depend on
+//! programs.
 #![forbid(unsafe_code)]
 
 pub mod network;

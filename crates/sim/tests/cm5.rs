@@ -2,13 +2,13 @@
 
 use strata_sim::Time;
 use strata_sim::network::{Channel, Network, NetworkEvent};
-use strata_sim::platform::Platform;
+use strata_sim::platform::SimulatedMachine;
 
 /// The two networks, which packets of blocks take in turn.
 const NETWORKS: [Channel; 2] = [Channel(0), Channel(1)];
 
-fn cm5() -> Platform {
-    Platform::named("cm5").expect("the CM-5 is built in")
+fn cm5() -> SimulatedMachine {
+    SimulatedMachine::named("cm5").expect("the CM-5 is built in")
 }
 
 fn network(nodes: usize) -> Network<()> {

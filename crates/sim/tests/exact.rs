@@ -6,7 +6,7 @@ mod common;
 use common::{GB, Message, dragonfly, fat_tree, grid, machine, run, squarest, with_queues};
 use strata_sim::Time;
 use strata_sim::network::{Channel, Network, NetworkEvent};
-use strata_sim::platform::{Platform, Topology};
+use strata_sim::platform::{SimulatedMachine, Topology};
 
 const PACKET: u64 = 36_000;
 
@@ -15,7 +15,7 @@ fn message(to: usize) -> Message {
 }
 
 /// When the packets of a plan arrive.
-fn times(platform: &Platform, nodes: usize, plan: &[Vec<Message>]) -> Vec<u64> {
+fn times(platform: &SimulatedMachine, nodes: usize, plan: &[Vec<Message>]) -> Vec<u64> {
     let mut network = Network::new(platform, nodes, 1).expect("a machine that fits");
     run(&mut network, plan, Time::ZERO).iter().map(|received| received.time.0).collect()
 }

@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use strata_sim::Time;
-use strata_sim::platform::{Barrier, FaultKind, Faults, Figures, Platform, PlatformError, Topology};
+use strata_sim::platform::{Barrier, FaultKind, Faults, Figures, MachineError, SimulatedMachine, Topology};
 use strata_sim::topology::Graph;
 
 const CM5: &str = include_str!("../platforms/cm5.toml");
 
 fn faults(text: &str) -> Faults {
-    Platform::parse("test.toml", text.as_bytes()).expect_err("it is refused")
+    SimulatedMachine::parse("test.toml", text.as_bytes()).expect_err("it is refused")
 }
 
 /// The CM-5's file with the line of one key replaced.
@@ -38,17 +38,17 @@ fn marked(faults: &Faults) -> &str {
 
 #[test]
 fn built_in_platforms_are_right() {
-    for name in Platform::built_in() {
-        let platform = Platform::named(name).unwrap_or_else(|error| panic!("{error}"));
+    for name in SimulatedMachine::built_in() {
+        let platform = SimulatedMachine::named(name).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(platform.name, name);
         assert_eq!(platform.sha256.len(), 64);
     }
-    assert_eq!(Platform::built_in().count(), 8);
+    assert_eq!(SimulatedMachine::built_in().count(), 8);
 }
 
 #[test]
 fn the_cm5_is_brewers() {
-    let cm5 = Platform::named("cm5").unwrap();
+    let cm5 = SimulatedMachine::named("cm5").unwrap();
     let cycle = 1.0 / cm5.cpu.frequency;
     let cycles = |time: Time| time.seconds() / cycle;
     let receive = cycles(cm5.interface.receive) + cycles(cm5.interface.dispatch);
@@ -61,7 +61,7 @@ fn the_cm5_is_brewers() {
     // Figure 7-1, for 64 nodes in three levels.
     let Topology::FatTree { arity, parents, bandwidths } = cm5.topology else { panic!("a fat tree") };
     assert_eq!((arity, parents, bandwidths), (4, vec![2, 2, 4], vec![20e6]));
-    let graph = Graph::new(&Platform::named("cm5").unwrap(), 64).unwrap();
+    let graph = Graph::new(&SimulatedMachine::named("cm5").unwrap(), 64).unwrap();
     assert_eq!((graph.bisection(), graph.diameter()), (160e6, 6));
     assert_eq!(cm5.control.map(|control| cycles(control.barrier).round()), Some(140.0));
 }
@@ -77,7 +77,7 @@ fn the_thesiss_models_come_out() {
         ("atm", Some(1130.0), 2032.0, 61.89),
     ];
     for (name, request, trip, hop) in cases {
-        let platform = Platform::named(name).unwrap();
+        let platform = SimulatedMachine::named(name).unwrap();
         let cycles = |time: Time| time.seconds() * platform.cpu.frequency;
         let costs = platform.interface;
         if let Some(request) = request {
@@ -99,7 +99,7 @@ fn the_thesiss_models_come_out() {
 #[test]
 fn figures_follow_from_the_costs() {
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-3;
-    let cm5 = Figures::new(&Platform::named("cm5").unwrap(), 64).unwrap();
+    let cm5 = Figures::new(&SimulatedMachine::named("cm5").unwrap(), 64).unwrap();
     assert!(close(cm5.two_way, 16.0 / 89.0 * 33e6) && close(cm5.one_way, 16.0 / 62.0 * 33e6), "{cm5:?}");
     assert!(matches!(cm5.barrier, Barrier::Control(time) if close(time.seconds(), 140.0 / 33e6)));
     // Of the other 63 nodes 3 are two hops away, 12 four and 48 six.
@@ -107,15 +107,15 @@ fn figures_follow_from_the_costs() {
     let way = |hops: f64| (76.7 + 7.2 * hops + 8.0 / 20.0 * 33.0) / 33e6;
     assert!(close(cm5.latency.0.seconds(), way(cm5.hops.0)) && close(cm5.latency.1.seconds(), way(6.0)));
 
-    let alewife = Platform::named("alewife").unwrap();
+    let alewife = SimulatedMachine::named("alewife").unwrap();
     let figures = Figures::new(&alewife, 16).unwrap();
     assert_eq!(figures.hops.1, 6);
     let round = figures.send + figures.latency.0 + figures.receive;
     assert_eq!(figures.barrier, Barrier::Dissemination(round.times(4)));
     assert!(close(figures.dma.unwrap(), 74.25e6 * 80.0 / 88.0) && cm5.dma.is_none());
 
-    for name in Platform::built_in() {
-        let platform = Platform::named(name).unwrap();
+    for name in SimulatedMachine::built_in() {
+        let platform = SimulatedMachine::named(name).unwrap();
         for nodes in [1, 2, 4, 8, 64] {
             let figures = Figures::new(&platform, nodes).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(figures.nodes, nodes);
@@ -132,13 +132,13 @@ fn figures_follow_from_the_costs() {
 fn units_are_read_as_they_say() {
     for line in ["send_us = 1", "send_ns = 1_000", "send_ns = 1e3", "send_cycles = 33", "send_cycles = 0x21"]
     {
-        let platform = Platform::parse("test", with("send_cycles", line).as_bytes()).unwrap();
+        let platform = SimulatedMachine::parse("test", with("send_cycles", line).as_bytes()).unwrap();
         assert_eq!(platform.interface.send, Time(1_000_000), "{line}");
     }
     // The times of a fast processor's cycles, too, though `cpu` stands last.
     let (cpu, rest) = (CM5.find("[cpu]").unwrap(), CM5.find("# Section 6.1.3 measures").unwrap());
     let moved = format!("{}{}\n[cpu]\nfrequency_mhz = 66\nkernel_factor = 1\n", &CM5[..cpu], &CM5[rest..]);
-    let platform = Platform::parse("test", moved.as_bytes()).unwrap();
+    let platform = SimulatedMachine::parse("test", moved.as_bytes()).unwrap();
     assert_eq!(platform.interface.send, Time(409_091));
 }
 
@@ -238,10 +238,10 @@ fn unknown_keys_are_told_what_was_meant() {
 
 #[test]
 fn what_is_no_text_is_told_by_its_line() {
-    let found = Platform::parse("x", b"name = \"a\"\nsummary = \"\xff\"").unwrap_err();
+    let found = SimulatedMachine::parse("x", b"name = \"a\"\nsummary = \"\xff\"").unwrap_err();
     assert_eq!(found.place(&found.faults[0]), (2, 12));
     assert_eq!(found.to_string(), "x:2:12: byte 22 is not UTF-8; save the file as UTF-8");
-    assert!(Platform::parse("x", &vec![b' '; 2 << 20]).is_err());
+    assert!(SimulatedMachine::parse("x", &vec![b' '; 2 << 20]).is_err());
     assert!(faults(&format!("name = {}", "[".repeat(100_000))).faults.len() <= 2);
 }
 
@@ -250,24 +250,24 @@ fn platforms_are_found_by_name_or_path() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     std::fs::write(&path, with("name", "name = \"mine\"")).unwrap();
-    assert_eq!(Platform::find(path.to_str().unwrap()).unwrap().name, "mine");
-    assert_eq!(Platform::find("cm5").unwrap(), Platform::named("cm5").unwrap());
-    let unknown = Platform::find("cm-5").unwrap_err();
-    assert!(matches!(&unknown, PlatformError::Unknown { meant: Some("cm5"), .. }), "{unknown}");
+    assert_eq!(SimulatedMachine::find(path.to_str().unwrap()).unwrap().name, "mine");
+    assert_eq!(SimulatedMachine::find("cm5").unwrap(), SimulatedMachine::named("cm5").unwrap());
+    let unknown = SimulatedMachine::find("cm-5").unwrap_err();
+    assert!(matches!(&unknown, MachineError::Unknown { meant: Some("cm5"), .. }), "{unknown}");
     assert_eq!(
         unknown.to_string(),
         "there is no platform `cm-5`: take one of cm5, alewife, paragon, atm, iwarp, ipsc860, ethernet-25g, \
          infiniband-fat-tree, or the path of a platform file (did you mean `cm5`?)"
     );
     for path in [folder.path().to_str().unwrap(), "./cm5", "nowhere.toml"] {
-        assert!(matches!(Platform::find(path), Err(PlatformError::File { .. })), "{path}");
+        assert!(matches!(SimulatedMachine::find(path), Err(MachineError::File { .. })), "{path}");
     }
 }
 
 #[test]
 fn a_hash_tells_files_apart() {
-    let other = Platform::parse("test", with("send_cycles", "send_cycles = 28").as_bytes()).unwrap();
-    assert_ne!(Platform::named("cm5").unwrap().sha256, other.sha256);
+    let other = SimulatedMachine::parse("test", with("send_cycles", "send_cycles = 28").as_bytes()).unwrap();
+    assert_ne!(SimulatedMachine::named("cm5").unwrap().sha256, other.sha256);
 }
 
 /// Texts that TOML, numbers or the reader might stumble over.
@@ -294,7 +294,7 @@ proptest! {
     /// Mutated files are read or refused, with places inside the text.
     #[test]
     fn nothing_panics(
-        name in prop::sample::select(Platform::built_in().collect::<Vec<_>>()),
+        name in prop::sample::select(SimulatedMachine::built_in().collect::<Vec<_>>()),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..40, 0usize..14), 1..6),
     ) {
         let path = format!("{}/platforms/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -304,7 +304,7 @@ proptest! {
             let end = (at + length).min(bytes.len());
             bytes.splice(at.min(end)..end, PIECES[piece].bytes());
         }
-        if let Err(faults) = Platform::parse("mutated", &bytes) {
+        if let Err(faults) = SimulatedMachine::parse("mutated", &bytes) {
             prop_assert!(!faults.faults.is_empty());
             for fault in &faults.faults {
                 prop_assert!(faults.text.get(fault.span.clone()).is_some(), "{fault:?}");
@@ -317,7 +317,7 @@ proptest! {
     /// So are arbitrary bytes.
     #[test]
     fn nothing_panics_on_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert!(Platform::parse("bytes", &bytes).is_err());
+        prop_assert!(SimulatedMachine::parse("bytes", &bytes).is_err());
     }
 }
 
@@ -327,5 +327,8 @@ fn a_look_that_takes_no_time_is_refused() {
         let text = faults(&with("failed_poll_cycles", line)).to_string();
         assert!(text.contains("would stand still"), "{text}");
     }
-    assert!(Platform::parse("one", with("failed_poll_cycles", "failed_poll_cycles = 1").as_bytes()).is_ok());
+    assert!(
+        SimulatedMachine::parse("one", with("failed_poll_cycles", "failed_poll_cycles = 1").as_bytes())
+            .is_ok()
+    );
 }

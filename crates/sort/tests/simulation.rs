@@ -4,12 +4,12 @@
 mod common;
 
 use common::{ALGORITHMS, Algorithm, check, numbered, shapes};
-use strata_runtime::simulation::{Platform, Time};
+use strata_runtime::simulation::{SimulatedMachine, Time};
 use strata_runtime::{Computing, Simulation, prelude::*};
 use strata_sort::profile;
 
 fn sim(platform: &str, nodes: usize) -> Result<Simulation, Error> {
-    Machine::sim(&Platform::find(platform).map_err(Error::program)?, nodes)
+    Machine::sim(&SimulatedMachine::find(platform).map_err(Error::program)?, nodes)
 }
 
 #[test]

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use strata_fit::{
-    Callee, Elimination, Fitted, Lookup, Options, Robust, Search, Structure, Weights, fit_columns, fit_model,
+    Callee, Elimination, FitOptions, Fitted, Lookup, Robust, Search, Structure, Weights, fit_columns,
+    fit_model,
 };
 use strata_model::platform::MACHINE;
 use strata_model::samples::ModelSamples;
@@ -59,8 +60,8 @@ impl Overrides {
     }
 
     /// The options of a model with some of its own.
-    fn apply(&self, own: Options) -> Options {
-        Options {
+    fn apply(&self, own: FitOptions) -> FitOptions {
+        FitOptions {
             mode: if self.absolute { Mode::Absolute } else { own.mode },
             weights: self.weights.unwrap_or(own.weights),
             constant: own.constant && !self.no_constant,
@@ -140,7 +141,7 @@ impl Fitting {
     }
 
     fn by_columns(&mut self, samples: &Samples, overrides: &Overrides) {
-        let options = |model: &ModelSamples| Ok(overrides.apply(Options::read(&model.fit)?));
+        let options = |model: &ModelSamples| Ok(overrides.apply(FitOptions::read(&model.fit)?));
         for outcome in fit_columns(samples, &options, overrides.variance.as_deref()) {
             self.keep(outcome);
         }

@@ -25,7 +25,7 @@ use nalgebra::{DMatrix, DVector};
 use strata_model::set::Mode;
 
 use crate::solve::{SolveError, sum};
-use crate::{Elimination, Options, Robust, Weights};
+use crate::{Elimination, FitOptions, Robust, Weights};
 pub(crate) use outliers::{Kept, inliers};
 pub(crate) use step::LEAST_SHARE;
 use step::Step;
@@ -103,7 +103,7 @@ pub(crate) enum Failure {
 /// 1), χ² = Σ((y − ŷ)/w)² is minimised. R² is 1 − χ²/Σ((y − c)/w)² with the constant c that is best
 /// under the same weights; without weights and with a constant term that is the usual R², and
 /// without a constant term it is still comparable.
-pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
+pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Failure> {
     if options.robust == Some(Robust::Reject) && options.weights == Weights::Predicted {
         let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
         let weights = start_weights(data, options, mean);
@@ -116,7 +116,7 @@ pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failu
             // the model misses no samples are to be believed alone: Huber's weights lie between
             // them.
             if misfits || SURE * kept.len() < (SURE - 1) * data.times.len() {
-                let between = Options { robust: Some(Robust::Huber), ..*options };
+                let between = FitOptions { robust: Some(Robust::Huber), ..*options };
                 return fit_all(data, &between);
             }
             return fit_part(data, &kept, mean, options);
@@ -127,7 +127,7 @@ pub(crate) fn fit(data: Data<'_>, options: &Options) -> Result<Regression, Failu
 
 /// Fits some of the samples. The interval of a new sample covers those left out as well: such may
 /// come again.
-fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Result<Regression, Failure> {
+fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &FitOptions) -> Result<Regression, Failure> {
     let n = data.times.len();
     let (terms, times) = (data.terms.select_rows(kept), data.times.select_rows(kept));
     let variances = data.variances.map(|v| v.select_rows(kept));
@@ -156,7 +156,7 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &Options) -> Res
 
 impl Regression {
     /// The size of each sample's error, under the weights of a new measurement.
-    fn errors(&self, data: Data<'_>, mean: f64, options: &Options) -> Vec<f64> {
+    fn errors(&self, data: Data<'_>, mean: f64, options: &FitOptions) -> Vec<f64> {
         let kept: Vec<usize> = (0..data.terms.ncols()).filter(|j| self.coefficients[*j] != 0.0).collect();
         let error = |i: usize| {
             let predicted = sum(kept.iter().map(|j| self.coefficients[*j] * data.terms[(i, *j)]));
@@ -169,7 +169,7 @@ impl Regression {
     /// Widens the variance of a new measurement until its interval would have covered as many of
     /// the samples as it claims, each predicted from all other points, whatever the noise is like:
     /// Barber et al., *Predictive inference with the jackknife+* (2021).
-    fn cover(&mut self, options: &Options) {
+    fn cover(&mut self, options: &FitOptions) {
         let mut sizes: Vec<f64> = self.left_out.iter().map(|error| error.abs()).collect();
         let n = sizes.len();
         sizes.sort_by(f64::total_cmp);
@@ -181,7 +181,7 @@ impl Regression {
 }
 
 /// Fits all samples.
-fn fit_all(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
+fn fit_all(data: Data<'_>, options: &FitOptions) -> Result<Regression, Failure> {
     let terms = data.terms.ncols();
     let mean = sum(data.times.iter().copied()) / data.times.len() as f64;
     let start = start_weights(data, options, mean);
@@ -216,7 +216,7 @@ fn fit_all(data: Data<'_>, options: &Options) -> Result<Regression, Failure> {
 }
 
 /// One over the weights, before anything is predicted.
-fn start_weights(data: Data<'_>, options: &Options, mean: f64) -> DVector<f64> {
+fn start_weights(data: Data<'_>, options: &FitOptions, mean: f64) -> DVector<f64> {
     match (data.variances, options.mode) {
         (Some(variances), _) => {
             let typical = (sum(variances.iter().copied()) / variances.len() as f64).sqrt();

@@ -7,7 +7,7 @@ use super::{Data, Failure, Regression, nonnegative, robust};
 use crate::points::{self, left_out};
 use crate::solve::{Solution, SolveError, solve, sum};
 use crate::stats::t_quantile;
-use crate::{Elimination, Options, Robust, Weights};
+use crate::{Elimination, FitOptions, Robust, Weights};
 
 /// How often weights are taken from new predictions; they settle in a few turns.
 const MAX_TURNS: usize = 30;
@@ -53,7 +53,7 @@ impl Step {
         start: &DVector<f64>,
         mean: f64,
         kept: &[usize],
-        options: &Options,
+        options: &FitOptions,
     ) -> Result<Self, Failure> {
         let iterate = options.mode == Mode::Relative
             && options.weights == Weights::Predicted
@@ -82,7 +82,7 @@ impl Step {
         data: Data<'_>,
         weights: DVector<f64>,
         kept: &[usize],
-        options: &Options,
+        options: &FitOptions,
     ) -> Result<Self, Failure> {
         let n = data.times.len();
         let all = DMatrix::from_fn(n, kept.len(), |i, k| data.terms[(i, kept[k])] * weights[i]);
@@ -200,7 +200,7 @@ impl Step {
         data: Data<'_>,
         mean: f64,
         dependent: Vec<Vec<usize>>,
-        options: &Options,
+        options: &FitOptions,
     ) -> Regression {
         let terms = data.terms.ncols();
         let b = data.times.component_mul(&self.weights);
@@ -240,7 +240,7 @@ impl Step {
 
     /// V under the weights that the mode implies for a new measurement, also where the fit used
     /// given variances.
-    fn noise_of_mode(&self, data: Data<'_>, mean: f64, options: &Options) -> f64 {
+    fn noise_of_mode(&self, data: Data<'_>, mean: f64, options: &FitOptions) -> f64 {
         if data.variances.is_none() {
             return self.noise;
         }

@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn loop_of(mode: Mode) -> Options {
-    Options { mode, elimination: Elimination::Confidence, ..Options::default() }
+fn loop_of(mode: Mode) -> FitOptions {
+    FitOptions { mode, elimination: Elimination::Confidence, ..FitOptions::default() }
 }
 
-fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &Options) -> Result<Regression, Failure> {
+fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &FitOptions) -> Result<Regression, Failure> {
     let points: Vec<usize> = (0..y.len()).collect();
     let (places, noise) = (vec![1; f.ncols()], vec![f64::INFINITY; y.len()]);
     let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
@@ -112,7 +112,7 @@ fn mistakes(elimination: Elimination) -> (usize, usize) {
         let x = |i: usize| f64::exp2(4.0 + (i / 3) as f64);
         let f = DMatrix::from_fn(51, 9, |i, j| terms[j](x(i)));
         let y = DVector::from_fn(51, |i, _| (1000.0 + x(i)) * (1.0 + 0.05 * noise()));
-        let r = fit(&f, &y, &Options { elimination, ..Options::default() }).unwrap();
+        let r = fit(&f, &y, &FitOptions { elimination, ..FitOptions::default() }).unwrap();
         kept += r.relevant[2..].iter().filter(|r| **r).count();
         dropped += r.relevant[..2].iter().filter(|r| !**r).count();
     }
@@ -135,7 +135,7 @@ fn of_sets_that_say_the_same_the_surest_stays() {
     for seed in 1..20 {
         let mut noise = noise(seed);
         let y = DVector::from_fn(24, |i, _| if i < 12 { 8.0 } else { 3.0 } * (1.0 + 0.03 * noise()));
-        let r = fit(&f, &y, &Options::default()).unwrap();
+        let r = fit(&f, &y, &FitOptions::default()).unwrap();
         assert_eq!(r.relevant, [false, true, true], "seed {seed}: {:?}", r.coefficients);
     }
 }
@@ -150,7 +150,7 @@ fn more_terms_than_sets_can_be_tried_for_are_thinned_out() {
         _ => wild[i * 18 + j - 2],
     });
     let y = DVector::from_fn(60, |i, _| (5.0 + i as f64) * (1.0 + 0.02 * noise()));
-    let r = fit(&f, &y, &Options::default()).unwrap();
+    let r = fit(&f, &y, &FitOptions::default()).unwrap();
     assert!(r.relevant[0] && r.relevant[1]);
     assert!(r.relevant[2..].iter().filter(|r| **r).count() <= 2, "{:?}", r.relevant);
 }
@@ -177,7 +177,7 @@ fn clustered(nulls: usize) -> (usize, usize, usize) {
         let noise = vec![f64::INFINITY; 64];
         let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
         let data = Data { terms: &f, times: &y, variances: None, candidates, points, places, noise };
-        let r = super::fit(data, &Options::default()).unwrap();
+        let r = super::fit(data, &FitOptions::default()).unwrap();
         kept += usize::from(r.relevant[2..].iter().any(|r| *r));
         dropped += usize::from(!r.relevant[1]);
         covered += usize::from((r.coefficients[1] - 1.0).abs() <= r.t_quantile * r.std_errors[1]);
@@ -206,7 +206,7 @@ fn of_many_terms_seldom_any_stays_by_chance() {
             _ => 3.0 + wild[i * 40 + j - 2],
         });
         let y = DVector::from_fn(120, |i, _| (20.0 + i as f64) * (1.0 + 0.05 * noise()));
-        let r = fit(&f, &y, &Options { robust: None, ..Options::default() }).unwrap();
+        let r = fit(&f, &y, &FitOptions { robust: None, ..FitOptions::default() }).unwrap();
         any += usize::from(r.relevant[2..].iter().any(|r| *r));
         lost += r.relevant[..2].iter().filter(|r| !**r).count();
     }

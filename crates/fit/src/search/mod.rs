@@ -24,7 +24,7 @@ use crate::knee::{LEAST_PIECE, nearby};
 use crate::noise;
 use crate::points::{self, left_out};
 use crate::regress::{LEAST_SHARE, inliers};
-use crate::{Options, Structure, Weights};
+use crate::{FitOptions, Structure, Weights};
 use pool::{Break, Candidate, Input, evaluate, hinge};
 
 /// As many terms as a found model has at most.
@@ -80,7 +80,7 @@ struct Problem<'a> {
     /// One over the weight of each sample, scaled so that the times have about the length one.
     weights: DVector<f64>,
     times: DVector<f64>,
-    options: &'a Options,
+    options: &'a FitOptions,
     /// Coefficients and places of breakpoints that the points bear.
     parameters: usize,
     /// By complexity, the price of a term.
@@ -97,7 +97,7 @@ struct Scored {
 }
 
 /// Searches terms for a model; `None` if there is nothing to choose from.
-pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &Options) -> Option<Found> {
+pub(crate) fn search(samples: &ModelSamples, structure: &Structure, options: &FitOptions) -> Option<Found> {
     let columns: Option<Vec<usize>> =
         structure.inputs.iter().map(|input| samples.columns.iter().position(|c| c.text == *input)).collect();
     let columns = columns?;
@@ -189,7 +189,7 @@ fn best_of(
     inputs: &[Input],
     all: &[Candidate],
     matrix: &DMatrix<f64>,
-    options: &Options,
+    options: &FitOptions,
 ) -> Option<(Scored, usize)> {
     let groups = points::groups(points.iter().map(Vec::as_slice));
     let parameters = groups.iter().max()?.saturating_sub(1) / POINTS_EACH;

@@ -8,7 +8,7 @@ fn found(text: &str, inputs: &[&str]) -> Found {
     let samples = Samples::parse(text, "test").unwrap();
     let structure =
         Structure { inputs: inputs.iter().map(|i| (*i).into()).collect(), ..Structure::default() };
-    search(&samples.models[0], &structure, &Options::default()).unwrap()
+    search(&samples.models[0], &structure, &FitOptions::default()).unwrap()
 }
 
 /// The terms of the model that comes of a search, with their coefficients.
@@ -16,7 +16,7 @@ fn fitted(text: &str, inputs: &[&str]) -> Vec<(String, f64)> {
     let samples = Samples::parse(text, "test").unwrap();
     let structure =
         Structure { inputs: inputs.iter().map(|i| (*i).into()).collect(), ..Structure::default() };
-    let fitted = crate::fit_model(&samples.models[0], &structure, &Options::default(), &|_| None).unwrap();
+    let fitted = crate::fit_model(&samples.models[0], &structure, &FitOptions::default(), &|_| None).unwrap();
     fitted.model.terms.into_iter().filter(|t| t.coefficient != 0.0).map(|t| (t.term, t.coefficient)).collect()
 }
 
@@ -75,9 +75,9 @@ fn products_are_found_among_irrelevant_inputs() {
 fn nothing_to_choose_from_is_nothing_found() {
     let samples = Samples::parse("model M (x)\nM 1 3\nM 1 3\nM 2 3\nM 1 3\n", "test").unwrap();
     let structure = Structure { inputs: vec!["x".into()], ..Structure::default() };
-    assert!(search(&samples.models[0], &structure, &Options::default()).is_none());
+    assert!(search(&samples.models[0], &structure, &FitOptions::default()).is_none());
     let samples = Samples::parse("model M (x)\nM 1 3\nM 1 4\n", "test").unwrap();
-    assert!(search(&samples.models[0], &structure, &Options::default()).is_none());
+    assert!(search(&samples.models[0], &structure, &FitOptions::default()).is_none());
 }
 
 /// Marsaglia's generator, uniform on 0 to 1.
@@ -151,7 +151,7 @@ fn no_more_terms_than_the_points_bear() {
         let text = format!("model M (x)\n{}", (0..40).map(row).collect::<String>());
         let samples = Samples::parse(&text, "test").unwrap();
         let structure = Structure { inputs: vec!["x".into()], ..Structure::default() };
-        let options = Options { constant: false, robust: None, ..Options::default() };
+        let options = FitOptions { constant: false, robust: None, ..FitOptions::default() };
         let got = search(&samples.models[0], &structure, &options).unwrap();
         assert!((1..=3).contains(&got.terms.len()), "seed {seed}: {got:?}");
     }

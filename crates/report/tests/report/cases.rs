@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use strata_fit::{Fitted, Options, fit_samples};
+use strata_fit::{FitOptions, Fitted, fit_samples};
 use strata_model::set::{Kind, Library, Model};
 use strata_model::{ModelSet, Samples};
 use strata_report::{Axis, Cell, Curve, Curves, Map, Measured, Report};
@@ -29,10 +29,10 @@ pub(crate) struct Case {
 impl Case {
     /// The samples of a text, fitted by their columns.
     pub(crate) fn of(text: &str) -> Self {
-        Self::fitted(text, &Options::default())
+        Self::fitted(text, &FitOptions::default())
     }
 
-    pub(crate) fn fitted(text: &str, options: &Options) -> Self {
+    pub(crate) fn fitted(text: &str, options: &FitOptions) -> Self {
         let samples = Samples::parse(text, "test").unwrap();
         let (mut fitted, mut failures) = (Vec::new(), Vec::new());
         for outcome in fit_samples(&samples, options) {

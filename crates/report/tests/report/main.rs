@@ -5,7 +5,7 @@
 mod browser;
 mod cases;
 
-use strata_fit::{Options, fit_samples};
+use strata_fit::{FitOptions, fit_samples};
 use strata_model::Samples;
 use strata_model::set::{Mode, Verdict};
 use strata_report::{fit_json, residuals_to};
@@ -110,7 +110,7 @@ fn doubts_stand_in_the_summary() {
 fn what_a_plot_cannot_show_is_told() {
     let times: String =
         (0..12).map(|n| format!("{}A {n}e-6 {n}\n", if n % 4 == 0 { "@" } else { "" })).collect();
-    let options = Options { mode: Mode::Absolute, ..Options::default() };
+    let options = FitOptions { mode: Mode::Absolute, ..FitOptions::default() };
     let page = Case::fitted(&format!("strata-samples 1\nmodel A n\n{times}"), &options).text();
     assert_well_formed(&page);
     assert!(page.contains("1 sample cannot be drawn on these axes"), "{page}");
@@ -195,7 +195,8 @@ fn very_many_samples_are_thinned_out_and_the_page_says_so() {
 #[test]
 fn residuals_are_a_table_that_reads_back() {
     let samples = Samples::parse(SAMPLES, "test").unwrap();
-    let fitted: Vec<_> = fit_samples(&samples, &Options::default()).into_iter().map(Result::unwrap).collect();
+    let fitted: Vec<_> =
+        fit_samples(&samples, &FitOptions::default()).into_iter().map(Result::unwrap).collect();
     let mut out = Vec::new();
     residuals_to(&mut out, &fitted).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -211,7 +212,8 @@ fn residuals_are_a_table_that_reads_back() {
 #[test]
 fn json_holds_what_the_model_holds() {
     let samples = Samples::parse(SAMPLES, "test").unwrap();
-    let fitted: Vec<_> = fit_samples(&samples, &Options::default()).into_iter().map(Result::unwrap).collect();
+    let fitted: Vec<_> =
+        fit_samples(&samples, &FitOptions::default()).into_iter().map(Result::unwrap).collect();
     let text = fit_json(fitted.iter().map(|f| &f.model));
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let (json, model) = (&value["models"][0], &fitted[0].model);

@@ -4,7 +4,7 @@ use super::CHANNELS;
 use super::fifo::{Fifo, NONE};
 use super::link::{Class, Link, Rate};
 use crate::Time;
-use crate::platform::Platform;
+use crate::platform::SimulatedMachine;
 use crate::topology::{End, Graph, TopologyError};
 
 /// The most queues and packets that events can name.
@@ -15,7 +15,7 @@ const MOST: usize = 1 << 30;
 ///
 /// # Errors
 /// [`TopologyError`] if a queue has no room, or there are too many of them.
-pub(super) fn fifos(platform: &Platform, graph: &Graph) -> Result<Vec<Fifo>, TopologyError> {
+pub(super) fn fifos(platform: &SimulatedMachine, graph: &Graph) -> Result<Vec<Fifo>, TopologyError> {
     let places = |name, places: usize| match u32::try_from(places).unwrap_or(u32::MAX) {
         0 => Err(TopologyError::Parameter { name, value: "0".to_owned(), needs: "at least 1 packet" }),
         places => Ok(places),
@@ -46,7 +46,7 @@ pub(super) fn fifos(platform: &Platform, graph: &Graph) -> Result<Vec<Fifo>, Top
 
 /// The graph's links, then each node's loop, by which it sends to itself; and the properties that
 /// many of them share.
-pub(super) fn links(platform: &Platform, graph: &Graph) -> (Vec<Link>, Vec<Class>) {
+pub(super) fn links(platform: &SimulatedMachine, graph: &Graph) -> (Vec<Link>, Vec<Class>) {
     let mut classes = Vec::new();
     let mut link = |bandwidth, latency, delivers, first_fifo| {
         let class = Class { rate: Rate::new(bandwidth), latency, delivers };

@@ -42,7 +42,7 @@ mod statistics;
 pub use statistics::{LinkUse, NodeUse, Statistics};
 
 use crate::Time;
-use crate::platform::Platform;
+use crate::platform::SimulatedMachine;
 use crate::topology::{Graph, TopologyError};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
@@ -182,7 +182,7 @@ impl<T> Network<T> {
     /// # Errors
     /// [`TopologyError`] if the nodes do not fit the topology (it says how many do), or the
     /// platform's values are impossible.
-    pub fn new(platform: &Platform, nodes: usize, seed: u64) -> Result<Self, TopologyError> {
+    pub fn new(platform: &SimulatedMachine, nodes: usize, seed: u64) -> Result<Self, TopologyError> {
         let graph = Graph::new(platform, nodes)?;
         let fifos = build::fifos(platform, &graph)?;
         let (links, classes) = build::links(platform, &graph);

@@ -9,7 +9,7 @@ use super::built_in;
 
 /// Why there is no platform.
 #[derive(Debug, thiserror::Error)]
-pub enum PlatformError {
+pub enum MachineError {
     /// Neither a built-in platform nor a file.
     #[error(
         "there is no platform `{name}`: take one of {}, or the path of a platform file{}",

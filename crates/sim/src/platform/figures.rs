@@ -1,6 +1,6 @@
 //! Derived figures of a platform for a number of nodes, without simulating, to compare machines.
 
-use super::Platform;
+use super::SimulatedMachine;
 use crate::Time;
 use crate::topology::{End, Graph, TopologyError};
 
@@ -72,7 +72,7 @@ impl Figures {
     ///
     /// # Errors
     /// [`TopologyError`] if the nodes do not fit.
-    pub fn new(platform: &Platform, nodes: usize) -> Result<Self, TopologyError> {
+    pub fn new(platform: &SimulatedMachine, nodes: usize) -> Result<Self, TopologyError> {
         let graph = Graph::new(platform, nodes)?;
         let costs = &platform.interface;
         let wire = |bytes: usize| seconds(bytes + costs.header, platform.link.bandwidth);
@@ -127,7 +127,7 @@ struct Ways {
 }
 
 impl Ways {
-    fn new(platform: &Platform, graph: &Graph, bytes: usize) -> Self {
+    fn new(platform: &SimulatedMachine, graph: &Graph, bytes: usize) -> Self {
         let nodes = graph.nodes();
         // All paths of a fat tree between two nodes are equivalent.
         let (mut hops, mut sum, mut most) = (0.0, 0.0, Time::ZERO);
@@ -145,7 +145,7 @@ impl Ways {
 }
 
 /// The time of a packet in an otherwise empty network.
-fn way(platform: &Platform, graph: &Graph, from: u32, to: u32, bytes: usize) -> Time {
+fn way(platform: &SimulatedMachine, graph: &Graph, from: u32, to: u32, bytes: usize) -> Time {
     let mut hop = graph.first(from, to);
     let (mut latency, mut slowest, mut sum) = (Time::ZERO, Time::ZERO, Time::ZERO);
     loop {

@@ -1,7 +1,7 @@
 //! Description of a simulated machine: costs, queues, topology.
 //!
-//! [`Platform::find`] takes a built-in platform by its name, or reads one from a file. The format
-//! is TOML; `platforms/cm5.toml` is an example, and explains itself.
+//! [`SimulatedMachine::find`] takes a built-in platform by its name, or reads one from a file.
+//! The format is TOML; `platforms/cm5.toml` is an example, and explains itself.
 
 mod built_in;
 mod error;
@@ -9,14 +9,14 @@ mod fields;
 mod figures;
 mod read;
 
-pub use error::{Fault, FaultKind, Faults, PlatformError};
+pub use error::{Fault, FaultKind, Faults, MachineError};
 pub use figures::{Barrier, Figures};
 
 use crate::Time;
 
 /// A machine, for any number of nodes that fits its topology.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Platform {
+pub struct SimulatedMachine {
     /// Its name, as in `--on sim:NAME`: letters, digits, `-`, `_` and `.`.
     pub name: String,
     /// A description of one line.

@@ -9,9 +9,9 @@ use std::path::Path;
 use strata_model::{closest, sha256_hex};
 use toml::de::DeTable;
 
-use super::error::{Fault, FaultKind, Faults, PlatformError};
+use super::error::{Fault, FaultKind, Faults, MachineError};
 use super::fields::{self, Fields};
-use super::{Control, Cpu, Dma, Interface, Link, Platform, Topology, built_in};
+use super::{Control, Cpu, Dma, Interface, Link, SimulatedMachine, Topology, built_in};
 use crate::Time;
 
 /// The longest file, in bytes; anything longer is not a platform file.
@@ -25,7 +25,7 @@ const QUEUE: RangeInclusive<usize> = 1..=1 << 20;
 /// Children or parents of a switch, or switches of a group.
 const SWITCH: RangeInclusive<usize> = 1..=1 << 16;
 
-impl Platform {
+impl SimulatedMachine {
     /// The names of the built-in platforms, in their order.
     pub fn built_in() -> impl Iterator<Item = &'static str> {
         built_in::names()
@@ -34,13 +34,10 @@ impl Platform {
     /// The built-in platform with this name.
     ///
     /// # Errors
-    /// [`PlatformError::Unknown`]: there is none; the error lists the existing ones.
-    pub fn named(name: &str) -> Result<Self, PlatformError> {
+    /// [`MachineError::Unknown`]: there is none; the error lists the existing ones.
+    pub fn named(name: &str) -> Result<Self, MachineError> {
         let Some(text) = built_in::text(name) else {
-            return Err(PlatformError::Unknown {
-                name: name.into(),
-                meant: closest(name, built_in::names()),
-            });
+            return Err(MachineError::Unknown { name: name.into(), meant: closest(name, built_in::names()) });
         };
         Ok(Self::parse(name, text.as_bytes())?)
     }
@@ -49,11 +46,11 @@ impl Platform {
     /// with the name of a built-in platform is given as `./NAME`.
     ///
     /// # Errors
-    /// [`PlatformError::Unknown`]: neither exists, and it does not look like a path; the error
+    /// [`MachineError::Unknown`]: neither exists, and it does not look like a path; the error
     /// lists the names.
-    /// [`PlatformError::File`]: the file cannot be read. [`PlatformError::Faults`]: it is not a
+    /// [`MachineError::File`]: the file cannot be read. [`MachineError::Faults`]: it is not a
     /// platform.
-    pub fn find(name_or_path: &str) -> Result<Self, PlatformError> {
+    pub fn find(name_or_path: &str) -> Result<Self, MachineError> {
         let path = Path::new(name_or_path);
         let is_path = path.components().count() > 1 || name_or_path.ends_with(".toml") || path.exists();
         if built_in::text(name_or_path).is_some() || !is_path {
@@ -65,13 +62,13 @@ impl Platform {
     /// The platform in a file.
     ///
     /// # Errors
-    /// [`PlatformError::File`]: it cannot be read. [`PlatformError::Faults`]: it is not a platform.
-    pub fn read(path: &Path) -> Result<Self, PlatformError> {
+    /// [`MachineError::File`]: it cannot be read. [`MachineError::Faults`]: it is not a platform.
+    pub fn read(path: &Path) -> Result<Self, MachineError> {
         let mut bytes = Vec::new();
         // Reads only enough to detect that it is too long: the path may name an endless device.
         File::open(path)
             .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
-            .map_err(|source| PlatformError::File { path: path.into(), source })?;
+            .map_err(|source| MachineError::File { path: path.into(), source })?;
         Ok(Self::parse(&path.display().to_string(), &bytes)?)
     }
 
@@ -129,7 +126,7 @@ fn toml_fault(error: &toml::de::Error, length: usize) -> Fault {
     syntax(error.message().trim().replace('\n', ", "), span, "here", help)
 }
 
-fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -> Option<Platform> {
+fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -> Option<SimulatedMachine> {
     let mut file = Fields::of_file(table, faults);
     let name = name(&mut file);
     let summary = summary(&mut file);
@@ -142,7 +139,7 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
     let control = file.optional_table("control").map(control);
     let dma = file.optional_table("dma").map(dma);
     file.finish();
-    Some(Platform {
+    Some(SimulatedMachine {
         name: name?,
         summary: summary?,
         sha256,

@@ -19,7 +19,7 @@ mod star;
 pub use error::TopologyError;
 
 use crate::Time;
-use crate::platform::{Platform, Topology};
+use crate::platform::{SimulatedMachine, Topology};
 use dragonfly::Dragonfly;
 use error::bandwidth;
 use fat_tree::FatTree;
@@ -109,7 +109,7 @@ impl Graph {
     /// # Errors
     /// [`TopologyError`] if the nodes do not fit (it says how many do), or the platform's topology
     /// or link is impossible.
-    pub fn new(platform: &Platform, nodes: usize) -> Result<Self, TopologyError> {
+    pub fn new(platform: &SimulatedMachine, nodes: usize) -> Result<Self, TopologyError> {
         if nodes == 0 {
             return Err(TopologyError::NoNodes);
         }

@@ -9,7 +9,7 @@ const GB: f64 = 1e9;
 
 fn graph(topology: Topology, nodes: usize) -> Result<Graph, TopologyError> {
     let link = Link { bandwidth: GB, latency: Time(100), buffer: 2, cut_through: true };
-    Graph::new(&Platform { topology, link, ..Platform::named("cm5").unwrap() }, nodes)
+    Graph::new(&SimulatedMachine { topology, link, ..SimulatedMachine::named("cm5").unwrap() }, nodes)
 }
 
 fn mesh(dimensions: usize, wrap: bool) -> Topology {

@@ -4,13 +4,13 @@
 use std::collections::VecDeque;
 use strata_sim::Time;
 use strata_sim::network::{CHANNELS, Channel, Network, NetworkEvent};
-use strata_sim::platform::{Link, Platform, Topology};
+use strata_sim::platform::{Link, SimulatedMachine, Topology};
 
 pub(crate) const GB: f64 = 1e9;
 
 /// Links of 1 GB/s (1000 ps a byte) and 100 ps, all queues of two packets, headers of 4 bytes.
-pub(crate) fn machine(topology: Topology) -> Platform {
-    let mut platform = Platform::named("cm5").expect("a built-in platform");
+pub(crate) fn machine(topology: Topology) -> SimulatedMachine {
+    let mut platform = SimulatedMachine::named("cm5").expect("a built-in platform");
     platform.topology = topology;
     platform.link = Link { bandwidth: GB, latency: Time(100), buffer: 2, cut_through: true };
     platform.interface.header = 4;
@@ -21,7 +21,12 @@ pub(crate) fn machine(topology: Topology) -> Platform {
 }
 
 /// A machine whose queues have room for `send`, `buffer` and `receive` packets.
-pub(crate) fn with_queues(topology: Topology, send: usize, buffer: usize, receive: usize) -> Platform {
+pub(crate) fn with_queues(
+    topology: Topology,
+    send: usize,
+    buffer: usize,
+    receive: usize,
+) -> SimulatedMachine {
     let mut platform = machine(topology);
     platform.interface.send_queue = send;
     platform.interface.receive_queue = receive;

@@ -74,7 +74,7 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use strata_fit::{Options, Structure, fit_model};
+    use strata_fit::{FitOptions, Structure, fit_model};
     use strata_model::samples::{Column, ModelSamples, Sample};
 
     fn samples(rows: &[(f64, f64)]) -> ModelSamples {
@@ -106,7 +106,7 @@ mod tests {
                 ..Structure::default()
             };
             let mode = if relative { Mode::Relative } else { Mode::Absolute };
-            let options = Options { mode, keep_all: true, ..Options::default() };
+            let options = FitOptions { mode, keep_all: true, ..FitOptions::default() };
             let fit = |rows: &[(f64, f64)]| fit_model(&samples(rows), &structure, &options, &|_| None).unwrap().model;
             let before = fit(&rows);
             let mut belief = Belief::of(&before).unwrap();

@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 use strata_model::count;
 use strata_model::expr::Span;
 use strata_sim::Time;
-use strata_sim::platform::{Barrier, Faults, Figures, Platform, PlatformError, Topology};
+use strata_sim::platform::{Barrier, Faults, Figures, MachineError, SimulatedMachine, Topology};
 
 use super::failure::{Failure, print};
 use super::tables;
 use crate::lang::{CheckError, CheckErrors, ErrorCode};
 
-impl From<PlatformError> for Failure {
-    fn from(error: PlatformError) -> Self {
+impl From<MachineError> for Failure {
+    fn from(error: MachineError) -> Self {
         match error {
-            PlatformError::Unknown { .. } => Self::Usage(error.to_string()),
-            PlatformError::File { .. } => Self::Machine(error.to_string()),
-            PlatformError::Faults(faults) => CheckErrors::new(drawn(faults)).into(),
+            MachineError::Unknown { .. } => Self::Usage(error.to_string()),
+            MachineError::File { .. } => Self::Machine(error.to_string()),
+            MachineError::Faults(faults) => CheckErrors::new(drawn(faults)).into(),
         }
     }
 }
@@ -41,8 +41,8 @@ fn drawn(faults: Faults) -> Vec<CheckError> {
 pub(super) fn list() -> Result<(), Failure> {
     let mut table = tables::new();
     table.set_header(["platform", "what it is"]);
-    for name in Platform::built_in() {
-        table.add_row([name.to_owned(), Platform::named(name)?.summary]);
+    for name in SimulatedMachine::built_in() {
+        table.add_row([name.to_owned(), SimulatedMachine::named(name)?.summary]);
     }
     print(table)
 }
@@ -52,9 +52,9 @@ pub(super) fn check(files: &[PathBuf]) -> Result<(), Failure> {
     let mut errors = Vec::new();
     let mut read = Vec::new();
     for path in files {
-        match Platform::read(path) {
+        match SimulatedMachine::read(path) {
             Ok(platform) => read.push(format!("{}: {}", path.display(), platform.name)),
-            Err(PlatformError::Faults(faults)) => errors.extend(drawn(faults)),
+            Err(MachineError::Faults(faults)) => errors.extend(drawn(faults)),
             Err(other) => return Err(other.into()),
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn check(files: &[PathBuf]) -> Result<(), Failure> {
 
 /// `specc platform show`.
 pub(super) fn show(name_or_path: &str, nodes: usize, as_json: bool) -> Result<(), Failure> {
-    let platform = Platform::find(name_or_path)?;
+    let platform = SimulatedMachine::find(name_or_path)?;
     let figures = Figures::new(&platform, nodes).map_err(|error| Failure::Usage(error.to_string()))?;
     if as_json {
         return print(json_of(&platform, &figures));
@@ -78,7 +78,7 @@ pub(super) fn show(name_or_path: &str, nodes: usize, as_json: bool) -> Result<()
 }
 
 /// The costs in the order of the file, by the names of its keys.
-fn costs(platform: &Platform) -> Vec<(String, Time)> {
+fn costs(platform: &SimulatedMachine) -> Vec<(String, Time)> {
     let costs = &platform.interface;
     let mut all: Vec<(String, Time)> = [
         ("send", costs.send),
@@ -114,7 +114,7 @@ fn costs(platform: &Platform) -> Vec<(String, Time)> {
     all
 }
 
-fn costs_table(platform: &Platform) -> Table {
+fn costs_table(platform: &SimulatedMachine) -> Table {
     let mut table = tables::new();
     table.set_header(["cost", "ns", "cycles"]);
     for (name, time) in costs(platform) {
@@ -124,7 +124,7 @@ fn costs_table(platform: &Platform) -> Table {
     table
 }
 
-fn figures_table(platform: &Platform, figures: &Figures) -> Table {
+fn figures_table(platform: &SimulatedMachine, figures: &Figures) -> Table {
     let mut table = tables::new();
     table.set_header(["what follows", "value", "cycles"]);
     let mut time = |what: &str, time: Time| {
@@ -169,7 +169,7 @@ fn nanoseconds(time: Time) -> String {
     round(time.seconds() * 1e9)
 }
 
-fn cycles(platform: &Platform, time: Time) -> String {
+fn cycles(platform: &SimulatedMachine, time: Time) -> String {
     round(time.seconds() * platform.cpu.frequency)
 }
 
@@ -206,7 +206,7 @@ fn topology_text(topology: &Topology) -> String {
     }
 }
 
-fn json_of(platform: &Platform, figures: &Figures) -> Value {
+fn json_of(platform: &SimulatedMachine, figures: &Figures) -> Value {
     let costs: serde_json::Map<String, Value> =
         costs(platform).into_iter().map(|(name, time)| (name, json!(time.seconds()))).collect();
     let (barrier, control) = match figures.barrier {

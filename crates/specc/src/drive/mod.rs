@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use strata_model::did_you_mean;
-use strata_sim::platform::Platform;
+use strata_sim::platform::SimulatedMachine;
 use strata_sim::topology::Graph;
 
 pub use build::{Program, build};
@@ -103,7 +103,7 @@ impl RunOptions {
             return usage(format!("--nodes {}: the most is {MAX_NODES}", self.nodes));
         }
         if let On::Sim(machine) = &self.on {
-            let checked = Platform::find(machine).map_err(|error| error.to_string());
+            let checked = SimulatedMachine::find(machine).map_err(|error| error.to_string());
             let checked = checked.and_then(|platform| {
                 Graph::new(&platform, self.nodes).map(drop).map_err(|error| error.to_string())
             });

@@ -192,7 +192,7 @@ pub struct Term {
 pub struct ModelOptions {
     /// `fit relative, robust huber, …`, `accept 10%` and `confidence 95%`: how its samples are
     /// fitted.
-    pub fit: strata_fit::Options,
+    pub fit: strata_fit::FitOptions,
     /// `verify 20`: how many samples verify the fit.
     pub verify: u32,
     /// `repeat 3`: how often a point is timed at least.
@@ -201,7 +201,7 @@ pub struct ModelOptions {
 
 impl Default for ModelOptions {
     fn default() -> Self {
-        Self { fit: strata_fit::Options::default(), verify: 20, repeat: 3 }
+        Self { fit: strata_fit::FitOptions::default(), verify: 20, repeat: 3 }
     }
 }
 

@@ -76,7 +76,7 @@ fn words() -> BTreeSet<String> {
     let words = grammar.filter_map(|line| line.trim_end().strip_suffix("\" ~ !tail }")?.rsplit('"').next());
     let mut all: BTreeSet<String> = words.map(str::to_owned).collect();
     assert!(all.contains("once") && all.len() > 15, "{all:?}");
-    let parts = |words: &[&str]| strata_fit::Options::default().set(words).expect_err("no part").expected;
+    let parts = |words: &[&str]| strata_fit::FitOptions::default().set(words).expect_err("no part").expected;
     for part in parts(&["?"]) {
         all.insert(part.to_owned());
         if ["robust", "weights", "eliminate", "search"].contains(&part) {

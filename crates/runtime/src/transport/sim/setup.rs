@@ -3,12 +3,12 @@
 use super::kernels::Kernels;
 use crate::work::Computing;
 use std::sync::Arc;
-use strata_sim::platform::Platform;
+use strata_sim::platform::SimulatedMachine;
 
 /// What to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Setup {
-    pub(crate) platform: Arc<Platform>,
+    pub(crate) platform: Arc<SimulatedMachine>,
     pub(crate) nodes: usize,
     pub(crate) seed: u64,
     /// Steps (of nodes and of the network) after which the simulation is stopped.

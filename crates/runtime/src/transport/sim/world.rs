@@ -21,7 +21,7 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_sim::network::{Channel, NetworkEvent};
-use strata_sim::{Network, Time, platform::Platform};
+use strata_sim::{Network, Time, platform::SimulatedMachine};
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ pub(super) struct State {
 
 /// A simulation.
 pub(super) struct World {
-    pub(super) platform: Arc<Platform>,
+    pub(super) platform: Arc<SimulatedMachine>,
     pub(super) kernels: Arc<Kernels>,
     pub(super) computing: Computing,
     pub(super) state: RefCell<State>,

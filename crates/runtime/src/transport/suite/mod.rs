@@ -147,7 +147,7 @@ fn threads() {
 
 #[test]
 fn a_simulated_machine() {
-    let machine = strata_sim::platform::Platform::find("ethernet-25g").unwrap();
+    let machine = strata_sim::platform::SimulatedMachine::find("ethernet-25g").unwrap();
     all_cases(&|nodes, program| {
         let setup = crate::simulation::Simulation::new(&machine, nodes).unwrap().setup();
         let run = super::sim::run(&setup, |mut endpoint| {
