@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::mpi;
 
 /// Features of the members that have an MPI part.
-const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-benches/mpi";
+const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-global/mpi,strata-benches/mpi";
 
 /// rsmpi's build script is not run again when the MPI library changes, so each library has its own
 /// target folder.
@@ -37,8 +37,8 @@ const PLAIN: &[Check] = &[
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
     Check {
-        name: "queues under loom",
-        arguments: &["test", "-p", "strata-runtime", "--lib", "--release", "loom"],
+        name: "shared memory under loom",
+        arguments: &["test", "-p", "strata-runtime", "-p", "strata-global", "--lib", "--release", "loom"],
         environment: &[("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },
     // Whether the packages can be built takes longer: `cargo xtask package`.
@@ -72,6 +72,8 @@ const WITH_MPI: &[Check] = &[
             "-p",
             "strata-sort",
             "-p",
+            "strata-global",
+            "-p",
             "strata-benches",
             "--all-targets",
             "--features",
@@ -91,13 +93,15 @@ const WITH_MPI: &[Check] = &[
             "strata-runtime",
             "-p",
             "strata-sort",
+            "-p",
+            "strata-global",
             "--lib",
             "--test",
             "mpi",
             "--test",
             "develop_mpi",
             "--features",
-            "strata-runtime/mpi,strata-sort/mpi",
+            "strata-runtime/mpi,strata-sort/mpi,strata-global/mpi",
         ],
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
     },

@@ -7,7 +7,7 @@ use super::state::State;
 use crate::block::{Contents, RawBlock};
 use crate::transport::{
     AbortHandle, Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet,
-    Simulated,
+    Shelf, Simulated,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -279,6 +279,10 @@ impl Endpoint for Observed {
 
     fn abort_handle(&self) -> Option<AbortHandle> {
         self.inner.abort_handle()
+    }
+
+    fn shelf(&self) -> Option<&Shelf> {
+        self.inner.shelf()
     }
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {

@@ -6,6 +6,7 @@ mod local;
 mod messages;
 mod ports;
 mod random;
+mod shared;
 mod split;
 mod transfers;
 

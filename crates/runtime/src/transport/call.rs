@@ -52,6 +52,8 @@ actions! {
     UnknownTargets "unknown_targets",
     Uninstall "uninstall",
     NameStates "name_states",
+    StoreSync "store_sync",
+    Share "share",
 }
 
 /// One call of a collective: what must be equal on all nodes, and its place in the program.
@@ -145,6 +147,7 @@ impl Call {
                 write!(f, " of {length} elements of {size} bytes")
             }
             (Action::AllToAllV | Action::UnknownTargets, _) => write!(f, " of elements of {size} bytes"),
+            (Action::StoreSync, _) => write!(f, " of {length} bytes, of which {root} have come"),
             (Action::WaitForPort, _) => write!(f, " {root}"),
             (Action::Send | Action::Reply | Action::Put, _) => write!(f, " to node {root}"),
             _ => Ok(()),

@@ -16,6 +16,7 @@ use crate::clock::SimulatedClock;
 use crate::number::{NumberType, Op};
 use crate::work::{Charge, Computing, Work};
 use std::any::Any;
+use std::sync::{Arc, Mutex};
 
 mod call;
 mod contributions;
@@ -112,6 +113,10 @@ pub(crate) trait Endpoint {
     fn abort_handle(&self) -> Option<AbortHandle> {
         None
     }
+    /// Where nodes of one process place a value for each other, if all nodes are of one process.
+    fn shelf(&self) -> Option<&Shelf> {
+        None
+    }
     /// The simulated machine that this node is part of, if any.
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
         None
@@ -154,6 +159,12 @@ pub(crate) const USER_PORTS: usize = PORTS - 16;
 pub(crate) enum Awaited {
     /// Nothing else.
     Packet,
+    /// Memory shared with other nodes, whose changes wake nobody, has changed; `long` if the wait
+    /// has been long.
+    Memory {
+        /// Whether the wait has been long.
+        long: bool,
+    },
     /// The collective in flight is complete.
     Operation,
     /// There may be room for a packet to this node on this network.
@@ -241,6 +252,9 @@ pub(crate) struct Failure {
 
 /// The abort handle: ends the job from a thread that is no node; waiting nodes unwind.
 pub(crate) type AbortHandle = Box<dyn Fn(Failure) + Send + Sync>;
+
+/// A place for a value of each node, by rank.
+pub(crate) type Shelf = Mutex<Vec<Option<Arc<dyn Any + Send + Sync>>>>;
 
 /// The text of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {

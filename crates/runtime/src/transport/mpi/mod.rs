@@ -347,7 +347,7 @@ impl Endpoint for Mpi {
             Network::BOTH.iter().any(|network| networks.has(*network) && connections.has_packet(*network));
         news |= connections.ports.has_news();
         news |= match awaited {
-            Awaited::Packet => false,
+            Awaited::Packet | Awaited::Memory { .. } => false,
             Awaited::Operation => match self.started.test() {
                 Ok(done) => done,
                 Err(failure) => blame(self.world, failure),

@@ -25,7 +25,7 @@ pub(super) fn explain(state: &State, now: Time) -> Option<Failure> {
                         let _ = write!(what, " for room on the way to node {to}");
                     }
                     Awaited::AllLeft => what = "for the others to end".to_owned(),
-                    Awaited::Packet | Awaited::Operation => {}
+                    Awaited::Packet | Awaited::Operation | Awaited::Memory { .. } => {}
                 }
                 groups.entry(what).or_default().push(node);
             }

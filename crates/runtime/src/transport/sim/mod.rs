@@ -171,7 +171,7 @@ impl Sim {
             }
             Awaited::Room(network, _) => wait.room |= 1 << messages(network).0,
             Awaited::PutRoom(_) => wait.room |= all_data(),
-            Awaited::Packet | Awaited::AllLeft => {}
+            Awaited::Packet | Awaited::Memory { .. } | Awaited::AllLeft => {}
         }
         for network in Network::BOTH {
             if !self.rest[network as usize].is_empty() {

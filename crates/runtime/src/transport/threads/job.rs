@@ -12,7 +12,7 @@ use super::wait::Parkers;
 use super::{MOST, Threads};
 use crate::block::RawBlock;
 use crate::error::Error;
-use crate::transport::{Call, Endpoint, Failure, Network, Packet, Stop, panic_text};
+use crate::transport::{Call, Endpoint, Failure, Network, Packet, Shelf, Stop, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -50,6 +50,8 @@ pub(super) enum Peers {
     Receiver(usize),
     /// Any other node that can still send.
     Anyone,
+    /// Any other node whose program has not ended.
+    Programs,
 }
 
 /// When a node that waits for a rendezvous may unwind.
@@ -90,6 +92,8 @@ pub(super) struct Job {
     gone: Box<[AtomicBool]>,
     /// Memory lent by nodes that left with an operation in flight: others may still access it.
     retained: Mutex<Vec<Loan>>,
+    /// What nodes place for each other.
+    shelf: Shelf,
     /// The failure that ended the job.
     failure: Mutex<Option<Failure>>,
     failed: AtomicBool,
@@ -113,6 +117,7 @@ impl Job {
             leavers: AtomicUsize::new(0),
             gone: (0..nodes).map(|_| AtomicBool::new(false)).collect(),
             retained: Mutex::new(Vec::new()),
+            shelf: Mutex::new(vec![None; nodes]),
             failure: Mutex::new(None),
             failed: AtomicBool::new(false),
         }
@@ -297,6 +302,11 @@ impl Job {
         &self.ports[node]
     }
 
+    /// What nodes place for each other.
+    pub(super) fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
     /// The counter of the bits of the asynchronous or that are set.
     pub(super) fn async_or(&self) -> &AtomicUsize {
         &self.async_or.0
@@ -328,6 +338,10 @@ impl Job {
             Peers::Anyone => {
                 let mut others = (0..self.size()).filter(|node| *node != rank);
                 others.clone().all(|node| gone(&node)).then(|| others.next()).flatten()
+            }
+            Peers::Programs => {
+                let mut others = (0..self.size()).filter(|node| *node != rank);
+                others.clone().all(|node| left(&node)).then(|| others.next()).flatten()
             }
         };
         if let Some(missing) = missing

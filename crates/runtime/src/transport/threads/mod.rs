@@ -44,7 +44,7 @@ use crate::block::{Contents, RawBlock};
 use crate::number::{NumberType, Op};
 use crate::transport::{
     AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, Failure, Network, Networks, Operation,
-    Packet, Scan,
+    Packet, Scan, Shelf,
 };
 use job::{Job, Peers, RING, Unwinds};
 use pending::PendingCollective;
@@ -52,6 +52,7 @@ use ports::Refusal;
 use rendezvous::{Mode, SHORT};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// The most nodes of one process: each is a thread with a stack, and each pair of nodes may have a
 /// queue.
@@ -59,6 +60,9 @@ pub(crate) const MOST: usize = 1024;
 
 /// The most bytes that a put accepts at once.
 const PUT: usize = 16 << 10;
+
+/// The sleep of a node that waits long for memory that other nodes change without waking it.
+const SHORT_SLEEP: Duration = Duration::from_micros(50);
 
 /// One node's end of the threads transport.
 pub(crate) struct Threads {
@@ -406,6 +410,17 @@ impl Endpoint for Threads {
             }
         };
         match awaited {
+            Awaited::Memory { long } => {
+                if came() {
+                    return;
+                }
+                job.check(rank, call, Peers::Programs, &came);
+                if long {
+                    std::thread::sleep(SHORT_SLEEP);
+                } else {
+                    std::thread::yield_now();
+                }
+            }
             Awaited::Packet => wait((self.job.size() > 1).then_some(Peers::Anyone), &|| false),
             Awaited::Operation => wait(Some(Peers::All), &|| self.may_advance()),
             Awaited::Room(network, to) => {
@@ -429,6 +444,10 @@ impl Endpoint for Threads {
 
     fn fail(&mut self, failure: Failure) -> ! {
         self.job.fail(failure);
+    }
+
+    fn shelf(&self) -> Option<&Shelf> {
+        Some(self.job.shelf())
     }
 
     fn abort_handle(&self) -> Option<AbortHandle> {

@@ -1,0 +1,46 @@
+//! What can fail: memory, and a setting.
+
+use thiserror::Error;
+
+/// Why a space cannot be opened, or an array not allocated; the same on every node.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum GlobalError {
+    /// The heap has no room.
+    #[error(
+        "the heap has no room for {asked} bytes on each node: {free} of {heap} bytes are free, at most \
+         {largest} of them in one piece; open the space with more bytes, or free arrays"
+    )]
+    Full {
+        /// The bytes asked for on each node.
+        asked: u64,
+        /// The bytes of the heap.
+        heap: u64,
+        /// Those that are free.
+        free: u64,
+        /// The most that are free in one piece.
+        largest: u64,
+    },
+    /// An array, or a heap, is longer than offsets go.
+    #[error("{elements} elements of {size} bytes are more than a heap can have: offsets have 44 bits")]
+    TooLong {
+        /// The elements on each node.
+        elements: usize,
+        /// The bytes of one.
+        size: usize,
+    },
+    /// The setting `STRATA_GLOBAL` names no way.
+    #[error("STRATA_GLOBAL={0}: it is `shared` or `messages`")]
+    Setting(String),
+    /// Not all nodes are of one process.
+    #[error(
+        "the nodes do not share memory: take threads, or let `STRATA_GLOBAL` and the way be the usual ones"
+    )]
+    NotShared,
+}
+
+impl From<GlobalError> for strata_runtime::Error {
+    fn from(error: GlobalError) -> Self {
+        Self::program(error)
+    }
+}

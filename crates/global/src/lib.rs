@@ -1,0 +1,59 @@
+//! A global address space for nodes on threads, MPI or simulated machines: every node reads and
+//! writes the heaps of all.
+//!
+//! ```
+//! use strata_global::Space;
+//! use strata_runtime::prelude::*;
+//!
+//! let squares = Machine::threads(3)?.run(|node| {
+//!     let mut space = Space::open(node, 1 << 16)?;       // 64 KiB on each node
+//!     let squares = space.alloc::<u64>(10)?;             // element i on node i mod 3
+//!     for (i, p) in space.mine(&squares) {
+//!         space.write(p, (i * i) as u64);                // its own: no message
+//!     }
+//!     space.barrier();
+//!     Ok(space.read(squares.at(7)))                      // of any node
+//! })?;
+//! assert_eq!(squares, [49, 49, 49]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! | access | complete | calls |
+//! |---|---|---|
+//! | blocking | when the call returns | [`read`](Space::read), [`write`](Space::write), [`fetch`](Space::fetch) |
+//! | split-phase | when the [`phase`](Space::phase) ends | [`get`](Phase::get), [`put`](Phase::put) |
+//! | one-way | when the receiver or all say so | [`store`](Space::store), [`store_sync`](Space::store_sync), [`all_store_sync`](Space::all_store_sync) |
+//! | at the owner | when the call returns | [`at_owner`](Space::at_owner) |
+//!
+//! Where all nodes are threads of one process, accesses are loads and stores of shared memory;
+//! elsewhere they are active messages, which the owner handles whenever it polls or waits.
+//!
+//! # Order
+//! Blocking accesses and atomic operations on elements of up to 8 bytes happen in one order that
+//! all nodes see, and whoever sees such a write also sees what its writer wrote before. Nothing is
+//! promised between the accesses of one phase, or between stores. Two nodes may access the same
+//! element at once: that is no data race, but elements that cross a word of 8 bytes may then be
+//! seen in part.
+//!
+//! After Luna, "Implementing an Efficient Portable Global Memory Layer on Distributed Memory
+//! Multiprocessors" (UCB/CSD 94/810, 1994), the library under Split-C.
+
+#![forbid(unsafe_code)]
+
+mod array;
+mod atomics;
+mod error;
+mod heap;
+mod phase;
+mod pointer;
+mod segment;
+mod space;
+mod sync;
+mod wire;
+
+pub use array::Array;
+pub use atomics::{Change, Integer, Procedure};
+pub use error::GlobalError;
+pub use phase::Phase;
+pub use pointer::{Global, Spread};
+pub use space::{Space, Way};

@@ -1,0 +1,256 @@
+//! Phases: split-phase access, complete at the end of a closure.
+
+use crate::pointer::Global;
+use crate::space::Space;
+use crate::sync::{Ordering, fence};
+use bytemuck::Pod;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+
+/// A phase: the gets and puts started in it are complete when its closure has returned.
+///
+/// The destination of a get is borrowed until then (`'e` outlives the closure), so that it can be
+/// neither read nor written nor dropped before it is there. The phase is also the space, for
+/// blocking accesses, stores and phases within this one.
+pub struct Phase<'s, 'n, 'e> {
+    space: &'s mut Space<'n>,
+    /// The number of this phase, once it has something under way.
+    number: Option<usize>,
+    /// Values that will come, and where to.
+    gets: Vec<(usize, &'e mut [u8])>,
+    /// Whether it has written to memory directly.
+    wrote: bool,
+    /// A destination's lifetime can be neither lengthened nor shortened.
+    invariant: PhantomData<Cell<&'e mut ()>>,
+}
+
+impl<'n> Deref for Phase<'_, 'n, '_> {
+    type Target = Space<'n>;
+    fn deref(&self) -> &Space<'n> {
+        self.space
+    }
+}
+
+impl<'n> DerefMut for Phase<'_, 'n, '_> {
+    fn deref_mut(&mut self) -> &mut Space<'n> {
+        self.space
+    }
+}
+
+impl<'n> Space<'n> {
+    /// Runs `f`, in which gets and puts are started, and returns when all of them are complete
+    /// (Split-C's `sync`).
+    ///
+    /// ```
+    /// use strata_global::Space;
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let pairs = Machine::threads(3)?.run(|node| {
+    ///     let mut space = Space::open(node, 1 << 10)?;
+    ///     let ranks = space.alloc::<u32>(3)?;
+    ///     space.write(ranks.at(space.rank()), 10 + space.rank() as u32);
+    ///     space.barrier();
+    ///     let (mut first, mut last) = (0, 0);
+    ///     space.phase(|phase| {
+    ///         phase.get(&mut first, ranks.at(0));
+    ///         phase.get(&mut last, ranks.at(2));      // both are under way
+    ///     });
+    ///     Ok((first, last))
+    /// })?;
+    /// assert_eq!(pairs, [(10, 12); 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// If `f` panics, its destinations have their old or their new values, and what is under way
+    /// completes before the end of any later phase of the node, or of [`free`](Self::free).
+    ///
+    /// A destination cannot be touched before the end of the phase:
+    ///
+    /// ```compile_fail,E0502
+    /// # use strata_global::{Global, Space};
+    /// fn early(space: &mut Space<'_>, p: Global<u64>) {
+    ///     let mut value = 0;
+    ///     space.phase(|phase| {
+    ///         phase.get(&mut value, p);
+    ///         println!("{value}");
+    ///     });
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail,E0506
+    /// # use strata_global::{Global, Space};
+    /// fn overwritten(space: &mut Space<'_>, p: Global<u64>) {
+    ///     let mut value = 0;
+    ///     space.phase(|phase| {
+    ///         phase.get(&mut value, p);
+    ///         value = 1;
+    ///     });
+    /// }
+    /// ```
+    ///
+    /// Nor can it live shorter than the phase:
+    ///
+    /// ```compile_fail,E0597
+    /// # use strata_global::{Global, Space};
+    /// fn gone(space: &mut Space<'_>, p: Global<u64>) {
+    ///     space.phase(|phase| {
+    ///         let mut value = 0;
+    ///         phase.get(&mut value, p);
+    ///     });
+    /// }
+    /// ```
+    ///
+    /// # Participation
+    /// Local.
+    #[track_caller]
+    pub fn phase<'e, R>(&mut self, f: impl FnOnce(&mut Phase<'_, 'n, 'e>) -> R) -> R {
+        let mut phase =
+            Phase { space: self, number: None, gets: Vec::new(), wrote: false, invariant: PhantomData };
+        let result = f(&mut phase);
+        phase.sync();
+        result
+    }
+}
+
+impl<'e> Phase<'_, '_, 'e> {
+    /// Starts to read the element at `p` into `into`.
+    ///
+    /// # Participation
+    /// Local. `p` must point into a heap; otherwise the job ends.
+    #[track_caller]
+    #[inline]
+    pub fn get<T: Pod>(&mut self, into: &'e mut T, p: Global<T>) {
+        let at = self.check("get", p, 1);
+        match self.direct(p.node()) {
+            Some(segment) => *into = segment.read(at),
+            None => self.get_far(bytemuck::bytes_of_mut(into), p),
+        }
+    }
+
+    /// Starts to read `into.len()` elements from `p` on.
+    ///
+    /// # Participation
+    /// As [`get`](Self::get).
+    #[track_caller]
+    pub fn get_slice<T: Pod>(&mut self, into: &'e mut [T], p: Global<T>) {
+        let at = self.check("get_slice", p, into.len());
+        let bytes = bytemuck::cast_slice_mut(into);
+        match self.direct(p.node()) {
+            Some(segment) => segment.read_bytes(at, bytes),
+            None => self.get_far(bytes, p),
+        }
+    }
+
+    /// Starts to write an element to `p`.
+    ///
+    /// # Participation
+    /// As [`get`](Self::get).
+    #[track_caller]
+    #[inline]
+    pub fn put<T: Pod>(&mut self, p: Global<T>, value: T) {
+        let at = self.check("put", p, 1);
+        if let Some(segment) = self.direct(p.node()) {
+            segment.write(at, &value, Ordering::Release);
+            self.wrote = true;
+        } else {
+            self.put_far(p, bytemuck::bytes_of(&value));
+        }
+    }
+
+    /// Starts to write elements from `p` on; `values` may be reused at once.
+    ///
+    /// # Participation
+    /// As [`get`](Self::get).
+    #[track_caller]
+    pub fn put_slice<T: Pod>(&mut self, p: Global<T>, values: &[T]) {
+        let at = self.check("put_slice", p, values.len());
+        let bytes = bytemuck::cast_slice(values);
+        if let Some(segment) = self.direct(p.node()) {
+            segment.write_bytes(at, bytes);
+            self.wrote = true;
+        } else {
+            self.put_far(p, bytes);
+        }
+    }
+
+    /// Whether everything started in this phase is complete (Split-C's `is_sync`). Polls.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn is_complete(&mut self) -> bool {
+        self.poll();
+        self.number.is_none_or(|number| self.served.book.pending_in(number) == 0)
+    }
+
+    /// Waits until everything started in this phase is complete.
+    ///
+    /// # Participation
+    /// Local.
+    #[track_caller]
+    pub fn sync(&mut self) {
+        if std::mem::take(&mut self.wrote) {
+            // What was written is seen by all nodes before this one goes on.
+            fence(Ordering::SeqCst);
+        }
+        let book = Rc::clone(&self.served.book);
+        if let Some(number) = self.number {
+            self.wait_until(|| book.pending_in(number) == 0);
+            self.gets.retain_mut(|(value, into)| !book.take_value(*value, into));
+        }
+        self.complete_abandoned();
+    }
+
+    #[track_caller]
+    fn get_far<T>(&mut self, into: &'e mut [u8], p: Global<T>) {
+        if into.is_empty() {
+            return;
+        }
+        let phase = self.number();
+        let length = into.len();
+        let number = match self.served.book.await_value(phase, length) {
+            Some(number) => number,
+            None => {
+                // Destinations may be written at any time: those of this phase make room.
+                self.sync();
+                self.space.await_value(phase, length)
+            }
+        };
+        self.gets.push((number, into));
+        let wire = self.wire;
+        wire.read(self, p.node(), p.offset(), length, number);
+    }
+
+    #[track_caller]
+    fn put_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
+        let (phase, wire) = (self.number(), self.wire);
+        let book = Rc::clone(&self.served.book);
+        wire.put(self, &book, p.node(), p.offset(), bytes, phase);
+    }
+
+    #[track_caller]
+    fn number(&mut self) -> usize {
+        if let Some(number) = self.number {
+            return number;
+        }
+        let number = match self.served.book.open_phase() {
+            Some(number) => number,
+            None => self.too_many(),
+        };
+        self.number = Some(number);
+        number
+    }
+}
+
+impl Drop for Phase<'_, '_, '_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        // Complete, but where a panic ends the phase.
+        let book = Rc::clone(&self.served.book);
+        self.gets.retain_mut(|(value, into)| !book.take_value(*value, into));
+        let left = self.gets.iter().map(|(value, _)| *value).collect();
+        self.space.abandoned.push((number, left));
+        self.space.reclaim();
+    }
+}

@@ -1,0 +1,274 @@
+//! A node's memory: words that any node of the process may read and write at any time.
+//!
+//! Every access is atomic for each word, so none is a data race. Elements of up to 8 bytes that do
+//! not cross a word are therefore read and written whole; larger ones may be seen in part by a
+//! program that does not order its accesses.
+//!
+//! A one-way store writes its bytes, then raises its sender's own count at the receiver, with
+//! release. A receiver that sees the count (acquire) sees the bytes. As each sender has its own
+//! count, raising it is a plain store, and nothing is sent.
+
+use crate::sync::{AtomicU64, Ordering, fence};
+use bytemuck::Pod;
+use std::ops::Range;
+
+/// The bytes of a word.
+pub(crate) const WORD: usize = size_of::<u64>();
+
+/// A count on a cache line of its own (two, as some processors fetch lines in pairs).
+#[repr(align(128))]
+struct Count(AtomicU64);
+
+/// The heap of one node, and what each node has stored there.
+pub(crate) struct Segment {
+    words: Box<[AtomicU64]>,
+    /// Bytes stored here directly, by node; empty if the memory is not shared.
+    stored: Box<[Count]>,
+}
+
+impl Segment {
+    /// Memory of `bytes` zero bytes, rounded up to words, into which `nodes` nodes store directly.
+    pub(crate) fn new(bytes: usize, nodes: usize) -> Self {
+        Self {
+            words: (0..bytes.div_ceil(WORD)).map(|_| AtomicU64::new(0)).collect(),
+            stored: (0..nodes).map(|_| Count(AtomicU64::new(0))).collect(),
+        }
+    }
+
+    /// Makes `bytes` bytes from `at` on zero; both are multiples of 8, or the rest is no one's.
+    pub(crate) fn clear(&self, at: usize, bytes: usize) {
+        let words = at / WORD..(at + bytes).div_ceil(WORD);
+        self.words[words].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+
+    /// All bytes that other nodes have stored directly; their bytes are in place.
+    pub(crate) fn stored(&self) -> u64 {
+        self.stored.iter().fold(0, |sum, count| sum.wrapping_add(count.0.load(Ordering::Acquire)))
+    }
+
+    /// Node `from`, which is the caller, has stored `bytes` bytes, in all `total`.
+    #[inline]
+    pub(crate) fn has_stored(&self, from: usize, total: u64) {
+        if let Some(count) = self.stored.get(from) {
+            count.0.store(total, Ordering::Release);
+        }
+    }
+
+    /// The word at byte `at`.
+    ///
+    /// # Panics
+    /// `at` is beyond the memory.
+    #[inline]
+    pub(crate) fn word(&self, at: usize) -> &AtomicU64 {
+        &self.words[at / WORD]
+    }
+
+    /// Reads an element at byte `at`; ordered before later accesses.
+    #[inline]
+    pub(crate) fn read<T: Pod>(&self, at: usize) -> T {
+        let mut value = T::zeroed();
+        let bytes = bytemuck::bytes_of_mut(&mut value);
+        if bytes.len() == WORD && at.is_multiple_of(WORD) {
+            bytes.copy_from_slice(&self.word(at).load(Ordering::SeqCst).to_ne_bytes());
+        } else {
+            self.read_bytes(at, bytes);
+        }
+        value
+    }
+
+    /// Writes an element at byte `at`, in `order`; earlier accesses come before it.
+    #[inline]
+    pub(crate) fn write<T: Pod>(&self, at: usize, value: &T, order: Ordering) {
+        let bytes = bytemuck::bytes_of(value);
+        if bytes.len() == WORD && at.is_multiple_of(WORD) {
+            self.word(at).store(word_of(bytes), order);
+        } else {
+            self.write_bytes(at, bytes);
+            if order == Ordering::SeqCst {
+                fence(Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Reads bytes from `at` on.
+    pub(crate) fn read_bytes(&self, at: usize, bytes: &mut [u8]) {
+        let (head, whole, tail) = parts(at, bytes.len());
+        let words = &self.words[whole.clone()];
+        let (first, rest) = bytes.split_at_mut(head.len());
+        let (middle, last) = rest.split_at_mut(words.len() * WORD);
+        if !first.is_empty() {
+            let word = self.word(at).load(Ordering::Relaxed).to_ne_bytes();
+            first.copy_from_slice(&word[head]);
+        }
+        for (bytes, word) in middle.chunks_exact_mut(WORD).zip(words) {
+            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        }
+        if !last.is_empty() {
+            let word = self.words[whole.end].load(Ordering::Relaxed).to_ne_bytes();
+            last.copy_from_slice(&word[tail]);
+        }
+        fence(Ordering::Acquire);
+    }
+
+    /// Writes bytes from `at` on; other bytes of the words at both ends are preserved.
+    pub(crate) fn write_bytes(&self, at: usize, bytes: &[u8]) {
+        fence(Ordering::Release);
+        let (head, whole, tail) = parts(at, bytes.len());
+        let words = &self.words[whole.clone()];
+        let (first, rest) = bytes.split_at(head.len());
+        let (middle, last) = rest.split_at(words.len() * WORD);
+        self.write_part(at / WORD, head, first);
+        for (bytes, word) in middle.chunks_exact(WORD).zip(words) {
+            word.store(word_of(bytes), Ordering::Relaxed);
+        }
+        self.write_part(whole.end, tail, last);
+    }
+
+    /// Writes these bytes of a word: atomically, as other nodes may write the others.
+    #[inline]
+    fn write_part(&self, word: usize, part: Range<usize>, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let (mut mask, mut value) = ([0; WORD], [0; WORD]);
+        mask[part.clone()].fill(0xff);
+        value[part].copy_from_slice(bytes);
+        let (mask, value) = (u64::from_ne_bytes(mask), u64::from_ne_bytes(value));
+        let word = &self.words[word];
+        let mut old = word.load(Ordering::Relaxed);
+        while let Err(now) =
+            word.compare_exchange_weak(old, old & !mask | value, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            old = now;
+        }
+    }
+}
+
+/// The word of 8 bytes.
+#[inline]
+fn word_of(bytes: &[u8]) -> u64 {
+    bytemuck::pod_read_unaligned(bytes)
+}
+
+/// Splits `len` bytes from `at` on: bytes within the first word, whole words, bytes within the
+/// last.
+#[inline]
+fn parts(at: usize, len: usize) -> (Range<usize>, Range<usize>, Range<usize>) {
+    let within = at % WORD;
+    let head = if within == 0 { 0 } else { len.min(WORD - within) };
+    let first = at.div_ceil(WORD);
+    let words = (len - head) / WORD;
+    (within..within + head, first..first + words, 0..len - head - words * WORD)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Every position and length within a few words, against plain bytes.
+    #[test]
+    fn bytes_are_read_and_written_where_they_belong() {
+        let segment = Segment::new(48, 0);
+        let mut bytes = [0u8; 48];
+        let mut next = 0u8;
+        for at in 0..20 {
+            for len in 0..28 {
+                let written: Vec<u8> = (0..len).map(|_| (next = next.wrapping_add(37), next).1).collect();
+                segment.write_bytes(at, &written);
+                bytes[at..at + len].copy_from_slice(&written);
+                let mut read = vec![0; len];
+                segment.read_bytes(at, &mut read);
+                assert_eq!(read, written, "{len} bytes at {at}");
+                let mut all = [0; 48];
+                segment.read_bytes(0, &mut all);
+                assert_eq!(all, bytes, "after {len} bytes at {at}");
+            }
+        }
+        segment.write(3, &[1u8, 2, 3], Ordering::SeqCst);
+        assert_eq!(segment.read::<[u8; 3]>(3), [1, 2, 3]);
+        segment.write(16, &-5i64, Ordering::Release);
+        assert_eq!(segment.read::<i64>(16), -5);
+    }
+
+    #[test]
+    fn neighbours_in_a_word_do_not_overwrite_each_other() {
+        let segment = Segment::new(24, 0);
+        std::thread::scope(|scope| {
+            for me in 0..6usize {
+                let segment = &segment;
+                scope.spawn(move || {
+                    for turn in 0..5000u16 {
+                        segment.write(3 * me, &[me as u8, turn as u8, 7], Ordering::Relaxed);
+                        assert_eq!(segment.read::<[u8; 3]>(3 * me), [me as u8, turn as u8, 7]);
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[cfg(all(test, loom))]
+mod under_loom {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// Whoever sees that a store has been counted sees its bytes, of whole words and of parts.
+    #[test]
+    fn what_is_counted_has_come() {
+        loom::model(|| {
+            let segment = Arc::new(Segment::new(16, 2));
+            let sender = {
+                let segment = Arc::clone(&segment);
+                thread::spawn(move || {
+                    segment.write(0, &7u64, Ordering::Relaxed);
+                    segment.has_stored(1, 8);
+                    segment.write(9, &[1u8, 2], Ordering::Relaxed);
+                    segment.has_stored(1, 10);
+                })
+            };
+            let stored = segment.stored();
+            if stored >= 8 {
+                assert_eq!(segment.read::<u64>(0), 7);
+            }
+            if stored == 10 {
+                assert_eq!(segment.read::<[u8; 2]>(9), [1, 2]);
+            }
+            sender.join().unwrap();
+        });
+    }
+
+    /// Bytes of one word that two nodes write at once are all kept.
+    #[test]
+    fn parts_of_a_word_are_all_kept() {
+        loom::model(|| {
+            let segment = Arc::new(Segment::new(8, 2));
+            let other = {
+                let segment = Arc::clone(&segment);
+                thread::spawn(move || segment.write(0, &[1u8; 3], Ordering::Relaxed))
+            };
+            segment.write(3, &[2u8; 3], Ordering::Relaxed);
+            other.join().unwrap();
+            assert_eq!(segment.read::<[u8; 6]>(0), [1, 1, 1, 2, 2, 2]);
+        });
+    }
+
+    /// A word written last, in release, publishes what was written before.
+    #[test]
+    fn a_flag_publishes_what_was_written_before() {
+        loom::model(|| {
+            let segment = Arc::new(Segment::new(24, 2));
+            let sender = {
+                let segment = Arc::clone(&segment);
+                thread::spawn(move || {
+                    segment.write(0, &[1u64, 2], Ordering::Relaxed);
+                    segment.write(16, &1u64, Ordering::Release);
+                })
+            };
+            if segment.read::<u64>(16) == 1 {
+                assert_eq!(segment.read::<[u64; 2]>(0), [1, 2]);
+            }
+            sender.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,398 @@
+//! Messages: how an access reaches a heap that this node cannot touch itself.
+//!
+//! | request | words | reply |
+//! |---|---|---|
+//! | bytes to be written, up to 8 or up to 56 | header, 1 or 7 of data | none for a store; else that they are written |
+//! | a value to be read, up to 56 bytes | header | header, 1 or 7 of data |
+//! | a range to be read | header, position and length | as many headers with 7 words as it takes |
+//! | an atomic operation | header, 1 or 2 operands | header, the old value |
+//!
+//! Of a longer write only the last message is answered, as messages to one node arrive in order.
+//! The header is one word: an offset, a length and a number, so that an access of up to 8 bytes is
+//! a message of 16 bytes (one packet of a CM-5).
+
+use crate::atomics::{Change, apply, compare_swap};
+use crate::pointer::OFFSET_BITS;
+use crate::segment::{Segment, WORD};
+use bytemuck::cast_slice;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use strata_runtime::{Handlers, Node, Reply, Request, Requested};
+
+/// The most bytes of data in a message of one packet.
+pub(crate) const CHUNK: usize = 7 * WORD;
+/// The most bytes asked for by one request: what its replies need is the receiver's to keep.
+const RANGE: usize = 64 * CHUNK;
+/// The numbers of values under way.
+pub(crate) const NUMBERS: usize = 1 << 14;
+/// Instead of a number: the bytes are a one-way store's, and counted.
+pub(crate) const STORED: usize = NUMBERS - 1;
+/// Instead of a number: more of the same write follows.
+const MORE: usize = NUMBERS - 2;
+/// How many values and phases may be under way.
+pub(crate) const MOST_UNDER_WAY: usize = NUMBERS - 2;
+
+const LENGTH_BITS: u32 = 6;
+
+/// The first word of every message.
+#[derive(Clone, Copy)]
+pub(crate) struct Header {
+    /// An offset in the receiver's heap; in a reply, a position in the value.
+    pub(crate) at: u64,
+    /// The bytes concerned, 1 to 64; of an atomic operation, which one.
+    pub(crate) length: usize,
+    /// What the reply belongs to: a phase, or a value.
+    pub(crate) number: usize,
+}
+
+impl Header {
+    pub(crate) fn word(self) -> u64 {
+        let length = (self.length as u64).wrapping_sub(1) & ((1 << LENGTH_BITS) - 1);
+        self.at | length << OFFSET_BITS | (self.number as u64) << (OFFSET_BITS + LENGTH_BITS)
+    }
+
+    pub(crate) fn of(word: u64) -> Self {
+        Self {
+            at: word & ((1 << OFFSET_BITS) - 1),
+            length: (word >> OFFSET_BITS & ((1 << LENGTH_BITS) - 1)) as usize + 1,
+            number: (word >> (OFFSET_BITS + LENGTH_BITS)) as usize,
+        }
+    }
+}
+
+/// A value that other nodes' replies fill.
+#[derive(Default)]
+struct Value {
+    bytes: Vec<u8>,
+    missing: usize,
+    phase: usize,
+}
+
+/// What this node has under way, and what has been stored here.
+#[derive(Default)]
+pub(crate) struct Book {
+    /// Accesses of each phase that are not complete.
+    phases: RefCell<Vec<usize>>,
+    free_phases: RefCell<Vec<usize>>,
+    values: RefCell<Vec<Value>>,
+    free_values: RefCell<Vec<usize>>,
+    /// All of them.
+    pending: Cell<usize>,
+    /// Bytes stored here by messages.
+    stored: Cell<u64>,
+}
+
+impl Book {
+    /// The number of a new phase; `None` if there are too many.
+    pub(crate) fn open_phase(&self) -> Option<usize> {
+        let mut phases = self.phases.borrow_mut();
+        if let Some(free) = self.free_phases.borrow_mut().pop() {
+            return Some(free);
+        }
+        (phases.len() < MOST_UNDER_WAY).then(|| {
+            phases.push(0);
+            phases.len() - 1
+        })
+    }
+
+    /// Gives a phase's number back, if nothing of it is under way.
+    pub(crate) fn close_phase(&self, phase: usize) -> bool {
+        let empty = self.phases.borrow()[phase] == 0;
+        if empty {
+            self.free_phases.borrow_mut().push(phase);
+        }
+        empty
+    }
+
+    /// The accesses of a phase that are under way.
+    pub(crate) fn pending_in(&self, phase: usize) -> usize {
+        self.phases.borrow()[phase]
+    }
+
+    /// The accesses under way, of all phases.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.get()
+    }
+
+    /// All bytes stored here by messages.
+    pub(crate) fn stored(&self) -> u64 {
+        self.stored.get()
+    }
+
+    fn begin(&self, phase: usize) {
+        self.phases.borrow_mut()[phase] += 1;
+        self.pending.set(self.pending.get() + 1);
+    }
+
+    fn end(&self, phase: usize) {
+        self.phases.borrow_mut()[phase] -= 1;
+        self.pending.set(self.pending.get() - 1);
+    }
+
+    /// The number of a value of `bytes` bytes (at least 1) that will come; `None` if too many are
+    /// under way.
+    pub(crate) fn await_value(&self, phase: usize, bytes: usize) -> Option<usize> {
+        let mut values = self.values.borrow_mut();
+        let number = self.free_values.borrow_mut().pop();
+        let number = match number {
+            Some(number) => number,
+            None if values.len() < MOST_UNDER_WAY => {
+                values.push(Value::default());
+                values.len() - 1
+            }
+            None => return None,
+        };
+        let value = &mut values[number];
+        value.bytes.clear();
+        value.bytes.resize(bytes, 0);
+        (value.missing, value.phase) = (bytes, phase);
+        self.begin(phase);
+        Some(number)
+    }
+
+    /// Copies a value that has come, and gives its number back; false if it has not.
+    pub(crate) fn take_value(&self, number: usize, into: &mut [u8]) -> bool {
+        let values = self.values.borrow();
+        let value = &values[number];
+        let complete = value.missing == 0;
+        if complete {
+            into.copy_from_slice(&value.bytes);
+            self.free_values.borrow_mut().push(number);
+        }
+        complete
+    }
+
+    /// Gives the number of a value back that nobody waits for any more.
+    pub(crate) fn forget_value(&self, number: usize) {
+        self.free_values.borrow_mut().push(number);
+    }
+
+    /// A part of a value has come.
+    fn came(&self, header: Header, data: &[u8]) {
+        let mut values = self.values.borrow_mut();
+        let value = &mut values[header.number];
+        let at = header.at as usize;
+        value.bytes[at..at + header.length].copy_from_slice(&data[..header.length]);
+        value.missing -= header.length;
+        let (complete, phase) = (value.missing == 0, value.phase);
+        drop(values);
+        if complete {
+            self.end(phase);
+        }
+    }
+}
+
+/// The handlers of one space.
+#[derive(Clone, Copy)]
+pub(crate) struct Wire {
+    write: Request<[u64; 2]>,
+    write_chunk: Request<[u64; 8]>,
+    read: Request<u64>,
+    read_range: Request<[u64; 2]>,
+    change: Request<[u64; 2]>,
+    compare: Request<[u64; 3]>,
+    pub(crate) value: Reply<[u64; 2]>,
+    pub(crate) chunk: Reply<[u64; 8]>,
+}
+
+impl Wire {
+    /// Installs the handlers that serve `own`; collective.
+    #[track_caller]
+    pub(crate) fn install(node: &mut Node, own: &Rc<Served>) -> Self {
+        let mut handlers = node.handlers();
+        let wire = Self::register(&mut handlers, own);
+        node.install(handlers);
+        wire
+    }
+
+    fn register(handlers: &mut Handlers, own: &Rc<Served>) -> Self {
+        let book = || Rc::clone(&own.book);
+        let done = handlers.reply({
+            let book = book();
+            move |_, phase: u64| book.end(phase as usize)
+        });
+        let value = handlers.reply({
+            let book = book();
+            move |_, [header, word]: [u64; 2]| book.came(Header::of(header), &word.to_ne_bytes())
+        });
+        let chunk = handlers.reply({
+            let book = book();
+            move |_, [header, data @ ..]: [u64; 8]| book.came(Header::of(header), cast_slice(&data))
+        });
+        let written = {
+            let own = Rc::clone(own);
+            move |context: &mut Requested<'_>, header: u64, data: &[u8]| {
+                let header = Header::of(header);
+                own.segment.write_bytes(header.at as usize, &data[..header.length]);
+                match header.number {
+                    STORED => own.stored(header.length as u64),
+                    MORE => {}
+                    phase => context.reply(done, phase as u64),
+                }
+            }
+        };
+        let write = handlers.request({
+            let written = written.clone();
+            move |context, [header, word]: [u64; 2]| written(context, header, &word.to_ne_bytes())
+        });
+        let write_chunk = handlers.request(move |context, [header, data @ ..]: [u64; 8]| {
+            written(context, header, cast_slice(&data));
+        });
+        let read = handlers.request({
+            let own = Rc::clone(own);
+            move |context, header: u64| {
+                let header = Header::of(header);
+                reply_range(context, &own.segment, header, 0, header.length, (value, chunk));
+            }
+        });
+        let read_range = handlers.request({
+            let own = Rc::clone(own);
+            move |context, [header, range]: [u64; 2]| {
+                let (position, length) = (range >> 12, (range & 0xfff) as usize);
+                reply_range(context, &own.segment, Header::of(header), position, length, (value, chunk));
+            }
+        });
+        let change = handlers.request({
+            let own = Rc::clone(own);
+            move |context, [header, operand]: [u64; 2]| {
+                let Header { at, length, number } = Header::of(header);
+                let old = apply(own.segment.word(at as usize), Change::of(length), operand);
+                match number {
+                    STORED => own.stored(WORD as u64),
+                    number => context.reply(value, [Header { at: 0, length: WORD, number }.word(), old]),
+                }
+            }
+        });
+        let compare = handlers.request({
+            let own = Rc::clone(own);
+            move |context, [header, expected, new]: [u64; 3]| {
+                let Header { at, number, .. } = Header::of(header);
+                let old = compare_swap(own.segment.word(at as usize), expected, new);
+                context.reply(value, [Header { at: 0, length: WORD, number }.word(), old]);
+            }
+        });
+        Self { write, write_chunk, read, read_range, change, compare, value, chunk }
+    }
+
+    /// Writes `bytes` at offset `at` of node `to`; the last message carries `number`.
+    #[track_caller]
+    pub(crate) fn write(&self, node: &mut Node, to: usize, at: u64, bytes: &[u8], number: usize) {
+        let mut at = at;
+        let mut left = bytes.len();
+        for part in bytes.chunks(CHUNK) {
+            left -= part.len();
+            let number = if number == STORED || left == 0 { number } else { MORE };
+            let header = Header { at, length: part.len(), number }.word();
+            if part.len() <= WORD {
+                let mut word = [0; WORD];
+                word[..part.len()].copy_from_slice(part);
+                node.send(to, self.write, [header, u64::from_ne_bytes(word)]);
+            } else {
+                let mut words = [0; 8];
+                words[0] = header;
+                bytemuck::cast_slice_mut(&mut words[1..])[..part.len()].copy_from_slice(part);
+                node.send(to, self.write_chunk, words);
+            }
+            at += part.len() as u64;
+        }
+    }
+
+    /// As [`Wire::write`], acknowledged to `phase`.
+    #[track_caller]
+    pub(crate) fn put(&self, node: &mut Node, book: &Book, to: usize, at: u64, bytes: &[u8], phase: usize) {
+        if !bytes.is_empty() {
+            book.begin(phase);
+            self.write(node, to, at, bytes, phase);
+        }
+    }
+
+    /// Asks for `length` bytes at offset `at` of node `to`, as value `number`.
+    #[track_caller]
+    pub(crate) fn read(&self, node: &mut Node, to: usize, at: u64, length: usize, number: usize) {
+        if length <= CHUNK {
+            node.send(to, self.read, Header { at, length, number }.word());
+            return;
+        }
+        for position in (0..length).step_by(RANGE) {
+            let part = RANGE.min(length - position);
+            let header = Header { at: at + position as u64, length: 1, number }.word();
+            node.send(to, self.read_range, [header, (position as u64) << 12 | part as u64]);
+        }
+    }
+
+    /// Changes the word at offset `at` of node `to`; the old one comes as value `number`.
+    #[track_caller]
+    pub(crate) fn change(
+        &self,
+        node: &mut Node,
+        to: usize,
+        at: u64,
+        (change, operand): (Change, u64),
+        number: usize,
+    ) {
+        node.send(to, self.change, [Header { at, length: change.index(), number }.word(), operand]);
+    }
+
+    /// Replaces the word at offset `at` of node `to` if it is `expected`; the old one comes as
+    /// value `number`.
+    #[track_caller]
+    pub(crate) fn compare(
+        &self,
+        node: &mut Node,
+        to: usize,
+        at: u64,
+        [expected, new]: [u64; 2],
+        number: usize,
+    ) {
+        node.send(to, self.compare, [Header { at, length: WORD, number }.word(), expected, new]);
+    }
+}
+
+/// What a node's handlers serve.
+pub(crate) struct Served {
+    pub(crate) segment: std::sync::Arc<Segment>,
+    pub(crate) book: Rc<Book>,
+}
+
+impl Served {
+    pub(crate) fn stored(&self, bytes: u64) {
+        self.book.stored.set(self.book.stored.get().wrapping_add(bytes));
+    }
+}
+
+/// Replies with `length` bytes of the heap, from `header.at` on, which are those of the value from
+/// `position` on.
+fn reply_range(
+    context: &mut Requested<'_>,
+    segment: &Segment,
+    header: Header,
+    position: u64,
+    length: usize,
+    (value, chunk): (Reply<[u64; 2]>, Reply<[u64; 8]>),
+) {
+    for done in (0..length).step_by(CHUNK) {
+        let part = CHUNK.min(length - done);
+        let mut words = [0; 8];
+        words[0] = Header { at: position + done as u64, length: part, number: header.number }.word();
+        let data = &mut bytemuck::cast_slice_mut(&mut words[1..])[..part];
+        segment.read_bytes(header.at as usize + done, data);
+        if part <= WORD {
+            context.reply(value, [words[0], words[1]]);
+        } else {
+            context.reply(chunk, words);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_back() {
+        for (at, length, number) in [(0, 1, 0), ((1 << OFFSET_BITS) - 1, 64, STORED), (77, 56, MORE)] {
+            let read = Header::of(Header { at, length, number }.word());
+            assert_eq!((read.at, read.length, read.number), (at, length, number));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Memory that nodes of one process share.
+
+use super::Node;
+use crate::transport::{Action, Awaited, Call};
+use std::any::Any;
+use std::panic::Location;
+use std::sync::{Arc, PoisonError};
+
+/// Looks at shared memory before the node receives, and pauses.
+const LOOKS: u32 = 64;
+/// Pauses after which a wait is long.
+const LONG: u32 = 200;
+
+impl Node {
+    /// Gives every node a reference to the value of each node, by rank, if all nodes are threads
+    /// of one process. Otherwise `None`, on every node: nodes then exchange messages.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let sums = Machine::threads(3)?.run(|node| {
+    ///     let cells = node.share(Arc::new(AtomicU64::new(0))).unwrap_or_default();
+    ///     cells.iter().for_each(|cell| drop(cell.fetch_add(1, Ordering::Relaxed)));
+    ///     node.barrier();
+    ///     Ok(cells[node.rank()].load(Ordering::Relaxed))
+    /// })?;
+    /// assert_eq!(sums, [3, 3, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// Collective, with values of the same type; otherwise the job ends.
+    #[track_caller]
+    pub fn share<T: Any + Send + Sync>(&mut self, value: Arc<T>) -> Option<Vec<Arc<T>>> {
+        let call = Call::plain(Action::Share, Location::caller());
+        let (rank, size) = (self.rank(), self.size());
+        let shelf = self.transport.shelf()?;
+        // No code panics while it holds the lock.
+        shelf.lock().unwrap_or_else(PoisonError::into_inner)[rank] = Some(value);
+        self.barrier();
+        let all: Option<Vec<Arc<T>>> = self.transport.shelf().and_then(|shelf| {
+            let values = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+            values.iter().map(|value| Arc::downcast(Arc::clone(value.as_ref()?)).ok()).collect()
+        });
+        self.barrier();
+        if let Some(shelf) = self.transport.shelf() {
+            shelf.lock().unwrap_or_else(PoisonError::into_inner)[rank] = None;
+        }
+        match all {
+            Some(all) if all.len() == size => Some(all),
+            _ if !self.may_go_on() => None,
+            _ => self.misuse(&call, "the nodes share values of different types"),
+        }
+    }
+
+    /// Receives until `came`, which counts bytes that other nodes write here by messages or into
+    /// memory that is [shared](Self::share), returns at least `bytes`.
+    ///
+    /// # Participation
+    /// Local. Where it can be known that no node will write more, the job ends; otherwise the
+    /// watchdog ends it. Both say how many bytes have come.
+    #[track_caller]
+    pub fn wait_for_bytes(&mut self, bytes: u64, mut came: impl FnMut() -> u64) {
+        let mut call = Call { length: bytes, ..Call::plain(Action::StoreSync, Location::caller()) };
+        let mut pauses = 0;
+        while self.may_go_on() {
+            let mut now = came();
+            for _ in 0..LOOKS {
+                if now >= bytes {
+                    return;
+                }
+                std::hint::spin_loop();
+                now = came();
+            }
+            let now = u32::try_from(now).unwrap_or(u32::MAX);
+            if now != call.root {
+                (call.root, pauses) = (now, 0);
+            }
+            if self.poll_once() == 0 {
+                self.pause(&call, Awaited::Memory { long: pauses >= LONG });
+                pauses += 1;
+            }
+        }
+    }
+}
