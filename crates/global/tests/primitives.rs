@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use strata_global::{Change, Global, GlobalError, Space, Way};
 use strata_runtime::Development;
-use strata_runtime::{prelude::*, simulation::Platform};
+use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 
 const HEAP: usize = 1 << 14;
 
@@ -22,7 +22,7 @@ fn everywhere(program: impl Fn(&mut Space<'_>) -> Result<(), Error> + Sync) {
             };
             Machine::threads(nodes).unwrap().run(run).unwrap();
         }
-        let cm5 = Platform::find("cm5").unwrap();
+        let cm5 = SimulatedMachine::find("cm5").unwrap();
         Machine::sim(&cm5, nodes).unwrap().run(|node| program(&mut Space::open(node, HEAP)?)).unwrap();
     }
 }
@@ -406,7 +406,7 @@ fn bytes_that_never_come_are_counted() {
         assert!(message.contains("watchdog ended the job"), "{message}");
         assert!(message.contains("store_sync of 12 bytes, of which 5 have come"), "{message}");
     }
-    let cm5 = Platform::find("cm5").unwrap();
+    let cm5 = SimulatedMachine::find("cm5").unwrap();
     let run = |node: &mut Node| {
         Space::open(node, HEAP)?.store_sync(12);
         Ok(())
@@ -417,7 +417,7 @@ fn bytes_that_never_come_are_counted() {
 
 #[test]
 fn ways_that_do_not_exist_are_refused() {
-    let cm5 = Platform::find("cm5").unwrap();
+    let cm5 = SimulatedMachine::find("cm5").unwrap();
     let run = |node: &mut Node| {
         assert!(matches!(Space::open_by(node, HEAP, Way::Shared), Err(GlobalError::NotShared)));
         assert!(matches!(Space::open(node, usize::MAX), Err(GlobalError::TooLong { .. })));

@@ -7,7 +7,7 @@ mod common;
 
 use common::check;
 use strata_global::Way;
-use strata_runtime::{prelude::*, simulation::Platform};
+use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 
 const NODES: [usize; 5] = [1, 2, 3, 5, 8];
 
@@ -22,7 +22,7 @@ fn on_threads(seeds: std::ops::Range<u64>) -> Result<(), Error> {
 
 /// The seed is also that of the network, which delivers packets out of order.
 fn on_simulated_machines(seeds: std::ops::Range<u64>) -> Result<(), Error> {
-    let cm5 = Platform::find("cm5").map_err(Error::program)?;
+    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
     for seed in seeds {
         let nodes = NODES[(seed / 5 % 5) as usize];
         Machine::sim(&cm5, nodes)?.seed(seed).run(|node| check(node, seed, None))?;
