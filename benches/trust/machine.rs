@@ -1,12 +1,13 @@
 //! Tests whether choices can be trusted on this machine, idle and under a scripted load.
 //!
-//!     cargo bench -p strata-benches --bench trust_machine [-- --runs 3 --budget 45s --problems 24]
+//!     cargo bench -p strata-benches --bench trust_machine [-- --runs 3 --loaded 3 --budget 45s --problems 24]
 //!
-//! Runs README's first command as a new user would, on as many nodes as there are cores, then sorts
-//! random problems with every competing algorithm and parameter, alternating; the one with the
-//! least time is the truth. The regret of a choice is its time divided by that of the truth, less
-//! one. The load is one thread that is busy at intervals given by a fixed seed while the command
-//! measures; the truth is measured without it.
+//! Sorts random problems with every competing algorithm and parameter, alternating, in sweeps over
+//! all problems, then runs README's first command as a new user would, on as many nodes as there are
+//! cores. The algorithm of the least median is the truth. The regret of a choice is its time divided
+//! by that of the truth, less one; it is too large by a little, as the least of many medians is too
+//! small by chance. The load is one thread that is busy at intervals given by a fixed seed while the
+//! command measures; the truth is measured without it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -25,10 +26,10 @@ use strata_sort::profile;
 /// Regrets above this are printed one by one.
 const NOTABLE: f64 = 0.05;
 
-/// Rounds that measure the truth.
-const ROUNDS: usize = 21;
+/// Sweeps that measure the truth.
+const SWEEPS: usize = 81;
 
-/// A contestant above this many times the least time after three rounds is measured no more.
+/// A contestant above this many times the least time after five sweeps is measured no more.
 const HOPELESS: f64 = 3.0;
 
 /// A thread that is busy at intervals until it is dropped.
@@ -107,27 +108,34 @@ impl Sorter {
     }
 }
 
-/// One problem with the time of each contestant, infinite for those measured no more.
+struct Contestant {
+    sorter: Sorter,
+    timings: Timings,
+    racing: bool,
+}
+
 struct Problem {
     keys: usize,
     width: u32,
-    times: Vec<(Sorter, f64)>,
+    contestants: Vec<Contestant>,
 }
 
 impl Problem {
-    fn winner(&self) -> Option<Sorter> {
-        self.times.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(sorter, _)| *sorter)
+    fn racing(&self) -> impl Iterator<Item = &Contestant> {
+        self.contestants.iter().filter(|c| c.racing)
     }
 
-    fn best(&self) -> f64 {
-        self.times.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min)
+    /// The fastest, and its time.
+    fn winner(&self) -> Option<(Sorter, f64)> {
+        self.racing().map(|c| (c.sorter, c.timings.median())).min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// The regret of a choice; for one that was measured no more, the least that it can be.
     fn regret(&self, chosen: Sorter) -> f64 {
-        let time =
-            self.times.iter().find(|(sorter, _)| *sorter == chosen).map_or(f64::INFINITY, |found| found.1);
-        (time / self.best() - 1.0).min(HOPELESS - 1.0)
+        match (self.winner(), self.racing().find(|c| c.sorter == chosen)) {
+            (Some((_, best)), Some(chosen)) => chosen.timings.median() / best - 1.0,
+            _ => HOPELESS - 1.0,
+        }
     }
 }
 
@@ -142,16 +150,20 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), String> {
-    let (mut runs, mut budget, mut problems) = (1u64, "45s".to_owned(), 24u64);
+    let (mut idle, mut loaded, mut budget, mut problems) = (1u64, None, "45s".to_owned(), 24u64);
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
         let number = || value.parse().map_err(|_| format!("{name} {value}: not a whole number"));
         match name.as_str() {
-            "--runs" => runs = number()?,
+            "--runs" => idle = number()?,
+            "--loaded" => loaded = Some(number()?),
             "--problems" => problems = number()?,
             "--budget" => budget.clone_from(&value),
-            _ => return Err(format!("{name}: there are --runs N, --budget TIME and --problems N")),
+            _ => {
+                let known = "--runs N, --loaded N (as many where not given), --budget TIME, --problems N";
+                return Err(format!("{name}: there are {known}"));
+            }
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
@@ -168,12 +180,11 @@ fn run() -> Result<(), String> {
         "built_in".into(),
         json!({ "right": score.right, "regret_mean": score.mean, "regret_worst": score.worst }),
     );
-    for loaded in [false, true] {
-        let name = if loaded { "loaded" } else { "idle" };
+    for (name, runs) in [("idle", idle), ("loaded", loaded.unwrap_or(idle))] {
         let mut all = Vec::new();
         for run in 1..=runs {
             let folder = root.join(format!("target/trust/{name}-{run}"));
-            let load = loaded.then(|| Load::start(run));
+            let load = (name == "loaded").then(|| Load::start(run));
             calibrate(&specc, &root, &folder, &budget, run)?;
             drop(load);
             let score = judge(&specc, &folder.join("models.toml"), &truth)?;
@@ -236,8 +247,8 @@ fn calibrate(specc: &Path, root: &Path, folder: &Path, budget: &str, seed: u64) 
 /// from the samples beside it can be judged by them.
 fn keep(root: &Path, truth: &[Problem]) -> Result<(), String> {
     let times = |problem: &Problem| -> Value {
-        let raced = problem.times.iter().filter(|(_, seconds)| seconds.is_finite());
-        raced.map(|(sorter, seconds)| json!([format!("{sorter:?}"), seconds])).collect()
+        let of = |c: &Contestant| json!([format!("{:?}", c.sorter), c.timings.median()]);
+        problem.racing().map(of).collect()
     };
     let all: Value =
         truth.iter().map(|p| json!({ "keys": p.keys, "width": p.width, "seconds": times(p) })).collect();
@@ -270,7 +281,8 @@ fn judge(specc: &Path, models: &Path, truth: &[Problem]) -> Result<Score, String
         let regret = problem.regret(chosen);
         if regret > NOTABLE {
             let (keys, width, lost) = (problem.keys, problem.width, 100.0 * regret);
-            eprintln!("{keys} keys of {width} bits: {chosen:?} loses {lost:.0} % to {:?}", problem.winner());
+            let winner = problem.winner().map(|(sorter, _)| sorter);
+            eprintln!("{keys} keys of {width} bits: {chosen:?} loses {lost:.0} % to {winner:?}");
         }
         regrets.push(regret);
     }
@@ -305,40 +317,40 @@ fn truth(problems: u64) -> Result<Vec<Problem>, String> {
 
 fn measure(node: &mut Node, problems: u64) -> Vec<Problem> {
     let mut random = ChaCha8Rng::seed_from_u64(12);
-    (0..problems)
-        .map(|number| {
-            let keys = 2f64.powf(4.0 + 14.0 * random.random::<f64>()) as usize;
-            let width = random.random_range(1..=64);
-            if node.rank() == 0 {
-                eprintln!("truth {} of {problems}: {keys} keys a node of {width} bits", number + 1);
-            }
-            race(node, keys, width)
-        })
-        .collect()
+    let problem = |_| {
+        let keys = 2f64.powf(4.0 + 14.0 * random.random::<f64>()) as usize;
+        let width = random.random_range(1..=64);
+        let new = |sorter| Contestant { sorter, timings: Timings::default(), racing: true };
+        Problem { keys, width, contestants: Sorter::all(width).into_iter().map(new).collect() }
+    };
+    let mut all: Vec<Problem> = (0..problems).map(problem).collect();
+    for sweep in 0..SWEEPS {
+        if node.rank() == 0 {
+            eprintln!("truth: sweep {} of {SWEEPS}", sweep + 1);
+        }
+        all.iter_mut().for_each(|problem| race(node, problem, sweep));
+    }
+    all
 }
 
-/// Runs every sorter, alternating; the median time of each.
-fn race(node: &mut Node, keys: usize, width: u32) -> Problem {
-    let sorters = Sorter::all(width);
-    let mut timings = vec![Timings::default(); sorters.len()];
-    let mut racing: Vec<usize> = (0..sorters.len()).collect();
-    for round in 0..ROUNDS {
-        // Other keys in each round, as in calibrations: samples of one set of keys may suit it by
-        // chance.
-        let data = profile::keys(node, keys, width, round as u64);
-        for turn in turns(round, racing.len()) {
-            let mut mine = data.clone();
-            node.barrier();
-            let start = node.now().get();
-            sorters[racing[turn]].run(node, &mut mine);
-            timings[racing[turn]].push(node.reduce_max(node.now().get() - start));
+/// Runs every sorter that still competes once, in random order.
+fn race(node: &mut Node, problem: &mut Problem, sweep: usize) {
+    // Other keys in each sweep, as in calibrations: samples of one set of keys may suit it by
+    // chance.
+    let data = profile::keys(node, problem.keys, problem.width, sweep as u64);
+    for turn in turns(sweep, problem.contestants.len()) {
+        let contestant = &mut problem.contestants[turn];
+        if !contestant.racing {
+            continue;
         }
-        if round == 2 {
-            let least = timings.iter().map(Timings::median).fold(f64::INFINITY, f64::min);
-            racing.retain(|who| timings[*who].median() <= HOPELESS * least);
-        }
+        let mut mine = data.clone();
+        node.barrier();
+        let start = node.now().get();
+        contestant.sorter.run(node, &mut mine);
+        contestant.timings.push(node.reduce_max(node.now().get() - start));
     }
-    let time = |who: usize| if racing.contains(&who) { timings[who].median() } else { f64::INFINITY };
-    let times = sorters.iter().enumerate().map(|(who, sorter)| (*sorter, time(who))).collect();
-    Problem { keys, width, times }
+    if sweep == 4 {
+        let least = problem.contestants.iter().map(|c| c.timings.median()).fold(f64::INFINITY, f64::min);
+        problem.contestants.iter_mut().for_each(|c| c.racing = c.timings.median() <= HOPELESS * least);
+    }
 }

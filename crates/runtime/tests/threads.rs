@@ -462,7 +462,10 @@ fn nodes_may_end_at_different_times() {
 #[test]
 fn misuse_names_node_operation_and_place() {
     type Case = (&'static str, usize, fn(&mut Node));
-    let cases: [Case; 9] = [
+    let cases: [Case; 10] = [
+        ("all_gather of 2 elements of 1 bytes at ", 0, |node| {
+            node.all_gather_into(&[1u8; 2], &mut [0; 7]);
+        }),
         ("broadcast from node 7 of 1 elements of 4 bytes at ", 0, |node| node.broadcast(7, &mut [1u32])),
         ("all_to_all_v of elements of 8 bytes at ", 0, |node| drop(node.all_to_all_v::<u64>(Vec::new()))),
         ("reduce xor of 1 f64 at ", 0, |node| node.reduce(Op::Xor, &mut [1.0])),

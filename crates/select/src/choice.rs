@@ -29,7 +29,7 @@ pub struct RunnerUp {
     pub name: &'static str,
     /// Its best parameters.
     pub parameters: Parameters,
-    /// Its time with these parameters.
+    /// Its expected time with these parameters.
     pub seconds: Seconds,
 }
 
@@ -128,6 +128,9 @@ pub struct Choice<R> {
     pub parameters: Parameters,
     /// Its predicted time; `None` if no model covers this problem (or not the pinned candidate).
     pub predicted: Option<Prediction>,
+    /// Its expected time, by which the candidates are ranked: the predicted one, longer where the
+    /// held-out error of its model is large ([`Entry::expected_ratio`](crate::Entry)).
+    pub expected: Option<Seconds>,
     /// The verdict on the model that predicted it.
     pub verdict: Verdict,
     /// The second fastest, if two have a prediction.
@@ -187,6 +190,9 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
                     Verdict::Doubtful => f.write_str(", though its model is doubtful")?,
                     Verdict::Verified | Verdict::WithinNoise | Verdict::Unverified => {}
                 }
+                if let Some(expected) = self.expected.filter(|expected| *expected != predicted.seconds) {
+                    write!(f, ", expected {expected}")?;
+                }
             }
             None if self.pinned => f.write_str(", outside what its model was measured for")?,
             None => write!(f, ", {}", self.reason())?,
@@ -228,7 +234,7 @@ impl<R: AsRef<[Row]>> Choice<R> {
     }
 
     fn ratio(&self, seconds: Seconds, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.predicted.map(|predicted| seconds.get() / predicted.seconds.get()) {
+        match self.expected.map(|expected| seconds.get() / expected.get()) {
             Some(1.0) => f.write_str(", as fast, but named later"),
             Some(ratio) if ratio.is_finite() => write!(f, ", {ratio:.2} times as long"),
             _ => Ok(()),

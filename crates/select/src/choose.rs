@@ -137,7 +137,7 @@ pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>>(
 ) -> Result<Choice<R>, ChooseError<'p, R>> {
     match rank(rows.as_mut(), library, field, pin) {
         Err(fault) => Err(ChooseError { library, pin, fault, rows }),
-        Ok(Ranked { index, parameters, runner_up, pinned }) => {
+        Ok(Ranked { index, parameters, expected, runner_up, pinned }) => {
             let all = rows.as_mut();
             all[index].outcome = Outcome::Taken;
             let name = all[index].name;
@@ -149,6 +149,7 @@ pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>>(
                 parameters,
                 // A time whose interval cannot be computed is still a time.
                 predicted: field.predict(index, &parameters).or_else(|| time(index, &parameters)),
+                expected,
                 verdict: field.verdict(index),
                 runner_up: runner_up.map(|(index, best)| RunnerUp {
                     index,
@@ -169,6 +170,7 @@ pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>>(
 struct Ranked {
     index: usize,
     parameters: Parameters,
+    expected: Option<Seconds>,
     runner_up: Option<(usize, Best)>,
     pinned: bool,
 }
@@ -219,23 +221,23 @@ fn rank<'p>(
         }
     }
     if let Some((index, fixed)) = pinned {
-        let parameters = match rows[index].outcome {
-            _ if !fixed.is_empty() => fixed,
-            Outcome::Slower(_, parameters) => parameters,
-            _ => middle(rows[index].declared),
+        let (expected, parameters) = match rows[index].outcome {
+            Outcome::Slower(seconds, parameters) => (Some(seconds), parameters),
+            _ => (None, if fixed.is_empty() { middle(rows[index].declared) } else { fixed }),
         };
         for row in rows.iter_mut().filter(|row| row.outcome != Outcome::NotApplicable) {
             row.outcome = Outcome::PinnedAway;
         }
         let runner_up = if best.as_ref().is_some_and(|(best, _)| *best == index) { second } else { best };
-        return Ok(Ranked { index, parameters, runner_up, pinned: true });
+        return Ok(Ranked { index, parameters, expected, runner_up, pinned: true });
     }
     let Some((index, found)) = best else {
         let index = first_that_applies.ok_or(Fault::NoneApplies)?;
         let parameters = middle(rows[index].declared);
-        return Ok(Ranked { index, parameters, runner_up: None, pinned: false });
+        return Ok(Ranked { index, parameters, expected: None, runner_up: None, pinned: false });
     };
-    Ok(Ranked { index, parameters: found.parameters, runner_up: second, pinned: false })
+    let (parameters, expected) = (found.parameters, Some(found.seconds));
+    Ok(Ranked { index, parameters, expected, runner_up: second, pinned: false })
 }
 
 /// The index of the pinned candidate, if the pin is valid.

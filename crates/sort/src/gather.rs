@@ -10,7 +10,7 @@ use crate::local::{self, Digit, Range};
 use crate::pool;
 use crate::problem::Problem;
 use crate::work;
-use strata_runtime::{Block, Node};
+use strata_runtime::Node;
 
 /// From this many elements in all, selecting before sorting is faster.
 const SELECT: usize = 256;
@@ -26,14 +26,22 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     let longest = problem.largest();
     if longest <= 2 * problem.keys() {
         items.resize(longest, T::zeroed());
-        let all = node.all_gather(items);
+        let mut all = pool::take(longest * problem.nodes());
+        node.all_gather_into(items, &mut all);
         let rows = all.chunks_exact(longest.max(1)).zip(&problem.lens);
         let parts: Vec<&[T]> = rows.map(|(row, &len)| &row[..len]).collect();
         keep_share(node, &parts, items, problem);
+        pool::give(all);
     } else {
-        let blocks = node.all_to_all_v(vec![Block::from_slice(items); problem.nodes()]);
+        let copy = |_| {
+            let mut block = pool::take(items.len());
+            block.copy_from_slice(items);
+            block
+        };
+        let blocks = node.all_to_all_v((0..problem.nodes()).map(copy).collect());
         let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
         keep_share(node, &parts, items, problem);
+        blocks.into_iter().for_each(pool::give);
     }
 }
 
@@ -70,7 +78,7 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
     }
     // One extra element, so that every element can be written before it is known whether it is
     // wanted, without a branch.
-    let mut mine = vec![T::zeroed(); end - base + 1];
+    let mut mine = pool::take::<T>(end - base + 1);
     let mut at = 0;
     work::copy::<T, _>(node, layout.total(), || {
         for item in parts.iter().copied().flatten() {
@@ -78,13 +86,14 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
             at += usize::from((first..last).contains(&digit.of(item)));
         }
     });
-    mine.truncate(at);
     let shift = range.width - bits;
     let least = range.base + ((first as u64) << shift);
     let span = (((last - first) as u128) << shift) - 1;
     let greatest = u64::try_from(u128::from(least) + span).unwrap_or(u64::MAX);
     let narrow = Range::new(least, greatest);
-    work::sort::<T, _>(node, at, narrow.width, || local::sort(&mut mine, &mut Vec::new(), narrow));
+    let sorted = work::sort::<T, _>(node, at, narrow.width, || local::sort_parts(&[&mine[..at]], narrow));
     out.clear();
-    out.extend_from_slice(&mine[low - base..high - base]);
+    out.extend_from_slice(&sorted[low - base..high - base]);
+    pool::give(sorted);
+    pool::give(mine);
 }

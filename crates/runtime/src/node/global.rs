@@ -197,14 +197,28 @@ impl Node {
     /// Collective, with equal lengths.
     #[track_caller]
     pub fn all_gather<T: Pod>(&mut self, values: &[T]) -> Vec<T> {
-        let call = Call::moving(Action::AllGather, size_of::<T>(), 0, values.len(), Location::caller());
         let mut all = vec![T::zeroed(); values.len() * self.size()];
+        self.all_gather_into(values, &mut all);
+        all
+    }
+
+    /// As [`all_gather`](Self::all_gather), into `all`, which has room for as many values from each
+    /// node: memory that is used again costs no fresh pages.
+    ///
+    /// # Participation
+    /// Collective, with equal lengths.
+    #[track_caller]
+    pub fn all_gather_into<T: Pod>(&mut self, values: &[T], all: &mut [T]) {
+        let call = Call::moving(Action::AllGather, size_of::<T>(), 0, values.len(), Location::caller());
+        if all.len() != values.len() * self.size() {
+            let (room, each, nodes) = (all.len(), values.len(), self.size());
+            self.misuse(&call, &format!("room for {room} values, not for {each} from each of {nodes} nodes"));
+        }
         if self.may_go_on() {
             self.come_together(&call);
-            let (mine, all) = (cast_slice(values), cast_slice_mut(&mut all));
+            let (mine, all) = (cast_slice(values), cast_slice_mut(all));
             self.transport.collective(call, Collective::AllGather { mine, all });
         }
-        all
     }
 
     /// Sends `blocks[i]` to node i, and returns the blocks received: the one at index i comes from

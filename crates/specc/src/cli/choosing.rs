@@ -187,6 +187,7 @@ fn choice_json(choice: &Choice) -> Value {
         "candidate": choice.name,
         "parameters": &choice.parameters[..],
         "predicted": choice.predicted.as_ref().map(json_of),
+        "expected_seconds": choice.expected.map(|seconds| seconds.get()),
         "verdict": choice.verdict.to_string(),
         "pinned": choice.pinned,
         "note": choice.note.map(|note| note.to_string()),

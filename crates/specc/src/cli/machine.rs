@@ -13,6 +13,9 @@ const WATCH: Duration = Duration::from_millis(300);
 /// Cores' worth of work of others that shows in timings.
 const NOTABLE: f64 = 0.1;
 
+/// Free cores for each node below which samples tell more of the others than of the task.
+const ENOUGH: f64 = 0.25;
+
 /// What is to be said before measuring on so many nodes, of which others use this part of the
 /// machine's time.
 fn remarks(nodes: usize, cores: usize, others: Option<f64>) -> String {
@@ -29,10 +32,14 @@ fn remarks(nodes: usize, cores: usize, others: Option<f64>) -> String {
     if let Some(part) = others {
         let busy = part * cores as f64;
         let _ = write!(text, "other programs keep {busy:.1} of {} busy", count(cores, "core", "cores"));
-        text.push_str(if busy >= NOTABLE * cores as f64 && busy + nodes as f64 > cores as f64 {
+        let free = cores as f64 - busy;
+        text.push_str(if busy < NOTABLE * cores as f64 || free >= nodes as f64 {
+            "\n"
+        } else if free >= ENOUGH * nodes as f64 {
             ": expect wider intervals than on a quiet machine\n"
         } else {
-            "\n"
+            ": the nodes will wait for their turn most of the time, and choices may be wrong; measure \
+             when the others have ended\n"
         });
     }
     text
@@ -97,6 +104,8 @@ mod tests {
         let text = remarks(64, 2, Some(0.65));
         assert!(text.contains("64 nodes share 2 cores") && text.contains("without --nodes"), "{text}");
         assert!(text.contains("1.3 of 2 cores busy: expect wider intervals"), "{text}");
+        let text = remarks(2, 2, Some(0.8));
+        assert!(text.contains("1.6 of 2 cores busy: the nodes will wait"), "{text}");
         assert_eq!(remarks(2, 2, Some(0.01)), "other programs keep 0.0 of 2 cores busy\n");
         assert_eq!(remarks(1, 8, Some(0.2)), "other programs keep 1.6 of 8 cores busy\n");
         assert_eq!(remarks(2, 2, None), "");

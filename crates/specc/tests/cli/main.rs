@@ -4,6 +4,7 @@
 mod fitting;
 mod foreign;
 mod observing;
+mod trusted;
 
 use std::fmt::Write as _;
 use std::fs;

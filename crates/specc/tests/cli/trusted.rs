@@ -1,0 +1,114 @@
+//! Choices by models that are hard to trust.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{expect, specc, text};
+
+const SPEC: &str = "
+model A(n) {
+    for n in 1..=1000 step *2
+    task { a(n) }
+    terms n
+    fit search never
+}
+model B(n) {
+    for n in 1..=1000 step *2
+    task { b(n) }
+    terms n
+    fit search never
+}
+library pair(n) {
+    candidate a = A(n)
+    candidate b = B(n)
+}
+";
+
+/// Samples of a model at `count` sizes up to `greatest`, a quarter of them held out, with 2 % of
+/// noise.
+fn samples(model: &str, count: usize, greatest: f64, seconds: impl Fn(f64) -> f64) -> String {
+    let mut all = format!("{model} n\n");
+    for i in 0..count {
+        let n = greatest.powf((i + 1) as f64 / count as f64).round();
+        let noise = 1.0 + 0.02 * ((i * 7919 % 13) as f64 - 6.0) / 6.0;
+        let mark = if i % 4 == 3 && i + 1 < count { "@" } else { "" };
+        writeln!(all, "{mark}{model} {:e} {n}", seconds(n) * noise).expect("a string");
+    }
+    all
+}
+
+/// Fits both models, expecting this exit status; the folder and what was said on standard error.
+fn fitted(status: i32, a: &str, b: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    fs::write(at.join("pair.spec"), SPEC).expect("written");
+    fs::write(at.join("samples.txt"), format!("{a}{b}")).expect("written");
+    let (_, err) = expect(status, &["fit", "samples.txt", "--spec", "pair.spec", "-o", "out"], at);
+    (folder, err)
+}
+
+fn choice(n: &str, folder: &Path) -> Value {
+    let (out, _) = expect(0, &["choose", "--json", "out/models.toml", "pair", &format!("n={n}")], folder);
+    serde_json::from_str(&out).expect("JSON")
+}
+
+#[test]
+fn a_model_with_one_sample_is_told_and_the_other_chosen() {
+    let (folder, err) =
+        fitted(1, &samples("A", 50, 1000.0, |n| 1e-6 * n), &samples("B", 1, 500.0, |n| 1e-7 * n));
+    assert!(
+        err.contains("`B` has 1 sample") && err.contains("`b` of library `pair` cannot be chosen"),
+        "{err}"
+    );
+    assert_eq!(choice("500", folder.path())["candidate"], "a");
+}
+
+#[test]
+fn where_all_models_failed_the_better_still_wins_without_certainty() {
+    let square = |c: f64| move |n: f64| 1e-7 + c * n * n;
+    let (folder, err) =
+        fitted(0, &samples("A", 50, 1000.0, square(2e-9)), &samples("B", 50, 1000.0, square(1e-9)));
+    assert!(err.contains("`A` is failed") && err.contains("`B` is failed"), "{err}");
+    for n in ["2", "30", "1000"] {
+        let choice = choice(n, folder.path());
+        assert_eq!((&choice["candidate"], &choice["verdict"]), (&"b".into(), &"failed".into()), "{choice}");
+        assert!(choice["probability_fastest"].as_f64().is_some_and(|p| p < 0.8), "{choice}");
+        // What ranks the candidates is compared with what ranks them.
+        let expected = choice["expected_seconds"].as_f64().expect("a time");
+        let predicted = choice["predicted"]["seconds"].as_f64().expect("a time");
+        let other = choice["outcomes"][0]["seconds"].as_f64().expect("a time");
+        assert!(expected > 1.1 * predicted && other > expected, "{choice}");
+        let output =
+            specc(&["choose", "--explain", "out/models.toml", "pair", &format!("n={n}")], folder.path());
+        let said = text(&output.stdout);
+        assert!(said.contains(&format!("{:.2} times as long", other / expected)), "{said}");
+        assert!(said.contains("though its model failed verification, expected "), "{said}");
+    }
+}
+
+#[test]
+fn identical_candidates_are_as_likely_and_cost_nothing() {
+    let of = |model: &str| samples(model, 50, 1000.0, |n| 1e-6 * n);
+    let (folder, _) = fitted(0, &of("A"), &of("B"));
+    let choice = choice("100", folder.path());
+    assert_eq!(choice["candidate"], "a");
+    let likely = choice["probability_fastest"].as_f64().expect("a probability");
+    assert!((likely - 0.5).abs() < 0.01, "{choice}");
+    let loss = choice["expected_loss_seconds"].as_f64().expect("a time");
+    assert!(loss < 0.01 * choice["predicted"]["seconds"].as_f64().expect("a time"), "{choice}");
+}
+
+#[test]
+fn a_model_of_a_corner_wins_there_and_nowhere_else() {
+    let (folder, _) =
+        fitted(0, &samples("A", 50, 1000.0, |n| 1e-6 * n), &samples("B", 50, 20.0, |n| 5e-7 * n));
+    assert_eq!(choice("10", folder.path())["candidate"], "b");
+    let beyond = choice("21", folder.path());
+    assert_eq!(
+        (&beyond["candidate"], &beyond["outcomes"][1]["outcome"]),
+        (&"a".into(), &"out of range".into())
+    );
+}
