@@ -20,6 +20,11 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/sort/src/models.rs"),
     },
     Generated {
+        spec: "specs/stencil",
+        folder: "models/epyc-2core-threads/stencil",
+        source: Some("crates/stencil/src/models.rs"),
+    },
+    Generated {
         spec: "examples/own-library/matmul.spec",
         folder: "examples/own-library/models",
         source: Some("examples/own-library/src/multiply/models.rs"),

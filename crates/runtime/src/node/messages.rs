@@ -49,8 +49,16 @@ impl Node {
         }
     }
 
-    /// Runs `pattern`, during which nodes that wait receive; collective.
-    pub(crate) fn receiving<T>(&mut self, pattern: impl FnOnce(&mut Self) -> T) -> T {
+    /// Runs `pattern`, during which nodes that wait receive, as between [`install`](Self::install)
+    /// and [`uninstall`](Self::uninstall): for libraries that use ports, whether or not the program
+    /// has handlers installed.
+    ///
+    /// Unlike those two it needs no agreement. In return, when `pattern` ends on a node, everything
+    /// that others send to it must have arrived, and its ports be closed.
+    ///
+    /// # Participation
+    /// Collective.
+    pub fn receiving<T>(&mut self, pattern: impl FnOnce(&mut Self) -> T) -> T {
         let receives = self.inbox.is_in_use();
         if !receives {
             let size = self.size();

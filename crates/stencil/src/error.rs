@@ -1,0 +1,91 @@
+//! Why a grid was not solved.
+
+use strata_runtime::select::SelectError;
+use thiserror::Error;
+
+use crate::Side;
+
+/// Why a grid was not solved. Every node gets the same error.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum StencilError {
+    /// A grid without points, or with more than can be counted.
+    #[error("a grid of {width} by {height} points: each side needs at least one, the product at most 2^48")]
+    Size {
+        /// Points from west to east.
+        width: usize,
+        /// Points from north to south.
+        height: usize,
+    },
+    /// The factor of over-relaxation is outside its range.
+    #[error("omega is {0}: over-relaxation converges for values above 0 and below 2, Jacobi up to 1")]
+    Omega(f64),
+    /// The threshold is negative or not a number.
+    #[error("the threshold is {0}: it is a largest update, such as 1e-6; 0 is never reached")]
+    Threshold(f64),
+    /// A side is periodic and the opposite one is not.
+    #[error("the {0} edge is periodic, and the opposite one is not: make both periodic")]
+    HalfPeriodic(Side),
+    /// A periodic grid whose colours do not meet.
+    #[error(
+        "{points} points around a periodic {direction}: red-black needs an even number, so that colours \
+         alternate across the edge; add a point, or use Method::Jacobi"
+    )]
+    Odd {
+        /// The number of points in that direction.
+        points: usize,
+        /// `width` or `height`.
+        direction: &'static str,
+    },
+    /// A slope is given at the edge of a grid that has one point in that direction.
+    #[error("the slope at the {0} edge needs two points in its direction, and the grid has one")]
+    Thin(Side),
+    /// An initial value is not finite.
+    #[error("the initial value at ({x}, {y}) is {value}")]
+    Initial {
+        /// Column, from 0 in the west.
+        x: usize,
+        /// Row, from 0 in the north.
+        y: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A value of an edge is not finite.
+    #[error("the value of the {side} edge at {at} is {value}")]
+    Edge {
+        /// The side.
+        side: Side,
+        /// The position along it, from the west or the north.
+        at: usize,
+        /// The value.
+        value: f64,
+    },
+    /// An update left the range of the number type.
+    #[error("values overflow at or before iteration {0}: scale the initial values and the edges down")]
+    Overflow(u64),
+    /// A node has no room for its part.
+    #[error(
+        "node {node} cannot allocate {bytes} bytes for its part of the grid; use more nodes or fewer points"
+    )]
+    Memory {
+        /// The first node without room.
+        node: usize,
+        /// The bytes it asked for.
+        bytes: u64,
+    },
+    /// The pinned layout does not suit the grid or the number of nodes.
+    #[error("{0}")]
+    Layout(String),
+    /// The nodes were given different grids.
+    #[error("the nodes were given grids of different sizes, methods or limits")]
+    Unlike,
+    /// Nothing could be chosen.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+}
+
+impl From<StencilError> for strata_runtime::Error {
+    fn from(error: StencilError) -> Self {
+        Self::program(error)
+    }
+}

@@ -1,0 +1,179 @@
+//! The exchange of halos by puts into the neighbours' ports.
+//!
+//! Each side has two ports that take turns, so that no barrier is needed: a neighbour sends for
+//! exchange *k* + 2 only after it has received what this node sends for exchange *k* + 1, and this
+//! node sends that only after the port of exchange *k* is open again.
+
+use strata_runtime::{Block, Node, Work};
+
+use crate::part::{Area, Part};
+use crate::{Layout, Side, Value};
+
+/// The first of eight ports, below the run-time's own; programs use low numbers.
+const FIRST_PORT: usize = 4064;
+
+/// The links of a block to its neighbours, while ports are open.
+pub(crate) struct Exchange<T> {
+    /// By side: the node beyond, which may be this one.
+    links: [Option<usize>; 4],
+    /// The colours of the exchanges of each turn; `None` is both.
+    colours: [Option<usize>; 2],
+    turn: usize,
+    outgoing: Block<T>,
+}
+
+/// The port into which data come from a side, in a turn.
+fn port(side: Side, turn: usize) -> usize {
+    FIRST_PORT + 4 * turn + side as usize
+}
+
+impl<T: Value> Exchange<T> {
+    /// Opens ports for exchanges whose colours are in turn those of `colours`.
+    ///
+    /// # Participation
+    /// Collective, within [`Node::receiving`].
+    pub(crate) fn open(node: &mut Node, part: &Part<T>, layout: Layout, colours: [Option<usize>; 2]) -> Self {
+        let links = Side::ALL.map(|side| part.has_halo(side).then(|| neighbour(node.rank(), layout, side)));
+        let mut this = Self { links, colours, turn: 0, outgoing: node.block(0) };
+        for turn in [0, 1] {
+            for (side, _) in this.others(node.rank()) {
+                let count = part.count(&incoming(part, side), colours[turn]);
+                let memory = node.block::<T>(count);
+                this.expect(node, port(side, turn), memory, count);
+            }
+        }
+        // Ports must be open before the first put; a block alone has none.
+        if layout.nodes() > 1 {
+            node.barrier();
+        }
+        this
+    }
+
+    /// The sides with another node beyond.
+    fn others(&self, rank: usize) -> impl Iterator<Item = (Side, usize)> + use<T> {
+        let links = self.links;
+        Side::ALL
+            .into_iter()
+            .filter_map(move |side| links[side as usize].filter(|to| *to != rank).map(|to| (side, to)))
+    }
+
+    fn expect(&mut self, node: &mut Node, port: usize, memory: Block<T>, count: usize) {
+        node.open_port(port, memory);
+        if count > 0 {
+            node.expect::<T>(port, count);
+        }
+    }
+
+    /// Brings the neighbours' points into the halo, of this turn's colours.
+    ///
+    /// A halo of one layer needs no corners, so that all four sides go at once. A wider one does:
+    /// columns come first, and then rows with the columns' halos.
+    pub(crate) fn run(&mut self, node: &mut Node, part: &mut Part<T>) {
+        if part.halo == 1 {
+            self.sides(node, part, &Side::ALL);
+        } else {
+            self.sides(node, part, &[Side::West, Side::East]);
+            self.sides(node, part, &[Side::North, Side::South]);
+        }
+        self.turn = 1 - self.turn;
+    }
+
+    fn sides(&mut self, node: &mut Node, part: &mut Part<T>, sides: &[Side]) {
+        let colour = self.colours[self.turn];
+        for &side in sides {
+            let Some(to) = self.links[side as usize] else { continue };
+            let area = outgoing(part, side);
+            let count = part.count(&area, colour);
+            let mut block = std::mem::take(&mut self.outgoing).reuse::<T>(count);
+            if node.is_skeleton() {
+                block = node.block(count);
+            }
+            moving(node, &area, count, || part.pack(&area, colour, &mut block));
+            if to == node.rank() {
+                let area = incoming(part, side.opposite());
+                moving(node, &area, count, || part.unpack(&area, colour, &block));
+            } else if count > 0 {
+                node.put_block(to, port(side.opposite(), self.turn), 0, &block);
+            }
+            self.outgoing = block;
+        }
+        for &side in sides {
+            if self.links[side as usize].is_none_or(|to| to == node.rank()) {
+                continue;
+            }
+            let area = incoming(part, side);
+            let count = part.count(&area, colour);
+            let port = port(side, self.turn);
+            if count > 0 {
+                node.wait_for_port(port);
+            }
+            let memory: Block<T> = node.close_port(port);
+            moving(node, &area, count, || part.unpack(&area, colour, &memory));
+            self.expect(node, port, memory, count);
+        }
+    }
+
+    /// Closes the ports.
+    pub(crate) fn close(self, node: &mut Node) {
+        for turn in [0, 1] {
+            for (side, _) in self.others(node.rank()) {
+                node.close_port::<T>(port(side, turn));
+            }
+        }
+    }
+}
+
+/// Copies `count` elements between a block and the arrays; charged for on simulated machines.
+fn moving(node: &mut Node, area: &Area, count: usize, copy: impl FnOnce()) {
+    let rows = area.rows.len();
+    if area.columns.len() < rows {
+        // A cache line each.
+        let stride = 2 * (count / rows.max(1)) + 1;
+        node.compute(Work::Kernel("Pack", &[count as f64, stride.max(9) as f64]), copy);
+    } else {
+        node.compute(Work::Kernel("Copy", &[(count * size_of::<T64>()) as f64]), copy);
+    }
+}
+
+/// Kernels were measured with elements of 8 bytes.
+type T64 = f64;
+
+/// The points of a halo.
+fn incoming<T: Value>(part: &Part<T>, side: Side) -> Area {
+    let (halo, [width, height]) = (part.halo, part.size);
+    match side {
+        Side::West => Area { columns: 0..halo, rows: halo..halo + height },
+        Side::East => Area { columns: halo + width..2 * halo + width, rows: halo..halo + height },
+        Side::North => Area { columns: across(part), rows: 0..halo },
+        Side::South => Area { columns: across(part), rows: halo + height..2 * halo + height },
+    }
+}
+
+/// The points that are a neighbour's halo.
+fn outgoing<T: Value>(part: &Part<T>, side: Side) -> Area {
+    let (halo, [width, height]) = (part.halo, part.size);
+    match side {
+        Side::West => Area { columns: halo..2 * halo, rows: halo..halo + height },
+        Side::East => Area { columns: width..halo + width, rows: halo..halo + height },
+        Side::North => Area { columns: across(part), rows: halo..2 * halo },
+        Side::South => Area { columns: across(part), rows: height..halo + height },
+    }
+}
+
+/// The columns of rows that are exchanged: with the halos' where these are wide.
+fn across<T: Value>(part: &Part<T>) -> std::ops::Range<usize> {
+    let more = |side| if part.halo > 1 && part.has_halo(side) { part.halo } else { 0 };
+    part.halo - more(Side::West)..part.halo + part.size[0] + more(Side::East)
+}
+
+/// The node beyond a side of `rank`'s block, around the grid if need be.
+fn neighbour(rank: usize, layout: Layout, side: Side) -> usize {
+    let Layout { columns, rows, .. } = layout;
+    let (x, y) = (rank % columns, rank / columns);
+    match side {
+        Side::West => y * columns + (x + columns - 1) % columns,
+        Side::East => y * columns + (x + 1) % columns,
+        Side::North => (y + rows - 1) % rows * columns + x,
+        Side::South => (y + 1) % rows * columns + x,
+    }
+}

@@ -1,0 +1,57 @@
+//! Iterative solvers on regular grids, with a data layout chosen by calibrated models.
+//!
+//! A [`Grid`] is Laplace's equation on a rectangle, with values, slopes or periodic neighbours at
+//! its edges, solved by red-black successive over-relaxation or Jacobi's method. The nodes of a
+//! program share its points. Whether one node has them all, or each a strip or a block, and how
+//! many layers of their neighbours' points they exchange at a time, is what models measured on the
+//! machine choose (Brewer 1994, §4.4).
+//!
+//! ```
+//! use strata_runtime::prelude::*;
+//! use strata_stencil::{Edge, Grid, Side};
+//!
+//! let solutions = Machine::threads(4)?.run(|node| {
+//!     let plate = Grid::new(100, 80)
+//!         .boundary(Side::West, Edge::insulated())
+//!         .boundary(Side::North, Edge::values(|column| column as f64))
+//!         .solve(node)?;
+//!     Ok(plate.to_string())
+//! })?;
+//! assert!(solutions[0].contains("converged after"), "{}", solutions[0]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! | candidate | parameters | layout |
+//! |---|---|---|
+//! | `one` | | all points on node 0: for small grids, and whatever does not suit the others |
+//! | `columns` | `columns`, `halo` | blocks in so many columns, at most as many as rows; 1: horizontal strips |
+//! | `rows` | `rows`, `halo` | blocks in so many rows, fewer than columns; 1: vertical strips |
+
+#![forbid(unsafe_code)]
+
+mod edge;
+mod error;
+mod exchange;
+mod grid;
+mod layout;
+#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
+mod models;
+mod part;
+pub mod profile;
+mod solution;
+mod solver;
+mod sweep;
+mod value;
+
+pub use edge::{Edge, Side};
+pub use error::StencilError;
+pub use grid::{Grid, Method, Progress};
+pub use layout::Layout;
+pub use models::Stencil;
+pub use solution::Solution;
+pub use strata_runtime::select::Options;
+pub use strata_select::Pin;
+pub use value::Value;
+
+/// The choice and the reasons for it.
+pub type Choice = strata_select::Choice<[strata_select::Row; 3]>;

@@ -1,0 +1,339 @@
+//! One node's part of a grid: its block, with a halo around it.
+//!
+//! Red points, whose column and row add up to an even number, and black ones are stored in arrays
+//! of their own. The neighbours of a row's red points are then contiguous in the black array, so
+//! that a sweep reads and writes whole vectors.
+//!
+//! Coordinates here count from the outermost column and row of the halo.
+
+use std::ops::Range;
+
+use pulp::Arch;
+
+use crate::edge::{Edge, Side};
+use crate::sweep::{Neighbours, relax};
+use crate::{StencilError, Value};
+
+/// What lies beyond a side of a block.
+enum Beyond<T> {
+    /// Another block, or this one from the other side.
+    Halo,
+    /// Values that stay.
+    Values,
+    /// What lies inside, plus this difference at each position.
+    Mirror(Vec<T>),
+}
+
+/// One node's block of a grid, and its halo.
+pub(crate) struct Part<T> {
+    /// Column and row of the first point of the block in the grid.
+    origin: [usize; 2],
+    /// Columns and rows of the block.
+    pub(crate) size: [usize; 2],
+    pub(crate) halo: usize,
+    places: Places,
+    colours: [Vec<T>; 2],
+    /// Red points before a Jacobi sweep; else empty.
+    before: Vec<T>,
+    beyond: [Beyond<T>; 4],
+    arch: Arch,
+}
+
+/// Where points lie in the arrays.
+#[derive(Clone, Copy)]
+struct Places {
+    /// The colour of the outermost point in the north-west.
+    corner: usize,
+    /// Elements of a row of one colour.
+    stride: usize,
+}
+
+impl Places {
+    /// The colour of a point, and its place in that colour's array.
+    fn of(self, x: usize, y: usize) -> (usize, usize) {
+        ((self.corner + x + y) % 2, y * self.stride + x / 2)
+    }
+
+    /// The places of a row's points of `colour` in `columns`; before them the column, 0 or 1, of
+    /// the first element of the row's array.
+    fn run(self, colour: usize, columns: &Range<usize>, y: usize) -> (usize, Range<usize>) {
+        let shift = (self.corner + y + colour) % 2;
+        let place = |x: usize| y * self.stride + (x + 1 - shift) / 2;
+        (shift, place(columns.start)..place(columns.end))
+    }
+
+    /// The runs of `area` in the order in which they are sent: row by row, of one colour, or of
+    /// both with the first column's first, whatever it is: across a periodic edge colours may swap.
+    fn runs(self, area: &Area, colour: Option<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let columns = area.columns.clone();
+        area.rows
+            .clone()
+            .flat_map(move |y| {
+                let first = self.of(columns.start, y).0;
+                let colours = match colour {
+                    Some(colour) => [Some(colour), None],
+                    None => [Some(first), Some(1 - first)],
+                };
+                colours.map(|colour| colour.map(|colour| (colour, self.run(colour, &columns, y).1)))
+            })
+            .flatten()
+    }
+}
+
+/// A rectangle of points: columns, and rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Area {
+    pub(crate) columns: Range<usize>,
+    pub(crate) rows: Range<usize>,
+}
+
+impl<T: Value> Part<T> {
+    /// A block of the grid of `grid` (width, height), with zeros; without memory where `hollow`.
+    ///
+    /// # Errors
+    /// The number of bytes for which there is no room.
+    pub(crate) fn new(
+        block: &[Range<usize>; 2],
+        halo: usize,
+        grid: [usize; 2],
+        periodic: [bool; 2],
+        jacobi: bool,
+        hollow: bool,
+    ) -> Result<Self, u64> {
+        let origin = [block[0].start, block[1].start];
+        let size = [block[0].len(), block[1].len()];
+        let stride = (size[0] + 2 * halo).div_ceil(2);
+        let points = stride as u128 * (size[1] + 2 * halo) as u128;
+        let arrays = if jacobi { 3 } else { 2 };
+        let bytes = points * arrays * size_of::<T>() as u128;
+        let too_much = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let points = if hollow { 0 } else { usize::try_from(points).map_err(|_| too_much)? };
+        let array = |len: usize| {
+            let mut array = Vec::new();
+            array.try_reserve_exact(len).map_err(|_| too_much)?;
+            array.resize(len, T::default());
+            Ok::<_, u64>(array)
+        };
+        let beyond = Side::ALL.map(|side| {
+            let direction = usize::from(!side.is_horizontal());
+            let at_edge = match side {
+                Side::West | Side::North => block[direction].start == 0,
+                Side::East | Side::South => block[direction].end == grid[direction],
+            };
+            if at_edge && !periodic[direction] { Beyond::Values } else { Beyond::Halo }
+        });
+        let before = array(if jacobi { points } else { 0 })?;
+        let colours = [array(points)?, array(points)?];
+        // An even number of halo columns and rows lies before the block's first point.
+        let places = Places { corner: (origin[0] + origin[1]) % 2, stride };
+        Ok(Self { origin, size, halo, places, colours, before, beyond, arch: Arch::new() })
+    }
+
+    /// Whether anything lies beyond that side but an edge of the grid.
+    pub(crate) fn has_halo(&self, side: Side) -> bool {
+        matches!(self.beyond[side as usize], Beyond::Halo)
+    }
+
+    /// Columns or rows, halo included.
+    fn extent(&self, direction: usize) -> usize {
+        self.size[direction] + 2 * self.halo
+    }
+
+    /// Sets the block and what is fixed around it.
+    ///
+    /// # Errors
+    /// A value is not finite.
+    pub(crate) fn fill(
+        &mut self,
+        grid: [usize; 2],
+        edges: &[Edge<'_, T>; 4],
+        initial: &dyn Fn(usize, usize) -> T,
+    ) -> Result<(), StencilError> {
+        let halo = self.halo;
+        for y in 0..self.size[1] {
+            for x in 0..self.size[0] {
+                let value = initial(self.origin[0] + x, self.origin[1] + y);
+                if !value.wide().is_finite() {
+                    let (x, y) = (self.origin[0] + x, self.origin[1] + y);
+                    return Err(StencilError::Initial { x, y, value: value.wide() });
+                }
+                let (colour, at) = self.places.of(halo + x, halo + y);
+                self.colours[colour][at] = value;
+            }
+        }
+        for side in Side::ALL {
+            let (values, slope) = match &edges[side as usize] {
+                _ if self.has_halo(side) => continue,
+                Edge::Values(values) => (values, false),
+                Edge::Slope(values) => (values, true),
+                Edge::Periodic => continue,
+            };
+            let along = usize::from(side.is_horizontal());
+            let outside = match side {
+                Side::West | Side::North => halo - 1,
+                Side::East => halo + self.size[0],
+                Side::South => halo + self.size[1],
+            };
+            let mut differences = vec![T::default(); self.extent(along)];
+            let periodic = matches!(edges[2 * along], Edge::Periodic);
+            for (at, difference) in differences.iter_mut().enumerate() {
+                // In the halo too, whose points are computed as well where it is wide.
+                let points = grid[along] as isize;
+                let position = (self.origin[along] + at) as isize - halo as isize;
+                if !periodic && !(0..points).contains(&position) {
+                    continue;
+                }
+                let position = position.rem_euclid(points) as usize;
+                let value = values(position);
+                if !value.wide().is_finite() {
+                    return Err(StencilError::Edge { side, at: position, value: value.wide() });
+                }
+                if slope {
+                    *difference = value;
+                } else {
+                    let (x, y) = if along == 1 { (outside, at) } else { (at, outside) };
+                    let (colour, place) = self.places.of(x, y);
+                    self.colours[colour][place] = value;
+                }
+            }
+            if slope {
+                self.beyond[side as usize] = Beyond::Mirror(differences);
+            }
+        }
+        Ok(())
+    }
+
+    /// The points that a sweep computes if `valid` layers of the halo are valid before it.
+    pub(crate) fn area(&self, valid: usize) -> Area {
+        let more = |side: Side| if self.has_halo(side) { valid - 1 } else { 0 };
+        let halo = self.halo;
+        Area {
+            columns: halo - more(Side::West)..halo + self.size[0] + more(Side::East),
+            rows: halo - more(Side::North)..halo + self.size[1] + more(Side::South),
+        }
+    }
+
+    /// Relaxes `areas.len()` times, colours in turn from `first` on, each area with its own colour;
+    /// returns the largest update of the last two.
+    ///
+    /// Sweep k of row y follows sweep k − 1 of row y + 1, so that rows are in the cache when they
+    /// are needed again.
+    pub(crate) fn wave(&mut self, first: usize, areas: &[Area], omega: T) -> T {
+        let from = areas.iter().map(|area| area.rows.start).min().unwrap_or(0);
+        let to = areas.iter().map(|area| area.rows.end).max().unwrap_or(0) + areas.len();
+        let mut most = T::default();
+        for front in from..to {
+            for (sweep, area) in areas.iter().enumerate() {
+                let Some(y) = front.checked_sub(sweep).filter(|y| area.rows.contains(y)) else { continue };
+                let update = self.row((first + sweep) % 2, y, &area.columns, omega);
+                if sweep + 2 >= areas.len() && update > most {
+                    most = update;
+                }
+            }
+        }
+        most
+    }
+
+    /// Moves all points of `area` by the values of before; returns the largest update.
+    pub(crate) fn jacobi(&mut self, area: &Area, omega: T) -> T {
+        self.before.copy_from_slice(&self.colours[0]);
+        let red = self.wave(0, std::slice::from_ref(area), omega);
+        std::mem::swap(&mut self.colours[0], &mut self.before);
+        let black = self.wave(1, std::slice::from_ref(area), omega);
+        std::mem::swap(&mut self.colours[0], &mut self.before);
+        if black > red { black } else { red }
+    }
+
+    /// Relaxes the points of `colour` in a row.
+    #[inline]
+    fn row(&mut self, colour: usize, y: usize, columns: &Range<usize>, omega: T) -> T {
+        self.mirror(colour, y, columns);
+        let (shift, own) = self.places.run(colour, columns, y);
+        let (len, stride) = (own.len(), self.places.stride);
+        let [red, black] = &mut self.colours;
+        let (points, others) = if colour == 0 { (red, &*black) } else { (black, &*red) };
+        let others = |from: usize| &others[from..from + len];
+        let near = Neighbours {
+            west: others(own.start + shift - 1),
+            east: others(own.start + shift),
+            north: others(own.start - stride),
+            south: others(own.start + stride),
+        };
+        let points = &mut points[own];
+        self.arch.dispatch(
+            #[inline(always)]
+            || relax(points, near, omega),
+        )
+    }
+
+    /// Sets the points beyond edges with a slope that the points of `colour` in row `y` need.
+    fn mirror(&mut self, colour: usize, y: usize, columns: &Range<usize>) {
+        for (side, at) in [(Side::North, self.halo), (Side::South, self.halo + self.size[1] - 1)] {
+            if y == at
+                && let Beyond::Mirror(differences) = &self.beyond[side as usize]
+            {
+                let (to, from) = if side == Side::North { (y - 1, y + 1) } else { (y + 1, y - 1) };
+                let (shift, to) = self.places.run(1 - colour, columns, to);
+                let (_, from) = self.places.run(1 - colour, columns, from);
+                let first = 2 * (to.start % self.places.stride) + shift;
+                for (k, (to, from)) in to.zip(from).enumerate() {
+                    let array = &mut self.colours[1 - colour];
+                    array[to] = array[from] + differences[first + 2 * k];
+                }
+            }
+        }
+        let (first, last) = (self.halo, self.halo + self.size[0] - 1);
+        for (side, to, from) in [(Side::West, first - 1, first + 1), (Side::East, last + 1, last - 1)] {
+            if let Beyond::Mirror(differences) = &self.beyond[side as usize] {
+                let (other, place) = self.places.of(to, y);
+                if other != colour {
+                    let value = self.colours[other][self.places.of(from, y).1] + differences[y];
+                    self.colours[other][place] = value;
+                }
+            }
+        }
+    }
+
+    /// The number of points of `area`, of one colour or both.
+    pub(crate) fn count(&self, area: &Area, colour: Option<usize>) -> usize {
+        let Some(colour) = colour else { return area.columns.len() * area.rows.len() };
+        let row = |y: usize| self.places.run(colour, &area.columns, y).1.len();
+        // Rows alternate.
+        let (start, len) = (area.rows.start, area.rows.len());
+        row(start) * len.div_ceil(2) + row(start + 1) * (len / 2)
+    }
+
+    /// Copies the points of `area` to `into`.
+    pub(crate) fn pack(&self, area: &Area, colour: Option<usize>, into: &mut [T]) {
+        let mut rest = into;
+        for (colour, run) in self.places.runs(area, colour) {
+            let (to, tail) = rest.split_at_mut(run.len());
+            to.copy_from_slice(&self.colours[colour][run]);
+            rest = tail;
+        }
+    }
+
+    /// Sets the points of `area` to what [`pack`](Self::pack) of their node made.
+    pub(crate) fn unpack(&mut self, area: &Area, colour: Option<usize>, from: &[T]) {
+        let mut rest = from;
+        for (colour, run) in self.places.runs(area, colour) {
+            let (values, tail) = rest.split_at(run.len());
+            self.colours[colour][run].copy_from_slice(values);
+            rest = tail;
+        }
+    }
+
+    /// The block without its halo, row by row; empty where the part is hollow.
+    pub(crate) fn values(&self) -> Vec<T> {
+        if self.colours[0].is_empty() {
+            return Vec::new();
+        }
+        let points = |y: usize| {
+            (0..self.size[0]).map(move |x| {
+                let (colour, at) = self.places.of(self.halo + x, self.halo + y);
+                self.colours[colour][at]
+            })
+        };
+        (0..self.size[1]).flat_map(points).collect()
+    }
+}

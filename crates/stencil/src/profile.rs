@@ -1,0 +1,93 @@
+//! Single layouts, for calibration, benchmarks and tests.
+//!
+//! The profiling programs generated from `specs/stencil` call [`seconds`].
+
+use strata_runtime::Node;
+
+use crate::solver::{Limits, Solver};
+use crate::{Grid, Layout, Solution, StencilError, Value};
+
+/// Solves `grid` with `layout`, whatever models say.
+///
+/// # Participation
+/// Collective, with equal arguments.
+///
+/// # Errors
+/// As [`Grid::solve`]; [`StencilError::Layout`] if the layout does not suit.
+pub fn solve<T: Value>(
+    grid: &Grid<'_, T>,
+    node: &mut Node,
+    layout: Layout,
+) -> Result<Solution<T>, StencilError> {
+    grid.check()?;
+    if layout != Layout::ONE && layout.nodes() != node.size() || !layout.fits(grid.size, grid.periodic()) {
+        return Err(StencilError::Layout(format!(
+            "{layout} does not suit the grid or {} nodes",
+            node.size()
+        )));
+    }
+    grid.solve_on(node, layout)
+}
+
+/// The time of one iteration, in seconds, on the slowest node: red-black sweeps of f64 over
+/// `width` by `height` points between edges of given values, where the largest update is looked at
+/// in every `every`-th iteration. `columns` of blocks, with halos of `halo`; 0 columns is node 0
+/// alone. NaN where that is no layout.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn seconds(
+    node: &mut Node,
+    width: usize,
+    height: usize,
+    columns: usize,
+    halo: usize,
+    every: usize,
+) -> f64 {
+    let layout = match columns {
+        0 => Layout::ONE,
+        _ => Layout { columns, rows: node.size() / columns, halo: halo.max(1) },
+    };
+    let grid = Grid::<f64>::new(width, height).omega(1.5);
+    let suits = layout.fits(grid.size, [false; 2]) && (columns == 0 || layout.nodes() == node.size());
+    if !suits {
+        return f64::NAN;
+    }
+    let Ok(mut solver) = Solver::new(node, &grid, layout) else { return f64::NAN };
+    let every = every.max(1) as u64;
+    let mut time = |node: &mut Node, iterations| {
+        node.barrier();
+        let start = node.now();
+        // Zeros stay zeros.
+        let _ = solver.run(node, Limits { iterations, threshold: Some(0.0), every }, &mut |_| ());
+        node.reduce_max(node.now().get() - start.get())
+    };
+    // Whole numbers of exchanges and of looks.
+    let exchanges = (halo as u64 / 2).max(1);
+    let unit = exchanges.max(every);
+    if node.is_simulated() {
+        // What two runs differ by has no start in it.
+        let short = time(node, unit);
+        return (time(node, 2 * unit) - short) / unit as f64;
+    }
+    let _touched_first = time(node, exchanges);
+    let once = time(node, exchanges) / exchanges as f64;
+    let iterations = match (LEAST_SECONDS / once.max(1e-9)) as u64 {
+        // A look is nothing beside so long an iteration.
+        few if few < unit => few.max(1).next_multiple_of(exchanges),
+        many => many.min(MOST_ITERATIONS).next_multiple_of(unit),
+    };
+    // Other programs only add to a time.
+    let runs = (ALL_SECONDS / (once * iterations as f64)).clamp(2.0, 12.0) as usize;
+    let least = (0..runs).map(|_| time(node, iterations)).fold(f64::INFINITY, f64::min);
+    least / iterations as f64
+}
+
+/// The least time of a run, longer than its start; short beside a time slice of the system.
+const LEAST_SECONDS: f64 = 4e-4;
+
+/// The time of all runs for one sample.
+const ALL_SECONDS: f64 = 8e-3;
+
+/// The most iterations of a run.
+const MOST_ITERATIONS: u64 = 10_000;

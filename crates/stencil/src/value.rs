@@ -1,0 +1,58 @@
+//! The numbers that a grid holds.
+
+use std::fmt::{Debug, Display};
+use std::ops::{Add, Mul, Sub};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// A value of a grid's points: `f32` or `f64`.
+pub trait Value:
+    sealed::Sealed
+    + bytemuck::Pod
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + PartialOrd
+    + Default
+    + Debug
+    + Display
+    + Send
+{
+    /// The nearest value to `number`.
+    #[must_use]
+    fn nearest(number: f64) -> Self;
+
+    /// As `f64`, exactly.
+    #[must_use]
+    fn wide(self) -> f64;
+
+    /// Without its sign.
+    #[must_use]
+    fn magnitude(self) -> Self;
+}
+
+macro_rules! value {
+    ($t:ty) => {
+        impl Value for $t {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, reason = "the nearest value is asked for")]
+            fn nearest(number: f64) -> Self {
+                number as $t
+            }
+            #[inline(always)]
+            fn wide(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+        }
+    };
+}
+value!(f32);
+value!(f64);

@@ -1,0 +1,216 @@
+//! What is solved is the equation, what is wrong is said on every node.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
+
+use std::cell::RefCell;
+use strata_runtime::prelude::*;
+use strata_stencil::{Edge, Grid, Layout, Method, Options, Pin, Side, StencilError, profile};
+
+/// The greatest error of a solved square of `n` points a side with u = e^x sin y on [0, 1]², which
+/// is harmonic, with values at the edges, or with slopes at two of them.
+fn error(node: &mut Node, n: usize, slopes: bool) -> Result<Option<f64>, Error> {
+    let exact = |x: f64, y: f64| x.exp() * y.sin();
+    // Points with slopes lie on the edge itself.
+    let h = if slopes { 1.0 / n as f64 } else { 1.0 / (n as f64 + 1.0) };
+    let (first, last) = if slopes { (0.0, 1.0) } else { (h, 1.0) };
+    let at = |i: usize| first + i as f64 * h;
+    let grid = Grid::<f64>::new(n, n).threshold(1e-13).iterations(20_000).omega(1.9);
+    let grid = match slopes {
+        false => grid.boundary(Side::West, Edge::values(|y| exact(0.0, at(y)))),
+        // The outward normal points to the west: −∂u/∂x = −sin y at x = 0.
+        true => grid.boundary(Side::West, Edge::slope(|y| -2.0 * h * exact(0.0, at(y)))),
+    };
+    let grid = match slopes {
+        false => grid.boundary(Side::North, Edge::values(|x| exact(at(x), 0.0))),
+        true => grid.boundary(Side::North, Edge::slope(|x| -2.0 * h * at(x).exp())),
+    };
+    let grid = grid
+        .boundary(Side::East, Edge::values(|y| exact(last, at(y))))
+        .boundary(Side::South, Edge::values(|x| exact(at(x), last)));
+    let solution = grid.solve(node)?;
+    assert!(solution.converged, "{solution}");
+    Ok(solution.gather(node).map(|values| {
+        let error = |(i, value): (usize, &f64)| (value - exact(at(i % n), at(i / n))).abs();
+        values.iter().enumerate().map(error).fold(0.0, f64::max)
+    }))
+}
+
+#[test]
+fn errors_fall_with_the_square_of_the_spacing() {
+    for slopes in [false, true] {
+        let errors = Machine::threads(3)
+            .unwrap()
+            .run(|node| {
+                [8, 16, 32].into_iter().map(|n| error(node, n, slopes)).collect::<Result<Vec<_>, _>>()
+            })
+            .unwrap();
+        let errors: Vec<f64> = errors[0].iter().map(|error| error.unwrap()).collect();
+        for pair in errors.windows(2) {
+            let order = (pair[0] / pair[1]).log2();
+            assert!((1.7..2.2).contains(&order), "slopes {slopes}: order {order} of {errors:?}");
+        }
+    }
+}
+
+#[test]
+fn over_relaxation_takes_fewer_iterations() {
+    let iterations = |method, omega: Option<f64>| {
+        let run = Machine::threads(2).unwrap().run(|node| {
+            let grid = Grid::<f64>::new(40, 40).boundaries(Edge::value(1.0)).method(method).threshold(1e-8);
+            let grid = omega.into_iter().fold(grid, |grid, omega| grid.omega(omega));
+            Ok(grid.solve(node)?.iterations)
+        });
+        run.unwrap()[0]
+    };
+    let (jacobi, gauss, best) = (
+        iterations(Method::Jacobi, None),
+        iterations(Method::RedBlack, Some(1.0)),
+        iterations(Method::RedBlack, None),
+    );
+    assert!(best * 10 < gauss && gauss * 3 < 2 * jacobi, "{jacobi} {gauss} {best}");
+}
+
+/// The error of a grid on three nodes.
+fn refused(grid: impl Fn() -> Grid<'static, f64> + Sync) -> String {
+    let run = Machine::threads(3).unwrap().run(|node| {
+        let error = grid().solve(node).unwrap_err();
+        // The job goes on: all nodes have it.
+        node.barrier();
+        Ok(error.to_string())
+    });
+    let errors = run.unwrap();
+    assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
+    errors[0].clone()
+}
+
+#[test]
+fn what_is_wrong_is_said_on_every_node() {
+    let new = Grid::<f64>::new;
+    let cases: [(String, &str); 15] = [
+        (refused(|| new(0, 0)), "a grid of 0 by 0 points"),
+        (refused(|| new(5, 0)), "a grid of 5 by 0 points"),
+        (refused(|| new(usize::MAX, 2)), "at most 2^48"),
+        (refused(|| new(1 << 24, 1 << 23).iterations(1)), "cannot allocate"),
+        (refused(|| new(5, 5).omega(2.0)), "omega is 2: over-relaxation converges"),
+        (refused(|| new(5, 5).omega(0.0)), "omega is 0"),
+        (refused(|| new(5, 5).omega(f64::NAN)), "omega is NaN"),
+        (refused(|| new(5, 5).omega(1.1).method(Method::Jacobi)), "Jacobi up to 1"),
+        (refused(|| new(5, 5).threshold(-1.0)), "the threshold is -1"),
+        (refused(|| new(5, 6).boundary(Side::East, Edge::Periodic)), "the east edge is periodic"),
+        (refused(|| new(5, 6).boundaries(Edge::Periodic)), "5 points around a periodic width"),
+        (refused(|| new(5, 1).boundary(Side::South, Edge::insulated())), "the slope at the south edge"),
+        (
+            refused(|| new(90, 70).initial(|x, y| if (x, y) == (80, 61) { f64::NAN } else { 0.0 })),
+            "at (80, 61) is NaN",
+        ),
+        (
+            refused(|| new(90, 70).boundary(Side::West, Edge::values(|y| 1.0 / (y as f64 - 60.0)))),
+            "the value of the west edge at 60 is inf",
+        ),
+        (refused(|| new(90, 70).initial(|_, _| f64::MAX)), "overflow at or before iteration 1:"),
+    ];
+    for (error, expected) in cases {
+        assert!(error.contains(expected), "{error}\n{expected}");
+    }
+}
+
+#[test]
+fn grids_that_differ_are_refused() {
+    let run = Machine::threads(3).unwrap().run(|node| {
+        let grid = Grid::<f64>::new(10, 10 + node.rank() / 2);
+        Ok(matches!(grid.solve(node), Err(StencilError::Unlike)))
+    });
+    assert_eq!(run.unwrap(), [true; 3]);
+}
+
+#[test]
+fn odd_shapes_are_solved() {
+    for nodes in [1, 3, 4, 7] {
+        Machine::threads(nodes)
+            .unwrap()
+            .run(|node| {
+                for (width, height) in [(1, 1), (1, 200), (200, 1), (2, 3), (31, 37), (10_000, 1), (5000, 2)]
+                {
+                    let grid =
+                        Grid::<f64>::new(width, height).boundaries(Edge::value(1.0)).iterations(100_000);
+                    let solution = grid.threshold(1e-9).solve(node)?;
+                    assert!(solution.converged, "{solution}");
+                    assert!(solution.values().iter().all(|value| (value - 1.0).abs() < 1e-3), "{solution}");
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_threshold_that_is_not_reached_is_said_and_the_field_is_there() {
+    let run = Machine::threads(2).unwrap().run(|node| {
+        let seen = RefCell::new(Vec::new());
+        let grid = Grid::<f64>::new(30, 30).boundaries(Edge::value(1.0)).threshold(0.0).iterations(10);
+        let grid =
+            grid.check_every(4).progress(|state| seen.borrow_mut().push((state.iteration, state.residual)));
+        let solution = grid.solve(node)?;
+        let seen = seen.take();
+        if node.rank() == 0 {
+            assert_eq!(seen.iter().map(|(iteration, _)| *iteration).collect::<Vec<_>>(), [4, 8, 10]);
+            assert_eq!(seen[2].1, solution.residual);
+        } else {
+            assert_eq!(seen, []);
+        }
+        assert!(!solution.converged && solution.residual > 0.0 && solution.iterations == 10);
+        assert!(solution.gather(node).is_none_or(|values| values.iter().any(|value| *value > 0.0)));
+        Ok(solution.to_string())
+    });
+    assert!(run.unwrap()[0].contains("not converged: largest update"));
+}
+
+#[test]
+fn pins_decide_or_are_refused() {
+    let solve = |text: &'static str, width: usize| {
+        Machine::threads(4).unwrap().run(move |node| {
+            let options = Options::default().pin(Pin::parse(text).map_err(Error::program)?);
+            let grid = Grid::<f64>::new(width, 20).iterations(3);
+            let solution = grid.solve_with(node, &options)?;
+            let choice = solution.choice.as_ref().ok_or("a choice")?;
+            assert!(choice.pinned);
+            Ok(solution.layout)
+        })
+    };
+    let layout = |columns, rows, halo| Layout { columns, rows, halo };
+    assert_eq!(solve("stencil=one", 20).unwrap()[0], Layout::ONE);
+    assert_eq!(solve("stencil=columns:1:2", 20).unwrap()[3], layout(1, 4, 2));
+    assert_eq!(solve("stencil=columns:2:4", 20).unwrap()[0], layout(2, 2, 4));
+    assert_eq!(solve("stencil=rows:1:1", 20).unwrap()[0], layout(4, 1, 1));
+    let refused = |text, width| solve(text, width).unwrap_err().to_string();
+    assert!(refused("stencil=rows:1:8", 20).contains("no block is smaller than its halo"));
+    assert!(
+        refused("stencil=columns:8:1", 20).contains("does not suit a grid of 20 by 20 points on 4 nodes")
+    );
+    assert!(refused("stencil=columns:3:1", 20).contains("columns"));
+    assert!(refused("stencil=squares", 20).contains("squares"));
+}
+
+#[test]
+fn small_grids_stay_on_one_node_and_large_ones_do_not() {
+    for nodes in [2, 4] {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            let mut layouts = Vec::new();
+            for size in [4, 1000] {
+                let solution = Grid::<f64>::new(size, size).iterations(2).solve(node)?;
+                layouts.push(solution.layout.nodes());
+            }
+            Ok(layouts)
+        });
+        assert_eq!(run.unwrap()[0], [1, nodes]);
+    }
+}
+
+#[test]
+fn a_layout_that_does_not_suit_is_refused() {
+    let run = Machine::threads(2).unwrap().run(|node| {
+        let layout = Layout { columns: 3, rows: 1, halo: 1 };
+        Ok(profile::solve(&Grid::<f64>::new(9, 9), node, layout).unwrap_err().to_string())
+    });
+    assert!(run.unwrap()[0].contains("3 by 1 blocks, halo 1 does not suit"));
+}

@@ -1,0 +1,95 @@
+//! The temperature of a plate, hot along its northern edge, cold along the others but for the
+//! insulated western one, as a picture.
+//!
+//! The same program runs on threads (`STRATA_ON=threads:4`), on a simulated machine
+//! (`STRATA_ON=sim:cm5:16`) and, built with `--features mpi`, under `mpirun -n 4`.
+
+use clap::Parser;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use strata_runtime::prelude::*;
+use strata_stencil::{Edge, Grid, Side};
+
+/// Compute the temperature of a heated plate on several nodes, and write it as a PNG.
+///
+/// STRATA_ON=threads:4 says on how many threads to run; without it one for each core. STRATA_PIN
+/// fixes the layout, as in STRATA_PIN=stencil=columns:2:1, and STRATA_MODELS=FILE chooses by other
+/// models.
+///
+/// Exit status: 0 done; 1 the plate or a setting is at fault, or the picture cannot be written; 2
+/// wrong usage.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true, max_term_width = 90)]
+struct Cli {
+    /// Points from west to east.
+    width: usize,
+    /// Points from north to south.
+    height: usize,
+    /// The picture to write.
+    picture: PathBuf,
+    /// Say which layout was chosen, and why.
+    #[arg(long)]
+    explain: bool,
+    /// End when the largest update, in degrees, is below this.
+    #[arg(long, default_value_t = 1e-4)]
+    threshold: f64,
+    /// End after so many iterations at the latest.
+    #[arg(long, default_value_t = 20_000)]
+    iterations: u64,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match launch(|node| heat(node, &cli)) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("heat: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn heat(node: &mut Node, cli: &Cli) -> Result<(), Error> {
+    let plate = Grid::new(cli.width, cli.height)
+        .boundary(Side::North, Edge::value(100.0))
+        .boundary(Side::West, Edge::insulated())
+        .threshold(cli.threshold)
+        .iterations(cli.iterations)
+        .check_every(10)
+        .progress(|state| {
+            if state.iteration % 1000 == 0 {
+                eprintln!("{} iterations, largest update {:.2e}", state.iteration, state.residual);
+            }
+        })
+        .solve(node)?;
+    let temperatures = plate.gather(node);
+    if let Some(temperatures) = temperatures {
+        if cli.explain
+            && let Some(choice) = &plate.choice
+        {
+            println!("{choice}");
+        }
+        println!("{plate}");
+        let at =
+            |error: io::Error| Error::program(format!("cannot write {}: {error}", cli.picture.display()));
+        write(&cli.picture, plate.size(), &temperatures).map_err(at)?;
+    }
+    Ok(())
+}
+
+/// Writes temperatures from 0 to 100, row by row, as colours.
+fn write(path: &Path, size: [usize; 2], temperatures: &[f64]) -> io::Result<()> {
+    let [width, height] = size.map(|points| u32::try_from(points).unwrap_or(u32::MAX));
+    let mut picture = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
+    picture.set_color(png::ColorType::Rgb);
+    let pixels: Vec<u8> = temperatures.iter().flat_map(|temperature| colour(temperature / 100.0)).collect();
+    picture.write_header()?.write_image_data(&pixels)?;
+    Ok(())
+}
+
+/// Black, red, yellow, white, for 0 to 1.
+fn colour(heat: f64) -> [u8; 3] {
+    [0.0, 1.0, 2.0].map(|from| ((3.0 * heat - from).clamp(0.0, 1.0) * 255.0) as u8)
+}
