@@ -128,6 +128,11 @@ impl Space<'_> {
     #[track_caller]
     #[inline]
     pub fn fetch<T: Integer>(&mut self, p: Global<T>, change: Change, operand: T) -> T {
+        if let Some(word) = self.word(p) {
+            let old = apply(word, change, operand.word());
+            self.turn();
+            return T::of_word(old);
+        }
         let at = self.check_word("an atomic operation", p);
         if let Some(segment) = self.direct(p.node()) {
             let old = apply(segment.word(at), change, operand.word());
@@ -194,10 +199,16 @@ impl Space<'_> {
     #[track_caller]
     #[inline]
     pub fn store_change<T: Integer>(&mut self, p: Global<T>, change: Change, operand: T) {
+        if let Some(word) = self.word(p) {
+            // The old value is of no interest, and the count publishes the new one.
+            apply(word, change, operand.word());
+            self.count_sent(WORD as u64);
+            self.has_stored(p.node(), WORD as u64);
+            return;
+        }
         let at = self.check_word("store_change", p);
         self.count_sent(WORD as u64);
         if let Some(segment) = self.direct(p.node()) {
-            // The old value is of no interest, and the count publishes the new one.
             apply(segment.word(at), change, operand.word());
             self.has_stored(p.node(), WORD as u64);
         } else {

@@ -1,6 +1,7 @@
 //! Phases: split-phase access, complete at the end of a closure.
 
 use crate::pointer::Global;
+use crate::segment::word_of;
 use crate::space::Space;
 use crate::sync::{Ordering, fence};
 use bytemuck::Pod;
@@ -122,6 +123,16 @@ impl<'e> Phase<'_, '_, 'e> {
     #[track_caller]
     #[inline]
     pub fn get<T: Pod>(&mut self, into: &'e mut T, p: Global<T>) {
+        if let Some(word) = self.word(p) {
+            let word = word.load(Ordering::Acquire);
+            bytemuck::bytes_of_mut(into).copy_from_slice(&word.to_ne_bytes());
+            return;
+        }
+        self.get_other(into, p);
+    }
+
+    #[track_caller]
+    fn get_other<T: Pod>(&mut self, into: &'e mut T, p: Global<T>) {
         let at = self.check("get", p, 1);
         match self.direct(p.node()) {
             Some(segment) => *into = segment.read(at),
@@ -150,6 +161,16 @@ impl<'e> Phase<'_, '_, 'e> {
     #[track_caller]
     #[inline]
     pub fn put<T: Pod>(&mut self, p: Global<T>, value: T) {
+        if let Some(word) = self.word(p) {
+            word.store(word_of(bytemuck::bytes_of(&value)), Ordering::Release);
+            self.wrote = true;
+            return;
+        }
+        self.put_other(p, value);
+    }
+
+    #[track_caller]
+    fn put_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("put", p, 1);
         if let Some(segment) = self.direct(p.node()) {
             segment.write(at, &value, Ordering::Release);

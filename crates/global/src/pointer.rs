@@ -29,6 +29,7 @@ pub struct Global<T> {
 impl<T> Global<T> {
     /// The element at `offset` bytes in the heap of node `node` (Split-C's `toglobal`).
     #[must_use]
+    #[inline]
     pub fn new(node: usize, offset: u64) -> Self {
         let node = u64::try_from(node).unwrap_or(MOST_NODES).min(MOST_NODES);
         Self::from_bits(node << OFFSET_BITS | offset.min(BEYOND))
@@ -68,17 +69,20 @@ impl<T> Global<T> {
     }
 
     /// `elements` further on node `node`; outside the range of offsets it points beyond any heap.
-    fn moved(self, node: usize, elements: i128) -> Self {
-        let offset = i128::from(self.offset()) + elements * size_of::<T>() as i128;
-        let inside = self.offset() < BEYOND && (0..i128::from(BEYOND)).contains(&offset);
-        Self::new(node, if inside { offset as u64 } else { BEYOND })
+    #[inline]
+    fn moved(self, node: usize, elements: i64) -> Self {
+        let bytes = elements.checked_mul(size_of::<T>() as i64);
+        let offset = bytes.and_then(|bytes| self.offset().checked_add_signed(bytes));
+        let offset = if self.offset() < BEYOND { offset } else { None };
+        Self::new(node, offset.unwrap_or(BEYOND))
     }
 }
 
 impl<T> Add<i64> for Global<T> {
     type Output = Self;
+    #[inline]
     fn add(self, elements: i64) -> Self {
-        self.moved(self.node(), elements.into())
+        self.moved(self.node(), elements)
     }
 }
 
@@ -114,8 +118,10 @@ impl<T> Spread<T> {
 
 impl<T> Add<i64> for Spread<T> {
     type Output = Self;
+    #[inline]
     fn add(self, steps: i64) -> Self {
-        let (nodes, to) = (i128::from(self.nodes), self.at.node() as i128 + i128::from(steps));
+        let nodes = i64::from(self.nodes);
+        let to = (self.at.node() as i64).saturating_add(steps);
         let node = to.rem_euclid(nodes) as usize;
         Self { at: self.at.moved(node, to.div_euclid(nodes)), ..self }
     }

@@ -15,6 +15,9 @@ use std::ops::Range;
 /// The bytes of a word.
 pub(crate) const WORD: usize = size_of::<u64>();
 
+/// The words that a copy moves in one step.
+const LINE: usize = 8;
+
 /// A count on a cache line of its own (two, as some processors fetch lines in pairs).
 #[repr(align(128))]
 struct Count(AtomicU64);
@@ -52,6 +55,12 @@ impl Segment {
         if let Some(count) = self.stored.get(from) {
             count.0.store(total, Ordering::Release);
         }
+    }
+
+    /// All words.
+    #[inline]
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        &self.words
     }
 
     /// The word at byte `at`.
@@ -100,8 +109,16 @@ impl Segment {
             let word = self.word(at).load(Ordering::Relaxed).to_ne_bytes();
             first.copy_from_slice(&word[head]);
         }
-        for (bytes, word) in middle.chunks_exact_mut(WORD).zip(words) {
-            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        // Lines of eight words, which the compiler unrolls.
+        let (lines, words) = words.as_chunks::<LINE>();
+        let (long, short) = middle.as_chunks_mut::<WORD>().0.split_at_mut(lines.len() * LINE);
+        for (bytes, line) in long.as_chunks_mut::<LINE>().0.iter_mut().zip(lines) {
+            for (bytes, word) in bytes.iter_mut().zip(line) {
+                *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+            }
+        }
+        for (bytes, word) in short.iter_mut().zip(words) {
+            *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
         }
         if !last.is_empty() {
             let word = self.words[whole.end].load(Ordering::Relaxed).to_ne_bytes();
@@ -118,8 +135,15 @@ impl Segment {
         let (first, rest) = bytes.split_at(head.len());
         let (middle, last) = rest.split_at(words.len() * WORD);
         self.write_part(at / WORD, head, first);
-        for (bytes, word) in middle.chunks_exact(WORD).zip(words) {
-            word.store(word_of(bytes), Ordering::Relaxed);
+        let (lines, words) = words.as_chunks::<LINE>();
+        let (long, short) = middle.as_chunks::<WORD>().0.split_at(lines.len() * LINE);
+        for (bytes, line) in long.as_chunks::<LINE>().0.iter().zip(lines) {
+            for (bytes, word) in bytes.iter().zip(line) {
+                word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+            }
+        }
+        for (bytes, word) in short.iter().zip(words) {
+            word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
         }
         self.write_part(whole.end, tail, last);
     }
@@ -146,7 +170,7 @@ impl Segment {
 
 /// The word of 8 bytes.
 #[inline]
-fn word_of(bytes: &[u8]) -> u64 {
+pub(crate) fn word_of(bytes: &[u8]) -> u64 {
     bytemuck::pod_read_unaligned(bytes)
 }
 

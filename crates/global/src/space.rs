@@ -4,7 +4,8 @@ use crate::array::Array;
 use crate::error::GlobalError;
 use crate::heap::Heap;
 use crate::pointer::{BEYOND, Global};
-use crate::segment::{Segment, WORD};
+use crate::segment::{Segment, WORD, word_of};
+use crate::sync::{AtomicU64, Ordering, fence};
 use crate::wire::{Book, MOST_UNDER_WAY, Served, Wire};
 use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
@@ -14,8 +15,9 @@ use strata_runtime::Node;
 
 /// Blocking accesses between two polls: a program may wait for a value by reading it repeatedly.
 const TURNS: u32 = 64;
-/// Blocking accesses between two times that a node lets others have its core.
-const YIELDS: u32 = 1024;
+/// Blocking accesses between two times that a node lets others have its core, if there are more
+/// nodes than cores: what it waits for may be another node's to write.
+const YIELDS: u32 = 1 << 12;
 
 /// How a node accesses the heaps of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +54,7 @@ pub struct Space<'n> {
     /// Bytes stored here that have been waited for.
     consumed: u64,
     turns: u32,
+    yields: bool,
 }
 
 impl Deref for Space<'_> {
@@ -118,6 +121,8 @@ impl<'n> Space<'n> {
             return Err(GlobalError::NotShared);
         }
         let segments = shared.unwrap_or_default();
+        let way = if segments.is_empty() { Way::Messages } else { Way::Shared };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let book = Rc::new(Book::default());
         let served = Rc::new(Served { segment: Arc::clone(&own), book });
         let wire = Wire::install(node, &served);
@@ -137,6 +142,7 @@ impl<'n> Space<'n> {
             sent: 0,
             consumed: 0,
             turns: 0,
+            yields: way == Way::Shared && nodes > cores,
             node,
         })
     }
@@ -218,6 +224,17 @@ impl<'n> Space<'n> {
     #[track_caller]
     #[inline]
     pub fn read<T: Pod>(&mut self, p: Global<T>) -> T {
+        if let Some(word) = self.word(p) {
+            let mut value = T::zeroed();
+            bytemuck::bytes_of_mut(&mut value).copy_from_slice(&word.load(Ordering::SeqCst).to_ne_bytes());
+            self.turn();
+            return value;
+        }
+        self.read_other(p)
+    }
+
+    #[track_caller]
+    fn read_other<T: Pod>(&mut self, p: Global<T>) -> T {
         let at = self.check("read", p, 1);
         if let Some(segment) = self.direct(p.node()) {
             let value = segment.read(at);
@@ -236,9 +253,19 @@ impl<'n> Space<'n> {
     #[track_caller]
     #[inline]
     pub fn write<T: Pod>(&mut self, p: Global<T>, value: T) {
+        if let Some(word) = self.word(p) {
+            word.store(word_of(bytemuck::bytes_of(&value)), Ordering::SeqCst);
+            self.turn();
+            return;
+        }
+        self.write_other(p, value);
+    }
+
+    #[track_caller]
+    fn write_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("write", p, 1);
         if let Some(segment) = self.direct(p.node()) {
-            segment.write(at, &value, crate::sync::Ordering::SeqCst);
+            segment.write(at, &value, Ordering::SeqCst);
             self.turn();
             return;
         }
@@ -270,10 +297,21 @@ impl<'n> Space<'n> {
         match self.direct(p.node()) {
             Some(segment) => {
                 segment.write_bytes(at, bytes);
-                crate::sync::fence(crate::sync::Ordering::SeqCst);
+                fence(Ordering::SeqCst);
             }
             None => self.write_far(p, bytes),
         }
+    }
+
+    /// The word at `p`, if it is one of memory that is shared, and an element is a word: the usual
+    /// case, in which finding the word is the whole check. Otherwise `None`.
+    #[inline]
+    pub(crate) fn word<T>(&self, p: Global<T>) -> Option<&AtomicU64> {
+        let at = p.offset() as usize;
+        if size_of::<T>() != WORD || !at.is_multiple_of(WORD) {
+            return None;
+        }
+        self.segments.get(p.node())?.words().get(at / WORD)
     }
 
     /// The heap of `node`, if this node can touch it itself: its own, and every one where memory is
@@ -331,7 +369,7 @@ impl<'n> Space<'n> {
 
     #[cold]
     fn take_turn(&mut self) {
-        if self.poll() == 0 && self.turns.is_multiple_of(YIELDS) && !self.segments.is_empty() {
+        if self.poll() == 0 && self.yields && self.turns.is_multiple_of(YIELDS) {
             std::thread::yield_now();
         }
     }
@@ -431,11 +469,22 @@ impl Space<'_> {
     #[track_caller]
     #[inline]
     pub fn store<T: Pod>(&mut self, p: Global<T>, value: T) {
+        if let Some(word) = self.word(p) {
+            word.store(word_of(bytemuck::bytes_of(&value)), Ordering::Relaxed);
+            self.count_sent(WORD as u64);
+            self.has_stored(p.node(), WORD as u64);
+            return;
+        }
+        self.store_other(p, value);
+    }
+
+    #[track_caller]
+    fn store_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("store", p, 1);
         let bytes = size_of::<T>() as u64;
         self.count_sent(bytes);
         if let Some(segment) = self.direct(p.node()) {
-            segment.write(at, &value, crate::sync::Ordering::Relaxed);
+            segment.write(at, &value, Ordering::Relaxed);
             self.has_stored(p.node(), bytes);
         } else {
             self.store_far(p, bytemuck::bytes_of(&value));
