@@ -1,0 +1,49 @@
+//! The primitives on a simulated CM-5, beside what Luna measured on the real one (1994, Table 4).
+
+use strata_global::{Global, Space};
+use strata_runtime::{prelude::*, simulation::SimulatedMachine};
+
+/// Accesses of one timing: so many that latency no longer shows in streams.
+const TIMES: usize = 1000;
+
+/// Microseconds of one access of node 0 to node 1, which receives meanwhile.
+fn micros(access: impl Fn(&mut Space<'_>, Global<u64>) + Sync) -> Result<f64, Error> {
+    let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    let run = Machine::sim(&cm5, 2)?.run(|node| {
+        let mut space = Space::open(node, 1 << 12)?;
+        space.barrier();
+        let start = space.now().get();
+        if space.rank() == 0 {
+            access(&mut space, Global::new(1, 8));
+        }
+        let seconds = space.now().get() - start;
+        space.barrier();
+        Ok(seconds * 1e6 / TIMES as f64)
+    })?;
+    Ok(run.results[0])
+}
+
+/// Nothing here is fitted: the machine's costs are those of `crates/sim/platforms/cm5.toml`.
+#[test]
+fn primitives_take_what_they_took_on_a_cm5() -> Result<(), Error> {
+    let store = micros(|space, p| (0..TIMES).for_each(|_| space.store(p, 1)))?;
+    let put = micros(|space, p| space.phase(|phase| (0..TIMES).for_each(|_| phase.put(p, 1))))?;
+    let get = micros(|space, p| {
+        let mut values = vec![0; TIMES];
+        space.phase(|phase| values.iter_mut().for_each(|value| phase.get(value, p)));
+    })?;
+    let read = micros(|space, p| (0..TIMES).for_each(|_| _ = space.read(p)))?;
+    let write = micros(|space, p| (0..TIMES).for_each(|_| space.write(p, 1)))?;
+    let rows = [
+        ("store", store, 2.1),
+        ("put", put, 4.1),
+        ("get", get, 4.4),
+        ("read", read, 14.0),
+        ("write", write, 13.4),
+    ];
+    for (name, here, there) in rows {
+        println!("{name:5} {here:6.2} µs, measured {there:4.1} µs: {:+.0} %", 100.0 * (here / there - 1.0));
+        assert!((here / there - 1.0).abs() < 0.1, "{name}: {here} µs instead of {there} µs");
+    }
+    Ok(())
+}
