@@ -24,6 +24,7 @@ const GENERATED: &[Generated] = &[
         folder: "models/epyc-2core-threads/stencil",
         source: Some("crates/stencil/src/models.rs"),
     },
+    Generated { spec: "specs/stencil-simulated", folder: "models/sim-alewife-16/stencil", source: None },
     Generated {
         spec: "examples/own-library/matmul.spec",
         folder: "examples/own-library/models",
@@ -31,9 +32,6 @@ const GENERATED: &[Generated] = &[
     },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads2/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi2/strata", source: None },
-    Generated { spec: "specs/global", folder: "models/epyc-2core-threads2/global", source: None },
-    Generated { spec: "specs/global", folder: "models/sim-cm5-4/global", source: None },
-    Generated { spec: "specs/global", folder: "models/sim-paragon-4/global", source: None },
     Generated {
         spec: "specs/kernels",
         folder: "models/epyc-2core-threads1/kernels",

@@ -42,11 +42,6 @@
 
 mod array;
 mod atomics;
-mod checker;
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/global-memory.md")]
-mod guide {}
-
 mod error;
 mod heap;
 mod phase;

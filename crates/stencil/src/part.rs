@@ -11,7 +11,7 @@ use std::ops::Range;
 use pulp::Arch;
 
 use crate::edge::{Edge, Side};
-use crate::sweep::{Neighbours, relax};
+use crate::sweep::{Neighbours, Row};
 use crate::{StencilError, Value};
 
 /// What lies beyond a side of a block.
@@ -214,11 +214,12 @@ impl<T: Value> Part<T> {
     }
 
     /// Relaxes `areas.len()` times, colours in turn from `first` on, each area with its own colour;
-    /// returns the largest update of the last two.
+    /// returns the largest update
+    /// but in the first `uncounted` sweeps.
     ///
     /// Sweep k of row y follows sweep k − 1 of row y + 1, so that rows are in the cache when they
     /// are needed again.
-    pub(crate) fn wave(&mut self, first: usize, areas: &[Area], omega: T) -> T {
+    pub(crate) fn wave(&mut self, first: usize, areas: &[Area], omega: T, uncounted: usize) -> T {
         let from = areas.iter().map(|area| area.rows.start).min().unwrap_or(0);
         let to = areas.iter().map(|area| area.rows.end).max().unwrap_or(0) + areas.len();
         let mut most = T::default();
@@ -226,7 +227,7 @@ impl<T: Value> Part<T> {
             for (sweep, area) in areas.iter().enumerate() {
                 let Some(y) = front.checked_sub(sweep).filter(|y| area.rows.contains(y)) else { continue };
                 let update = self.row((first + sweep) % 2, y, &area.columns, omega);
-                if sweep + 2 >= areas.len() && update > most {
+                if sweep >= uncounted && update > most {
                     most = update;
                 }
             }
@@ -237,9 +238,9 @@ impl<T: Value> Part<T> {
     /// Moves all points of `area` by the values of before; returns the largest update.
     pub(crate) fn jacobi(&mut self, area: &Area, omega: T) -> T {
         self.before.copy_from_slice(&self.colours[0]);
-        let red = self.wave(0, std::slice::from_ref(area), omega);
+        let red = self.wave(0, std::slice::from_ref(area), omega, 0);
         std::mem::swap(&mut self.colours[0], &mut self.before);
-        let black = self.wave(1, std::slice::from_ref(area), omega);
+        let black = self.wave(1, std::slice::from_ref(area), omega, 0);
         std::mem::swap(&mut self.colours[0], &mut self.before);
         if black > red { black } else { red }
     }
@@ -259,11 +260,7 @@ impl<T: Value> Part<T> {
             north: others(own.start - stride),
             south: others(own.start + stride),
         };
-        let points = &mut points[own];
-        self.arch.dispatch(
-            #[inline(always)]
-            || relax(points, near, omega),
-        )
+        self.arch.dispatch(Row { points: &mut points[own], near, omega })
     }
 
     /// Sets the points beyond edges with a slope that the points of `colour` in row `y` need.

@@ -128,9 +128,11 @@ impl<T: Value> Solver<T> {
                 }
                 let left = usize::try_from(until * per - sweep).unwrap_or(usize::MAX);
                 let wave = left.min(valid).min(longest);
-                let update = self.wave(node, sweep % per == 1, wave, valid);
                 // Both colours of the last iteration count, in one wave or in two.
-                most = if wave as u64 >= per || sweep % per == 0 { update } else { f64::max(most, update) };
+                let before = usize::try_from((until - 1) * per).unwrap_or(usize::MAX);
+                let uncounted = before.saturating_sub(usize::try_from(sweep).unwrap_or(usize::MAX));
+                let update = self.wave(node, sweep % per == 1, wave, valid, uncounted);
+                most = if uncounted < wave { f64::max(most, update) } else { most };
                 sweep += wave as u64;
                 valid = if connected { valid - wave } else { valid };
             }
@@ -166,8 +168,8 @@ impl<T: Value> Solver<T> {
     }
 
     /// Sweeps `count` times, where `valid` layers of the halo are valid; returns the largest update
-    /// of the last iteration's sweeps among them.
-    fn wave(&mut self, node: &mut Node, black: bool, count: usize, valid: usize) -> f64 {
+    /// but in the first `uncounted` sweeps.
+    fn wave(&mut self, node: &mut Node, black: bool, count: usize, valid: usize, uncounted: usize) -> f64 {
         let areas: Vec<Area> = (0..count).map(|done| self.part.area(valid - done)).collect();
         let kernels = areas.iter().flat_map(|area| std::iter::repeat_n(area, 3 - self.sweeps() as usize));
         let costs: Vec<[f64; 2]> =
@@ -178,7 +180,7 @@ impl<T: Value> Solver<T> {
             }
             let (part, omega, method) = (&mut self.part, self.omega, self.method);
             return node.compute(Work::Kernel("StencilSweep", last), || match method {
-                Method::RedBlack => part.wave(usize::from(black), &areas, omega).wide(),
+                Method::RedBlack => part.wave(usize::from(black), &areas, omega, uncounted).wide(),
                 Method::Jacobi => part.jacobi(&areas[0], omega).wide(),
             });
         }

@@ -33,6 +33,13 @@ pub trait Value:
     /// Without its sign.
     #[must_use]
     fn magnitude(self) -> Self;
+
+    /// From its bytes, the lowest first; 0 where there are too few.
+    #[must_use]
+    fn from_little_endian(bytes: &[u8]) -> Self;
+
+    /// Appends its bytes, the lowest first.
+    fn extend_little_endian(self, bytes: &mut Vec<u8>);
 }
 
 macro_rules! value {
@@ -50,6 +57,12 @@ macro_rules! value {
             #[inline(always)]
             fn magnitude(self) -> Self {
                 self.abs()
+            }
+            fn from_little_endian(bytes: &[u8]) -> Self {
+                bytes.first_chunk().map_or(0.0, |bytes| <$t>::from_le_bytes(*bytes))
+            }
+            fn extend_little_endian(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
             }
         }
     };
