@@ -32,6 +32,9 @@ const GENERATED: &[Generated] = &[
     },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads2/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi2/strata", source: None },
+    Generated { spec: "specs/global", folder: "models/epyc-2core-threads2/global", source: None },
+    Generated { spec: "specs/global", folder: "models/sim-cm5-4/global", source: None },
+    Generated { spec: "specs/global", folder: "models/sim-paragon-4/global", source: None },
     Generated {
         spec: "specs/kernels",
         folder: "models/epyc-2core-threads1/kernels",

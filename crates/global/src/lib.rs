@@ -42,6 +42,11 @@
 
 mod array;
 mod atomics;
+mod checker;
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/global-memory.md")]
+mod guide {}
+
 mod error;
 mod heap;
 mod phase;

@@ -23,6 +23,8 @@ pub struct Phase<'s, 'n, 'e> {
     gets: Vec<(usize, &'e mut [u8])>,
     /// Whether it has written to memory directly.
     wrote: bool,
+    /// For the checker: the nodes it has put to.
+    owners: Vec<usize>,
     /// A destination's lifetime can be neither lengthened nor shortened.
     invariant: PhantomData<Cell<&'e mut ()>>,
 }
@@ -107,8 +109,14 @@ impl<'n> Space<'n> {
     /// Local.
     #[track_caller]
     pub fn phase<'e, R>(&mut self, f: impl FnOnce(&mut Phase<'_, 'n, 'e>) -> R) -> R {
-        let mut phase =
-            Phase { space: self, number: None, gets: Vec::new(), wrote: false, invariant: PhantomData };
+        let mut phase = Phase {
+            space: self,
+            number: None,
+            gets: Vec::new(),
+            wrote: false,
+            owners: Vec::new(),
+            invariant: PhantomData,
+        };
         let result = f(&mut phase);
         phase.sync();
         result
@@ -219,6 +227,11 @@ impl<'e> Phase<'_, '_, 'e> {
         if let Some(number) = self.number {
             self.wait_until(|| book.pending_in(number) == 0);
             self.gets.retain_mut(|(value, into)| !book.take_value(*value, into));
+            let wire = self.wire;
+            for owner in std::mem::take(&mut self.owners) {
+                wire.end(self, &book, owner, number);
+            }
+            self.wait_until(|| book.pending_in(number) == 0);
         }
         self.complete_abandoned();
     }
@@ -248,6 +261,9 @@ impl<'e> Phase<'_, '_, 'e> {
         let (phase, wire) = (self.number(), self.wire);
         let book = Rc::clone(&self.served.book);
         wire.put(self, &book, p.node(), p.offset(), bytes, phase);
+        if self.served.marks.is_some() && !self.owners.contains(&p.node()) {
+            self.owners.push(p.node());
+        }
     }
 
     #[track_caller]

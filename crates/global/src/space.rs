@@ -1,6 +1,7 @@
 //! The space: a node's view of all heaps.
 
 use crate::array::Array;
+use crate::checker::Marks;
 use crate::error::GlobalError;
 use crate::heap::Heap;
 use crate::pointer::{BEYOND, Global};
@@ -75,7 +76,8 @@ impl<'n> Space<'n> {
     /// are threads of one process share their memory; others exchange messages.
     ///
     /// # Settings
-    /// `STRATA_GLOBAL=messages` (of node 0) takes messages where memory could be shared.
+    /// Of node 0: `STRATA_GLOBAL=messages` takes messages where memory could be shared,
+    /// `STRATA_CHECK=1` is [`open_checked`](Self::open_checked).
     ///
     /// # Participation
     /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept until the node's
@@ -85,13 +87,49 @@ impl<'n> Space<'n> {
     /// [`GlobalError::TooLong`] from 16 TiB on; [`GlobalError::Setting`].
     #[track_caller]
     pub fn open(node: &'n mut Node, bytes: usize) -> Result<Self, GlobalError> {
+        if node.setting("STRATA_CHECK") == Some("1") {
+            return Self::open_checked(node, bytes);
+        }
         let way = match node.setting("STRATA_GLOBAL") {
             None => None,
             Some("shared") => Some(Way::Shared),
             Some("messages") => Some(Way::Messages),
             Some(other) => return Err(GlobalError::Setting(other.to_owned())),
         };
-        Self::open_as(node, bytes, way)
+        Self::open_as(node, bytes, way, false)
+    }
+
+    /// As [`open`](Self::open), by messages, and with a checker: the job ends where a node accesses
+    /// an element of its own heap to which another node has a put under way, or has stored without
+    /// being waited for, and where such an array is freed.
+    ///
+    /// ```
+    /// use strata_global::Space;
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let ended = Machine::threads(2)?.run(|node| {
+    ///     let mut space = Space::open_checked(node, 64)?;
+    ///     let word = space.alloc::<u64>(1)?.at(0);
+    ///     if space.rank() == 1 {
+    ///         space.store(word, 7);
+    ///     }
+    ///     space.barrier();                  // no wait for stores
+    ///     space.poll();
+    ///     Ok(space.read(word))
+    /// });
+    /// let message = ended.unwrap_err().to_string();
+    /// assert!(message.contains("node 1 has stored at offset 0, and no store_sync"), "{message}");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// As [`open`](Self::open).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[track_caller]
+    pub fn open_checked(node: &'n mut Node, bytes: usize) -> Result<Self, GlobalError> {
+        Self::open_as(node, bytes, Some(Way::Messages), true)
     }
 
     /// As [`open`](Self::open), in this way if there is one, regardless of the setting.
@@ -104,16 +142,21 @@ impl<'n> Space<'n> {
     /// not threads of one process.
     #[track_caller]
     pub fn open_by(node: &'n mut Node, bytes: usize, way: Way) -> Result<Self, GlobalError> {
-        Self::open_as(node, bytes, Some(way))
+        Self::open_as(node, bytes, Some(way), false)
     }
 
     #[track_caller]
-    fn open_as(node: &'n mut Node, bytes: usize, way: Option<Way>) -> Result<Self, GlobalError> {
+    fn open_as(
+        node: &'n mut Node,
+        bytes: usize,
+        way: Option<Way>,
+        checked: bool,
+    ) -> Result<Self, GlobalError> {
         if bytes as u64 >= BEYOND - u64::from(u16::MAX) {
             return Err(GlobalError::TooLong { elements: bytes, size: 1 });
         }
         let (rank, nodes) = (node.rank(), node.size());
-        agree(node, "open", &[bytes as u64, way.map_or(2, |way| way as u64)]);
+        agree(node, "open", &[bytes as u64, way.map_or(2, |way| way as u64), checked.into()]);
         let bytes = bytes.next_multiple_of(64);
         let own = Arc::new(Segment::new(bytes, if way == Some(Way::Messages) { 0 } else { nodes }));
         let shared = if way == Some(Way::Messages) { None } else { node.share(Arc::clone(&own)) };
@@ -124,7 +167,7 @@ impl<'n> Space<'n> {
         let way = if segments.is_empty() { Way::Messages } else { Way::Shared };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let book = Rc::new(Book::default());
-        let served = Rc::new(Served { segment: Arc::clone(&own), book });
+        let served = Rc::new(Served { segment: Arc::clone(&own), book, marks: checked.then(Marks::default) });
         let wire = Wire::install(node, &served);
         Ok(Self {
             rank,
@@ -202,6 +245,10 @@ impl<'n> Space<'n> {
         agree(self.node, "free", &[array.base]);
         while self.stores_under_way().0 != 0 {
             self.poll();
+        }
+        let length = array.len_of(self.rank) * size_of::<T>();
+        if self.served.marks.is_some() {
+            self.check_marks("free", array.first_of(self.rank).cast(), length, false);
         }
         if !self.heap.free(array.base) && self.going_on() {
             self.node.fail("free: the array is not one of this space");
@@ -329,6 +376,9 @@ impl<'n> Space<'n> {
         if p.node() >= self.nodes || end > self.bytes {
             self.outside(what, elements * size_of::<T>(), (p.node(), p.offset()));
         }
+        if self.served.marks.is_some() {
+            self.check_marks(what, p.cast(), elements * size_of::<T>(), false);
+        }
         p.offset() as usize
     }
 
@@ -336,11 +386,28 @@ impl<'n> Space<'n> {
     #[track_caller]
     #[inline]
     pub(crate) fn check_word<T>(&mut self, what: &str, p: Global<T>) -> usize {
-        let at = self.check(what, p, 1);
+        let end = p.offset().saturating_add(WORD as u64);
+        if p.node() >= self.nodes || end > self.bytes {
+            self.outside(what, WORD, (p.node(), p.offset()));
+        }
+        let at = p.offset() as usize;
+        if self.served.marks.is_some() {
+            self.check_marks(what, p.cast(), WORD, true);
+        }
         if !at.is_multiple_of(WORD) {
             self.node.fail(format_args!("{what} at offset {at}, which is no multiple of {WORD}"));
         }
         at
+    }
+
+    /// Ends the job if this node may not access its own bytes at `p` now.
+    #[cold]
+    #[track_caller]
+    fn check_marks(&mut self, what: &str, p: Global<u8>, bytes: usize, atomic: bool) {
+        let marks = self.served.marks.as_ref().filter(|_| p.node() == self.rank);
+        if let Some(reason) = marks.and_then(|marks| marks.reason(p.offset(), bytes, atomic)) {
+            self.node.fail(format_args!("{what} of its own heap: {reason}"));
+        }
     }
 
     #[cold]
@@ -389,6 +456,10 @@ impl<'n> Space<'n> {
         let book = Rc::clone(&self.served.book);
         wire.put(self, &book, p.node(), p.offset(), bytes, phase);
         self.wait_until(|| book.pending_in(phase) == 0);
+        if self.served.marks.is_some() {
+            wire.end(self, &book, p.node(), phase);
+            self.wait_until(|| book.pending_in(phase) == 0);
+        }
     }
 
     /// Waits for a value that the message of `send` asks for.
@@ -546,12 +617,16 @@ impl Space<'_> {
     pub fn all_store_sync(&mut self) {
         loop {
             self.poll();
+            let time = self.served.marks.as_ref().map(Marks::tick);
             let (under_way, stored) = self.stores_under_way();
             if under_way == 0 || !self.going_on() {
                 // Exactly what was contributed: a node that has left may have stored here already
                 // (Luna 1994, §4.1.1, where setting the counts to zero would lose its bytes).
                 self.sent = 0;
                 self.consumed = self.consumed.wrapping_add(stored);
+                if let (Some(marks), Some(time)) = (&self.served.marks, time) {
+                    marks.waited_for(time);
+                }
                 return;
             }
         }
@@ -574,6 +649,9 @@ impl Space<'_> {
     /// These bytes stored here have been waited for. Also taken from what this node has sent, so
     /// that the difference of both, which all nodes sum up, remains.
     fn account(&mut self, bytes: u64) {
+        if let Some(marks) = &self.served.marks {
+            marks.waited_for(marks.tick());
+        }
         self.consumed = self.consumed.wrapping_add(bytes);
         self.sent = self.sent.wrapping_sub(bytes);
     }

@@ -12,6 +12,7 @@
 //! a message of 16 bytes (one packet of a CM-5).
 
 use crate::atomics::{Change, apply, compare_swap};
+use crate::checker::{Marks, Written};
 use crate::pointer::OFFSET_BITS;
 use crate::segment::{Segment, WORD};
 use bytemuck::cast_slice;
@@ -185,6 +186,7 @@ impl Book {
 /// The handlers of one space.
 #[derive(Clone, Copy)]
 pub(crate) struct Wire {
+    ended: Request<u64>,
     write: Request<[u64; 2]>,
     write_chunk: Request<[u64; 8]>,
     read: Request<u64>,
@@ -224,6 +226,8 @@ impl Wire {
             move |context: &mut Requested<'_>, header: u64, data: &[u8]| {
                 let header = Header::of(header);
                 own.segment.write_bytes(header.at as usize, &data[..header.length]);
+                let written = if header.number == STORED { Written::Store } else { Written::Put };
+                own.mark(context, written, header);
                 match header.number {
                     STORED => own.stored(header.length as u64),
                     MORE => {}
@@ -258,7 +262,10 @@ impl Wire {
                 let Header { at, length, number } = Header::of(header);
                 let old = apply(own.segment.word(at as usize), Change::of(length), operand);
                 match number {
-                    STORED => own.stored(WORD as u64),
+                    STORED => {
+                        own.stored(WORD as u64);
+                        own.mark(context, Written::Change, Header { at, length: WORD, number });
+                    }
                     number => context.reply(value, [Header { at: 0, length: WORD, number }.word(), old]),
                 }
             }
@@ -271,7 +278,14 @@ impl Wire {
                 context.reply(value, [Header { at: 0, length: WORD, number }.word(), old]);
             }
         });
-        Self { write, write_chunk, read, read_range, change, compare, value, chunk }
+        let ended = handlers.request({
+            let own = Rc::clone(own);
+            move |context, phase: u64| {
+                own.marks.iter().for_each(|marks| marks.has_ended(context.from()));
+                context.reply(done, phase);
+            }
+        });
+        Self { ended, write, write_chunk, read, read_range, change, compare, value, chunk }
     }
 
     /// Writes `bytes` at offset `at` of node `to`; the last message carries `number`.
@@ -304,6 +318,13 @@ impl Wire {
             book.begin(phase);
             self.write(node, to, at, bytes, phase);
         }
+    }
+
+    /// For the checker: everything put to node `to` in `phase`, which is complete, may be accessed.
+    #[track_caller]
+    pub(crate) fn end(&self, node: &mut Node, book: &Book, to: usize, phase: usize) {
+        book.begin(phase);
+        node.send(to, self.ended, phase as u64);
     }
 
     /// Asks for `length` bytes at offset `at` of node `to`, as value `number`.
@@ -352,9 +373,17 @@ impl Wire {
 pub(crate) struct Served {
     pub(crate) segment: std::sync::Arc<Segment>,
     pub(crate) book: Rc<Book>,
+    /// What may not be accessed, if that is checked.
+    pub(crate) marks: Option<Marks>,
 }
 
 impl Served {
+    fn mark(&self, context: &Requested<'_>, written: Written, header: Header) {
+        if let Some(marks) = &self.marks {
+            marks.mark(context.from(), written, header.at, header.length);
+        }
+    }
+
     pub(crate) fn stored(&self, bytes: u64) {
         self.book.stored.set(self.book.stored.get().wrapping_add(bytes));
     }

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::check;
+use common::{How, check};
 use std::process::{Command, ExitCode};
 use strata_runtime::prelude::*;
 
@@ -57,7 +57,7 @@ fn outside(nodes: usize) -> bool {
 
 /// One of the MPI processes.
 fn inside() -> ExitCode {
-    let run = launch(|node| (0..SEEDS).try_for_each(|seed| check(node, seed, None)));
+    let run = launch(|node| (0..SEEDS).try_for_each(|seed| check(node, seed, How::Usual)));
     match run {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {

@@ -425,3 +425,80 @@ fn ways_that_do_not_exist_are_refused() {
     };
     Machine::sim(&cm5, 2).unwrap().run(run).unwrap();
 }
+
+#[test]
+fn the_checker_reports_what_is_not_synchronised() {
+    let ends = |program: fn(&mut Space<'_>, Global<u64>)| {
+        let run = |node: &mut Node| {
+            let mut space = Space::open_checked(node, HEAP)?;
+            let array = space.alloc_blocks::<u64>(2, 10)?;
+            program(&mut space, array.first_of(1));
+            space.barrier();
+            space.free(array);
+            Ok(())
+        };
+        Machine::threads(2).unwrap().run(run)
+    };
+    let told = |program| ends(program).unwrap_err().to_string();
+    let message = told(|space, p| {
+        let first = space.rank() == 0;
+        space.phase(|phase| {
+            if first {
+                phase.put_slice(p, &[1; 9]);
+                while !phase.is_complete() {}
+            }
+            phase.barrier();
+            if !first {
+                phase.read(p + 8);
+            }
+            phase.barrier();
+        });
+    });
+    assert!(
+        message.starts_with("node 1: read of its own heap: node 0 has a put under way at offset 64"),
+        "{message}"
+    );
+    let message = told(|space, p| {
+        if space.rank() == 0 {
+            space.store_slice(p, &[1; 9]);
+            space.fetch_add(p, 1);
+        }
+        space.barrier();
+        if space.rank() == 1 {
+            space.write(p + 9, 1);
+            space.store(p + 8, 1);
+        }
+    });
+    assert!(
+        message.starts_with("node 1: store of its own heap: node 0 has stored at offset 64"),
+        "{message}"
+    );
+    let message = told(|space, p| {
+        if space.rank() == 0 {
+            space.store_change(p, Change::Add, 1);
+        }
+    });
+    assert!(message.starts_with("node 1: free of its own heap: node 0 has stored at offset 0"), "{message}");
+    // The same, synchronised.
+    ends(|space, p| {
+        if space.rank() == 0 {
+            space.phase(|phase| phase.put(p, 1));
+            space.write(p + 1, 1);
+            space.store_slice(p + 2, &[1; 8]);
+        } else {
+            space.store_sync(64);
+        }
+        space.barrier();
+        let own = p + 4;
+        assert_eq!(space.read(own), 1);
+        space.barrier();
+        space.store_change(own, Change::Add, 1);
+        if space.rank() == 1 {
+            space.fetch_add(own, 1);
+        }
+        space.all_store_sync();
+        space.barrier();
+        assert_eq!([space.read(p), space.read(p + 1), space.read(own)], [1, 1, 4]);
+    })
+    .unwrap();
+}

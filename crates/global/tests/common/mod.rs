@@ -15,7 +15,7 @@ const ROUNDS: usize = 5;
 const COUNTERS: usize = 4;
 
 /// The elements that the program of a seed has.
-pub(crate) fn check(node: &mut Node, seed: u64, way: Option<Way>) -> Result<(), Error> {
+pub(crate) fn check(node: &mut Node, seed: u64, way: How) -> Result<(), Error> {
     match seed % 5 {
         0 => Program::<u64>::run(node, seed, way),
         1 => Program::<[u8; 3]>::run(node, seed, way),
@@ -23,6 +23,16 @@ pub(crate) fn check(node: &mut Node, seed: u64, way: Option<Way>) -> Result<(), 
         3 => Program::<u8>::run(node, seed, way),
         _ => Program::<[u32; 5]>::run(node, seed, way),
     }
+}
+
+/// How the space is opened.
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "not every test uses all")]
+pub(crate) enum How {
+    Usual,
+    By(Way),
+    /// With the checker, which must find nothing.
+    Checked,
 }
 
 /// How a node writes.
@@ -51,11 +61,12 @@ struct Program<'s, 'n, T> {
 }
 
 impl<T: Pod + PartialEq + Debug> Program<'_, '_, T> {
-    fn run(node: &mut Node, seed: u64, way: Option<Way>) -> Result<(), Error> {
+    fn run(node: &mut Node, seed: u64, way: How) -> Result<(), Error> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut space = match way {
-            Some(way) => Space::open_by(node, 40_000, way)?,
-            None => Space::open(node, 40_000)?,
+            How::By(way) => Space::open_by(node, 40_000, way)?,
+            How::Usual => Space::open(node, 40_000)?,
+            How::Checked => Space::open_checked(node, 40_000)?,
         };
         let swap = space.procedure(|old: T, new: [u8; 24]| (value_of(&new), bytes_of(old)));
         let nodes = space.size();
@@ -180,7 +191,7 @@ impl<T: Pod + PartialEq + Debug> Program<'_, '_, T> {
             match self.random.random_range(0..3) {
                 0 if mine => drop(self.space.fetch_add(p, by)),
                 1 if mine => {
-                    let mut seen = self.space.read(p);
+                    let mut seen = self.space.fetch_add(p, 0);
                     while let Err(now) = self.space.compare_swap(p, seen, seen.wrapping_add(by)) {
                         seen = now;
                     }

@@ -1,0 +1,124 @@
+//! The checker: accesses to a node's own heap that no synchronisation orders after another node's
+//! write.
+//!
+//! Everything goes by messages, so the owner sees every write that arrives. It marks the bytes: a
+//! put's until the writer's phase has ended, a store's until stores have been waited for. An access
+//! of its own to marked bytes ends the job; an atomic operation may meet atomic changes. Only what
+//! happens in a run is seen.
+
+use crate::segment::WORD;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+/// How bytes were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Written {
+    /// In a phase that has not ended, or by a blocking write.
+    Put,
+    /// One-way.
+    Store,
+    /// One-way, by an atomic operation.
+    Change,
+}
+
+/// Which bytes of a word were written, by which node, how, and when in the time of stores.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Mark {
+    word: u64,
+    from: usize,
+    written: Written,
+    time: u64,
+}
+
+/// The marks of a heap.
+#[derive(Default)]
+pub(crate) struct Marks {
+    /// The bytes of each mark, a bit each.
+    bytes: RefCell<BTreeMap<Mark, u8>>,
+    /// How often waiting for stores has begun.
+    time: Cell<u64>,
+}
+
+/// The words of `bytes` bytes from `at` on, and which of their bytes those are.
+fn words(at: u64, bytes: usize) -> impl Iterator<Item = (u64, u8)> {
+    let (word, end) = (WORD as u64, at + bytes as u64);
+    (at / word..end.div_ceil(word)).map(move |index| {
+        let inside = |byte: &u64| (at..end).contains(&(index * word + byte));
+        (index, (0..word).filter(inside).fold(0, |bits, byte| bits | 1 << byte))
+    })
+}
+
+impl Marks {
+    /// Node `from` has written here.
+    pub(crate) fn mark(&self, from: usize, written: Written, at: u64, bytes: usize) {
+        let mut marks = self.bytes.borrow_mut();
+        for (word, bits) in words(at, bytes) {
+            *marks.entry(Mark { word, from, written, time: self.time.get() }).or_default() |= bits;
+        }
+    }
+
+    /// A phase, or a blocking write, of node `from` has ended.
+    pub(crate) fn has_ended(&self, from: usize) {
+        self.bytes.borrow_mut().retain(|mark, _| mark.from != from || mark.written != Written::Put);
+    }
+
+    /// The time of the stores that have arrived; later ones have a later time.
+    pub(crate) fn tick(&self) -> u64 {
+        let now = self.time.get();
+        self.time.set(now + 1);
+        now
+    }
+
+    /// Stores up to `time` have been waited for.
+    pub(crate) fn waited_for(&self, time: u64) {
+        self.bytes.borrow_mut().retain(|mark, _| mark.time > time || mark.written == Written::Put);
+    }
+
+    /// Why these bytes must not be accessed now, if so. `atomic` accesses may meet atomic ones.
+    pub(crate) fn reason(&self, at: u64, bytes: usize, atomic: bool) -> Option<String> {
+        let marks = self.bytes.borrow();
+        let least = |word| Mark { word, from: 0, written: Written::Put, time: 0 };
+        let mark = words(at, bytes).find_map(|(word, bits)| {
+            let of_word = marks.range(least(word)..least(word + 1));
+            let mut bad = of_word
+                .filter(|(mark, marked)| *marked & bits != 0 && !(atomic && mark.written == Written::Change));
+            bad.next().map(|(mark, _)| *mark)
+        })?;
+        let (from, offset) = (mark.from, (mark.word * WORD as u64).max(at));
+        Some(match mark.written {
+            Written::Put => format!(
+                "node {from} has a put under way at offset {offset}; end its phase before, and synchronise"
+            ),
+            Written::Store | Written::Change => format!(
+                "node {from} has stored at offset {offset}, and no store_sync or all_store_sync has waited for it"
+            ),
+        })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_last_until_they_are_waited_for() {
+        let marks = Marks::default();
+        marks.mark(3, Written::Put, 6, 4);
+        marks.mark(2, Written::Store, 24, 8);
+        let before = marks.tick();
+        marks.mark(2, Written::Change, 40, 8);
+        assert!(marks.reason(0, 6, false).is_none());
+        assert!(marks.reason(0, 7, false).is_some_and(|reason| reason.starts_with("node 3 has a put")));
+        assert!(marks.reason(9, 1, false).is_some() && marks.reason(10, 14, false).is_none());
+        marks.has_ended(2);
+        assert!(marks.reason(6, 1, false).is_some());
+        marks.has_ended(3);
+        assert!(marks.reason(0, 24, false).is_none());
+        assert!(marks.reason(0, 25, false).is_some_and(|reason| reason.starts_with("node 2 has stored")));
+        marks.waited_for(before);
+        assert!(marks.reason(0, 40, false).is_none());
+        assert!(marks.reason(40, 8, false).is_some() && marks.reason(40, 8, true).is_none());
+        marks.waited_for(marks.tick());
+        assert!(marks.reason(0, 99, false).is_none());
+    }
+}
