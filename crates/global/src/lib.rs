@@ -42,6 +42,7 @@
 
 mod array;
 mod atomics;
+mod book;
 mod checker;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/global-memory.md")]

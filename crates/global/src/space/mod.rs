@@ -1,24 +1,22 @@
 //! The space: a node's view of all heaps.
 
+mod access;
+mod stores;
+
 use crate::array::Array;
+use crate::book::Book;
 use crate::checker::Marks;
 use crate::error::GlobalError;
 use crate::heap::Heap;
 use crate::pointer::{BEYOND, Global};
-use crate::segment::{Segment, WORD, word_of};
-use crate::sync::{AtomicU64, Ordering, fence};
-use crate::wire::{Book, MOST_UNDER_WAY, Served, Wire};
+use crate::segment::{Segment, WORD};
+use crate::sync::AtomicU64;
+use crate::wire::{MOST_UNDER_WAY, Served, Wire};
 use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_runtime::Node;
-
-/// Blocking accesses between two polls: a program may wait for a value by reading it repeatedly.
-const TURNS: u32 = 64;
-/// Blocking accesses between two times that a node lets others have its core, if there are more
-/// nodes than cores: what it waits for may be another node's to write.
-const YIELDS: u32 = 1 << 12;
 
 /// How a node accesses the heaps of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,93 +261,6 @@ impl<'n> Space<'n> {
         array.of(self.rank)
     }
 
-    /// Reads an element and waits for it.
-    ///
-    /// # Participation
-    /// Local. `p` must point into a heap; otherwise the job ends, with the pointer and the place of
-    /// the call.
-    #[track_caller]
-    #[inline]
-    pub fn read<T: Pod>(&mut self, p: Global<T>) -> T {
-        if let Some(word) = self.word(p) {
-            let mut value = T::zeroed();
-            bytemuck::bytes_of_mut(&mut value).copy_from_slice(&word.load(Ordering::SeqCst).to_ne_bytes());
-            self.turn();
-            return value;
-        }
-        self.read_other(p)
-    }
-
-    #[track_caller]
-    fn read_other<T: Pod>(&mut self, p: Global<T>) -> T {
-        let at = self.check("read", p, 1);
-        if let Some(segment) = self.direct(p.node()) {
-            let value = segment.read(at);
-            self.turn();
-            return value;
-        }
-        let mut value = T::zeroed();
-        self.read_far(p, bytemuck::bytes_of_mut(&mut value));
-        value
-    }
-
-    /// Writes an element, and returns when it is written.
-    ///
-    /// # Participation
-    /// As [`read`](Self::read).
-    #[track_caller]
-    #[inline]
-    pub fn write<T: Pod>(&mut self, p: Global<T>, value: T) {
-        if let Some(word) = self.word(p) {
-            word.store(word_of(bytemuck::bytes_of(&value)), Ordering::SeqCst);
-            self.turn();
-            return;
-        }
-        self.write_other(p, value);
-    }
-
-    #[track_caller]
-    fn write_other<T: Pod>(&mut self, p: Global<T>, value: T) {
-        let at = self.check("write", p, 1);
-        if let Some(segment) = self.direct(p.node()) {
-            segment.write(at, &value, Ordering::SeqCst);
-            self.turn();
-            return;
-        }
-        self.write_far(p, bytemuck::bytes_of(&value));
-    }
-
-    /// Reads `values.len()` elements that follow each other from `p` on, and waits for them.
-    ///
-    /// # Participation
-    /// As [`read`](Self::read).
-    #[track_caller]
-    pub fn read_slice<T: Pod>(&mut self, p: Global<T>, values: &mut [T]) {
-        let at = self.check("read_slice", p, values.len());
-        let bytes = bytemuck::cast_slice_mut(values);
-        match self.direct(p.node()) {
-            Some(segment) => segment.read_bytes(at, bytes),
-            None => self.read_far(p, bytes),
-        }
-    }
-
-    /// Writes elements from `p` on, and returns when they are written.
-    ///
-    /// # Participation
-    /// As [`read`](Self::read).
-    #[track_caller]
-    pub fn write_slice<T: Pod>(&mut self, p: Global<T>, values: &[T]) {
-        let at = self.check("write_slice", p, values.len());
-        let bytes = bytemuck::cast_slice(values);
-        match self.direct(p.node()) {
-            Some(segment) => {
-                segment.write_bytes(at, bytes);
-                fence(Ordering::SeqCst);
-            }
-            None => self.write_far(p, bytes),
-        }
-    }
-
     /// The word at `p`, if it is one of memory that is shared, and an element is a word: the usual
     /// case, in which finding the word is the whole check. Otherwise `None`.
     #[inline]
@@ -424,56 +335,6 @@ impl<'n> Space<'n> {
         ));
     }
 
-    /// A blocking access of this node's own or to shared memory is done. Now and then such accesses
-    /// poll, so that a program may wait by them.
-    #[inline]
-    pub(crate) fn turn(&mut self) {
-        self.turns = self.turns.wrapping_add(1);
-        if self.turns.is_multiple_of(TURNS) {
-            self.take_turn();
-        }
-    }
-
-    #[cold]
-    fn take_turn(&mut self) {
-        if self.poll() == 0 && self.yields && self.turns.is_multiple_of(YIELDS) {
-            std::thread::yield_now();
-        }
-    }
-
-    #[track_caller]
-    fn read_far<T>(&mut self, p: Global<T>, bytes: &mut [u8]) {
-        let length = bytes.len();
-        self.value_far(bytes, |space, number| {
-            let wire = space.wire;
-            wire.read(space, p.node(), p.offset(), length, number);
-        });
-    }
-
-    #[track_caller]
-    fn write_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
-        let (wire, phase) = (self.wire, self.blocking);
-        let book = Rc::clone(&self.served.book);
-        wire.put(self, &book, p.node(), p.offset(), bytes, phase);
-        self.wait_until(|| book.pending_in(phase) == 0);
-        if self.served.marks.is_some() {
-            wire.end(self, &book, p.node(), phase);
-            self.wait_until(|| book.pending_in(phase) == 0);
-        }
-    }
-
-    /// Waits for a value that the message of `send` asks for.
-    #[track_caller]
-    pub(crate) fn value_far(&mut self, bytes: &mut [u8], send: impl FnOnce(&mut Self, usize)) {
-        if bytes.is_empty() {
-            return;
-        }
-        let number = self.await_value(self.blocking, bytes.len());
-        send(self, number);
-        let book = Rc::clone(&self.served.book);
-        self.wait_until(|| book.take_value(number, bytes));
-    }
-
     /// The number of a value that will come.
     #[track_caller]
     pub(crate) fn await_value(&mut self, phase: usize, bytes: usize) -> usize {
@@ -526,151 +387,6 @@ impl<'n> Space<'n> {
     /// False while this node unwinds: collectives do nothing then.
     fn going_on(&self) -> bool {
         !std::thread::panicking()
-    }
-}
-
-/// One-way stores.
-impl Space<'_> {
-    /// Writes an element one-way: nothing tells this node that it has arrived, only the receiver
-    /// ([`store_sync`](Self::store_sync)) or all nodes together
-    /// ([`all_store_sync`](Self::all_store_sync)).
-    ///
-    /// # Participation
-    /// As [`read`](Self::read). While there is no room for a message, the node receives.
-    #[track_caller]
-    #[inline]
-    pub fn store<T: Pod>(&mut self, p: Global<T>, value: T) {
-        if let Some(word) = self.word(p) {
-            word.store(word_of(bytemuck::bytes_of(&value)), Ordering::Relaxed);
-            self.count_sent(WORD as u64);
-            self.has_stored(p.node(), WORD as u64);
-            return;
-        }
-        self.store_other(p, value);
-    }
-
-    #[track_caller]
-    fn store_other<T: Pod>(&mut self, p: Global<T>, value: T) {
-        let at = self.check("store", p, 1);
-        let bytes = size_of::<T>() as u64;
-        self.count_sent(bytes);
-        if let Some(segment) = self.direct(p.node()) {
-            segment.write(at, &value, Ordering::Relaxed);
-            self.has_stored(p.node(), bytes);
-        } else {
-            self.store_far(p, bytemuck::bytes_of(&value));
-        }
-    }
-
-    /// Writes elements from `p` on, one-way.
-    ///
-    /// # Participation
-    /// As [`store`](Self::store).
-    #[track_caller]
-    pub fn store_slice<T: Pod>(&mut self, p: Global<T>, values: &[T]) {
-        let at = self.check("store_slice", p, values.len());
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        self.count_sent(bytes.len() as u64);
-        if let Some(segment) = self.direct(p.node()) {
-            segment.write_bytes(at, bytes);
-            self.has_stored(p.node(), bytes.len() as u64);
-        } else {
-            self.store_far(p, bytes);
-        }
-    }
-
-    #[track_caller]
-    fn store_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
-        let wire = self.wire;
-        wire.write(self, p.node(), p.offset(), bytes, crate::wire::STORED);
-    }
-
-    /// Waits until `bytes` more bytes have been stored here; those are then accounted for.
-    ///
-    /// # Participation
-    /// Local. If the bytes never come, the watchdog ends the job and says how many have.
-    #[track_caller]
-    pub fn store_sync(&mut self, bytes: u64) {
-        let (own, book, consumed) = (Arc::clone(&self.own), Rc::clone(&self.served.book), self.consumed);
-        self.node.wait_for_bytes(bytes, || own.stored().wrapping_add(book.stored()).wrapping_sub(consumed));
-        self.account(bytes);
-    }
-
-    /// Whether `bytes` more bytes have been stored here; those are then accounted for. Polls.
-    ///
-    /// # Participation
-    /// Local.
-    pub fn is_store_sync(&mut self, bytes: u64) -> bool {
-        self.poll();
-        let come = self.stored() >= bytes;
-        if come {
-            self.account(bytes);
-        }
-        come
-    }
-
-    /// Returns when all stores of all nodes have arrived.
-    ///
-    /// # Participation
-    /// Collective.
-    #[track_caller]
-    pub fn all_store_sync(&mut self) {
-        loop {
-            self.poll();
-            let time = self.served.marks.as_ref().map(Marks::tick);
-            let (under_way, stored) = self.stores_under_way();
-            if under_way == 0 || !self.going_on() {
-                // Exactly what was contributed: a node that has left may have stored here already
-                // (Luna 1994, §4.1.1, where setting the counts to zero would lose its bytes).
-                self.sent = 0;
-                self.consumed = self.consumed.wrapping_add(stored);
-                if let (Some(marks), Some(time)) = (&self.served.marks, time) {
-                    marks.waited_for(time);
-                }
-                return;
-            }
-        }
-    }
-
-    /// The bytes of all nodes' stores that have not been seen to arrive, and those that have been
-    /// stored here and not been accounted for; collective.
-    #[track_caller]
-    fn stores_under_way(&mut self) -> (u64, u64) {
-        let stored = self.stored();
-        let mine = self.sent.wrapping_sub(stored);
-        (self.node.reduce_add(mine), stored)
-    }
-
-    /// Bytes stored here that have not been accounted for.
-    fn stored(&self) -> u64 {
-        self.own.stored().wrapping_add(self.served.book.stored()).wrapping_sub(self.consumed)
-    }
-
-    /// These bytes stored here have been waited for. Also taken from what this node has sent, so
-    /// that the difference of both, which all nodes sum up, remains.
-    fn account(&mut self, bytes: u64) {
-        if let Some(marks) = &self.served.marks {
-            marks.waited_for(marks.tick());
-        }
-        self.consumed = self.consumed.wrapping_add(bytes);
-        self.sent = self.sent.wrapping_sub(bytes);
-    }
-
-    /// This node is about to store bytes.
-    #[inline]
-    pub(crate) fn count_sent(&mut self, bytes: u64) {
-        self.sent = self.sent.wrapping_add(bytes);
-    }
-
-    /// Bytes have been written directly into the heap of node `to`.
-    #[inline]
-    pub(crate) fn has_stored(&mut self, to: usize, bytes: u64) {
-        if let (Some(total), Some(segment)) = (self.totals.get_mut(to), self.segments.get(to)) {
-            *total = total.wrapping_add(bytes);
-            segment.has_stored(self.rank, *total);
-        } else {
-            self.served.stored(bytes);
-        }
     }
 }
 

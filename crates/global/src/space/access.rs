@@ -1,0 +1,153 @@
+//! Blocking access.
+
+use super::Space;
+use crate::pointer::Global;
+use crate::segment::word_of;
+use crate::sync::{Ordering, fence};
+use bytemuck::Pod;
+use std::rc::Rc;
+
+/// Blocking accesses between two polls: a program may wait for a value by reading it repeatedly.
+const TURNS: u32 = 64;
+/// Blocking accesses between two times that a node lets others have its core, if there are more
+/// nodes than cores: what it waits for may be another node's to write.
+const YIELDS: u32 = 1 << 12;
+
+impl Space<'_> {
+    /// Reads an element and waits for it.
+    ///
+    /// # Participation
+    /// Local. `p` must point into a heap; otherwise the job ends, with the pointer and the place of
+    /// the call.
+    #[track_caller]
+    #[inline]
+    pub fn read<T: Pod>(&mut self, p: Global<T>) -> T {
+        if let Some(word) = self.word(p) {
+            let mut value = T::zeroed();
+            bytemuck::bytes_of_mut(&mut value).copy_from_slice(&word.load(Ordering::SeqCst).to_ne_bytes());
+            self.turn();
+            return value;
+        }
+        self.read_other(p)
+    }
+
+    #[track_caller]
+    fn read_other<T: Pod>(&mut self, p: Global<T>) -> T {
+        let at = self.check("read", p, 1);
+        if let Some(segment) = self.direct(p.node()) {
+            let value = segment.read(at);
+            self.turn();
+            return value;
+        }
+        let mut value = T::zeroed();
+        self.read_far(p, bytemuck::bytes_of_mut(&mut value));
+        value
+    }
+
+    /// Writes an element, and returns when it is written.
+    ///
+    /// # Participation
+    /// As [`read`](Self::read).
+    #[track_caller]
+    #[inline]
+    pub fn write<T: Pod>(&mut self, p: Global<T>, value: T) {
+        if let Some(word) = self.word(p) {
+            word.store(word_of(bytemuck::bytes_of(&value)), Ordering::SeqCst);
+            self.turn();
+            return;
+        }
+        self.write_other(p, value);
+    }
+
+    #[track_caller]
+    fn write_other<T: Pod>(&mut self, p: Global<T>, value: T) {
+        let at = self.check("write", p, 1);
+        if let Some(segment) = self.direct(p.node()) {
+            segment.write(at, &value, Ordering::SeqCst);
+            self.turn();
+            return;
+        }
+        self.write_far(p, bytemuck::bytes_of(&value));
+    }
+
+    /// Reads `values.len()` elements that follow each other from `p` on, and waits for them.
+    ///
+    /// # Participation
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn read_slice<T: Pod>(&mut self, p: Global<T>, values: &mut [T]) {
+        let at = self.check("read_slice", p, values.len());
+        let bytes = bytemuck::cast_slice_mut(values);
+        match self.direct(p.node()) {
+            Some(segment) => segment.read_bytes(at, bytes),
+            None => self.read_far(p, bytes),
+        }
+    }
+
+    /// Writes elements from `p` on, and returns when they are written.
+    ///
+    /// # Participation
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn write_slice<T: Pod>(&mut self, p: Global<T>, values: &[T]) {
+        let at = self.check("write_slice", p, values.len());
+        let bytes = bytemuck::cast_slice(values);
+        match self.direct(p.node()) {
+            Some(segment) => {
+                segment.write_bytes(at, bytes);
+                fence(Ordering::SeqCst);
+            }
+            None => self.write_far(p, bytes),
+        }
+    }
+
+    /// A blocking access of this node's own or to shared memory is done. Now and then such accesses
+    /// poll, so that a program may wait by them.
+    #[inline]
+    pub(crate) fn turn(&mut self) {
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(TURNS) {
+            self.take_turn();
+        }
+    }
+
+    #[cold]
+    fn take_turn(&mut self) {
+        if self.poll() == 0 && self.yields && self.turns.is_multiple_of(YIELDS) {
+            std::thread::yield_now();
+        }
+    }
+
+    #[track_caller]
+    fn read_far<T>(&mut self, p: Global<T>, bytes: &mut [u8]) {
+        let length = bytes.len();
+        self.value_far(bytes, |space, number| {
+            let wire = space.wire;
+            wire.read(space, p.node(), p.offset(), length, number);
+        });
+    }
+
+    #[track_caller]
+    fn write_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
+        let (wire, phase) = (self.wire, self.blocking);
+        let book = Rc::clone(&self.served.book);
+        wire.put(self, &book, p.node(), p.offset(), bytes, phase);
+        self.wait_until(|| book.pending_in(phase) == 0);
+        if self.served.marks.is_some() {
+            wire.end(self, &book, p.node(), phase);
+            self.wait_until(|| book.pending_in(phase) == 0);
+        }
+    }
+
+    /// Waits for a value that the message of `send` asks for.
+    #[track_caller]
+    pub(crate) fn value_far(&mut self, bytes: &mut [u8], send: impl FnOnce(&mut Self, usize)) {
+        if bytes.is_empty() {
+            return;
+        }
+        let number = self.await_value(self.blocking, bytes.len());
+        send(self, number);
+        let book = Rc::clone(&self.served.book);
+        self.wait_until(|| book.take_value(number, bytes));
+    }
+}

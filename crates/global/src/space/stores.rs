@@ -1,0 +1,155 @@
+//! One-way stores, and how all know that they have arrived.
+
+use super::Space;
+use crate::checker::Marks;
+use crate::pointer::Global;
+use crate::segment::{WORD, word_of};
+use crate::sync::Ordering;
+use crate::wire::STORED;
+use bytemuck::Pod;
+use std::rc::Rc;
+use std::sync::Arc;
+
+impl Space<'_> {
+    /// Writes an element one-way: nothing tells this node that it has arrived, only the receiver
+    /// ([`store_sync`](Self::store_sync)) or all nodes together
+    /// ([`all_store_sync`](Self::all_store_sync)).
+    ///
+    /// # Participation
+    /// As [`read`](Self::read). While there is no room for a message, the node receives.
+    #[track_caller]
+    #[inline]
+    pub fn store<T: Pod>(&mut self, p: Global<T>, value: T) {
+        if let Some(word) = self.word(p) {
+            word.store(word_of(bytemuck::bytes_of(&value)), Ordering::Relaxed);
+            self.count_sent(WORD as u64);
+            self.has_stored(p.node(), WORD as u64);
+            return;
+        }
+        self.store_other(p, value);
+    }
+
+    #[track_caller]
+    fn store_other<T: Pod>(&mut self, p: Global<T>, value: T) {
+        let at = self.check("store", p, 1);
+        let bytes = size_of::<T>() as u64;
+        self.count_sent(bytes);
+        if let Some(segment) = self.direct(p.node()) {
+            segment.write(at, &value, Ordering::Relaxed);
+            self.has_stored(p.node(), bytes);
+        } else {
+            self.store_far(p, bytemuck::bytes_of(&value));
+        }
+    }
+
+    /// Writes elements from `p` on, one-way.
+    ///
+    /// # Participation
+    /// As [`store`](Self::store).
+    #[track_caller]
+    pub fn store_slice<T: Pod>(&mut self, p: Global<T>, values: &[T]) {
+        let at = self.check("store_slice", p, values.len());
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        self.count_sent(bytes.len() as u64);
+        if let Some(segment) = self.direct(p.node()) {
+            segment.write_bytes(at, bytes);
+            self.has_stored(p.node(), bytes.len() as u64);
+        } else {
+            self.store_far(p, bytes);
+        }
+    }
+
+    #[track_caller]
+    fn store_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
+        let wire = self.wire;
+        wire.write(self, p.node(), p.offset(), bytes, STORED);
+    }
+
+    /// Waits until `bytes` more bytes have been stored here; those are then accounted for.
+    ///
+    /// # Participation
+    /// Local. If the bytes never come, the watchdog ends the job and says how many have.
+    #[track_caller]
+    pub fn store_sync(&mut self, bytes: u64) {
+        let (own, book, consumed) = (Arc::clone(&self.own), Rc::clone(&self.served.book), self.consumed);
+        self.node.wait_for_bytes(bytes, || own.stored().wrapping_add(book.stored()).wrapping_sub(consumed));
+        self.account(bytes);
+    }
+
+    /// Whether `bytes` more bytes have been stored here; those are then accounted for. Polls.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn is_store_sync(&mut self, bytes: u64) -> bool {
+        self.poll();
+        let come = self.stored() >= bytes;
+        if come {
+            self.account(bytes);
+        }
+        come
+    }
+
+    /// Returns when all stores of all nodes have arrived.
+    ///
+    /// # Participation
+    /// Collective.
+    #[track_caller]
+    pub fn all_store_sync(&mut self) {
+        loop {
+            self.poll();
+            let time = self.served.marks.as_ref().map(Marks::tick);
+            let (under_way, stored) = self.stores_under_way();
+            if under_way == 0 || !self.going_on() {
+                // Exactly what was contributed: a node that has left may have stored here already
+                // (Luna 1994, §4.1.1, where setting the counts to zero would lose its bytes).
+                self.sent = 0;
+                self.consumed = self.consumed.wrapping_add(stored);
+                if let (Some(marks), Some(time)) = (&self.served.marks, time) {
+                    marks.waited_for(time);
+                }
+                return;
+            }
+        }
+    }
+
+    /// The bytes of all nodes' stores that have not been seen to arrive, and those that have been
+    /// stored here and not been accounted for; collective.
+    #[track_caller]
+    pub(super) fn stores_under_way(&mut self) -> (u64, u64) {
+        let stored = self.stored();
+        let mine = self.sent.wrapping_sub(stored);
+        (self.node.reduce_add(mine), stored)
+    }
+
+    /// Bytes stored here that have not been accounted for.
+    fn stored(&self) -> u64 {
+        self.own.stored().wrapping_add(self.served.book.stored()).wrapping_sub(self.consumed)
+    }
+
+    /// These bytes stored here have been waited for. Also taken from what this node has sent, so
+    /// that the difference of both, which all nodes sum up, remains.
+    fn account(&mut self, bytes: u64) {
+        if let Some(marks) = &self.served.marks {
+            marks.waited_for(marks.tick());
+        }
+        self.consumed = self.consumed.wrapping_add(bytes);
+        self.sent = self.sent.wrapping_sub(bytes);
+    }
+
+    /// This node is about to store bytes.
+    #[inline]
+    pub(crate) fn count_sent(&mut self, bytes: u64) {
+        self.sent = self.sent.wrapping_add(bytes);
+    }
+
+    /// Bytes have been written directly into the heap of node `to`.
+    #[inline]
+    pub(crate) fn has_stored(&mut self, to: usize, bytes: u64) {
+        if let (Some(total), Some(segment)) = (self.totals.get_mut(to), self.segments.get(to)) {
+            *total = total.wrapping_add(bytes);
+            segment.has_stored(self.rank, *total);
+        } else {
+            self.served.stored(bytes);
+        }
+    }
+}
