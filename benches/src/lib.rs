@@ -8,6 +8,11 @@
 
 pub mod trust;
 
+/// The programs of the workspace's first page.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 use std::fmt;
 use std::process::Command;
 

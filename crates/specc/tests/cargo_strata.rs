@@ -14,13 +14,16 @@ fn strata(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     command(folder, env!("CARGO_BIN_EXE_cargo-strata"), &[&["strata"], arguments].concat())
 }
 
+/// What other tests have built for release needs not be built again.
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
+}
+
 fn command(folder: &Path, program: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
-    // What other tests have built for release needs not be built again.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let output = Command::new(program)
         .args(arguments)
         .current_dir(folder)
-        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_TARGET_DIR", target())
         .env("CARGO_NET_OFFLINE", "true")
         .env_remove("STRATA_PIN")
         .output()
@@ -42,6 +45,8 @@ fn a_new_package_calibrates_at_once_and_then_chooses() {
     fs::write(package.join("Cargo.toml"), format!("{manifest}\n{profile}\n")).unwrap();
     fs::copy(Path::new(ROOT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
 
+    // Of an earlier run.
+    let _absent = fs::remove_dir_all(target().join("strata/count-them"));
     let (status, _, told) = strata(&package, &["map"]);
     assert!(status == Some(2) && told.contains("`cargo strata calibrate` writes it"), "{told}");
 

@@ -60,6 +60,7 @@ fn rendered(error: &DriveError) -> String {
 fn a_small_spec_is_measured() {
     let emitted = emitted("small");
     let program = build(&emitted, &On::Threads).unwrap();
+    assert!(program.executable.starts_with(out("small").canonicalize().unwrap()), "{program:?}");
     let options = options("small");
     let path = profile(&program, &emitted, &options).unwrap();
     assert_eq!(path, options.output);

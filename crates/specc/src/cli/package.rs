@@ -65,7 +65,8 @@ pub(super) struct New {
     #[arg(value_name = "NAME")]
     path: PathBuf,
     /// Depend on the crates of Strata in this folder, a clone; where neither this nor `--git` is
-    /// given, on those that this program was built from.
+    /// given, on those that this program was built from: a clone that still lies there, or the
+    /// registry.
     #[arg(long = "path", value_name = "DIR", conflicts_with = "git")]
     strata: Option<PathBuf>,
     /// Depend on the crates of Strata in this repository.
@@ -122,7 +123,7 @@ pub(super) fn run(Cargo::Strata(command): Cargo) -> Result<(), Failure> {
 
 /// `cargo strata new`.
 fn make(new: &New) -> Result<(), Failure> {
-    let source = source(new)?;
+    let source = source(new, Path::new(env!("CARGO_MANIFEST_DIR")))?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let ended = Process::new(cargo)
         .args(["new", "--quiet", "--lib"])
@@ -155,23 +156,31 @@ fn make(new: &New) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the new package has Strata from: what is asked for, else the sources that this program was
-/// built from, else the registry.
-fn source(new: &New) -> Result<String, Failure> {
+/// Where the new package has Strata from: what is asked for, else the sources in `built_from`, of
+/// which this program was built, else the registry.
+fn source(new: &New, built_from: &Path) -> Result<String, Failure> {
     if let Some(url) = &new.git {
         return Ok(format!("git = {}", toml_string(url)));
     }
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("select");
     let asked = new.strata.as_ref().map(|strata| strata.join("crates/select"));
-    let explicit = asked.is_some();
-    let folder = asked.unwrap_or(beside);
+    let folder = asked.as_deref().map_or_else(|| built_from.with_file_name("select"), Path::to_owned);
     if folder.join("Cargo.toml").is_file() {
         let folder = folder.canonicalize().map_err(|error| Failure::file(&folder, error))?;
         return Ok(format!("path = {}", toml_string(&folder.to_string_lossy())));
     }
-    if explicit {
+    if asked.is_some() {
         let why = format!("{} is not there; name the folder of a clone of Strata", folder.display());
         return Err(Failure::Usage(why));
+    }
+    // Sources of a registry lie in a folder with their version.
+    if built_from.file_name().is_some_and(|name| name == env!("CARGO_PKG_NAME")) {
+        return Err(Failure::Usage(format!(
+            "this program was built from {}, which is no longer there; say where Strata is now: \
+             `cargo strata new {2} --path CLONE`, or `cargo strata new {2} --git URL`, or build {1} again",
+            built_from.display(),
+            env!("CARGO_PKG_NAME"),
+            new.path.display()
+        )));
     }
     Ok(format!("version = {}", toml_string(env!("CARGO_PKG_VERSION"))))
 }
@@ -234,8 +243,26 @@ fn show(page: &Path) -> Result<(), Failure> {
 mod tests {
     use clap::CommandFactory;
 
+    use super::*;
+
     #[test]
     fn arguments_are_consistent() {
-        super::Cargo::command().debug_assert();
+        Cargo::command().debug_assert();
+    }
+
+    #[test]
+    fn a_new_package_has_strata_from_where_it_is() {
+        let new =
+            |strata: Option<&str>| New { path: "count".into(), strata: strata.map(Into::into), git: None };
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(source(&new(None), here).is_ok_and(|source| source.starts_with("path = ")));
+        let clone = here.join("../..");
+        let moved = Path::new("/moved/crates/specc");
+        assert!(source(&new(clone.to_str()), moved).is_ok_and(|source| source.starts_with("path = ")));
+        let registry = source(&new(None), Path::new("/registry/specc-0.1.0"));
+        assert_eq!(registry.ok(), Some(format!("version = \"{}\"", env!("CARGO_PKG_VERSION"))));
+        let Err(Failure::Usage(why)) = source(&new(None), moved) else { panic!("it is not there") };
+        assert!(why.contains(&moved.display().to_string()), "{why}");
+        assert!(why.contains("`cargo strata new count --path CLONE`"), "{why}");
     }
 }

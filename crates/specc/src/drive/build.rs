@@ -20,8 +20,8 @@ pub struct Program {
     pub on: On,
 }
 
-/// Compiles the emitted program for a machine, in release mode, into the target folder of its
-/// package: what was built there for the same profile and features is not built again.
+/// Compiles the emitted program for a machine, in release mode, where the crates of its package are
+/// compiled: what was built there for the same profile and features is not built again.
 ///
 /// # Errors
 /// Code of the spec does not compile ([`DriveError::Code`], with its place there), cargo fails, or
@@ -79,7 +79,7 @@ fn cargo(
     command.current_dir(&emitted.package);
     command.args(["build", "--release", "--message-format=json", "--manifest-path"]);
     command.arg(emitted.folder.join("Cargo.toml"));
-    command.arg("--target-dir").arg(&emitted.target);
+    command.env("CARGO_BUILD_BUILD_DIR", &emitted.build_folder).arg("--target-dir").arg(&emitted.target);
     if offline {
         command.arg("--offline");
     }

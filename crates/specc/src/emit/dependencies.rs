@@ -175,6 +175,16 @@ impl Workspace {
         self.metadata.target_directory.as_std_path()
     }
 
+    /// The folder in which the workspace's crates are compiled, and whether cargo can put programs
+    /// elsewhere (from 1.91 on).
+    #[must_use]
+    pub fn build_folder(&self) -> (&Path, bool) {
+        match &self.metadata.build_directory {
+            Some(folder) => (folder.as_std_path(), true),
+            None => (self.metadata.target_directory.as_std_path(), false),
+        }
+    }
+
     /// Whether code may name the crate.
     #[must_use]
     pub fn knows(&self, name: &str) -> bool {

@@ -47,7 +47,10 @@ pub struct Emitted {
     pub files: Vec<(String, Arc<str>)>,
     /// The package in whose folder, and so with whose settings of cargo, it is built.
     pub package: PathBuf,
-    /// Its workspace's target folder.
+    /// The folder in which its workspace's crates are compiled.
+    pub build_folder: PathBuf,
+    /// The folder for the program: its own, so that programs of specs with equal names, and those
+    /// with and without MPI, do not replace each other; `build_folder` before cargo 1.91.
     pub target: PathBuf,
 }
 
@@ -108,14 +111,16 @@ pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String]) -> Result<Emitt
     let dependencies = workspace.dependency_lines(&crates, &folder);
     let manifest = manifest(&name, &id, &dependencies, &workspace.inherited(&folder));
     write(&folder, &manifest, &map, workspace)?;
+    let (build_folder, apart) = workspace.build_folder();
     Ok(Emitted {
+        target: if apart { folder.join("target") } else { build_folder.to_owned() },
+        build_folder: build_folder.to_owned(),
         folder,
         name,
         spec: id,
         map,
         files: paths.into_iter().zip(spec.files.iter().map(|file| Arc::clone(&file.text))).collect(),
         package: workspace.folder().to_owned(),
-        target: workspace.target().to_owned(),
     })
 }
 

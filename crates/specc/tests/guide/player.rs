@@ -68,7 +68,6 @@ impl Player {
             .env("PATH", format!("{}:{path}", programs.display()))
             // In the workspace's folder and profile: what other tests have built serves here too.
             .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(".."))
-            .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
             .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "4")
             .env("CARGO_NET_OFFLINE", self.offline)
             .env("CARGO_TERM_COLOR", "never")
