@@ -223,16 +223,21 @@ fn best(models: &LibraryModels, nodes: usize, n: f64) -> Option<(f64, f64)> {
     best.map(|(_, prediction)| (prediction.seconds.get(), prediction.half_width.get()))
 }
 
-/// Compares choices, a line `SECONDS HALF_WIDTH` or `none` each, with trying everything.
+/// Compares choices, a line `SECONDS HALF_WIDTH COVERED` or `none` each, with trying everything.
 fn compare_choices(language: &str, printed: &str) {
     let resolved = set().resolve().unwrap();
     let models = resolved.library("pickOne").unwrap();
-    let (mut some, mut none) = (0, 0);
+    let (mut some, mut none, mut outside) = (0, 0, 0);
     for (line, (nodes, n)) in printed.lines().zip(choices()) {
         let words: Vec<&str> = line.split(' ').collect();
-        match (best(models, nodes, n), &words[..]) {
+        let mut nearest = [n];
+        let (nearest_nodes, distance) = models.domain().nearest(nodes, &mut nearest);
+        match (best(models, nearest_nodes, nearest[0]), &words[..]) {
             (None, ["none"]) => none += 1,
-            (Some(times), [seconds, half_width]) => {
+            (Some(times), [seconds, half_width, covered]) => {
+                let is_covered = ["1", "true", "True"].contains(covered);
+                assert_eq!(is_covered, distance == 0.0, "{language}: {n} on {nodes}");
+                outside += usize::from(!is_covered);
                 let got: [f64; 2] = [seconds, half_width].map(|word| word.parse().unwrap());
                 let near = |(a, b): (f64, f64)| (a - b).abs() <= 1e-6 * a.abs();
                 assert!(
@@ -244,7 +249,7 @@ fn compare_choices(language: &str, printed: &str) {
             (best, got) => panic!("{language}: {n} on {nodes}: {best:?}, not {got:?}"),
         }
     }
-    assert!(some > 50 && none > 5 && some + none == choices().len(), "{language}: {some} and {none}");
+    assert!(outside > 5 && some > 50 && some + none == choices().len(), "{language}: {some} and {none}");
 }
 
 /// Numbers of nodes and inputs to choose at.
@@ -424,7 +429,7 @@ fn c_compiles_without_a_warning_and_agrees() {
     const char *name = strata_pick_one_name(c.candidate);
     if (!name) { printf(\"none\\n\"); return; }
     if (c.candidate == strata_pick_one_is_any_nodes && (c.parameters[0] < 1 || name[0] != 'a')) { printf(\"wrong\\n\"); }
-    printf(\"%.17g %.17g\\n\", c.seconds, c.half_width);
+    printf(\"%.17g %.17g %d\\n\", c.seconds, c.half_width, c.covered);
 }
 ";
     write(
@@ -454,9 +459,9 @@ fn python_runs_and_agrees() {
     let show = "def show(choice):
     if choice is None:
         return print('none')
-    name, parameters, seconds, half_width = choice
+    name, parameters, seconds, half_width, covered = choice
     assert list(parameters) == {'every': ['k'], 'any_nodes': ['w', 'type'], 'both': []}[name]
-    print(repr(seconds), repr(half_width))
+    print(repr(seconds), repr(half_width), covered)
 ";
     write("main.py", &format!("import math\nimport models\n{show}{body}"));
     if let Some(printed) = run(Command::new("python3").current_dir(folder.path()).arg("main.py")) {
@@ -490,7 +495,7 @@ fn rust_compiles_without_the_standard_library_and_agrees() {
             "{from}use models::{{PickOneCandidate, PickOneChoice}};\nfn show(s: Option<f64>) {{\n    match s {{ Some(s) => println!(\"{{s:e}}\"), None => println!(\"none\") }}\n}}\n\
              fn chosen(c: Option<PickOneChoice>) {{\n    let Some(c) = c else {{ return println!(\"none\") }};\n    \
              if c.candidate == PickOneCandidate::AnyNodes {{ assert!(c.parameters[0] >= 1) }}\n    \
-             println!(\"{{:e}} {{:e}}\", c.seconds, c.half_width);\n}}\nfn main() {{\n{body}}}\n"
+             println!(\"{{:e}} {{:e}} {{}}\", c.seconds, c.half_width, c.covered);\n}}\nfn main() {{\n{body}}}\n"
         )
     };
     std::fs::create_dir(folder.path().join("src/bin")).unwrap();

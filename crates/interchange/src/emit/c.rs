@@ -195,7 +195,7 @@ pub fn c(set: &ModelSet, prefix: &str) -> Result<String, SetError> {
 
 /// The types and functions of a choice.
 fn choice(library: &PlainLibrary) -> String {
-    let PlainLibrary { called, name, inputs, candidates } = library;
+    let PlainLibrary { called, name, inputs, candidates, .. } = library;
     let comment = called.trim_end_matches('\\');
     if let Some(why) = library.refused() {
         return format!("\n// {}\n", why.trim_end_matches('\\'));
@@ -208,14 +208,26 @@ fn choice(library: &PlainLibrary) -> String {
         "\n// The candidates of library `{comment}`.\nenum {PREFIX}{name}_candidate {{ {} }};\n\n\
          // The fastest candidate, its parameters in the order of the spec, its time and half of its\n// interval in seconds.\n\
          typedef struct {{\n    int candidate; // negative where none predicts\n    long long parameters[{size}];\n    \
-         double seconds;\n    double half_width;\n}} {PREFIX}{name}_choice;\n\n",
+         double seconds;\n    double half_width;\n    \
+         int covered; // zero outside what was measured: all is that of the nearest point that was\n}} {PREFIX}{name}_choice;\n\n",
         constants.join(", ")
     );
     text += &format!("// Tries {} combinations of candidates and parameters.\n", library.combinations());
     text += &format!(
         "static inline {PREFIX}{name}_choice {PREFIX}{name}_choose(unsigned nodes{parameters}) {{\n    \
-         {PREFIX}{name}_choice choice = {{ -1, {{ 0 }}, NAN, NAN }};\n    double least = INFINITY;\n"
+         {PREFIX}{name}_choice choice = {{ -1, {{ 0 }}, NAN, NAN, 1 }};\n    double least = INFINITY;\n"
     );
+    let bound = |name: &str, least: Option<String>, greatest: Option<String>| {
+        let outside = |sign: &str, bound: Option<String>, or: &str| {
+            let Some(bound) = bound else { return String::new() };
+            let moved = format!("        {name} = {bound};\n        choice.covered = 0;\n");
+            let or = if or.is_empty() { String::new() } else { format!("{name} != {name} || ") };
+            format!("    if ({or}{name} {sign} {bound}) {{\n{moved}    }}\n")
+        };
+        let nan = if name == "nodes" { "" } else { "or" };
+        outside("<", least.filter(|least| least != "0"), nan) + &outside(">", greatest, "")
+    };
+    text.extend(library.nearest(&bound).into_iter().map(|(_, moved)| moved));
     for candidate in candidates {
         let mut indent = String::from("    ");
         let mut ends = Vec::new();

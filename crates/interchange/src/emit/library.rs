@@ -3,7 +3,7 @@
 use strata_model::Resolved;
 use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::set::{Library, LibraryCandidate, ModelSet, ParameterRange};
-use strata_select::{Source as _, Step};
+use strata_select::{Domain, Source as _, Step};
 
 use super::plain::PlainModel;
 
@@ -18,8 +18,15 @@ pub(super) struct PlainLibrary {
     pub(super) name: String,
     /// The arguments of the function that chooses, after `nodes`.
     pub(super) inputs: Vec<String>,
+    /// The least and greatest number of nodes that was measured.
+    nodes: (usize, usize),
+    /// The least and greatest value of each input that was measured; infinite where unlimited.
+    ranges: Vec<(f64, f64)>,
     pub(super) candidates: Vec<PlainCandidate>,
 }
+
+/// Moves a variable between the least and the greatest value, where there are such.
+pub(super) type Bound<'a> = &'a dyn Fn(&str, Option<String>, Option<String>) -> String;
 
 /// One candidate.
 pub(super) struct PlainCandidate {
@@ -36,6 +43,21 @@ pub(super) struct PlainCandidate {
 }
 
 impl PlainLibrary {
+    /// The number of nodes and the inputs, moved to the nearest that were measured where they are
+    /// outside: each variable with `bound(variable, least, greatest)`, of which either may be
+    /// missing.
+    pub(super) fn nearest(&self, bound: Bound<'_>) -> Vec<(String, String)> {
+        let (least, greatest) = self.nodes;
+        let most = (greatest <= u32::MAX as usize).then(|| greatest.to_string());
+        let number = |value: f64| value.is_finite().then(|| format!("{value:?}"));
+        let nodes = ("nodes".to_owned(), bound("nodes", Some(least.to_string()), most));
+        let inputs = self.inputs.iter().zip(&self.ranges);
+        let inputs = inputs.map(|(input, (least, greatest))| {
+            (input.clone(), bound(input, number(*least), number(*greatest)))
+        });
+        std::iter::once(nodes).chain(inputs).collect()
+    }
+
     /// How many combinations of parameters a choice tries.
     pub(super) fn combinations(&self) -> u64 {
         let count = |(_, range): &(String, ParameterRange)| Loop::new(range).count();
@@ -112,7 +134,8 @@ pub(super) fn libraries(set: &ModelSet, resolved: &Resolved, scope: &mut Scope) 
         let models = resolved.library(&library.name)?;
         let name = scope.claim(&snake(&library.name), &["_choice", "_candidate", "_choose", "_name"]);
         let mut locals = scope.clone();
-        for taken in ["best", "least", "choice", "half_width", "candidate", "parameters"] {
+        for taken in ["best", "least", "choice", "half_width", "candidate", "parameters", "covered", "asked"]
+        {
             locals.claim(taken, &[""]);
         }
         let inputs = library.inputs.iter().map(|input| locals.claim(&snake(input), &[""])).collect();
@@ -140,7 +163,9 @@ pub(super) fn libraries(set: &ModelSet, resolved: &Resolved, scope: &mut Scope) 
         };
         let candidates: Vec<PlainCandidate> =
             library.candidates.iter().enumerate().filter_map(&mut candidate).collect();
-        Some(PlainLibrary { called: one_line(&library.name), name, inputs, candidates })
+        let Domain { nodes, inputs: ranges } = models.domain();
+        let (called, ranges) = (one_line(&library.name), ranges.to_vec());
+        Some(PlainLibrary { called, name, inputs, nodes, ranges, candidates })
     };
     set.libraries.iter().filter(|library| !library.candidates.is_empty()).filter_map(one).collect()
 }

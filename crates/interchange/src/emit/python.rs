@@ -144,15 +144,30 @@ pub fn python(set: &ModelSet) -> Result<String, SetError> {
 
 /// The function that chooses.
 fn choice(library: &PlainLibrary) -> String {
-    let PlainLibrary { called, name, inputs, candidates } = library;
+    let PlainLibrary { called, name, inputs, candidates, .. } = library;
     if let Some(why) = library.refused() {
         return format!("\n\n# {why}\n");
     }
     let list: String = inputs.iter().map(|input| format!(", {input}")).collect();
+    let bound = |name: &str, least: Option<String>, greatest: Option<String>| {
+        let least =
+            least.map_or(name.to_owned(), |least| format!("{name} if {name} >= {least} else {least}"));
+        match greatest {
+            Some(greatest) => format!("({least}) if not {name} > {greatest} else {greatest}"),
+            None => least,
+        }
+    };
+    let (names, moved): (Vec<_>, Vec<_>) = library.nearest(&bound).into_iter().unzip();
+    let nearest = format!(
+        "    asked = ({0},)\n    {0}, = {1},\n    covered = asked == ({0},)\n",
+        names.join(", "),
+        moved.join(", ")
+    );
     let mut text = format!(
         "\n\ndef {name}_choose(nodes{list}):\n    \"\"\"The fastest candidate of library `{}`; None where none predicts.\n\n    \
-         A tuple: its name, its parameters, its time and half of its interval in seconds.\n    \
-         Tries {} combinations of candidates and parameters.\n    \"\"\"\n    least, choice = math.inf, None\n",
+         A tuple: its name, its parameters, its time and half of its interval in seconds, and whether this\n    \
+         was measured: outside, all is that of the nearest point that was.\n    \
+         Tries {} combinations of candidates and parameters.\n    \"\"\"\n{nearest}    least, choice = math.inf, None\n",
         called.replace('\\', "/").replace('"', "'"),
         library.combinations()
     );
@@ -186,6 +201,6 @@ fn choice(library: &PlainLibrary) -> String {
     let arguments: String = inputs.iter().map(|input| format!("{input}, ")).collect();
     text + &format!(
         "    if choice is None:\n        return None\n    candidate, parameters, seconds, half_width = choice\n    \
-         return candidate, parameters, seconds, half_width(nodes, {arguments}*parameters.values())\n"
+         return candidate, parameters, seconds, half_width(nodes, {arguments}*parameters.values()), covered\n"
     )
 }

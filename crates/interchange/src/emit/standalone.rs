@@ -159,7 +159,7 @@ fn pascal(name: &str) -> String {
 
 /// The types and the function of a choice.
 fn choice(library: &PlainLibrary) -> String {
-    let PlainLibrary { called, name, inputs, candidates } = library;
+    let PlainLibrary { called, name, inputs, candidates, .. } = library;
     let called = markdown(called);
     if let Some(why) = library.refused() {
         return format!("\n// {why}\n");
@@ -178,15 +178,28 @@ fn choice(library: &PlainLibrary) -> String {
          /// Which it is.\n    pub candidate: {kind}Candidate,\n    \
          /// Its parameters in the order of the spec; zero beyond them.\n    pub parameters: [i64; {size}],\n    \
          /// Its time in seconds.\n    pub seconds: f64,\n    \
-         /// Half of the 95 % interval of a new measurement, in seconds; NaN where it has none.\n    pub half_width: f64,\n}}\n\n\
+         /// Half of the 95 % interval of a new measurement, in seconds; NaN where it has none.\n    pub half_width: f64,\n    \
+         /// Whether this was measured; else all is that of the nearest point that was.\n    pub covered: bool,\n}}\n\n\
          /// Chooses among the candidates of library `{called}`; `None` where none predicts.\n///\n\
+         /// Outside what was measured they are ranked at the nearest point that was.\n///\n\
          /// Tries {} combinations of candidates and parameters.\n#[must_use]\n",
         library.combinations()
     );
     let arguments: String = inputs.iter().map(|input| format!(", {input}: f64")).collect();
+    let bound = |name: &str, least: Option<String>, greatest: Option<String>| {
+        let least = least.map_or(String::new(), |least| format!(".max({least})"));
+        let greatest = greatest.map_or(String::new(), |greatest| format!(".min({greatest})"));
+        format!("{name}{least}{greatest}")
+    };
+    let (names, moved): (Vec<_>, Vec<_>) = library.nearest(&bound).into_iter().unzip();
+    let nearest = format!(
+        "let asked = ({0},);\n    let ({0},) = ({1},);\n    let covered = asked == ({0},);\n    ",
+        names.join(", "),
+        moved.join(", ")
+    );
     text += &format!(
         "pub fn {name}_choose(nodes: usize{arguments}) -> Option<{kind}Choice> {{\n    \
-         let mut least = f64::INFINITY;\n    let mut choice: Option<{kind}Choice> = None;\n"
+         {nearest}let mut least = f64::INFINITY;\n    let mut choice: Option<{kind}Choice> = None;\n"
     );
     for (candidate, variant) in candidates.iter().zip(&variants) {
         let mut indent = String::from("    ");
@@ -209,7 +222,7 @@ fn choice(library: &PlainLibrary) -> String {
         text += &format!("{indent}        least = seconds * {ratio:?};\n");
         text += &format!(
             "{indent}        choice = Some({kind}Choice {{ candidate: {kind}Candidate::{variant}, parameters: [{}], seconds, \
-             half_width: f64::NAN }});\n{indent}    }}\n{indent}    _ => {{}}\n{indent}}}\n",
+             half_width: f64::NAN, covered }});\n{indent}    }}\n{indent}    _ => {{}}\n{indent}}}\n",
             parameters.join(", ")
         );
         text.extend(ends.iter().rev().map(String::as_str));

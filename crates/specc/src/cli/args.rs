@@ -390,7 +390,8 @@ pub(super) struct Export {
     /// as `samples` (ours) or `json-lines` (Extra-P's).
     ///
     /// Programs get the time of each model, half of its interval, and for each library a function
-    /// that chooses.
+    /// that chooses; outside what was measured it ranks the candidates at the nearest point that
+    /// was, and says so.
     #[arg(long, value_name = "FORM")]
     pub(super) to: Form,
     /// With `--to c`: what all names begin with, so that one program can include the headers of
