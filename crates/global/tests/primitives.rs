@@ -281,7 +281,7 @@ fn receivers_that_do_not_poll_hold_senders_up() {
 
 /// `cargo test --release -p strata-global --test primitives -- --ignored`
 #[test]
-#[ignore = "takes half a minute"]
+#[ignore = "takes minutes where cores are few"]
 fn receivers_that_do_not_poll_hold_ten_million_stores_up() {
     flood(10_000_000);
 }

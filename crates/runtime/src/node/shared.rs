@@ -6,8 +6,8 @@ use std::any::Any;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError};
 
-/// Looks at shared memory before the node receives, and pauses.
-const LOOKS: u32 = 64;
+/// Looks at shared memory before a pause.
+const LOOKS: u32 = 16;
 /// Pauses after which a wait is long.
 const LONG: u32 = 200;
 
@@ -67,21 +67,25 @@ impl Node {
         let mut pauses = 0;
         while self.may_go_on() {
             let mut now = came();
+            if now >= bytes {
+                return;
+            }
+            if self.poll_once() > 0 {
+                continue;
+            }
             for _ in 0..LOOKS {
+                std::hint::spin_loop();
+                now = came();
                 if now >= bytes {
                     return;
                 }
-                std::hint::spin_loop();
-                now = came();
             }
             let now = u32::try_from(now).unwrap_or(u32::MAX);
             if now != call.root {
                 (call.root, pauses) = (now, 0);
             }
-            if self.poll_once() == 0 {
-                self.pause(&call, Awaited::Memory { long: pauses >= LONG });
-                pauses += 1;
-            }
+            self.pause(&call, Awaited::Memory { long: pauses >= LONG });
+            pauses += 1;
         }
     }
 }
