@@ -75,7 +75,7 @@ fn main() -> ExitCode {
 fn options() -> Result<Options, String> {
     let mut options = Options {
         nodes: vec![16, 64],
-        cells: 100,
+        cells: 60,
         platforms: PLATFORMS.iter().map(|(name, _)| (*name).to_owned()).collect(),
     };
     let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
@@ -185,7 +185,7 @@ impl Summary {
         let penalties = cells.iter().map(|cell| cell.ratio - 1.0);
         let wrong: Vec<f64> = penalties.filter(|penalty| *penalty > 0.0).collect();
         let share = |sum: f64, of: usize| if of == 0 { 0.0 } else { sum / of as f64 };
-        let total: f64 = wrong.iter().sum();
+        let total = wrong.iter().fold(0.0, |sum, penalty| sum + penalty);
         let squares: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.square? / cell.ratio)).collect();
         Self {
             grids: cells.len(),
@@ -211,7 +211,7 @@ fn calibrate(root: &Path, platform: &str, nodes: usize) -> Result<PathBuf, Strin
         .current_dir(root)
         .args(["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"])
         .args(["specs/stencil-simulated", "--on", &format!("sim:{platform}"), "--nodes", &nodes.to_string()])
-        .args(["--budget", "150s", "-o"])
+        .args(["--budget", "600s", "-o"])
         .arg(&folder)
         .env("STRATA_COMPUTE", "skeleton")
         .stdout(Stdio::from(std::io::stderr()))
