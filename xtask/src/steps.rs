@@ -110,6 +110,11 @@ const WITH_MPI: &[Check] = &[
         ],
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
     },
+    Check {
+        name: "profiling with MPI",
+        arguments: &["test", "-p", "specc", "--test", "interrupt", "--test", "profile", "--", "--ignored"],
+        environment: &[],
+    },
 ];
 
 /// Packs the libraries and programs, in their order, and builds each from its package.

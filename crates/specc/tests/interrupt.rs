@@ -66,18 +66,33 @@ fn what_was_measured_is_kept_and_gone_on_with() {
     assert!(!partial.exists());
 }
 
-/// A program that was killed leaves nothing running, and whoever works in a folder is alone there.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_killed_ends_its_program_and_frees_its_folder() {
+    killed("threads");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test interrupt -- --ignored"]
+fn what_is_killed_ends_all_nodes_under_mpirun() {
+    killed("mpi");
+}
+
+/// A program that was killed leaves nothing running, and whoever works in a folder is alone there.
+#[cfg(target_os = "linux")]
+fn killed(on: &str) {
     let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/long.spec");
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed");
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed").join(on);
     let command = |what: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
         command.arg(what).arg(&spec).args(["--nodes", "2", "-o"]).arg(&out).stdout(Stdio::null());
+        if what == "profile" {
+            command.args(["--on", on]);
+        }
         command
     };
-    // The program that is measured: in the middle of a timing it looks at nothing else.
+    // The program that is measured, and mpirun: in the middle of a timing it looks at nothing else.
     let output = out.join("samples.txt");
     let runs = || {
         let lines = std::fs::read_dir("/proc").unwrap().flatten();
