@@ -1,14 +1,14 @@
 //! How often the layout that models choose is the fastest one, on simulated machines of 1994: the
 //! experiment of Brewer (1994), §4.4.2.
 //!
-//!     cargo bench -p strata-benches --bench stencil_accuracy [-- --nodes 16 --cells 100 --platforms cm5]
+//!     cargo bench -p strata-benches --bench stencil_accuracy [-- --nodes 16 --cells 100 --platforms cm5 --seed 7]
 //!
 //! `specc calibrate` fits the models of `specs/stencil-simulated` on each machine. Then, for grids
 //! that it has not seen, an iteration of the layouts is simulated as a skeleton, and the choice is
 //! compared with the fastest: first among the thesis's layouts (one node, vertical strips, squares,
 //! with halos of one), then among all shapes of blocks with halos of 1, 2, 4 and 8. Half of the
 //! grids are drawn anywhere, half where the two best of the thesis's layouts are predicted to be
-//! close. All is the same each time.
+//! close, all by the seed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -60,6 +60,7 @@ struct Options {
     nodes: Vec<usize>,
     cells: usize,
     platforms: Vec<String>,
+    seed: u64,
 }
 
 fn main() -> ExitCode {
@@ -77,16 +78,17 @@ fn options() -> Result<Options, String> {
         nodes: vec![16, 64],
         cells: 60,
         platforms: PLATFORMS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        seed: 4,
     };
     let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
     let mut arguments = lexopt::Parser::from_env();
     while let Some(argument) = arguments.next().map_err(|e| e.to_string())? {
         let name = match &argument {
             lexopt::Arg::Long("bench") => continue,
-            lexopt::Arg::Long(name @ ("nodes" | "cells" | "platforms")) => (*name).to_owned(),
+            lexopt::Arg::Long(name @ ("nodes" | "cells" | "platforms" | "seed")) => (*name).to_owned(),
             other => {
                 return Err(format!(
-                    "{other:?}: there are --nodes 16,64, --cells 100 and --platforms cm5,atm"
+                    "{other:?}: there are --nodes 16,64, --cells 100, --platforms cm5,atm and --seed 4"
                 ));
             }
         };
@@ -94,6 +96,7 @@ fn options() -> Result<Options, String> {
         match name.as_str() {
             "nodes" => options.nodes = value.split(',').map(number).collect::<Result<_, _>>()?,
             "cells" => options.cells = number(&value)?,
+            "seed" => options.seed = number(&value)? as u64,
             _ => options.platforms = value.split(',').map(str::to_owned).collect(),
         }
     }
@@ -124,7 +127,7 @@ fn run(options: &Options) -> Result<(), String> {
             let text = std::fs::read_to_string(&models).map_err(|e| format!("{}: {e}", models.display()))?;
             let set = ModelSet::read(&text).and_then(|set| set.resolve()).map_err(|e| e.to_string())?;
             let library = set.library("stencil").ok_or("the models have no library `stencil`")?;
-            let cells = cells(library, platform, nodes, options.cells)?;
+            let cells = cells(library, platform, nodes, options)?;
             for (layouts, thesis, all, one) in [
                 ("the thesis's", thesis, &mut few, cells.iter().map(|cell| cell.0).collect::<Vec<_>>()),
                 ("all", None, &mut family, cells.iter().map(|cell| cell.1).collect()),
@@ -243,19 +246,19 @@ fn predicted(library: &LibraryModels, nodes: usize, [width, height]: [usize; 2])
     all
 }
 
-/// Simulates `count` grids; for each the outcome among the thesis's layouts, and among all.
+/// Simulates the grids; for each the outcome among the thesis's layouts, and among all.
 fn cells(
     library: &LibraryModels,
     platform: &str,
     nodes: usize,
-    count: usize,
+    options: &Options,
 ) -> Result<Vec<(Cell, Cell)>, String> {
     let platform = SimulatedMachine::find(platform).map_err(|e| e.to_string())?;
-    let mut random = ChaCha8Rng::seed_from_u64(4 + nodes as u64);
+    let mut random = ChaCha8Rng::seed_from_u64(options.seed + nodes as u64);
     let squares = (1 << nodes.ilog2().div_ceil(2), 1);
     let of_thesis = |layout: Layout| [(0, 1), (nodes, 1), squares].contains(&layout);
     let mut cells = Vec::new();
-    for number in 0..count {
+    for number in 0..options.cells {
         let mut draw = || [0; 2].map(|_| random.random_range(1..=LONGEST));
         let size = match number % 2 {
             0 => draw(),

@@ -13,7 +13,8 @@ const WATCH: Duration = Duration::from_millis(300);
 /// Cores' worth of work of others that shows in timings.
 const NOTABLE: f64 = 0.1;
 
-/// Free cores for each node below which samples tell more of the others than of the task.
+/// Free cores for each node that could have one; with fewer, samples tell more of other programs than
+/// of the task.
 const ENOUGH: f64 = 0.25;
 
 /// What is to be said before measuring on so many nodes, of which others use this part of the
@@ -35,7 +36,7 @@ fn remarks(nodes: usize, cores: usize, others: Option<f64>) -> String {
         let free = cores as f64 - busy;
         text.push_str(if busy < NOTABLE * cores as f64 || free >= nodes as f64 {
             "\n"
-        } else if free >= ENOUGH * nodes as f64 {
+        } else if free >= ENOUGH * nodes.min(cores) as f64 {
             ": expect wider intervals than on a quiet machine\n"
         } else {
             ": the nodes will wait for their turn most of the time, and choices may be wrong; measure \
