@@ -1,0 +1,79 @@
+//! The steps of each algorithm (Warfel 1996, §4.3.2).
+
+use super::Step::{self, Receive, Send};
+
+/// §4.3.2.2.1.1: 2 N messages, one after the other. The master, member 0, discards the last.
+pub(super) fn token(n: usize) -> Vec<Vec<Step>> {
+    if n < 2 {
+        return vec![Vec::new(); n];
+    }
+    let of = |member: usize| {
+        let (up, down) = ((member + n - 1) % n, (member + 1) % n);
+        let once = if member == 0 { [Send(down), Receive(up)] } else { [Receive(up), Send(down)] };
+        [once, once].concat()
+    };
+    (0..n).map(of).collect()
+}
+
+/// §4.3.2.2.1.2 and .3: in each dimension in turn as many exchanges as its extent less one.
+pub(super) fn rings(extents: &[usize]) -> Vec<Vec<Step>> {
+    let n: usize = extents.iter().product();
+    let of = |member: usize| {
+        let mut steps = Vec::new();
+        let mut stride = 1;
+        for extent in extents {
+            let at = member / stride % extent;
+            let base = member - at * stride;
+            let (down, up) = ((at + 1) % extent, (at + extent - 1) % extent);
+            for _ in 1..*extent {
+                steps.extend([Send(base + down * stride), Receive(base + up * stride)]);
+            }
+            stride *= extent;
+        }
+        steps
+    };
+    (0..n).map(of).collect()
+}
+
+/// §4.3.2.2.1.4: members from the largest power of two on have a buddy below it.
+pub(super) fn hypercube(n: usize) -> Vec<Vec<Step>> {
+    let inside = if n == 0 { 0 } else { 1 << n.ilog2() };
+    let of = |member: usize| {
+        if member >= inside {
+            let buddy = member - inside;
+            return vec![Send(buddy), Receive(buddy)];
+        }
+        let buddy = Some(member + inside).filter(|buddy| *buddy < n);
+        let mut steps: Vec<Step> = buddy.map(Receive).into_iter().collect();
+        let mut bit = 1;
+        while bit < inside {
+            steps.extend([Send(member ^ bit), Receive(member ^ bit)]);
+            bit *= 2;
+        }
+        steps.extend(buddy.map(Send));
+        steps
+    };
+    (0..n).map(of).collect()
+}
+
+/// §4.3.2.2.1.5: a binomial tree, up and down.
+pub(super) fn tree(n: usize) -> Vec<Vec<Step>> {
+    let of = |member: usize| {
+        // The bits below the member's lowest one are its children; member 0 has all.
+        let lowest = if member == 0 { n.next_power_of_two() } else { member & member.wrapping_neg() };
+        let bits = || (0..lowest.ilog2()).map(|bit| member + (1 << bit)).filter(|child| *child < n);
+        let up = bits().map(Receive);
+        let turn = (member > 0).then(|| [Send(member - lowest), Receive(member - lowest)]);
+        up.chain(turn.into_iter().flatten()).chain(bits().rev().map(Send)).collect()
+    };
+    (0..n).map(of).collect()
+}
+
+/// After round k a member knows of the 2^(k+1) before it.
+pub(super) fn dissemination(n: usize) -> Vec<Vec<Step>> {
+    let of = |member: usize| {
+        let rounds = (0..).map(|round| 1 << round).take_while(|far| *far < n);
+        rounds.flat_map(|far: usize| [Send((member + far) % n), Receive((member + n - far) % n)]).collect()
+    };
+    (0..n).map(of).collect()
+}

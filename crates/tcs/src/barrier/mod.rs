@@ -1,0 +1,142 @@
+//! Barriers as data: for each member a list of messages to send and receive.
+//!
+//! One schedule is executed, priced and checked. A barrier is an all-to-all exchange of "I am here":
+//! a member may leave when it knows that all have come and that all others will know (Warfel 1996,
+//! §4.2). The algorithms are those of §4.3, and dissemination (Hensgen, Finkel and Manber, "Two
+//! algorithms for barrier synchronization", 1988).
+
+mod algorithms;
+mod check;
+mod price;
+
+pub use check::{Checked, ScheduleError};
+pub use price::{Costs, Outcome};
+
+use serde::Serialize;
+use std::fmt;
+
+/// How a barrier is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// A token goes twice around a ring: the first time it tells that all have come, the second
+    /// time it tells that to all.
+    Token,
+    /// Every member passes on what it knows, all at once, N - 1 times around a ring.
+    Ring,
+    /// Rings in each dimension of a block in turn; the extents, whose product is N.
+    Rings(Vec<usize>),
+    /// Pairs exchange what they know along each dimension of a hypercube; members beyond a power of
+    /// two begin and end with a buddy inside.
+    Hypercube,
+    /// What has come is combined up a tree and told down.
+    Tree,
+    /// In round k every member tells the one 2^k further.
+    Dissemination,
+    /// The machine's own, of all cells.
+    Native,
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Token => f.write_str("token"),
+            Self::Ring => f.write_str("ring"),
+            Self::Rings(extents) => {
+                let extents: Vec<_> = extents.iter().map(ToString::to_string).collect();
+                write!(f, "{} rings", extents.join("x"))
+            }
+            Self::Hypercube => f.write_str("hypercube"),
+            Self::Tree => f.write_str("tree"),
+            Self::Dissemination => f.write_str("dissemination"),
+            Self::Native => f.write_str("native"),
+        }
+    }
+}
+
+/// A step of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Sends an empty message to a member. Never waits.
+    Send(usize),
+    /// Waits for the next message of a member.
+    Receive(usize),
+}
+
+/// The steps of each member.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    steps: Vec<Vec<Step>>,
+}
+
+impl Schedule {
+    /// A schedule from lists of steps, one a member. Nothing is checked: see [`check`](Self::check).
+    #[must_use]
+    pub fn new(steps: Vec<Vec<Step>>) -> Self {
+        Self { steps }
+    }
+
+    /// The number of members.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// A member's steps; none if there is no such member.
+    #[must_use]
+    pub fn steps(&self, member: usize) -> &[Step] {
+        self.steps.get(member).map_or(&[], Vec::as_slice)
+    }
+
+    /// All messages.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        self.steps.iter().flatten().filter(|step| matches!(step, Step::Send(_))).count()
+    }
+
+    /// The most members that send to one member.
+    #[must_use]
+    pub fn peers(&self) -> usize {
+        let senders = |steps: &Vec<Step>| {
+            let mut from: Vec<usize> = steps
+                .iter()
+                .filter_map(|step| match step {
+                    Step::Receive(from) => Some(*from),
+                    Step::Send(_) => None,
+                })
+                .collect();
+            from.sort_unstable();
+            from.dedup();
+            from.len()
+        };
+        self.steps.iter().map(senders).max().unwrap_or(0)
+    }
+}
+
+impl Algorithm {
+    /// The algorithms for `n` members in general, and rings in the dimensions of a block if
+    /// `extents` are given. Without [`Native`](Self::Native), which a machine has or not.
+    #[must_use]
+    pub fn all(extents: Option<&[usize]>) -> Vec<Self> {
+        let mut all = vec![Self::Ring, Self::Token, Self::Tree, Self::Dissemination, Self::Hypercube];
+        all.extend(extents.map(|extents| Self::Rings(extents.to_vec())));
+        all
+    }
+
+    /// The schedule for `n` members; `None` for rings whose extents do not have `n` as product, and
+    /// for [`Native`](Self::Native), which has no messages.
+    #[must_use]
+    pub fn schedule(&self, n: usize) -> Option<Schedule> {
+        let steps = match self {
+            Self::Native => return None,
+            Self::Rings(extents) if extents.iter().product::<usize>() != n => return None,
+            Self::Rings(extents) => algorithms::rings(extents),
+            Self::Token => algorithms::token(n),
+            Self::Ring => algorithms::rings(&[n]),
+            Self::Hypercube => algorithms::hypercube(n),
+            Self::Tree => algorithms::tree(n),
+            Self::Dissemination => algorithms::dissemination(n),
+        };
+        Some(Schedule { steps })
+    }
+}

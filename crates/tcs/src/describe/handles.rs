@@ -1,0 +1,61 @@
+//! Handles of what was described: small copies that programs keep.
+
+use super::Network;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A task's definition in an [`App`](super::App).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub(crate) usize);
+
+/// A child of a task: another task on some of its cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Child {
+    pub(crate) parent: TaskId,
+    pub(crate) index: usize,
+}
+
+/// A connection of messages of `T` in network `N`.
+pub struct Connection<T, N: Network> {
+    pub(crate) task: TaskId,
+    pub(crate) index: usize,
+    kind: PhantomData<fn() -> (T, N)>,
+}
+
+/// An external port of a task through which `T` arrive.
+pub struct Input<T> {
+    pub(crate) task: TaskId,
+    pub(crate) index: usize,
+    kind: PhantomData<fn() -> T>,
+}
+
+/// An external port of a task through which `T` leave.
+pub struct Output<T> {
+    pub(crate) task: TaskId,
+    pub(crate) index: usize,
+    kind: PhantomData<fn() -> T>,
+}
+
+macro_rules! handle {
+    ($name:ident, $($parameter:ident $(: $bound:path)?),+) => {
+        impl<$($parameter $(: $bound)?),+> $name<$($parameter),+> {
+            pub(crate) fn new(task: TaskId, index: usize) -> Self {
+                Self { task, index, kind: PhantomData }
+            }
+        }
+        impl<$($parameter $(: $bound)?),+> Clone for $name<$($parameter),+> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<$($parameter $(: $bound)?),+> Copy for $name<$($parameter),+> {}
+        impl<$($parameter $(: $bound)?),+> fmt::Debug for $name<$($parameter),+> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{} {} of task {}", stringify!($name), self.index, self.task.0)
+            }
+        }
+    };
+}
+handle!(Connection, T, N: Network);
+handle!(Input, T);
+handle!(Output, T);

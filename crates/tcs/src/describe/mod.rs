@@ -1,0 +1,295 @@
+//! Descriptions of applications: pure data, checked by [`link`](crate::link()).
+//!
+//! Nothing here can fail: whatever is impossible is found by the linker, all of it at once. What a
+//! type can exclude is excluded: a connection belongs to one network (Warfel 1996, §2.1), of one
+//! type of message, and is named in those sets only that contain the network.
+
+mod handles;
+mod tags;
+
+pub use handles::{Child, Connection, Input, Output, TaskId};
+pub use tags::{Contains, Network, Set, Tag};
+
+use bytemuck::Pod;
+use std::any::type_name;
+use std::ops::{Index, IndexMut};
+
+/// An application: tasks, of which one contains all others as its children.
+///
+/// ```
+/// use strata_tcs::{App, Target, link};
+/// strata_tcs::communication! {
+///     networks { Line }
+///     sets { Shift: Line; }
+/// }
+/// let mut app = App::new("line");
+/// let root = app.task("line", 4);
+/// let next: Vec<_> = (0..3).map(|cell| app[root].connect::<f64, Line>(cell, cell + 1)).collect();
+/// app[root].set::<Shift>();
+/// let image = link(&app, root, &Target::crossbar(4)).map_err(|errors| errors.to_string())?;
+/// assert_eq!(image.report().connections().count(), next.len());
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct App {
+    name: String,
+    tasks: Vec<Task>,
+}
+
+/// A task's definition: cells, connections in networks, sets of networks, external ports, children,
+/// and wires between those.
+#[derive(Clone, Debug)]
+pub struct Task {
+    id: TaskId,
+    pub(crate) name: String,
+    pub(crate) cells: usize,
+    pub(crate) networks: Vec<NetworkOf>,
+    pub(crate) connections: Vec<Described>,
+    pub(crate) sets: Vec<SetOf>,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) children: Vec<ChildOf>,
+    pub(crate) wires: Vec<Wire>,
+    /// What was said of things that belong to other tasks; an error each.
+    pub(crate) foreign: Vec<String>,
+}
+
+/// A network of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NetworkOf {
+    pub(crate) tag: Tag,
+    pub(crate) index: usize,
+}
+
+/// What travels on a connection or through a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) size: usize,
+}
+
+impl Kind {
+    fn of<T>() -> Self {
+        Self { name: type_name::<T>(), size: size_of::<T>() }
+    }
+}
+
+/// An internal connection of a task.
+#[derive(Clone, Debug)]
+pub(crate) struct Described {
+    pub(crate) network: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) kind: Kind,
+    /// Reserved bytes a second.
+    pub(crate) rate: Option<f64>,
+    /// Bytes under way at most.
+    pub(crate) depth: usize,
+}
+
+/// A connection set of a task.
+#[derive(Clone, Debug)]
+pub(crate) struct SetOf {
+    pub(crate) tag: std::any::TypeId,
+    pub(crate) name: &'static str,
+    pub(crate) index: usize,
+    pub(crate) networks: Vec<Tag>,
+}
+
+/// An external port of a task.
+#[derive(Clone, Debug)]
+pub(crate) struct Port {
+    pub(crate) name: String,
+    pub(crate) cell: usize,
+    pub(crate) kind: Kind,
+    pub(crate) inward: bool,
+}
+
+/// A child of a task.
+#[derive(Clone, Debug)]
+pub(crate) struct ChildOf {
+    pub(crate) name: String,
+    pub(crate) task: TaskId,
+    pub(crate) at: Vec<usize>,
+    /// The child's ports that are ports of the parent: names of the one and the other.
+    pub(crate) inherited: Vec<(String, String)>,
+}
+
+/// An external connection between two children.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    pub(crate) from: (usize, String),
+    pub(crate) to: (usize, String),
+    pub(crate) depth: usize,
+}
+
+/// Bytes under way on a connection for which nothing else was said.
+pub const USUAL_DEPTH: usize = 4096;
+
+impl App {
+    /// An application without tasks.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), tasks: Vec::new() }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A new task of `cells` cells, numbered from 0. It is completed through `app[task]`.
+    pub fn task(&mut self, name: impl Into<String>, cells: usize) -> TaskId {
+        let id = TaskId(self.tasks.len());
+        self.tasks.push(Task {
+            id,
+            name: name.into(),
+            cells,
+            networks: Vec::new(),
+            connections: Vec::new(),
+            sets: Vec::new(),
+            ports: Vec::new(),
+            children: Vec::new(),
+            wires: Vec::new(),
+            foreign: Vec::new(),
+        });
+        id
+    }
+
+    /// All tasks.
+    pub(crate) fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+}
+
+impl Index<TaskId> for App {
+    type Output = Task;
+    /// # Panics
+    /// If the task is of another application that has more.
+    fn index(&self, task: TaskId) -> &Task {
+        &self.tasks[task.0]
+    }
+}
+
+impl IndexMut<TaskId> for App {
+    fn index_mut(&mut self, task: TaskId) -> &mut Task {
+        &mut self.tasks[task.0]
+    }
+}
+
+impl Task {
+    /// The task's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of its cells.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// A connection of network `N` from one cell of the task to another. Messages arrive in the
+    /// order sent.
+    pub fn connect<T: Pod, N: Network>(&mut self, from: usize, to: usize) -> Connection<T, N> {
+        self.connect_in(0, from, to)
+    }
+
+    /// As [`connect`](Self::connect), in the network numbered `index` of the family `N`: for
+    /// patterns of many phases, whose networks differ by a number only.
+    pub fn connect_in<T: Pod, N: Network>(
+        &mut self,
+        index: usize,
+        from: usize,
+        to: usize,
+    ) -> Connection<T, N> {
+        let network = NetworkOf { tag: Tag::of::<N>(), index };
+        let network = self.networks.iter().position(|other| *other == network).unwrap_or_else(|| {
+            self.networks.push(network);
+            self.networks.len() - 1
+        });
+        let kind = Kind::of::<T>();
+        self.connections.push(Described { network, from, to, kind, rate: None, depth: USUAL_DEPTH });
+        Connection::new(self.id, self.connections.len() - 1)
+    }
+
+    /// Reserves bandwidth for a connection, in bytes a second: the linker refuses what does not fit.
+    pub fn reserve<T, N: Network>(&mut self, connection: Connection<T, N>, rate: f64) {
+        if let Some(described) = self.own(connection) {
+            described.rate = Some(rate);
+        }
+    }
+
+    /// Sets the bytes that may be under way on a connection before its sender waits; initially
+    /// [`USUAL_DEPTH`].
+    pub fn depth<T, N: Network>(&mut self, connection: Connection<T, N>, bytes: usize) {
+        if let Some(described) = self.own(connection) {
+            described.depth = bytes;
+        }
+    }
+
+    fn own<T, N: Network>(&mut self, connection: Connection<T, N>) -> Option<&mut Described> {
+        if connection.task != self.id {
+            self.foreign.push(format!("{connection:?}"));
+            return None;
+        }
+        self.connections.get_mut(connection.index)
+    }
+
+    /// Declares the set `S`: the networks that it contains are those of its type.
+    pub fn set<S: Set>(&mut self) {
+        self.set_in::<S>(0);
+    }
+
+    /// Declares the set numbered `index` of the family `S`. Of each network it contains the one
+    /// with this number, or number 0 where there is none.
+    pub fn set_in<S: Set>(&mut self, index: usize) {
+        let tag = std::any::TypeId::of::<S>();
+        if !self.sets.iter().any(|set| set.tag == tag && set.index == index) {
+            self.sets.push(SetOf { tag, name: S::NAME, index, networks: S::networks() });
+        }
+    }
+
+    /// An external port of a cell through which `T` arrive, while the task lives and whichever set
+    /// is active.
+    pub fn input<T: Pod>(&mut self, name: impl Into<String>, cell: usize) -> Input<T> {
+        Input::new(self.id, self.port(name.into(), cell, Kind::of::<T>(), true))
+    }
+
+    /// An external port of a cell through which `T` leave.
+    pub fn output<T: Pod>(&mut self, name: impl Into<String>, cell: usize) -> Output<T> {
+        Output::new(self.id, self.port(name.into(), cell, Kind::of::<T>(), false))
+    }
+
+    fn port(&mut self, name: String, cell: usize, kind: Kind, inward: bool) -> usize {
+        self.ports.push(Port { name, cell, kind, inward });
+        self.ports.len() - 1
+    }
+
+    /// A child: `task` on the cells `at` of this one, in this order.
+    ///
+    /// Children that share cells run one after the other; those that do not may run at once.
+    pub fn child(&mut self, name: impl Into<String>, task: TaskId, at: &[usize]) -> Child {
+        self.children.push(ChildOf { name: name.into(), task, at: at.to_vec(), inherited: Vec::new() });
+        Child { parent: self.id, index: self.children.len() - 1 }
+    }
+
+    /// Lets a child use this task's external port `parents` as its own port `port`.
+    pub fn inherit(&mut self, child: Child, port: impl Into<String>, parents: impl Into<String>) {
+        if child.parent != self.id {
+            self.foreign.push(format!("child {} of task {}", child.index, child.parent.0));
+        } else if let Some(child) = self.children.get_mut(child.index) {
+            child.inherited.push((port.into(), parents.into()));
+        }
+    }
+
+    /// An external connection from a port of one child to a port of another one.
+    pub fn wire(&mut self, from: Child, output: impl Into<String>, to: Child, input: impl Into<String>) {
+        for child in [from, to].into_iter().filter(|child| child.parent != self.id) {
+            self.foreign.push(format!("child {} of task {}", child.index, child.parent.0));
+        }
+        let (from, to) = ((from.index, output.into()), (to.index, input.into()));
+        self.wires.push(Wire { from, to, depth: USUAL_DEPTH });
+    }
+}

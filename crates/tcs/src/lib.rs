@@ -1,0 +1,56 @@
+//! Tasks and connection sets: communication that is linked, guaranteed and predicted before it
+//! runs.
+//!
+//! An application is a tree of *tasks* on *cells*. A task has several *connection sets*, of which
+//! one is active at a time. As all sets are known before the program runs, [`link()`] routes their
+//! connections, checks what the machine supports, and either refuses, naming everything that is
+//! impossible, or guarantees each connection a rate and predicts what starts, switches and ends of
+//! tasks cost.
+//!
+//! ```
+//! use strata_tcs::{App, Target, link};
+//!
+//! strata_tcs::communication! {
+//!     networks { East, Sum }
+//!     sets { Shift: East; Check: East, Sum; }
+//! }
+//! let mut app = App::new("rows");
+//! let root = app.task("rows", 4);
+//! for cell in 0..4 {
+//!     app[root].connect::<f64, East>(cell, (cell + 1) % 4);
+//! }
+//! for cell in 1..4 {
+//!     app[root].connect::<f64, Sum>(cell, 0);
+//! }
+//! app[root].set::<Shift>();
+//! app[root].set::<Check>();
+//! let image = link(&app, root, &Target::iwarp(2, 2))?;
+//! let rows = image.report().task("rows").map(|task| (task.sets[0].congestion, task.switch));
+//! assert!(matches!(rows, Some((1, switch)) if (switch - 444.0).abs() < 0.03 * 444.0), "{rows:?}");
+//! # Ok::<(), strata_tcs::LinkErrors>(())
+//! ```
+//!
+//! After T. E. Warfel, *Tasks and Connection Sets* (CMU-CS-96-155, 1996).
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod barrier;
+mod describe;
+pub mod iwarp;
+mod link;
+pub mod report;
+mod shape;
+mod target;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+pub use describe::{
+    App, Child, Connection, Contains, Input, Network, Output, Set, Tag, Task, TaskId, USUAL_DEPTH,
+};
+pub use link::{Image, LinkError, LinkErrors, Options, Placement, link, link_with};
+pub use report::Report;
+pub use shape::{Path, Shape};
+pub use target::Target;

@@ -1,0 +1,100 @@
+//! From definitions to instances: every task on its cells, with its external connections and
+//! barriers.
+
+use super::image::{Guarantee, Instance, Linked, SetImage};
+use super::{LinkError, networks_of, numbered};
+use crate::describe::{App, Task, TaskId};
+
+/// The most instances that are linked.
+pub(super) const MOST: usize = 10_000;
+
+/// Instances and their connections. Definitions must be valid.
+pub(super) fn expand(
+    app: &App,
+    root: TaskId,
+    placement: &[usize],
+) -> Result<(Vec<Instance>, Vec<Linked>), LinkError> {
+    let (mut instances, mut connections) = (Vec::new(), Vec::new());
+    instances.push(instance(&app[root], root, app[root].name().to_owned(), None, placement.to_vec()));
+    let mut at = 0;
+    while at < instances.len() {
+        let parent: Instance = instances[at].clone();
+        let task = &app[parent.task];
+        instances[at].first = connections.len();
+        connections.extend(task.connections.iter().map(|described| Linked {
+            from: parent.cells[described.from],
+            to: parent.cells[described.to],
+            kind: described.kind,
+            rate: described.rate,
+            depth: described.depth,
+            path: None,
+            guarantee: Guarantee::default(),
+        }));
+        if instances.len() + task.children.len() > MOST {
+            return Err(LinkError::TooMany { most: MOST });
+        }
+        let first_child = instances.len();
+        for child in &task.children {
+            let path = format!("{}/{}", parent.path, child.name);
+            let cells: Vec<usize> = child.at.iter().map(|cell| parent.cells[*cell]).collect();
+            let mut new = instance(&app[child.task], child.task, path, Some(at), cells);
+            for (port, inherited) in &child.inherited {
+                let own = app[child.task].ports.iter().position(|own| own.name == *port);
+                let from = task.ports.iter().position(|from| from.name == *inherited);
+                if let (Some(own), Some(from)) = (own, from) {
+                    new.ports[own] = parent.ports[from];
+                }
+            }
+            let number = instances.len();
+            instances[at].children.push(number);
+            instances.push(new);
+        }
+        for wire in &task.wires {
+            let index = connections.len();
+            let mut end = |(child, port): &(usize, String)| {
+                let instance = &mut instances[first_child + child];
+                let ports = &app[instance.task].ports;
+                let port = ports.iter().position(|found| found.name == *port)?;
+                instance.ports[port] = index;
+                Some((instance.cells[ports[port].cell], ports[port].kind))
+            };
+            if let (Some((from, kind)), Some((to, _))) = (end(&wire.from), end(&wire.to)) {
+                let depth = wire.depth;
+                let guarantee = Guarantee::default();
+                connections.push(Linked { from, to, kind, rate: None, depth, path: None, guarantee });
+                instances[at].wires.push(index);
+            }
+        }
+        at += 1;
+    }
+    Ok((instances, connections))
+}
+
+fn instance(task: &Task, id: TaskId, path: String, parent: Option<usize>, cells: Vec<usize>) -> Instance {
+    let sets = task.sets.iter().map(|set| SetImage {
+        tag: set.tag,
+        name: numbered(set.name, set.index),
+        index: set.index,
+        parts: Vec::new(),
+    });
+    Instance {
+        task: id,
+        path,
+        parent,
+        cells,
+        children: Vec::new(),
+        ports: vec![usize::MAX; task.ports.len()],
+        first: 0,
+        sets: sets.collect(),
+        wires: Vec::new(),
+        own: 0,
+        component: 0,
+    }
+}
+
+/// The task's connections in a set, by their numbers in the task.
+pub(super) fn connections_of(task: &Task, set: usize) -> Vec<usize> {
+    let networks: Vec<usize> = networks_of(task, set).collect();
+    let member = |index: &usize| networks.contains(&task.connections[*index].network);
+    (0..task.connections.len()).filter(member).collect()
+}

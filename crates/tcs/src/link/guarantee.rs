@@ -1,0 +1,101 @@
+//! What every connection is guaranteed, whatever runs beside it; and what exceeds the machine.
+
+use super::LinkError;
+use super::image::{Guarantee, Instance, Linked};
+use super::load::{Load, Loads};
+use crate::target::Target;
+
+/// Sets the guarantees of all connections. I8: at every cell and on every link, what may be active
+/// at once fits.
+pub(super) fn guarantee(
+    target: &Target,
+    instances: &mut [Instance],
+    connections: &mut [Linked],
+    errors: &mut Vec<LinkError>,
+) {
+    let empty = Load::none(target.links(), target.cells);
+    let loads = Loads::new(instances, connections, &empty);
+    for (at, instance) in instances.iter_mut().enumerate() {
+        let mut beside = loads.around[at].clone();
+        beside.add(&loads.wires[at]);
+        beside.add(&loads.below[at]);
+        // External connections are active in every set.
+        let mut greatest = beside.clone();
+        greatest.add(&loads.sets[at]);
+        for wire in instance.wires.clone() {
+            if let Some(path) = &connections[wire].path {
+                let guarantee = of(target, &greatest, &path.links, connections[wire].rate);
+                connections[wire].guarantee = guarantee;
+            }
+        }
+        let (path, first) = (instance.path.clone(), instance.first);
+        if instance.sets.is_empty() {
+            exceeded(target, &greatest, &path, "(none)", errors);
+        }
+        for set in &mut instance.sets {
+            let name = set.name.clone();
+            let before = errors.len();
+            for part in &mut set.parts {
+                let mut load = beside.clone();
+                load.part(part, connections);
+                if errors.len() == before {
+                    exceeded(target, &load, &path, &name, errors);
+                }
+                part.guaranteed = part
+                    .connections
+                    .iter()
+                    .map(|(connection, path)| of(target, &load, &path.links, connections[*connection].rate))
+                    .collect();
+                if errors.len() > before {
+                    continue;
+                }
+                let starved = part.guaranteed.iter().position(|guarantee| guarantee.rate <= 0.0);
+                if let Some((connection, starving)) = starved.map(|at| &part.connections[at]) {
+                    let worst = starving
+                        .links
+                        .iter()
+                        .max_by(|a, b| load.reserved[**a].total_cmp(&load.reserved[**b]));
+                    let link = worst.map(|link| target.shape.link_name(*link, target.cells));
+                    errors.push(LinkError::Starved {
+                        link: link.unwrap_or_default(),
+                        task: path.clone(),
+                        set: name.clone(),
+                        connection: connection - first,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// The least that a connection gets on its links: its reservation, or an equal share of what the
+/// reservations leave.
+fn of(target: &Target, load: &Load, links: &[usize], rate: Option<f64>) -> Guarantee {
+    let bandwidth = target.link_bandwidth();
+    let left = |link: &usize| (bandwidth - load.reserved[*link]) / load.shared[*link].max(1) as f64;
+    let least = links.iter().map(left).fold(bandwidth, f64::min).max(0.0);
+    Guarantee {
+        rate: rate.unwrap_or(least) / (target.mhz * 1e6),
+        congestion: links.iter().map(|link| load.on(*link)).max().unwrap_or(1),
+    }
+}
+
+/// Reports the cell and the link that exceed the machine most, if any do.
+fn exceeded(target: &Target, load: &Load, task: &str, set: &str, errors: &mut Vec<LinkError>) {
+    let (task, set) = (task.to_owned(), set.to_owned());
+    // The first of the worst.
+    let cell = (0..load.slots.len()).rev().max_by_key(|cell| load.slots[*cell]);
+    if let (Some(have), Some(cell)) = (target.slots, cell)
+        && load.slots[cell] > have
+    {
+        let need = load.slots[cell];
+        errors.push(LinkError::Slots { cell, task: task.clone(), set: set.clone(), need, have });
+    }
+    let have = target.link_bandwidth();
+    let link = (0..load.reserved.len()).rev().max_by(|a, b| load.reserved[*a].total_cmp(&load.reserved[*b]));
+    if let Some(link) = link.filter(|link| load.reserved[*link] > have * (1.0 + 1e-9)) {
+        let need = load.reserved[link];
+        let link = target.shape.link_name(link, target.cells);
+        errors.push(LinkError::Bandwidth { link, task, set, need, have });
+    }
+}

@@ -1,0 +1,119 @@
+//! The linker: from a description and a machine to an image, or to everything that is impossible.
+//!
+//! Its steps (Warfel 1996, §2.5): check the definitions; place tasks on cells; find which cells meet
+//! in barriers, and choose how; route every set's connections, in parts where they do not fit at
+//! once; bound what may run beside each; guarantee each connection its rate; report.
+
+mod barriers;
+mod error;
+mod expand;
+mod guarantee;
+mod image;
+mod load;
+mod place;
+mod route;
+mod validate;
+
+pub use error::{LinkError, LinkErrors};
+pub use image::Image;
+pub(crate) use image::{Instance, Linked, Part};
+
+use crate::barrier::Algorithm;
+use crate::describe::{App, Task, TaskId};
+use crate::report::Report;
+use crate::target::Target;
+
+/// How an application is linked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Where the root task's cells are.
+    pub placement: Placement,
+    /// Whether a set that does not fit is split into parts, to be used one after the other; if not,
+    /// it is an error.
+    pub split: bool,
+    /// Splits sets until at most so many connections share a link.
+    pub congestion: Option<usize>,
+    /// Whether routes are improved after all are found.
+    pub reroute: bool,
+    /// The algorithm of all barriers; `None`: the cheapest that is possible.
+    pub barrier: Option<Algorithm>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { placement: Placement::InOrder, split: false, congestion: None, reroute: true, barrier: None }
+    }
+}
+
+/// Where the root task's cells are on the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Cell i is the machine's cell i.
+    #[default]
+    InOrder,
+    /// Cell i is the machine's cell `at[i]`.
+    At(Vec<usize>),
+    /// Cells that exchange most are brought close together: pairs change places while that lowers
+    /// the sum over all connections of hops times reserved rate (1 where nothing is reserved).
+    Close,
+}
+
+/// Links `root` and all that it contains for `target`, in the usual way.
+///
+/// # Errors
+/// Everything that is impossible, at once.
+pub fn link(app: &App, root: TaskId, target: &Target) -> Result<Image, LinkErrors> {
+    link_with(app, root, target, &Options::default())
+}
+
+/// As [`link`](link()), with options.
+///
+/// # Errors
+/// As [`link`](link()).
+pub fn link_with(app: &App, root: TaskId, target: &Target, options: &Options) -> Result<Image, LinkErrors> {
+    let mut errors = validate::validate(app);
+    let Some(task) = app.tasks().get(root.0) else {
+        errors.push(LinkError::Foreign { task: app.name().to_owned(), what: "the root task".to_owned() });
+        return Err(LinkErrors(errors));
+    };
+    for port in &task.ports {
+        let of = format!("the root task `{}`", task.name());
+        errors.push(LinkError::Unbound { of, port: port.name.clone() });
+    }
+    if task.cells > target.cells {
+        let (need, have) = (task.cells, target.cells);
+        errors.push(LinkError::Machine { target: target.name.clone(), need, have });
+    }
+    let placement = place::place(app, task, target, &options.placement, errors.is_empty());
+    let placement = placement.map_err(|error| errors.push(error)).unwrap_or_default();
+    if !errors.is_empty() {
+        return Err(LinkErrors(errors));
+    }
+    let (mut instances, mut connections) =
+        expand::expand(app, root, &placement).map_err(|error| LinkErrors(vec![error]))?;
+    let barriers = barriers::barriers(app, target, options, &mut instances, &mut errors);
+    route::route(app, target, options, &mut instances, &mut connections);
+    guarantee::guarantee(target, &mut instances, &mut connections, &mut errors);
+    if !errors.is_empty() {
+        return Err(LinkErrors(errors));
+    }
+    let (name, target) = (app.name().to_owned(), target.clone());
+    let mut image = Image { name, target, instances, connections, barriers, report: Report::default() };
+    image.report = Report::new(app, &image);
+    Ok(image)
+}
+
+/// The task's networks that a set contains: of each tag the one with the set's number, or number 0.
+pub(crate) fn networks_of(task: &Task, set: usize) -> impl Iterator<Item = usize> + '_ {
+    let set = &task.sets[set];
+    set.networks.iter().filter_map(|tag| {
+        let numbered =
+            |index| task.networks.iter().position(|network| network.tag == *tag && network.index == index);
+        numbered(set.index).or_else(|| numbered(0))
+    })
+}
+
+/// The name of one of a family.
+pub(crate) fn numbered(name: &str, index: usize) -> String {
+    if index == 0 { name.to_owned() } else { format!("{name}[{index}]") }
+}

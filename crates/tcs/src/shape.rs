@@ -1,0 +1,225 @@
+//! Shapes of machines: their links, and the paths between cells.
+//!
+//! A connection is routed along a minimal path that turns at most once, as iWarp's connections are:
+//! first along its row or first along its column, each way around a torus (Warfel 1996, §3.1).
+
+/// How the cells of a machine are connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Every cell has a link into a network without bottlenecks, and one out of it.
+    Crossbar,
+    /// Rows and columns of cells; each has links to its neighbours.
+    Mesh {
+        /// Cells in a row.
+        width: usize,
+        /// Cells in a column.
+        height: usize,
+    },
+    /// As a mesh, where the ends of rows and columns are neighbours.
+    Torus {
+        /// Cells in a row.
+        width: usize,
+        /// Cells in a column.
+        height: usize,
+    },
+}
+
+/// Links out of a cell of a mesh or torus: east, west, south, north.
+const WAYS: usize = 4;
+
+/// A way from one cell to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The links, in order.
+    pub links: Vec<usize>,
+    /// The cells, from the source to the target.
+    pub cells: Vec<usize>,
+}
+
+impl Path {
+    /// Steps from cell to cell.
+    #[must_use]
+    pub fn hops(&self) -> usize {
+        self.cells.len() - 1
+    }
+}
+
+impl Shape {
+    /// The number of links of a machine with so many cells.
+    #[must_use]
+    pub fn links(self, cells: usize) -> usize {
+        match self {
+            Self::Crossbar => 2 * cells,
+            Self::Mesh { .. } | Self::Torus { .. } => WAYS * cells,
+        }
+    }
+
+    /// Width and height, for drawing too: of a crossbar about a square.
+    #[must_use]
+    pub fn extents(self, cells: usize) -> [usize; 2] {
+        match self {
+            Self::Crossbar => {
+                let width = (1..=cells.max(1)).find(|width| width * width >= cells).unwrap_or(1);
+                [width, cells.div_ceil(width)]
+            }
+            Self::Mesh { width, height } | Self::Torus { width, height } => [width, height],
+        }
+    }
+
+    /// The cells at a link's ends; `None` at the network of a crossbar.
+    #[must_use]
+    pub fn ends(self, link: usize, cells: usize) -> [Option<usize>; 2] {
+        match self {
+            Self::Crossbar if link < cells => [Some(link), None],
+            Self::Crossbar => [None, Some(link - cells)],
+            Self::Mesh { .. } | Self::Torus { .. } => {
+                let cell = link / WAYS;
+                [Some(cell), self.neighbour(cell, link % WAYS)]
+            }
+        }
+    }
+
+    /// A link's name for people.
+    #[must_use]
+    pub fn link_name(self, link: usize, cells: usize) -> String {
+        match self.ends(link, cells) {
+            [Some(from), Some(to)] => format!("cell {from} -> cell {to}"),
+            [Some(from), None] => format!("out of cell {from}"),
+            [None, Some(to)] => format!("into cell {to}"),
+            [None, None] => String::new(),
+        }
+    }
+
+    /// Steps between two cells on a shortest path.
+    #[must_use]
+    pub fn distance(self, from: usize, to: usize) -> usize {
+        match self {
+            _ if from == to => 0,
+            Self::Crossbar => 1,
+            Self::Mesh { width, .. } => {
+                (from % width).abs_diff(to % width) + (from / width).abs_diff(to / width)
+            }
+            Self::Torus { width, height } => {
+                let around = |a: usize, b: usize, n: usize| a.abs_diff(b).min(n - a.abs_diff(b));
+                around(from % width, to % width, width) + around(from / width, to / width, height)
+            }
+        }
+    }
+
+    /// The minimal paths with at most one turn, in a fixed order.
+    #[must_use]
+    pub fn paths(self, from: usize, to: usize, cells: usize) -> Vec<Path> {
+        let Some([width, height]) = self.grid() else {
+            return vec![Path { links: vec![from, cells + to], cells: vec![from, to] }];
+        };
+        let wraps = matches!(self, Self::Torus { .. });
+        let across = steps(from % width, to % width, width, wraps);
+        let down = steps(from / width, to / width, height, wraps);
+        let mut paths = Vec::new();
+        for (east, columns) in &across {
+            for (south, rows) in &down {
+                let row_first = [(if *east { 0 } else { 1 }, *columns), (if *south { 2 } else { 3 }, *rows)];
+                paths.push(self.walk(from, row_first));
+                if *columns > 0 && *rows > 0 {
+                    paths.push(self.walk(from, [row_first[1], row_first[0]]));
+                }
+            }
+        }
+        paths
+    }
+
+    fn grid(self) -> Option<[usize; 2]> {
+        match self {
+            Self::Crossbar => None,
+            Self::Mesh { width, height } | Self::Torus { width, height } => Some([width, height]),
+        }
+    }
+
+    fn walk(self, from: usize, legs: [(usize, usize); 2]) -> Path {
+        let mut path = Path { links: Vec::new(), cells: vec![from] };
+        let mut at = from;
+        for (way, count) in legs {
+            for _ in 0..count {
+                let Some(next) = self.neighbour(at, way) else { return path };
+                path.links.push(at * WAYS + way);
+                path.cells.push(next);
+                at = next;
+            }
+        }
+        path
+    }
+
+    /// The next cell that way; `None` at the edge of a mesh.
+    fn neighbour(self, cell: usize, way: usize) -> Option<usize> {
+        let [width, height] = self.grid()?;
+        let wraps = matches!(self, Self::Torus { .. });
+        let (x, y) = (cell % width, cell / width);
+        let step = |at: usize, n: usize, up: bool| match (up, wraps) {
+            (true, _) if at + 1 < n => Some(at + 1),
+            (false, _) if at > 0 => Some(at - 1),
+            (true, true) => Some(0),
+            (false, true) => Some(n - 1),
+            _ => None,
+        };
+        match way {
+            0 | 1 => step(x, width, way == 0).map(|x| y * width + x),
+            _ => step(y, height, way == 2).map(|y| y * width + x),
+        }
+    }
+}
+
+/// The shortest ways along one dimension: whether upwards, and how many steps. Both ways where they
+/// are equally long.
+fn steps(from: usize, to: usize, n: usize, wraps: bool) -> Vec<(bool, usize)> {
+    let straight = from.abs_diff(to);
+    let around = n - straight;
+    match () {
+        () if straight == 0 => vec![(true, 0)],
+        () if !wraps || straight < around => vec![(to > from, straight)],
+        () if straight > around => vec![(to < from, around)],
+        () => vec![(true, straight), (false, straight)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_is_minimal_and_leads_there() {
+        let shapes = [
+            (Shape::Crossbar, 12),
+            (Shape::Mesh { width: 4, height: 3 }, 12),
+            (Shape::Torus { width: 4, height: 3 }, 12),
+            (Shape::Torus { width: 2, height: 1 }, 2),
+            (Shape::Torus { width: 8, height: 8 }, 64),
+        ];
+        for (shape, cells) in shapes {
+            for (from, to) in (0..cells).flat_map(|from| (0..cells).map(move |to| (from, to))) {
+                if from == to {
+                    continue;
+                }
+                let paths = shape.paths(from, to, cells);
+                assert!(!paths.is_empty());
+                for path in paths {
+                    assert_eq!((path.cells[0], path.cells.last()), (from, Some(&to)));
+                    assert_eq!(path.hops(), shape.distance(from, to), "{shape:?} {from} {to}");
+                    assert!(path.links.iter().all(|link| *link < shape.links(cells)));
+                    if shape != Shape::Crossbar {
+                        for (link, pair) in path.links.iter().zip(path.cells.windows(2)) {
+                            assert_eq!(shape.ends(*link, cells), [Some(pair[0]), Some(pair[1])]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_torus_offers_both_ways_around_and_both_orders() {
+        let torus = Shape::Torus { width: 4, height: 4 };
+        assert_eq!(torus.paths(0, 10, 16).len(), 8);
+        assert_eq!(torus.paths(0, 5, 16).len(), 2);
+        assert_eq!(torus.paths(0, 1, 16).len(), 1);
+    }
+}
