@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accuracy;
 pub mod trust;
 
 /// The programs of the workspace's first page.

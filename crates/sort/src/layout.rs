@@ -4,9 +4,9 @@
 //! Of n elements on P nodes, element i belongs on node ⌊i/k⌋ with k = ⌈n/P⌉ (Brewer 1994, §4.5.1,
 //! eq. 34): all nodes hold k elements, except the last ones, which may hold fewer or none.
 
-use crate::item::Item;
 use crate::work;
 use crate::{local, pool};
+use bytemuck::Pod;
 use strata_runtime::Node;
 
 /// The balanced layout of `total` elements.
@@ -52,7 +52,7 @@ impl Layout {
 ///
 /// `lens[r]` is the number of elements on node r now. Collective, unless the layout is already
 /// right.
-pub(crate) fn rebalance<T: Item>(node: &mut Node, items: &mut Vec<T>, lens: &[usize]) {
+pub(crate) fn rebalance<T: Pod>(node: &mut Node, items: &mut Vec<T>, lens: &[usize]) {
     if !balanced(lens) {
         let mine = std::mem::take(items);
         spread(node, &mine, lens, items);
@@ -69,7 +69,7 @@ fn balanced(lens: &[usize]) -> bool {
 ///
 /// `lens[r]` is the number of its elements on node r. Collective, unless the layout is already
 /// right.
-pub(crate) fn spread<T: Item>(node: &mut Node, mine: &[T], lens: &[usize], out: &mut Vec<T>) {
+pub(crate) fn spread<T: Pod>(node: &mut Node, mine: &[T], lens: &[usize], out: &mut Vec<T>) {
     let layout = Layout::new(lens.iter().sum(), lens.len());
     let me = node.rank();
     let start: usize = lens[..me].iter().sum();

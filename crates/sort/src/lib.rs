@@ -27,7 +27,11 @@
 
 #![forbid(unsafe_code)]
 
+mod batcher;
+mod compare;
+mod cuts;
 mod gather;
+mod histogram;
 mod item;
 mod layout;
 mod local;
@@ -36,12 +40,15 @@ mod models;
 mod pool;
 mod problem;
 pub mod profile;
+mod queries;
 mod radix;
 mod sample;
 mod work;
 
+pub use compare::sort_by;
 pub use item::{Item, Key, Pair};
 pub use models::Sort;
+pub use queries::{Splitters, is_sorted, rank_of, select_nth};
 pub use strata_runtime::select::{Options, SelectError};
 pub use strata_select::Pin;
 
@@ -77,7 +84,7 @@ pub type Choice = strata_select::Choice<[Row; 3]>;
 /// A setting is at fault, see [`SelectError`]; then every node returns an error, and the elements
 /// are unchanged.
 pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SelectError> {
-    sort_by(node, items, &Options::default()).map(drop)
+    choose_and_sort(node, items, &Options::default()).map(drop)
 }
 
 /// As [`sort`], with options; returns the choice and the reasons for it.
@@ -92,12 +99,12 @@ pub fn sort_with<T: Item>(
     items: &mut Vec<T>,
     options: &Options,
 ) -> Result<Choice, SelectError> {
-    sort_by(node, items, options).map(|chosen| chosen.choice)
+    choose_and_sort(node, items, options).map(|chosen| chosen.choice)
 }
 
 /// Returns the choice from the node's cache as a shared reference: copying its explanation would
 /// take as long as a short exchange.
-fn sort_by<T: Item>(
+fn choose_and_sort<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
     options: &Options,

@@ -10,6 +10,7 @@
 
 use crate::item::Item;
 use crate::pool;
+use bytemuck::Pod;
 use strata_runtime::Block;
 
 /// Below this many elements a comparison sort is used.
@@ -87,7 +88,7 @@ fn scatter<T: Item>(items: &[T], digit: Digit, cursors: &mut [u32], target: &mut
 }
 
 /// Grows `buffer` to at least `len` elements of arbitrary value.
-pub(crate) fn reserve<T: Item>(buffer: &mut Vec<T>, len: usize) {
+pub(crate) fn reserve<T: Pod>(buffer: &mut Vec<T>, len: usize) {
     if buffer.capacity() < len {
         // Fresh zero pages from the system cost nothing until they are written.
         *buffer = bytemuck::zeroed_vec(len);

@@ -8,10 +8,11 @@ pub mod kernels;
 
 use crate::item::Item;
 use crate::problem::Problem;
-use crate::{gather, radix, sample};
+use crate::{batcher, gather, histogram, radix, sample};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use std::cell::Cell;
+use std::ops::Range;
 use strata_runtime::Node;
 
 /// Random keys for this node: `len` numbers that differ only in their lowest `width` bits.
@@ -46,11 +47,46 @@ pub fn keys(node: &Node, len: usize, width: u32, seed: u64) -> Vec<u64> {
 /// Local.
 #[must_use]
 pub fn next_seed() -> u64 {
+    next_seeds(1).start
+}
+
+/// As many seeds not yet used on this node, see [`next_seed`].
+///
+/// # Participation
+/// Local.
+#[must_use]
+pub fn next_seeds(count: u64) -> Range<u64> {
     thread_local! {
-        static LAST: Cell<u64> = const { Cell::new(0) };
+        static NEXT: Cell<u64> = const { Cell::new(1) };
     }
-    LAST.set(LAST.get() + 1);
-    LAST.get()
+    let first = NEXT.get();
+    NEXT.set(first + count);
+    first..NEXT.get()
+}
+
+/// The mean time in seconds, on the slowest node, in which `sort` sorts `len` [`keys`] a node of
+/// `width` bits; over `seeds`, as no single set of keys shows how fast an algorithm is that depends
+/// on chance. NaN without seeds.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn seconds(
+    node: &mut Node,
+    len: usize,
+    width: u32,
+    seeds: Range<u64>,
+    mut sort: impl FnMut(&mut Node, &mut Vec<u64>),
+) -> f64 {
+    let (mut total, mut runs) = (0.0, 0.0);
+    for seed in seeds {
+        let mut items = keys(node, len, width, seed);
+        node.barrier();
+        let start = node.now();
+        sort(node, &mut items);
+        total += node.reduce_max(node.now().get() - start.get());
+        runs += 1.0;
+    }
+    total / runs
 }
 
 /// Sorts by parallel radix sort with digits of at most `bits` bits; `bits` is clamped to 1 to 16.
@@ -78,4 +114,26 @@ pub fn sample<T: Item>(node: &mut Node, items: &mut Vec<T>, oversample: usize) {
 pub fn gather<T: Item>(node: &mut Node, items: &mut Vec<T>) {
     let problem = Problem::agree(node, items, 0);
     gather::sort(node, items, &problem);
+}
+
+/// Sorts by Batcher's merge exchange of blocks; if there are more than 16,384 elements a node, as
+/// [`gather`] does.
+///
+/// # Participation
+/// Collective.
+pub fn batcher<T: Item>(node: &mut Node, items: &mut Vec<T>) {
+    let problem = Problem::agree(node, items, 0);
+    if problem.keys() > batcher::MOST {
+        return gather::sort(node, items, &problem);
+    }
+    batcher::sort(node, items, &problem);
+}
+
+/// Sorts by histogram sort: splitters by counting, one exchange.
+///
+/// # Participation
+/// Collective.
+pub fn histogram<T: Item>(node: &mut Node, items: &mut Vec<T>) {
+    let problem = Problem::agree(node, items, 0);
+    histogram::sort(node, items, &problem);
 }

@@ -30,6 +30,20 @@ pub(crate) fn search<R>(node: &mut Node, keys: usize, splitters: usize, f: impl 
     node.compute_always(Work::Kernel("BinarySearch", &[keys as f64, splitters as f64]), f)
 }
 
+/// Merges two sorted runs until `len` elements of `T` are out. No kernel was measured for it: ten
+/// cycles an element are two loads, a comparison, a branch that is hard to predict, and a store.
+#[inline]
+pub(crate) fn merge<T, R>(node: &mut Node, len: usize, f: impl FnOnce() -> R) -> R {
+    node.compute_always(10.0 * words::<T>(len), f)
+}
+
+/// Looks up `probes` keys among `len` sorted elements, each by about ten cycles a halving, as no
+/// kernel was measured for it.
+#[inline]
+pub(crate) fn probe<R>(node: &mut Node, probes: usize, len: usize, f: impl FnOnce() -> R) -> R {
+    node.compute_always(10.0 * probes as f64 * (len.max(1) as f64 + 1.0).log2(), f)
+}
+
 /// Reads or copies `len` elements of `T`.
 #[inline]
 pub(crate) fn copy<T, R>(node: &mut Node, len: usize, f: impl FnOnce() -> R) -> R {

@@ -10,12 +10,14 @@ pub(crate) enum Algorithm {
     Radix(u32),
     Sample(usize),
     Gather,
+    Batcher,
+    Histogram,
     Chosen,
 }
 
 /// Every algorithm with several parameters; the extreme digits take long and have a test of their
 /// own.
-pub(crate) const ALGORITHMS: [Algorithm; 8] = [
+pub(crate) const ALGORITHMS: [Algorithm; 10] = [
     Algorithm::Radix(8),
     Algorithm::Radix(11),
     Algorithm::Sample(1),
@@ -23,6 +25,8 @@ pub(crate) const ALGORITHMS: [Algorithm; 8] = [
     Algorithm::Sample(32),
     Algorithm::Sample(64),
     Algorithm::Gather,
+    Algorithm::Batcher,
+    Algorithm::Histogram,
     Algorithm::Chosen,
 ];
 
@@ -32,6 +36,8 @@ impl Algorithm {
             Self::Radix(bits) => profile::radix(node, items, bits),
             Self::Sample(oversample) => profile::sample(node, items, oversample),
             Self::Gather => profile::gather(node, items),
+            Self::Batcher => profile::batcher(node, items),
+            Self::Histogram => profile::histogram(node, items),
             Self::Chosen => strata_sort::sort(node, items)?,
         }
         Ok(())
@@ -114,6 +120,12 @@ pub(crate) fn shapes(nodes: usize) -> Vec<(&'static str, Vec<Vec<u64>>)> {
         ("everything on the last node", fill(&only(nodes - 1, 3000), &mut |_, x| x >> 40)),
         ("sorted", fill(&even, &mut |i, _| i)),
         ("reversed", fill(&even, &mut |i, _| u64::MAX - i)),
+        ("organ pipe", fill(&even, &mut |i, _| i.min(300 * nodes as u64 - i))),
+        (
+            "each node the lot of another",
+            fill(&even, &mut |i, x| ((i / 300 * 7 + 3) % nodes as u64) << 32 | x >> 40),
+        ),
+        ("many small, few large (Zipf)", fill(&even, &mut |_, x| 1000 / (1 + x % 1000))),
         ("two values, the extremes", fill(&even, &mut |_, x| if x % 2 == 0 { 0 } else { u64::MAX })),
         ("few large values", fill(&uneven, &mut |_, x| if x % 50 == 0 { u64::MAX } else { x % 3 })),
         ("powers of two", fill(&large, &mut |_, x| 1 << (x % 64))),

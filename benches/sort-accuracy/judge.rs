@@ -1,0 +1,181 @@
+//! Single sorts, what models predict of them, and which of some is the fastest.
+
+use std::collections::BTreeMap;
+
+use strata_model::{LibraryModels, ParameterRange};
+use strata_runtime::simulation::SimulatedMachine;
+use strata_runtime::{Machine, Simulation};
+use strata_select::{Source as _, Step};
+use strata_sort::profile;
+
+/// Rivals that are predicted to take longer than the best by this factor are not simulated.
+const HOPELESS: f64 = 1.25;
+
+/// With fewer sets of keys no rival is out.
+const FEWEST: usize = 3;
+
+/// Rivals that are slower on average by more than so many standard errors are out.
+const CERTAIN: f64 = 3.0;
+
+/// A candidate of the library with its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Way {
+    pub(crate) name: String,
+    pub(crate) parameters: Vec<i64>,
+}
+
+impl Way {
+    pub(crate) fn new(name: &str, parameters: &[i64]) -> Self {
+        Self { name: name.to_owned(), parameters: parameters.to_vec() }
+    }
+
+    /// Radix sort by digits of `bits` bits, made even as it does itself.
+    pub(crate) fn radix(bits: i64, width: i64) -> Self {
+        let passes = |bits: i64| (width + bits - 1) / bits;
+        let passes = passes(bits);
+        Self::new("radix", &[((width + passes - 1) / passes).max(2)])
+    }
+}
+
+/// The models of one machine, and the machine.
+pub(crate) struct Judge<'m> {
+    library: &'m LibraryModels,
+    machine: Simulation,
+    nodes: usize,
+    /// All candidates with all values of their parameters.
+    ways: Vec<(usize, Way)>,
+    /// The first seed of keys.
+    seed: u64,
+}
+
+/// What was predicted for a problem: the times of all ways, the least first.
+pub(crate) type Predicted = Vec<(Way, f64)>;
+
+/// What a simulation says of a choice.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    /// Time of the choice over that of the fastest.
+    pub(crate) ratio: f64,
+    pub(crate) fastest: Way,
+}
+
+impl<'m> Judge<'m> {
+    pub(crate) fn new(
+        library: &'m LibraryModels,
+        platform: &str,
+        nodes: usize,
+        seed: u64,
+    ) -> Result<Self, String> {
+        let platform = SimulatedMachine::find(platform).map_err(|e| e.to_string())?;
+        let machine = Machine::sim(&platform, nodes).map_err(|e| e.to_string())?;
+        let mut ways = Vec::new();
+        for (index, candidate) in library.candidates().iter().enumerate() {
+            let mut all = vec![Vec::new()];
+            for range in library.parameters(index) {
+                let values = values(range);
+                all = all
+                    .iter()
+                    .flat_map(|prefix: &Vec<i64>| values.iter().map(move |v| [&prefix[..], &[*v]].concat()))
+                    .collect();
+            }
+            ways.extend(all.iter().map(|parameters| (index, Way::new(&candidate.name, parameters))));
+        }
+        // Calibration takes the first seeds.
+        let seed = (1 << 32) + (seed << 16);
+        Ok(Self { library, machine, nodes, ways, seed })
+    }
+
+    /// The predicted times of all ways that are covered, the least first.
+    pub(crate) fn predicted(&self, keys: usize, width: i64) -> Predicted {
+        let inputs = [keys as f64, width as f64];
+        let seconds = |index, way: &Way| self.library.seconds(index, self.nodes, &inputs, &way.parameters);
+        let mut all: Predicted =
+            self.ways.iter().filter_map(|(index, way)| Some((way.clone(), seconds(*index, way)?))).collect();
+        all.sort_by(|a, b| a.1.total_cmp(&b.1));
+        all
+    }
+
+    /// The predicted time of one way.
+    pub(crate) fn seconds(&self, way: &Way, keys: usize, width: i64) -> Option<f64> {
+        let index = self.library.candidate(&way.name)?;
+        self.library.seconds(index, self.nodes, &[keys as f64, width as f64], &way.parameters)
+    }
+
+    /// The simulated time of a sort of the `number`-th set of keys.
+    pub(crate) fn simulate(&self, way: &Way, keys: usize, width: i64, number: usize) -> Result<f64, String> {
+        let first = self.seed + number as u64;
+        let run = self.machine.run(|node| {
+            Ok(profile::seconds(node, keys, width as u32, first..first + 1, |node, items| {
+                match (way.name.as_str(), way.parameters.as_slice()) {
+                    ("radix", &[bits]) => profile::radix(node, items, bits as u32),
+                    ("sample", &[oversample]) => profile::sample(node, items, oversample as usize),
+                    ("batcher", _) => profile::batcher(node, items),
+                    ("histogram", _) => profile::histogram(node, items),
+                    _ => profile::gather(node, items),
+                }
+            }))
+        });
+        Ok(run.map_err(|e| e.to_string())?.results[0])
+    }
+
+    /// Compares the first of `rivals`, the choice, with the fastest, over as many sets of keys as
+    /// tell them apart, at most `most`.
+    pub(crate) fn judge(
+        &self,
+        rivals: &Predicted,
+        keys: usize,
+        width: i64,
+        most: usize,
+    ) -> Result<Verdict, String> {
+        let least = rivals.first().ok_or("no model covers the problem")?.1;
+        let mut open: Vec<&Way> =
+            rivals.iter().filter(|(_, s)| *s < HOPELESS * least).map(|(way, _)| way).collect();
+        let mut times: BTreeMap<&Way, Vec<f64>> = BTreeMap::new();
+        let choice = open[0];
+        while open.len() > 1 && times.get(choice).map_or(0, Vec::len) < most {
+            for way in &open {
+                let all = times.entry(way).or_default();
+                all.push(self.simulate(way, keys, width, all.len())?);
+            }
+            if times[choice].len() < FEWEST {
+                continue;
+            }
+            let best =
+                *open.iter().min_by(|a, b| mean(&times[*a]).total_cmp(&mean(&times[*b]))).unwrap_or(&choice);
+            let best_times = times[best].clone();
+            // The choice stays, to be compared.
+            open.retain(|way| *way == best || *way == choice || !slower(&times[*way], &best_times));
+            if best != choice && open.len() == 2 && slower(&times[choice], &best_times) {
+                break;
+            }
+        }
+        let Some(of_choice) = times.get(choice) else {
+            return Ok(Verdict { ratio: 1.0, fastest: choice.clone() });
+        };
+        // Over the sets of keys that both had.
+        let ratio = |way: &Way| mean(&of_choice[..times[way].len()]) / mean(&times[way]);
+        let fastest = times.keys().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).unwrap_or(&choice);
+        Ok(Verdict { ratio: ratio(fastest).max(1.0), fastest: (*fastest).clone() })
+    }
+}
+
+/// The values of a parameter.
+fn values(range: &ParameterRange) -> Vec<i64> {
+    let next = |value: &i64| match range.step {
+        Step::Add(step) => value.checked_add(step),
+        Step::Multiply(step) => value.checked_mul(step),
+    };
+    std::iter::successors(Some(range.min), next).take_while(|value| *value <= range.max).collect()
+}
+
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Whether `a` is slower than `b` on the same sets of keys, beyond chance.
+fn slower(a: &[f64], b: &[f64]) -> bool {
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    let (n, middle) = (differences.len() as f64, mean(&differences));
+    let variance = differences.iter().map(|d| (d - middle).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    middle > CERTAIN * (variance / n).sqrt() && middle > 0.0
+}

@@ -1,0 +1,134 @@
+//! Finds keys that divide the sorted sequence at given positions, without sorting it: the
+//! histogramming of splitters (L. V. Kale and S. Krishnan, "A comparison based parallel sorting algorithm", ICPP
+//! 1993; V. Harsh, L. Kale and E. Solomonik, "Histogram sort with sampling", SPAA 2019).
+//!
+//! In each round every position has a probe, a key; one reduction counts the elements of all nodes
+//! below the probes and equal to them. The next probe is interpolated between the nearest ones, so
+//! that evenly distributed keys take a few rounds; every third one halves the interval, so that no
+//! keys take more than three rounds a significant bit.
+
+use crate::local::Range;
+use strata_runtime::Node;
+
+/// Where a position divides the elements: after the `below` elements below a key, and as many of
+/// those equal to it as are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// The key's bits. If `below` is the position, there may be no element of this key.
+    pub(crate) bits: u64,
+    /// How many elements on all nodes are below it.
+    pub(crate) below: u64,
+}
+
+/// An interval of keys that holds the key of a position, and how many elements are below its least
+/// key and above its greatest, counted from below.
+#[derive(Clone, Copy)]
+struct Interval {
+    least: u64,
+    greatest: u64,
+    below: u64,
+    through: u64,
+}
+
+impl Interval {
+    /// The next key to probe for `position`.
+    fn probe(&self, position: u64, halve: bool) -> u64 {
+        let span = u128::from(self.greatest - self.least);
+        let offset = if halve {
+            span / 2
+        } else {
+            span * u128::from(position - self.below) / u128::from((self.through - self.below).max(1))
+        };
+        self.least + offset.min(span) as u64
+    }
+}
+
+/// The cuts at `positions`, each below the number `total` of all elements, whose keys lie in
+/// `range`. `count(probe)` returns how many elements of this node are below a key, and how many
+/// equal. Collective.
+pub(crate) fn find(
+    node: &mut Node,
+    range: Range,
+    total: u64,
+    positions: &[u64],
+    mut count: impl FnMut(&mut Node, &[u64]) -> Vec<[u64; 2]>,
+) -> Vec<Cut> {
+    let all = Interval { least: range.base, greatest: range.greatest(), below: 0, through: total };
+    let mut intervals = vec![all; positions.len()];
+    let mut cuts: Vec<Option<Cut>> = vec![None; positions.len()];
+    for round in 0.. {
+        let open: Vec<usize> = (0..cuts.len()).filter(|at| cuts[*at].is_none()).collect();
+        if open.is_empty() {
+            break;
+        }
+        let probes: Vec<u64> =
+            open.iter().map(|&at| intervals[at].probe(positions[at], round % 3 == 2)).collect();
+        let mut counts: Vec<u64> = count(node, &probes).concat();
+        node.reduce_add(&mut counts);
+        for ((&at, &bits), &[below, equal]) in open.iter().zip(&probes).zip(counts.as_chunks().0) {
+            let (position, interval) = (positions[at], &mut intervals[at]);
+            if position < below {
+                // A probe with elements below it is not the least key.
+                (interval.greatest, interval.through) = (bits - 1, below);
+            } else if position > below + equal && interval.greatest > bits {
+                (interval.least, interval.below) = (bits + 1, below + equal);
+            } else if position == below + equal && equal > 0 && bits < u64::MAX {
+                cuts[at] = Some(Cut { bits: bits + 1, below: position });
+            } else {
+                cuts[at] = Some(Cut { bits, below });
+            }
+        }
+    }
+    cuts.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+    use strata_runtime::Machine;
+
+    /// The cuts of all positions, and the rounds that they took.
+    fn all_cuts(keys: &[u64]) -> (Vec<Cut>, u32) {
+        let run = Machine::threads(1).unwrap().run(|node| {
+            let (least, greatest) = keys.iter().fold((u64::MAX, 0), |(l, g), &k| (l.min(k), g.max(k)));
+            let positions: Vec<u64> = (0..keys.len() as u64).collect();
+            let rounds = Cell::new(0);
+            let range = Range::new(least, greatest);
+            let cuts = find(node, range, positions.len() as u64, &positions, |_, probes| {
+                rounds.set(rounds.get() + 1);
+                let count = |probe: &u64, which: fn(&u64, &u64) -> bool| {
+                    keys.iter().filter(|key| which(key, probe)).count() as u64
+                };
+                probes.iter().map(|probe| [count(probe, |k, p| k < p), count(probe, |k, p| k == p)]).collect()
+            });
+            Ok((cuts, rounds.get()))
+        });
+        run.unwrap().remove(0)
+    }
+
+    #[test]
+    fn even_keys_take_few_rounds_and_hostile_ones_not_more_than_three_a_bit() {
+        let even: Vec<u64> = (0..200).map(|i| i << 50).collect();
+        assert!(all_cuts(&even).1 <= 20, "{}", all_cuts(&even).1);
+        let powers: Vec<u64> = (0..64).map(|i| 1 << i).collect();
+        assert!(all_cuts(&powers).1 <= 192);
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_at_each_position(keys in proptest::collection::vec(any::<u64>(), 1..40), width in 0u32..64) {
+            let mut keys: Vec<u64> = keys.iter().map(|key| key >> width).collect();
+            keys.sort_unstable();
+            let (cuts, rounds) = all_cuts(&keys);
+            prop_assert!(rounds <= 192 && cuts.len() == keys.len());
+            for (position, cut) in cuts.iter().enumerate() {
+                let below = keys.partition_point(|key| *key < cut.bits);
+                let through = keys.partition_point(|key| *key <= cut.bits);
+                prop_assert_eq!(cut.below as usize, below);
+                prop_assert!(below == position || (below..through).contains(&position));
+            }
+        }
+    }
+}

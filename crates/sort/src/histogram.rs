@@ -1,0 +1,71 @@
+//! Histogram sort: splitters found by counting, so that every element moves once, to where it
+//! stays.
+//!
+//! Each node sorts its elements. Then the nodes find the keys at the bounds of their shares, by
+//! rounds of one reduction each (see [`cuts`](crate::cuts)); of equal keys as many go left as there
+//! is room, by rank. One exchange follows, and a sort of what arrived (L. V. Kale and S. Krishnan,
+//! ICPP 1993; V. Harsh and others, SPAA 2019, who accept an imbalance of ε for fewer rounds; here
+//! it is zero, which saves the final exchange of sample sort).
+//!
+//! **Guarantee:** no chance is involved; each node receives exactly its share, whatever the keys,
+//! so that a node holds at most twice its share beside its own elements. **Precondition:** none.
+
+use crate::item::Item;
+use crate::problem::Problem;
+use crate::{cuts, layout, local, pool, work};
+use strata_runtime::{Block, Node};
+
+/// Sorts. Collective.
+pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
+    let range = problem.range;
+    if problem.largest() > 2 * problem.keys() {
+        layout::rebalance(node, items, &problem.lens);
+    }
+    work::sort::<T, _>(node, items.len(), range.width, || local::sort(items, &mut Vec::new(), range));
+    if problem.nodes() == 1 {
+        return;
+    }
+    let (layout, me) = (problem.layout(), node.rank());
+    let starts = (1..problem.nodes()).map(|rank| layout.start(rank) as u64);
+    let bounds: Vec<u64> = starts.filter(|start| *start < layout.total() as u64).collect();
+    let below = |bits: u64| items.partition_point(|item| item.bits() < bits) as u64;
+    let through = |bits: u64| items.partition_point(|item| item.bits() <= bits) as u64;
+    let cuts = cuts::find(node, range, layout.total() as u64, &bounds, |node, probes| {
+        work::probe(node, 2 * probes.len(), items.len(), || {
+            probes.iter().map(|&probe| [below(probe), through(probe) - below(probe)]).collect()
+        })
+    });
+    let mut equal_before: Vec<u64> = cuts.iter().map(|cut| through(cut.bits) - below(cut.bits)).collect();
+    node.scan_add(&mut equal_before);
+    let mut ends: Vec<usize> = cuts
+        .iter()
+        .zip(&bounds)
+        .zip(&equal_before)
+        .map(|((cut, bound), before)| {
+            let left = (bound - cut.below).saturating_sub(*before);
+            (below(cut.bits) + left.min(through(cut.bits) - below(cut.bits))) as usize
+        })
+        .collect();
+    ends.resize(problem.nodes(), items.len());
+    let mut start = 0;
+    let blocks: Vec<Block<T>> = work::copy::<T, _>(node, items.len(), || {
+        let block = |end: usize| {
+            let mut block = pool::take(end - start);
+            block.copy_from_slice(&items[start..end]);
+            start = end;
+            block
+        };
+        ends.into_iter().map(block).collect()
+    });
+    let blocks = node.all_to_all_v(blocks);
+    let parts: Vec<&[T]> = blocks.iter().map(|block| &**block).collect();
+    let mine = local::Range::new(
+        me.checked_sub(1).and_then(|at| cuts.get(at)).map_or(range.base, |cut| cut.bits),
+        cuts.get(me).map_or_else(|| range.greatest(), |cut| cut.bits),
+    );
+    let sorted = work::sort::<T, _>(node, layout.len(me), mine.width, || local::sort_parts(&parts, mine));
+    items.clear();
+    items.extend_from_slice(&sorted);
+    pool::give(sorted);
+    blocks.into_iter().for_each(pool::give);
+}
