@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use strata_model::{LibraryModels, ParameterRange};
+use strata_model::LibraryModels;
+use strata_model::set::ParameterRange;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Machine, Simulation};
 use strata_select::{Source as _, Step};
