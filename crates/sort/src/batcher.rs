@@ -158,15 +158,14 @@ mod tests {
     fn partners_agree_and_the_network_sorts_every_sequence_of_zeros_and_ones() {
         for nodes in 1..=12 {
             let all: Vec<Vec<usize>> = (0..nodes).map(|rank| partners(nodes, rank)).collect();
-            for rank in 0..nodes {
-                assert!((0..all[rank].len()).all(|step| all[all[rank][step]][step] == rank));
-            }
+            let steps: Vec<Vec<usize>> =
+                (0..all[0].len()).map(|step| all.iter().map(|mine| mine[step]).collect()).collect();
+            assert!(steps.iter().all(|others| (0..nodes).all(|rank| others[others[rank]] == rank)));
             // Zeros and ones suffice (Knuth, §5.3.4, Theorem Z).
             for bits in 0..1u32 << nodes {
                 let mut values: Vec<u32> = (0..nodes).map(|rank| bits >> rank & 1).collect();
-                for step in 0..all[0].len() {
-                    for rank in 0..nodes {
-                        let other = all[rank][step];
+                for others in &steps {
+                    for (rank, &other) in others.iter().enumerate() {
                         if rank < other && values[rank] > values[other] {
                             values.swap(rank, other);
                         }
