@@ -14,7 +14,7 @@
 
 use crate::item::Item;
 use crate::layout::{self, Layout};
-use crate::local::{self, Digit, Plan};
+use crate::local::{self, Digit, Plan, Range};
 use crate::pool;
 use crate::problem::Problem;
 use crate::work;
@@ -35,10 +35,9 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
             local::sort_by_plan(items, &mut Vec::new(), range, plan);
         });
     }
-    let plan = Plan::all(range.width, bits);
     let mut pass = Pass::new(node, layout, problem.nodes() <= FEW_NODES);
     let mut moved = false;
-    for digit in plan.digits(range) {
+    for digit in even_digits(range, bits) {
         moved |= pass.run(node, items, digit);
     }
     pass.blocks.into_iter().for_each(pool::give);
@@ -46,6 +45,15 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
         // All keys are equal: they are sorted, but may be distributed unevenly.
         layout::rebalance(node, items, &problem.lens);
     }
+}
+
+/// As few digits of at most `bits` bits as the range has, the least significant first, and as even
+/// as they can be (Brewer, eq. 43): they differ by at most one bit. A short digit in the end would
+/// send each node's elements to few others, in long blocks that meet there.
+fn even_digits(range: Range, bits: u32) -> impl Iterator<Item = Digit> {
+    let passes = range.width.div_ceil(bits);
+    let start = move |pass: u32| pass * range.width / passes;
+    (0..passes).map(move |pass| Digit::new(range.base, start(pass), start(pass + 1) - start(pass)))
 }
 
 /// The place of the next element of a numeral: a block, and an index in it.
