@@ -3,9 +3,9 @@
 //! 1993; V. Harsh, L. Kale and E. Solomonik, "Histogram sort with sampling", SPAA 2019).
 //!
 //! In each round every position has a probe, a key; one reduction counts the elements of all nodes
-//! below the probes and equal to them. The next probe is interpolated between the nearest ones, so
-//! that evenly distributed keys take a few rounds; every third one halves the interval, so that no
-//! keys take more than three rounds a significant bit.
+//! below it. The next probe is interpolated between the nearest ones, so that evenly distributed
+//! keys take a few rounds; every third one halves the interval, so that no keys take more than three
+//! rounds a significant bit.
 
 use crate::local::Range;
 use strata_runtime::Node;
@@ -21,7 +21,7 @@ pub(crate) struct Cut {
 }
 
 /// An interval of keys that holds the key of a position, and how many elements are below its least
-/// key and above its greatest, counted from below.
+/// key, and how many are not above its greatest.
 #[derive(Clone, Copy)]
 struct Interval {
     least: u64,
@@ -31,7 +31,7 @@ struct Interval {
 }
 
 impl Interval {
-    /// The next key to probe for `position`.
+    /// The next key to probe for `position`: above the least, as there are two.
     fn probe(&self, position: u64, halve: bool) -> u64 {
         let span = u128::from(self.greatest - self.least);
         let offset = if halve {
@@ -39,23 +39,41 @@ impl Interval {
         } else {
             span * u128::from(position - self.below) / u128::from((self.through - self.below).max(1))
         };
-        self.least + offset.min(span) as u64
+        self.least + offset.clamp(1, span) as u64
+    }
+
+    /// Takes in that `below` elements are below `bits`; the cut, if that decides it.
+    fn narrow(&mut self, position: u64, bits: u64, below: u64) -> Option<Cut> {
+        if below == position {
+            return Some(Cut { bits, below });
+        }
+        if below > position {
+            (self.greatest, self.through) = (bits - 1, below);
+        } else {
+            (self.least, self.below) = (bits, below);
+        }
+        self.cut()
+    }
+
+    /// The cut, if only one key is left.
+    fn cut(&self) -> Option<Cut> {
+        (self.least == self.greatest).then_some(Cut { bits: self.least, below: self.below })
     }
 }
 
 /// The cuts at `positions`, each below the number `total` of all elements, whose keys lie in
-/// `range`. `count(probe)` returns how many elements of this node are below a key, and how many
-/// equal. Collective.
+/// `range`. `count(probes)` returns for each probe how many elements of this node are below it.
+/// Collective.
 pub(crate) fn find(
     node: &mut Node,
     range: Range,
     total: u64,
     positions: &[u64],
-    mut count: impl FnMut(&mut Node, &[u64]) -> Vec<[u64; 2]>,
+    mut count: impl FnMut(&mut Node, &[u64]) -> Vec<u64>,
 ) -> Vec<Cut> {
     let all = Interval { least: range.base, greatest: range.greatest(), below: 0, through: total };
     let mut intervals = vec![all; positions.len()];
-    let mut cuts: Vec<Option<Cut>> = vec![None; positions.len()];
+    let mut cuts: Vec<Option<Cut>> = vec![all.cut(); positions.len()];
     for round in 0.. {
         let open: Vec<usize> = (0..cuts.len()).filter(|at| cuts[*at].is_none()).collect();
         if open.is_empty() {
@@ -63,20 +81,19 @@ pub(crate) fn find(
         }
         let probes: Vec<u64> =
             open.iter().map(|&at| intervals[at].probe(positions[at], round % 3 == 2)).collect();
-        let mut counts: Vec<u64> = count(node, &probes).concat();
-        node.reduce_add(&mut counts);
-        for ((&at, &bits), &[below, equal]) in open.iter().zip(&probes).zip(counts.as_chunks().0) {
-            let (position, interval) = (positions[at], &mut intervals[at]);
-            if position < below {
-                // A probe with elements below it is not the least key.
-                (interval.greatest, interval.through) = (bits - 1, below);
-            } else if position > below + equal && interval.greatest > bits {
-                (interval.least, interval.below) = (bits + 1, below + equal);
-            } else if position == below + equal && equal > 0 && bits < u64::MAX {
-                cuts[at] = Some(Cut { bits: bits + 1, below: position });
-            } else {
-                cuts[at] = Some(Cut { bits, below });
-            }
+        let mine = count(node, &probes);
+        // Shorter where it can be: that is what a round costs.
+        let below: Vec<u64> = if u32::try_from(total).is_ok() {
+            let mut short: Vec<u32> = mine.into_iter().map(|count| count as u32).collect();
+            node.reduce_add(&mut short);
+            short.into_iter().map(u64::from).collect()
+        } else {
+            let mut long = mine;
+            node.reduce_add(&mut long);
+            long
+        };
+        for ((&at, &bits), &below) in open.iter().zip(&probes).zip(&below) {
+            cuts[at] = intervals[at].narrow(positions[at], bits, below);
         }
     }
     cuts.into_iter().flatten().collect()
@@ -98,10 +115,7 @@ mod tests {
             let range = Range::new(least, greatest);
             let cuts = find(node, range, positions.len() as u64, &positions, |_, probes| {
                 rounds.set(rounds.get() + 1);
-                let count = |probe: &u64, which: fn(&u64, &u64) -> bool| {
-                    keys.iter().filter(|key| which(key, probe)).count() as u64
-                };
-                probes.iter().map(|probe| [count(probe, |k, p| k < p), count(probe, |k, p| k == p)]).collect()
+                probes.iter().map(|probe| keys.iter().filter(|key| *key < probe).count() as u64).collect()
             });
             Ok((cuts, rounds.get()))
         });

@@ -31,9 +31,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     let below = |bits: u64| items.partition_point(|item| item.bits() < bits) as u64;
     let through = |bits: u64| items.partition_point(|item| item.bits() <= bits) as u64;
     let cuts = cuts::find(node, range, layout.total() as u64, &bounds, |node, probes| {
-        work::probe(node, 2 * probes.len(), items.len(), || {
-            probes.iter().map(|&probe| [below(probe), through(probe) - below(probe)]).collect()
-        })
+        work::probe(node, probes.len(), items.len(), || probes.iter().map(|&probe| below(probe)).collect())
     });
     let mut equal_before: Vec<u64> = cuts.iter().map(|cut| through(cut.bits) - below(cut.bits)).collect();
     node.scan_add(&mut equal_before);

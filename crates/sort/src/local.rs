@@ -138,11 +138,6 @@ impl Plan {
         Self { passes, bits, low: width - passes * bits }
     }
 
-    /// The digits, least significant first.
-    pub(crate) fn digits(self, range: Range) -> impl Iterator<Item = Digit> {
-        (0..self.passes).map(move |pass| self.digit(range, pass))
-    }
-
     fn digit(self, range: Range, pass: u32) -> Digit {
         Digit::new(range.base, self.low + pass * self.bits, self.bits)
     }

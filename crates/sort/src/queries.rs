@@ -41,7 +41,7 @@ pub fn rank_of<T: Item>(node: &mut Node, sorted: &[T], keys: &[u64]) -> Vec<u64>
 /// `None` if there are not so many. The elements stay as they are. Of equal keys that element is
 /// returned which a stable sort puts there.
 ///
-/// A few passes over the elements, with a reduction of two numbers each; for evenly distributed
+/// A few passes over the elements, with a reduction of one number each; for evenly distributed
 /// keys about lg lg of their number (see Harsh and others, SPAA 2019), never more than 192.
 ///
 /// # Participation
@@ -54,12 +54,8 @@ pub fn select_nth<T: Item>(node: &mut Node, items: &[T], n: u64) -> Option<T> {
     }
     let found = cuts::find(node, problem.range, total, &[n], |node, probes| {
         work::copy::<T, _>(node, items.len(), || {
-            let count = |probe: &u64| {
-                items.iter().fold([0, 0], |[below, equal], item| {
-                    [below + u64::from(item.bits() < *probe), equal + u64::from(item.bits() == *probe)]
-                })
-            };
-            probes.iter().map(count).collect()
+            let below = |probe: &u64| items.iter().filter(|item| item.bits() < *probe).count() as u64;
+            probes.iter().map(below).collect()
         })
     });
     let cut = found.first()?;
