@@ -1,7 +1,7 @@
 //! Sorting on many nodes, with an algorithm chosen by calibrated models.
 //!
 //! [`sort`] sorts elements distributed over all nodes of a program: plain numbers, [`Pair`]s of a
-//! key and a value, or your own records ([`Item`]). The best of three algorithms depends on the
+//! key and a value, or your own records ([`Item`]). The best of five algorithms depends on the
 //! machine, on the number of elements and on how many bits of the keys differ, so models measured
 //! on the machine choose (Brewer 1994, §4.5, ch. 5).
 //!
@@ -22,8 +22,13 @@
 //! | `gather` | | sends everything to every node, each sorts its share: for few keys |
 //! | `radix` | `bits` a digit, 1 to 16 | moves every key once a digit, least significant first |
 //! | `sample` | `oversample`, samples a node | moves every key once, then sorts locally |
+//! | `batcher` | | exchanges blocks of pairs of nodes: for few keys on many nodes |
+//! | `histogram` | | counts to find what goes where, then moves every key once; chance plays no part |
 //!
-//! On one node all three are the same local sort, a radix sort of the leading bits.
+//! [`sort_by`] sorts by a comparison alone; [`is_sorted`], [`rank_of`], [`select_nth`] and
+//! [`Splitters`] answer questions about distributed elements.
+//!
+//! On one node all of them are the same local sort, a radix sort of the leading bits.
 
 #![forbid(unsafe_code)]
 
@@ -62,7 +67,7 @@ use strata_select::{Note, Row};
 const MEASURED_BYTES: usize = size_of::<u64>();
 
 /// The choice and the reasons for it.
-pub type Choice = strata_select::Choice<[Row; 3]>;
+pub type Choice = strata_select::Choice<[Row; 5]>;
 
 /// Sorts the elements of all nodes by the algorithm that models of this machine predict to be
 /// fastest.
@@ -123,6 +128,8 @@ fn choose_and_sort<T: Item>(
         Sort::Gather => true,
         Sort::Radix { .. } => countable,
         Sort::Sample { .. } => problem.nodes() <= 1 << 16,
+        Sort::Batcher => problem.keys() <= batcher::MOST,
+        Sort::Histogram => true,
     };
     let inputs = [problem.keys() as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;
@@ -141,6 +148,8 @@ fn choose_and_sort<T: Item>(
         Sort::Gather => gather::sort(node, items, &problem),
         Sort::Radix { bits } => radix::sort(node, items, &problem, bits as u32),
         Sort::Sample { oversample } => sample::sort(node, items, &problem, oversample as usize),
+        Sort::Batcher => batcher::sort(node, items, &problem),
+        Sort::Histogram => histogram::sort(node, items, &problem),
     }
     Ok(chosen)
 }

@@ -13,12 +13,16 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 9e432aff1fedb05e64436c14115ccbe2714699042157c28fea13eab74b778cbf
-//! samples  sha256 7528403e0ffc688e37b7f4aa16140a429e8e0ce086c7ea3d6e2e0cdaca88b3d8
-//! models   sha256 242a4b053e918508c3cc1aa000f5d9e7253bfadd37ef3f0ff8b42fb77fd6bbcb
+//! spec     specs/sort  sha256 aaed9eb066b1c7016cc4aab3c5a29238b2e7fbc347e1dfc4b186527393765434
+//! samples  sha256 eddac0c37fbab6915d63d50fb842335d9fede396495412c071e43d43a44ac774
+//! models   sha256 18dc73922e74d306c1ad5abd33b0eddc5d9c5f28a76f7cc51a17b7b5004d88bb
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
+//! Batcher: verified, rank 4 of 4, condition 1.1e1; held-out error 3.0 % (20 of 56 samples)
+//!     valid for keys in 16..=4096, width in 1..=64, 4 nodes
 //! Gather: verified, rank 4 of 4, condition 1.3e2; held-out error 2.3 % (20 of 96 samples)
 //!     valid for keys in 16..=8192, width in 1..=64, 4 nodes
+//! Histogram: failed, rank 3 of 3, condition 1.5e0; held-out error 26 % (20 of 56 samples)
+//!     valid for keys in 16..=1048576, width in 1..=64, 4 nodes
 //! Radix: doubtful, rank 10 of 10, condition 1.4e1; held-out error 8.7 % (20 of 280 samples)
 //!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
 //! SampleSort: verified, rank 8 of 8, condition 2.2e1; held-out error 7.2 % (20 of 224 samples)
@@ -28,6 +32,44 @@ mod generated {
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
 use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+
+/// `Batcher`: verified, rank 4 of 4, condition 1.1e1; held-out error 3.0 % (20 of 56 samples).
+///
+/// Valid for keys in 16..=4096, width in 1..=64, 4 nodes.
+#[must_use]
+pub fn batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
+    let seconds = batcher_seconds(nodes, keys, width)?;
+    let terms = [
+        1.0,
+        keys,
+        keys.log2(),
+        keys * width.min(16.0),
+    ];
+    let covariance = [
+        [2.118384056228769e-13, 8.173472240342926e-17, -3.5107972112433007e-14, 8.721149397492669e-19],
+        [8.173472240342926e-17, 1.2880770965549279e-19, -1.5885695710514438e-17, -4.851931043679156e-21],
+        [-3.5107972112433007e-14, -1.5885695710514438e-17, 6.211844530512475e-15, -1.9715728393296753e-19],
+        [8.721149397492669e-19, -4.851931043679156e-21, -1.9715728393296753e-19, 6.461571350962383e-22],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 4.149097445698515 * (from_fit + 0.0015293575146968967 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0004841672869583 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`batcher`] in seconds, without its interval.
+#[must_use]
+pub fn batcher_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
+    let valid = nodes == 4 && within(keys, 16.0, 4096.0) && within(width, 1.0, 64.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 1.7538858501314292e-5
+        + 9.825353287169389e-9 * keys
+        + 5.534236342439198e-7 * keys.log2()
+        + 1.0247637067499806e-9 * (keys * width.min(16.0));
+    checked(seconds)
+}
 
 /// `Gather`: verified, rank 4 of 4, condition 1.3e2; held-out error 2.3 % (20 of 96 samples).
 ///
@@ -64,6 +106,41 @@ pub fn gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
         + 2.4526338137246976e-7 * keys
         + (-2.1422616672081932e-7) * 0.0_f64.max(keys - 35.0)
         + (-2.0840304292031953e-10) * (keys * width.min(16.0));
+    checked(seconds)
+}
+
+/// `Histogram`: failed, rank 3 of 3, condition 1.5e0; held-out error 26 % (20 of 56 samples).
+///
+/// Valid for keys in 16..=1048576, width in 1..=64, 4 nodes.
+#[must_use]
+pub fn histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
+    let seconds = histogram_seconds(nodes, keys, width)?;
+    let terms = [
+        1.0,
+        keys * width.min(16.0),
+        0.0_f64.max(keys - 16384.0),
+    ];
+    let covariance = [
+        [2.7697382612300182e-11, -9.657306655576328e-17, 1.1355528668448857e-15],
+        [-9.657306655576328e-17, 2.153155867457723e-19, -9.532468346154538e-19],
+        [1.1355528668448857e-15, -9.532468346154538e-19, 4.0778324694178595e-17],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 4.149097445698515 * (from_fit + 2.14541192163263 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.1841834916072067 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`histogram`] in seconds, without its interval.
+#[must_use]
+pub fn histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
+    let valid = nodes == 4 && within(keys, 16.0, 1048576.0) && within(width, 1.0, 64.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 3.6429905232169124e-5
+        + 1.7424875785487083e-9 * (keys * width.min(16.0))
+        + 2.4123077270581348e-8 * 0.0_f64.max(keys - 16384.0);
     checked(seconds)
 }
 
@@ -281,12 +358,71 @@ fn sort_sample_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> O
     sort_sample_seconds(nodes, x0, x1, k0 as f64)
 }
 
+fn sort_batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
+    sort_batcher_seconds(nodes, keys, width)?;
+    batcher(nodes, keys, width)
+}
+
+fn sort_batcher_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
+    let valid = nodes == 4
+        && within(keys, 16.0, 4096.0)
+        && within(width, 1.0, 64.0)
+        && holds(f64::from(4.0 >= 8.0));
+    if !valid {
+        return None;
+    }
+    let seconds = 1.7538858501314292e-5
+        + 9.825353287169389e-9 * keys
+        + 5.534236342439198e-7 * keys.log2()
+        + 1.0247637067499806e-9 * (keys * width.min(16.0));
+    checked(seconds)
+}
+
+fn sort_batcher_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
+    sort_batcher(nodes, x0, x1)
+}
+
+fn sort_batcher_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
+    sort_batcher_seconds(nodes, x0, x1)
+}
+
+fn sort_histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
+    sort_histogram_seconds(nodes, keys, width)?;
+    histogram(nodes, keys, width)
+}
+
+fn sort_histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
+    let valid = nodes == 4
+        && within(keys, 16.0, 1048576.0)
+        && within(width, 1.0, 64.0)
+        && holds(f64::from(4.0 >= 8.0));
+    if !valid {
+        return None;
+    }
+    let seconds = 3.6429905232169124e-5
+        + 1.7424875785487083e-9 * (keys * width.min(16.0))
+        + 2.4123077270581348e-8 * 0.0_f64.max(keys - 16384.0);
+    checked(seconds)
+}
+
+fn sort_histogram_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
+    sort_histogram(nodes, x0, x1)
+}
+
+fn sort_histogram_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
+    sort_histogram_seconds(nodes, x0, x1)
+}
+
 /// The candidates of library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "242a4b053e918508c3cc1aa000f5d9e7253bfadd37ef3f0ff8b42fb77fd6bbcb",
+    digest: "18dc73922e74d306c1ad5abd33b0eddc5d9c5f28a76f7cc51a17b7b5004d88bb",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (4, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -314,6 +450,22 @@ pub static SORT: Table = Table {
             seconds: sort_sample_seconds_at,
             predict: sort_sample_at,
         },
+        Entry {
+            name: "batcher",
+            parameters: &[],
+            verdict: Verdict::Verified,
+            expected_ratio: 1.0,
+            seconds: sort_batcher_seconds_at,
+            predict: sort_batcher_at,
+        },
+        Entry {
+            name: "histogram",
+            parameters: &[],
+            verdict: Verdict::Failed,
+            expected_ratio: 1.0696651305933118,
+            seconds: sort_histogram_seconds_at,
+            predict: sort_histogram_at,
+        },
     ],
 };
 
@@ -332,6 +484,10 @@ pub enum Sort {
         /// `oversample`: 8..=64 step *2.
         oversample: i64,
     },
+    /// `batcher`, predicted by `Batcher`.
+    Batcher,
+    /// `histogram`, predicted by `Histogram`.
+    Histogram,
 }
 
 impl Sort {
@@ -345,10 +501,10 @@ impl Sort {
 }
 
 impl Library for Sort {
-    type Rows = [Row; 3];
+    type Rows = [Row; 5];
     const TABLE: &'static Table = &SORT;
 
-    fn rows() -> [Row; 3] {
+    fn rows() -> [Row; 5] {
         SORT.rows()
     }
 
@@ -357,6 +513,8 @@ impl Library for Sort {
             (0, &[]) => Self::Gather,
             (1, &[k0]) => Self::Radix { bits: k0 },
             (2, &[k0]) => Self::Sample { oversample: k0 },
+            (3, &[]) => Self::Batcher,
+            (4, &[]) => Self::Histogram,
             _ => return None,
         })
     }

@@ -64,6 +64,7 @@ fn only_what_the_spec_allows_is_chosen() {
         match (choice.name, &choice.parameters[..]) {
             ("gather", []) => {}
             ("radix", &[bits]) => assert_eq!(bits, 32 / (32 / bits), "{choice}"),
+            ("batcher" | "histogram", []) => {}
             ("sample", &[oversample]) => assert_eq!(oversample.count_ones(), 1, "{choice}"),
             other => panic!("{other:?}"),
         }
@@ -90,8 +91,8 @@ fn pins_decide_or_are_refused() {
     }
     assert_eq!(
         messages,
-        "`sort=bubble` pins a candidate that `sort` does not have; it has gather, radix, sample\n\
-         `sort=radx` pins a candidate that `sort` does not have (did you mean `radix`?); it has gather, radix, sample\n\
+        "`sort=bubble` pins a candidate that `sort` does not have; it has gather, radix, sample, batcher, histogram\n\
+         `sort=radx` pins a candidate that `sort` does not have (did you mean `radix`?); it has gather, radix, sample, batcher, histogram\n\
          `sort=radix:17` does not suit the candidate: `bits` must lie in 2..=16, but it is 17\n\
          `sort=gather:1` does not suit the candidate: `gather` has 0 parameters, 1 are given\n\
          `sort=sample:39` does not suit the candidate: `oversample` must lie in 8..=64 step *2, but it is 39\n\
