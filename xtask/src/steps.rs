@@ -6,8 +6,7 @@ use std::time::Instant;
 use crate::mpi;
 
 /// Features of the members that have an MPI part.
-const MPI_FEATURES: &str =
-    "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-benches/mpi";
+const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi,strata-benches/mpi";
 
 /// rsmpi's build script is not run again when the MPI library changes, so each library has its own
 /// target folder.
@@ -77,6 +76,8 @@ const WITH_MPI: &[Check] = &[
             "-p",
             "strata-stencil",
             "-p",
+            "strata-tcs",
+            "-p",
             "strata-benches",
             "--all-targets",
             "--features",
@@ -100,13 +101,15 @@ const WITH_MPI: &[Check] = &[
             "strata-global",
             "-p",
             "strata-stencil",
+            "-p",
+            "strata-tcs",
             "--lib",
             "--test",
             "mpi",
             "--test",
             "develop_mpi",
             "--features",
-            "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi",
+            "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi",
         ],
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
     },

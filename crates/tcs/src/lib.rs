@@ -39,7 +39,9 @@ pub mod barrier;
 mod describe;
 pub mod iwarp;
 mod link;
+pub mod motion;
 pub mod report;
+mod run;
 mod shape;
 mod target;
 
@@ -52,5 +54,7 @@ pub use describe::{
 };
 pub use link::{Image, LinkError, LinkErrors, Options, Placement, link, link_with};
 pub use report::Report;
+pub use run::switch;
+pub use run::{Cell, Net, RunOptions, Simulated, run, run_with, simulate};
 pub use shape::{Path, Shape};
 pub use target::Target;

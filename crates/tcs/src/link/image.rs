@@ -3,6 +3,7 @@
 use crate::barrier::{Algorithm, Schedule};
 use crate::describe::{Kind, TaskId};
 use crate::report::Report;
+use crate::run::switch::Mode;
 use crate::shape::Path;
 use crate::target::Target;
 use std::any::TypeId;
@@ -18,6 +19,7 @@ pub struct Image {
     /// The connections of all instances.
     pub(crate) connections: Vec<Linked>,
     pub(crate) barriers: Vec<Membership>,
+    pub(crate) switch: Mode,
     pub(crate) report: Report,
 }
 
@@ -48,10 +50,8 @@ pub(crate) struct Instance {
 /// A set of an instance.
 #[derive(Clone, Debug)]
 pub(crate) struct SetImage {
-    #[expect(dead_code, reason = "programs will find their sets by it")]
     pub(crate) tag: TypeId,
     pub(crate) name: String,
-    #[expect(dead_code, reason = "programs will find their sets by it")]
     pub(crate) index: usize,
     /// One, or several where the linker has split the set.
     pub(crate) parts: Vec<Part>,

@@ -21,6 +21,7 @@ pub(crate) use image::{Instance, Linked, Part};
 use crate::barrier::Algorithm;
 use crate::describe::{App, Task, TaskId};
 use crate::report::Report;
+use crate::run::switch::Mode;
 use crate::target::Target;
 
 /// How an application is linked.
@@ -37,11 +38,21 @@ pub struct Options {
     pub reroute: bool,
     /// The algorithm of all barriers; `None`: the cheapest that is possible.
     pub barrier: Option<Algorithm>,
+    /// How tasks switch; initially as the thesis says, with three barriers. The others ensure as
+    /// much here, and cost less.
+    pub switch: Mode,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { placement: Placement::InOrder, split: false, congestion: None, reroute: true, barrier: None }
+        Self {
+            placement: Placement::InOrder,
+            split: false,
+            congestion: None,
+            reroute: true,
+            barrier: None,
+            switch: Mode::Triple,
+        }
     }
 }
 
@@ -98,7 +109,8 @@ pub fn link_with(app: &App, root: TaskId, target: &Target, options: &Options) ->
         return Err(LinkErrors(errors));
     }
     let (name, target) = (app.name().to_owned(), target.clone());
-    let mut image = Image { name, target, instances, connections, barriers, report: Report::default() };
+    let (switch, report) = (options.switch, Report::default());
+    let mut image = Image { name, target, instances, connections, barriers, switch, report };
     image.report = Report::new(app, &image);
     Ok(image)
 }

@@ -5,6 +5,7 @@ mod text;
 
 use crate::describe::App;
 use crate::link::{Image, Instance, Linked, Part};
+use crate::run::switch::Mode;
 use crate::shape::{Path, Shape};
 use serde::Serialize;
 
@@ -223,15 +224,26 @@ fn connection(image: &Image, linked: &Linked, path: &Path, rate: f64, congestion
 }
 
 impl Image {
-    /// Clocks of a switch of the cells of a barrier: three barriers around what is changed (Warfel
-    /// 1996, §5.2).
+    /// Clocks of a switch of the cells of a barrier: the barriers around what is changed (Warfel
+    /// 1996, §5.2), or one message between neighbours.
     pub(crate) fn switch_clocks(&self, barrier: usize) -> f64 {
-        self.target.reconfigure + 3.0 * self.barriers[barrier].clocks
+        self.switch_by(self.switch, barrier)
+    }
+
+    fn switch_by(&self, mode: Mode, barrier: usize) -> f64 {
+        if self.barriers[barrier].cells.len() < 2 {
+            return 0.0;
+        }
+        let costs = &self.target.barrier;
+        let told =
+            if self.switch == Mode::Neighbour { costs.send + costs.latency + costs.receive } else { 0.0 };
+        self.target.reconfigure + mode.barriers() as f64 * self.barriers[barrier].clocks + told
     }
 
     /// Clocks of a task's start: it switches its whole component (§5.3).
     pub(crate) fn start_clocks(&self, instance: &Instance) -> f64 {
-        self.target.task_change + self.switch_clocks(instance.component)
+        let mode = if self.switch == Mode::Neighbour { Mode::Single } else { self.switch };
+        self.target.task_change + self.switch_by(mode, instance.component)
     }
 
     /// Clocks of a task's end (§5.4).

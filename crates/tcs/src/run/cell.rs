@@ -1,0 +1,598 @@
+//! A cell of a task: the four control primitives, written once for all transports.
+
+use super::RunOptions;
+use super::fabric::Fabric;
+use super::net::Net;
+use super::switch::{Mode, SwitchStep};
+use crate::barrier::{Algorithm, Step};
+use crate::describe::{Child, Input, Output, Set};
+use crate::link::{Image, Instance};
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use strata_runtime::{Error, Node};
+
+/// A cell while it executes a task.
+///
+/// Everything here is done by the cells of one task, each for itself: a switch, a start or an end
+/// involves no cell outside the task (or its connected component).
+pub struct Cell<'a> {
+    node: &'a mut Node,
+    image: &'a Image,
+    fabric: Fabric,
+    options: RunOptions,
+    /// The tasks that this cell executes, each started by the one before.
+    frames: Vec<Frame>,
+    /// Clocks, in a simulation.
+    time: f64,
+    tables: BTreeMap<(usize, usize, usize), Rc<Table>>,
+}
+
+#[derive(Clone)]
+struct Frame {
+    instance: usize,
+    id: usize,
+    /// Set, part, and its connections.
+    active: Option<(usize, usize, Rc<Table>)>,
+}
+
+/// What a cell needs of its own connections in a set, by their numbers in the task.
+pub(super) type Table = Vec<Option<Active>>;
+
+/// An active connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Active {
+    /// Bytes a clock.
+    rate: f64,
+    hops: usize,
+}
+
+impl<'a> Cell<'a> {
+    pub(super) fn new(
+        node: &'a mut Node,
+        image: &'a Image,
+        fabric: Fabric,
+        options: RunOptions,
+        id: usize,
+    ) -> Self {
+        let frames = vec![Frame { instance: 0, id, active: None }];
+        Self { node, image, fabric, options, frames, time: 0.0, tables: BTreeMap::new() }
+    }
+
+    /// This cell's number in the task that it executes.
+    #[must_use]
+    pub fn id(&self) -> usize {
+        self.frame().id
+    }
+
+    /// The number of cells of the task.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.instance().cells.len()
+    }
+
+    /// The names of the children that lead to the task, from the root on.
+    #[must_use]
+    pub fn task(&self) -> &str {
+        &self.instance().path
+    }
+
+    /// Clocks since the program began: of the image's machine in a simulation, else by the node's
+    /// clock.
+    #[must_use]
+    pub fn clocks(&self) -> f64 {
+        if self.options.simulated { self.time } else { self.node.now().get() * self.image.target.mhz * 1e6 }
+    }
+
+    /// Local work of so many clocks: runs `f`, and in a simulation lets the time pass.
+    pub fn work<R>(&mut self, clocks: f64, f: impl FnOnce() -> R) -> R {
+        if self.options.simulated {
+            self.time += clocks.max(0.0);
+        }
+        f()
+    }
+
+    /// In a simulation: waits until the cell's clock shows at least `clocks`, as devices do that
+    /// keep a pace. Elsewhere it does nothing.
+    pub fn until(&mut self, clocks: f64) {
+        if self.options.simulated {
+            self.time = self.time.max(clocks);
+        }
+    }
+
+    /// A barrier of the task's cells.
+    ///
+    /// # Participation
+    /// Collective over the task's cells.
+    #[track_caller]
+    pub fn sync(&mut self) {
+        let own = self.instance().own;
+        self.barrier(own);
+    }
+
+    /// Makes `S` the active set, and runs `f`, in which its connections can be used. Nothing is
+    /// switched if it is active already; it stays active afterwards.
+    ///
+    /// ```compile_fail,E0277
+    /// # strata_tcs::communication! { networks { A, B } sets { One: A; Two: B; } }
+    /// # fn program(cell: &mut strata_tcs::Cell<'_>, b: strata_tcs::Connection<u8, B>) {
+    /// let _ = cell.phase::<One, _>(|net| {
+    ///     net.send(b, &[1]);                          // B is not in One
+    ///     Ok(())
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// The ports cannot leave `f`, and `f` cannot switch:
+    ///
+    /// ```compile_fail,E0599
+    /// # strata_tcs::communication! { networks { A, B } sets { One: A; Two: B; } }
+    /// # fn program(cell: &mut strata_tcs::Cell<'_>) {
+    /// let _ = cell.phase::<One, _>(|net| net.phase::<Two, _>(|_| Ok(())));
+    /// # }
+    /// ```
+    ///
+    /// # Participation
+    /// Collective over the task's cells, in the same order. The task must have declared the set,
+    /// and the linker not have split it; otherwise the job ends.
+    ///
+    /// # Errors
+    /// None: what `f` returns as an error ends the job, with the task and the cell.
+    #[track_caller]
+    pub fn phase<S: Set, R>(
+        &mut self,
+        f: impl FnOnce(&mut Net<'_, 'a, S>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        self.phase_in(0, f)
+    }
+
+    /// As [`phase`](Self::phase), with the set numbered `index` of the family `S`.
+    ///
+    /// # Participation
+    /// As [`phase`](Self::phase).
+    ///
+    /// # Errors
+    /// As [`phase`](Self::phase).
+    #[track_caller]
+    pub fn phase_in<S: Set, R>(
+        &mut self,
+        index: usize,
+        f: impl FnOnce(&mut Net<'_, 'a, S>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let set = self.set_of::<S>(index);
+        let parts = self.instance().sets[set].parts.len();
+        if parts > 1 {
+            let name = &self.instance().sets[set].name;
+            self.misuse(&format!("the linker has split set `{name}` into {parts} parts: use `phases`"));
+        }
+        self.switch_to(set, 0);
+        self.checked(f)
+    }
+
+    /// As [`phase`](Self::phase), for a set that the linker may have split: runs `f` for each part
+    /// in turn. [`Net::has`] tells whether a connection is in the part.
+    ///
+    /// # Participation
+    /// As [`phase`](Self::phase).
+    ///
+    /// # Errors
+    /// As [`phase`](Self::phase).
+    #[track_caller]
+    pub fn phases<S: Set>(
+        &mut self,
+        mut f: impl FnMut(&mut Net<'_, 'a, S>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let set = self.set_of::<S>(0);
+        for part in 0..self.instance().sets[set].parts.len() {
+            self.switch_to(set, part);
+            self.checked(&mut f)?;
+        }
+        Ok(())
+    }
+
+    fn checked<S: Set, R>(
+        &mut self,
+        f: impl FnOnce(&mut Net<'_, 'a, S>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let result = f(&mut Net::new(self));
+        if let Err(error) = &result {
+            self.fail(error);
+        }
+        result
+    }
+
+    /// Starts a child, runs `f` as its program on this cell, and ends it. Until then this cell's own
+    /// task is suspended here. The child's external ports are open from its start on, and the first
+    /// set that it declares is active: a child of one set needs no switch.
+    ///
+    /// # Participation
+    /// Collective over the cells of the child's connected component: its own, and those of siblings
+    /// joined to it by external connections. The child must be one of the task that this cell
+    /// executes, and the cell one of its cells; otherwise the job ends.
+    ///
+    /// # Errors
+    /// As [`phase`](Self::phase).
+    #[track_caller]
+    pub fn start<R>(
+        &mut self,
+        child: Child,
+        f: impl FnOnce(&mut Self) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        if child.parent != self.instance().task {
+            self.misuse("the child is one of another task");
+        }
+        let machine = self.node.rank();
+        let instance = self.instance().children[child.index];
+        let started = &self.image.instances[instance];
+        let component = started.component;
+        let Some(id) = started.cells.iter().position(|cell| *cell == machine) else {
+            let path = started.path.clone();
+            self.misuse(&format!("this cell is not one of the child `{path}`"));
+        };
+        self.charge(self.image.target.task_change);
+        self.frames.push(Frame { instance, id, active: None });
+        let first = started.sets.first().map(|set| &set.parts).is_some_and(|parts| !parts.is_empty());
+        let new = if first && self.options.check { self.own_connections(instance, 0, 0) } else { Vec::new() };
+        // All cells of the component must be there before any sends, so that it takes a barrier.
+        let mode = if self.image.switch == Mode::Neighbour { Mode::Single } else { self.image.switch };
+        self.switch(mode, component, &[], &new);
+        if first {
+            let table = self.table(instance, 0, 0);
+            if let Some(frame) = self.frames.last_mut() {
+                frame.active = Some((0, 0, table));
+            }
+        }
+        let result = f(self);
+        if let Err(error) = &result {
+            self.fail(error);
+        }
+        self.barrier(component);
+        self.charge(self.image.target.restore);
+        self.frames.pop();
+        result
+    }
+
+    /// Sends a message through an external port of the task.
+    ///
+    /// # Participation
+    /// Local. The port must be one of the task, at this cell; otherwise the job ends.
+    #[track_caller]
+    pub fn write<T: Pod>(&mut self, port: Output<T>, values: &[T]) {
+        let (connection, active) = self.external(port.task, port.index, "output");
+        self.send_bytes(connection, active, cast_slice(values));
+    }
+
+    /// Receives a message through an external port of the task, which must be as long as `values`.
+    ///
+    /// # Participation
+    /// As [`write`](Self::write).
+    #[track_caller]
+    pub fn read<T: Pod>(&mut self, port: Input<T>, values: &mut [T]) {
+        let (connection, active) = self.external(port.task, port.index, "input");
+        self.receive_into(connection, active, values);
+    }
+
+    /// Receives a message of any length through an external port of the task.
+    ///
+    /// # Participation
+    /// As [`write`](Self::write).
+    #[track_caller]
+    pub fn read_vec<T: Pod>(&mut self, port: Input<T>) -> Vec<T> {
+        let (connection, active) = self.external(port.task, port.index, "input");
+        self.receive_all(connection, active)
+    }
+
+    /// Ends the job, with the task and cell.
+    #[track_caller]
+    pub fn fail(&mut self, message: impl std::fmt::Display) -> ! {
+        let (task, id) = (self.instance().path.clone(), self.id());
+        self.node.fail(format!("task {task}, cell {id}: {message}"));
+    }
+
+    #[cold]
+    #[track_caller]
+    pub(super) fn misuse(&mut self, what: &str) -> ! {
+        self.fail(what)
+    }
+
+    fn frame(&self) -> &Frame {
+        match self.frames.last() {
+            Some(frame) => frame,
+            None => unreachable!("the root's frame is never popped"),
+        }
+    }
+
+    fn instance(&self) -> &'a Instance {
+        &self.image.instances[self.frame().instance]
+    }
+
+    fn charge(&mut self, clocks: f64) {
+        if self.options.simulated {
+            self.time += clocks;
+        }
+    }
+
+    #[track_caller]
+    fn set_of<S: Set>(&mut self, index: usize) -> usize {
+        let found =
+            self.instance().sets.iter().position(|set| set.tag == TypeId::of::<S>() && set.index == index);
+        match found {
+            Some(set) => set,
+            None => self.misuse(&format!("the task has no set `{}`", crate::link::numbered(S::NAME, index))),
+        }
+    }
+
+    #[track_caller]
+    fn switch_to(&mut self, set: usize, part: usize) {
+        if let Some((active, of, _)) = &self.frame().active
+            && (*active, *of) == (set, part)
+        {
+            return;
+        }
+        let instance = self.frame().instance;
+        let (old, new) = if self.options.check || self.image.switch == Mode::Neighbour {
+            let active = self.frame().active.as_ref();
+            let old = active.map(|(set, part, _)| self.own_connections(instance, *set, *part));
+            (old.unwrap_or_default(), self.own_connections(instance, set, part))
+        } else {
+            (Vec::new(), Vec::new())
+        };
+        self.switch(self.image.switch, self.instance().own, &old, &new);
+        let table = self.table(instance, set, part);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.active = Some((set, part, table));
+        }
+    }
+
+    /// The connections of a set's part that begin or end at this cell.
+    fn own_connections(&self, instance: usize, set: usize, part: usize) -> Vec<usize> {
+        let machine = self.node.rank();
+        let ends = |number: &usize| {
+            let linked = &self.image.connections[*number];
+            linked.from == machine || linked.to == machine
+        };
+        let part = &self.image.instances[instance].sets[set].parts[part];
+        part.connections.iter().map(|(number, _)| *number).filter(ends).collect()
+    }
+
+    fn table(&mut self, instance: usize, set: usize, part: usize) -> Rc<Table> {
+        let image = self.image;
+        let table = self.tables.entry((instance, set, part)).or_insert_with(|| {
+            let of = &image.instances[instance];
+            let part = &of.sets[set].parts[part];
+            let mut table = Vec::new();
+            for ((number, path), guarantee) in part.connections.iter().zip(&part.guaranteed) {
+                let at = number - of.first;
+                if table.len() <= at {
+                    table.resize(at + 1, None);
+                }
+                table[at] = Some(Active { rate: guarantee.rate, hops: path.hops() });
+            }
+            Rc::new(table)
+        });
+        Rc::clone(table)
+    }
+
+    /// The steps of a switch, with these connections of the old and of the new set at this cell.
+    #[track_caller]
+    fn switch(&mut self, mode: Mode, barrier: usize, old: &[usize], new: &[usize]) {
+        let machine = self.node.rank();
+        let ends = |numbers: &[usize], others: &[usize], into: bool| -> Vec<usize> {
+            let keep = |number: &usize| {
+                let linked = &self.image.connections[*number];
+                !others.contains(number) && if into { linked.to == machine } else { linked.from == machine }
+            };
+            numbers.iter().copied().filter(keep).collect()
+        };
+        let (left, entered, leaving) = (ends(old, new, true), ends(new, old, true), ends(new, old, false));
+        for step in mode.steps() {
+            match step {
+                SwitchStep::Barrier => self.barrier(barrier),
+                // Each connection has its own buffers here: nothing that is under way is in the way.
+                SwitchStep::Drain => {}
+                SwitchStep::Arm => {
+                    // A cell alone has no connections to change.
+                    if self.image.barriers[barrier].cells.len() > 1 {
+                        self.charge(self.image.target.reconfigure);
+                    }
+                    if self.options.check {
+                        self.check(&left, &entered);
+                    }
+                }
+                SwitchStep::TellReady => entered.iter().for_each(|number| self.tell_ready(*number)),
+                SwitchStep::AwaitReady => leaving.iter().for_each(|number| self.await_ready(*number)),
+            }
+        }
+    }
+
+    /// Whether something of the old set was not received, or something of the new one is early.
+    #[track_caller]
+    fn check(&mut self, left: &[usize], entered: &[usize]) {
+        self.node.poll();
+        let arrived = |number: &&usize| match &self.fabric {
+            Fabric::Shared(shared) => shared.has_arrived(**number),
+            Fabric::Messages(messages) => messages.has_arrived(**number),
+        };
+        let (over, early) = (left.iter().find(arrived).copied(), entered.iter().find(arrived).copied());
+        let from = |number: usize| self.image.connections[number].from;
+        if let Some(number) = over {
+            let from = from(number);
+            self.misuse(&format!(
+                "a message from cell {from} of the machine was not received before the switch"
+            ));
+        }
+        if let Some(number) = early {
+            let from = from(number);
+            self.misuse(&format!("data from cell {from} of the machine came before this cell had switched"));
+        }
+    }
+
+    #[track_caller]
+    fn barrier(&mut self, barrier: usize) {
+        let image = self.image;
+        let membership = &image.barriers[barrier];
+        if membership.algorithm == Algorithm::Native {
+            // Only where all of the machine's cells take part; nodes beyond them would be missing.
+            self.node.barrier();
+            self.charge(membership.clocks);
+            return;
+        }
+        let messages = match &mut self.fabric {
+            Fabric::Shared(shared) => return shared.barrier(self.node, barrier),
+            Fabric::Messages(messages) => messages,
+        };
+        let machine = self.node.rank();
+        let Some(member) = membership.cells.iter().position(|cell| *cell == machine) else { return };
+        let steps = membership.schedule.steps(member);
+        if steps.is_empty() {
+            return;
+        }
+        let (target, costs) = (&image.target, &image.target.barrier);
+        let dimensions =
+            if let Algorithm::Rings(extents) = &membership.algorithm { extents.len() } else { 1 };
+        let mut time = self.time + costs.startup + target.barrier_dimension * (dimensions - 1) as f64;
+        for step in steps {
+            match *step {
+                Step::Send(to) => {
+                    time += costs.send;
+                    messages.step(self.node, membership.cells[to], barrier, member, time);
+                }
+                Step::Receive(from) => {
+                    let sent = messages.await_step(self.node, barrier, from);
+                    let hops = target.shape.distance(membership.cells[from], machine);
+                    time = time.max(sent + costs.latency_over(hops)) + costs.receive;
+                }
+            }
+        }
+        self.time = time;
+    }
+
+    fn tell_ready(&mut self, number: usize) {
+        match &mut self.fabric {
+            Fabric::Shared(shared) => shared.tell_ready(number),
+            Fabric::Messages(messages) => {
+                self.time += self.image.target.barrier.send;
+                messages.tell_ready(self.node, self.image.connections[number].from, number, self.time);
+            }
+        }
+    }
+
+    #[track_caller]
+    fn await_ready(&mut self, number: usize) {
+        match &mut self.fabric {
+            Fabric::Shared(shared) => shared.await_ready(self.node, number),
+            Fabric::Messages(messages) => {
+                let sent = messages.await_ready(self.node, number);
+                let linked = &self.image.connections[number];
+                let hops = self.image.target.shape.distance(linked.from, linked.to);
+                let costs = &self.image.target.barrier;
+                self.time = self.time.max(sent + costs.latency_over(hops)) + costs.receive;
+            }
+        }
+    }
+
+    /// An internal connection, if it is active.
+    #[inline]
+    pub(super) fn active(&self, index: usize) -> Option<Active> {
+        let (_, _, table) = self.frame().active.as_ref()?;
+        table.get(index).copied().flatten()
+    }
+
+    /// The image's number of an internal connection.
+    #[inline]
+    #[track_caller]
+    pub(super) fn number(&mut self, task: crate::describe::TaskId, index: usize) -> usize {
+        if task != self.instance().task {
+            self.misuse("the connection is one of another task");
+        }
+        self.instance().first + index
+    }
+
+    #[track_caller]
+    fn external(&mut self, task: crate::describe::TaskId, index: usize, kind: &str) -> (usize, Active) {
+        if task != self.instance().task {
+            self.misuse(&format!("the {kind} is one of another task"));
+        }
+        let number = self.instance().ports[index];
+        let linked = &self.image.connections[number];
+        let hops = linked.path.as_ref().map_or(0, crate::shape::Path::hops);
+        (number, Active { rate: linked.guarantee.rate, hops })
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn send_bytes(&mut self, connection: usize, active: Active, bytes: &[u8]) {
+        let linked = &self.image.connections[connection];
+        if linked.from != self.node.rank() {
+            self.not_here(connection, "leaves");
+        }
+        match &mut self.fabric {
+            Fabric::Shared(shared) => shared.send(self.node, connection, bytes),
+            Fabric::Messages(messages) => {
+                let half = self.image.target.overhead / 2.0;
+                self.time += half + (bytes.len() as f64 / active.rate).floor();
+                messages.send(self.node, (connection, linked.to), linked.depth, bytes, self.time);
+            }
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn receive_bytes(&mut self, connection: usize, active: Active, sink: &mut impl FnMut(&[u8])) {
+        let linked = &self.image.connections[connection];
+        if linked.to != self.node.rank() {
+            self.not_here(connection, "leads to");
+        }
+        match &mut self.fabric {
+            Fabric::Shared(shared) => shared.receive(self.node, connection, sink),
+            Fabric::Messages(messages) => {
+                let sent = messages.receive(self.node, (connection, linked.from), linked.depth, sink);
+                let target = &self.image.target;
+                self.time = self.time.max(sent + target.hop * active.hops as f64) + target.overhead / 2.0;
+            }
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn receive_into<T: Pod>(&mut self, connection: usize, active: Active, values: &mut [T]) {
+        let bytes: &mut [u8] = cast_slice_mut(values);
+        let (mut at, length) = (0, bytes.len());
+        self.receive_bytes(connection, active, &mut |piece| {
+            if let Some(room) = bytes.get_mut(at..at + piece.len()) {
+                room.copy_from_slice(piece);
+            }
+            at += piece.len();
+        });
+        if at != length && !std::thread::panicking() {
+            self.misuse(&format!("a message of {at} bytes came where {length} were to be received"));
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn receive_all<T: Pod>(&mut self, connection: usize, active: Active) -> Vec<T> {
+        let mut bytes = Vec::new();
+        self.receive_bytes(connection, active, &mut |piece| bytes.extend_from_slice(piece));
+        if !bytes.len().is_multiple_of(size_of::<T>().max(1)) {
+            let (length, size) = (bytes.len(), size_of::<T>());
+            self.misuse(&format!(
+                "a message of {length} bytes is no whole number of elements of {size} bytes"
+            ));
+        }
+        let mut values = vec![T::zeroed(); bytes.len() / size_of::<T>().max(1)];
+        cast_slice_mut(&mut values).copy_from_slice(&bytes);
+        values
+    }
+
+    #[cold]
+    #[track_caller]
+    fn not_here(&mut self, connection: usize, what: &str) -> ! {
+        let linked = &self.image.connections[connection];
+        let (from, to) = (linked.from, linked.to);
+        let me = self.node.rank();
+        self.misuse(&format!(
+            "a connection from cell {from} to cell {to} of the machine is used where none of it {what} cell {me}"
+        ));
+    }
+}

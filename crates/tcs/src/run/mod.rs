@@ -1,0 +1,171 @@
+//! Running a linked application: each cell is a node of the run-time.
+
+mod cell;
+mod fabric;
+mod messages;
+mod net;
+mod ring;
+pub mod switch;
+
+pub use cell::Cell;
+pub use net::Net;
+
+use crate::link::Image;
+use fabric::Fabric;
+use strata_runtime::simulation::SimulatedMachine;
+use strata_runtime::{Error, Machine, Node};
+
+/// How an application is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Whether time is that of the image's machine, computed from its costs: every message and
+    /// barrier carries the time when it was sent. The times do not depend on where this runs, nor on
+    /// the order in which nodes come.
+    pub simulated: bool,
+    /// Whether switches check that nothing is left over from the old set, and nothing there already
+    /// of the new one.
+    pub check: bool,
+}
+
+/// Runs a linked application: `program` on the root task's cells. Cell c of the machine is node c.
+/// Returns `None` on nodes that are no cell of it.
+///
+/// ```
+/// use strata_runtime::prelude::*;
+/// use strata_tcs::{App, Target, link, run};
+///
+/// strata_tcs::communication! {
+///     networks { Around, Home }
+///     sets { Turn: Around; Collect: Home; }
+/// }
+/// let mut app = App::new("ring");
+/// let root = app.task("ring", 3);
+/// let next: Vec<_> = (0..3).map(|cell| app[root].connect::<u64, Around>(cell, (cell + 1) % 3)).collect();
+/// let home: Vec<_> = (1..3).map(|cell| app[root].connect::<u64, Home>(cell, 0)).collect();
+/// app[root].set::<Turn>();
+/// app[root].set::<Collect>();
+/// let image = link(&app, root, &Target::crossbar(3))?;
+/// let sums = Machine::threads(3)?.run(|node| {
+///     run(node, &image, |cell| {
+///         let me = cell.id();
+///         let mut mine = [me as u64];
+///         cell.phase::<Turn, _>(|net| {
+///             net.send(next[me], &mine);
+///             net.receive(next[(me + 2) % 3], &mut mine);
+///             Ok(())
+///         })?;
+///         cell.phase::<Collect, _>(|net| {
+///             let mut sum = mine[0];
+///             for from in home.iter().filter(|_| me == 0) {
+///                 net.receive(*from, &mut mine);
+///                 sum += mine[0];
+///             }
+///             if me > 0 {
+///                 net.send(home[me - 1], &mine);
+///             }
+///             Ok(sum)
+///         })
+///     })
+/// })?;
+/// assert_eq!(sums[0], Some(3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Participation
+/// Collective over all nodes, with the same image.
+///
+/// # Errors
+/// If there are too few nodes; and what `program` returns, which ends the job.
+#[track_caller]
+pub fn run<T>(
+    node: &mut Node,
+    image: &Image,
+    program: impl FnOnce(&mut Cell<'_>) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    let check = node.setting("STRATA_CHECK") == Some("1");
+    run_with(node, image, RunOptions { check, simulated: false }, program)
+}
+
+/// As [`run`], with options.
+///
+/// # Participation
+/// As [`run`].
+///
+/// # Errors
+/// As [`run`].
+#[track_caller]
+pub fn run_with<T>(
+    node: &mut Node,
+    image: &Image,
+    options: RunOptions,
+    program: impl FnOnce(&mut Cell<'_>) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    let root = &image.instances[0];
+    let need = root.cells.iter().max().map_or(0, |cell| cell + 1);
+    if need > node.size() {
+        return Err(Error::program(format!(
+            "{} is linked for cells up to {} of {}, and there are {} nodes; start {need}, or link it for fewer",
+            image.name,
+            need - 1,
+            image.target.name,
+            node.size()
+        )));
+    }
+    let fabric = Fabric::open(node, image, options.simulated);
+    let me = node.rank();
+    let Some(id) = root.cells.iter().position(|cell| *cell == me) else { return Ok(None) };
+    let mut cell = Cell::new(node, image, fabric, options, id);
+    let result = program(&mut cell);
+    if let Err(error) = result {
+        cell.fail(&error);
+    }
+    // What others still send here is received: they may wait for room.
+    cell.sync();
+    result.map(Some)
+}
+
+/// The result of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated<T> {
+    /// What the program returned, by the root task's cells.
+    pub results: Vec<T>,
+    /// The clocks that each cell's program took.
+    pub clocks: Vec<f64>,
+}
+
+impl<T> Simulated<T> {
+    /// When the last cell ended.
+    #[must_use]
+    pub fn time(&self) -> f64 {
+        self.clocks.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// Runs a linked application in the time of its machine: the same program, with the linker's rates
+/// and the machine's costs. Connections are FIFOs with one sender and one receiver, so the times
+/// depend on the program alone (Kahn 1974).
+///
+/// Room in connections is infinite in simulated time: a sender never waits for its receiver.
+///
+/// # Errors
+/// As [`run`].
+pub fn simulate<T: Send>(
+    image: &Image,
+    program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
+) -> Result<Simulated<T>, Error> {
+    // Any simulated machine will do: all its nodes share a thread. Its own times are not used.
+    let host = SimulatedMachine::find("ethernet-25g").map_err(Error::program)?;
+    let root = &image.instances[0];
+    let nodes = root.cells.iter().max().map_or(1, |cell| cell + 1);
+    let options = RunOptions { simulated: true, check: true };
+    let run = Machine::sim(&host, nodes)?.run(|node| {
+        run_with(node, image, options, |cell| {
+            let result = program(cell)?;
+            Ok((result, cell.clocks()))
+        })
+    })?;
+    let mut by_cell: Vec<Option<(T, f64)>> = run.results;
+    let ended = root.cells.iter().filter_map(|cell| by_cell.get_mut(*cell)?.take());
+    let (results, clocks) = ended.unzip();
+    Ok(Simulated { results, clocks })
+}

@@ -1,0 +1,144 @@
+//! The connections of the active set.
+
+use super::cell::{Active, Cell};
+use crate::describe::{Child, Connection, Contains, Input, Network, Output, Set};
+use bytemuck::Pod;
+use std::marker::PhantomData;
+use strata_runtime::Error;
+
+/// The capability to use the set `S` of a task, while it is active: see [`Cell::phase`].
+pub struct Net<'n, 'a, S> {
+    cell: &'n mut Cell<'a>,
+    set: PhantomData<S>,
+}
+
+impl<'n, 'a, S: Set> Net<'n, 'a, S> {
+    pub(super) fn new(cell: &'n mut Cell<'a>) -> Self {
+        Self { cell, set: PhantomData }
+    }
+
+    /// Sends a message. Returns when `values` may be reused; waits while as much is under way as the
+    /// connection's depth allows.
+    ///
+    /// # Participation
+    /// Local. The connection must be one of the task and leave this cell; of a family, it must have
+    /// the set's number; otherwise the job ends.
+    #[inline]
+    #[track_caller]
+    pub fn send<T: Pod, N: Network>(&mut self, connection: Connection<T, N>, values: &[T])
+    where
+        S: Contains<N>,
+    {
+        let (number, active) = self.active(connection);
+        self.cell.send_bytes(number, active, bytemuck::cast_slice(values));
+    }
+
+    /// Receives a message, which must be as long as `values`; otherwise the job ends.
+    ///
+    /// # Participation
+    /// Local, as [`send`](Self::send) at the connection's other end.
+    #[inline]
+    #[track_caller]
+    pub fn receive<T: Pod, N: Network>(&mut self, connection: Connection<T, N>, values: &mut [T])
+    where
+        S: Contains<N>,
+    {
+        let (number, active) = self.active(connection);
+        self.cell.receive_into(number, active, values);
+    }
+
+    /// Receives a message of any length.
+    ///
+    /// # Participation
+    /// As [`receive`](Self::receive).
+    #[track_caller]
+    pub fn receive_vec<T: Pod, N: Network>(&mut self, connection: Connection<T, N>) -> Vec<T>
+    where
+        S: Contains<N>,
+    {
+        let (number, active) = self.active(connection);
+        self.cell.receive_all(number, active)
+    }
+
+    /// Whether a connection is in the active part of the set: always, unless the linker has split
+    /// it, or the connection has another number in its family.
+    #[must_use]
+    pub fn has<T, N: Network>(&self, connection: Connection<T, N>) -> bool
+    where
+        S: Contains<N>,
+    {
+        self.cell.active(connection.index).is_some()
+    }
+
+    #[inline]
+    #[track_caller]
+    fn active<T, N: Network>(&mut self, connection: Connection<T, N>) -> (usize, Active) {
+        let number = self.cell.number(connection.task, connection.index);
+        match self.cell.active(connection.index) {
+            Some(active) => (number, active),
+            None => self
+                .cell
+                .misuse("the connection is in another part, or has another number, than the active set"),
+        }
+    }
+
+    /// As [`Cell::id`].
+    #[must_use]
+    pub fn id(&self) -> usize {
+        self.cell.id()
+    }
+
+    /// As [`Cell::clocks`].
+    #[must_use]
+    pub fn clocks(&self) -> f64 {
+        self.cell.clocks()
+    }
+
+    /// As [`Cell::work`].
+    pub fn work<R>(&mut self, clocks: f64, f: impl FnOnce() -> R) -> R {
+        self.cell.work(clocks, f)
+    }
+
+    /// As [`Cell::sync`].
+    ///
+    /// # Participation
+    /// As there.
+    #[track_caller]
+    pub fn sync(&mut self) {
+        self.cell.sync();
+    }
+
+    /// As [`Cell::start`]; the set stays active in this task.
+    ///
+    /// # Participation
+    /// As there.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn start<R>(
+        &mut self,
+        child: Child,
+        f: impl FnOnce(&mut Cell<'a>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        self.cell.start(child, f)
+    }
+
+    /// As [`Cell::write`].
+    ///
+    /// # Participation
+    /// As there.
+    #[track_caller]
+    pub fn write<T: Pod>(&mut self, port: Output<T>, values: &[T]) {
+        self.cell.write(port, values);
+    }
+
+    /// As [`Cell::read`].
+    ///
+    /// # Participation
+    /// As there.
+    #[track_caller]
+    pub fn read<T: Pod>(&mut self, port: Input<T>, values: &mut [T]) {
+        self.cell.read(port, values);
+    }
+}

@@ -1,0 +1,123 @@
+//! Finds what moves in a video of 256 x 240 pixels, scan line by scan line (Warfel 1996, chapter 7):
+//! a gateway deals blocks of lines out to workers, another one collects what they find.
+//!
+//!     STRATA_ON=threads:6 cargo run --release -p strata-tcs --example motion -- --out target/motion
+//!     cargo run --release -p strata-tcs --example motion -- --iwarp 10 --lines 1
+//!     STRATA_ON=threads:6 cargo run --release -p strata-tcs --example motion -- --report
+//!
+//! The clip is made up: a bright ball before a slope of grey. With `--out` every frame is written
+//! as a picture, what moves in red. The masks are compared with those of a sequential detector.
+
+use clap::Parser;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use strata_runtime::prelude::*;
+use strata_tcs::motion::{HEIGHT, Motion, Seen, WIDTH, clip, sequential};
+use strata_tcs::{Options, Target, run, simulate};
+
+/// Finds what moves in a made-up video.
+///
+/// Runs on the nodes that `STRATA_ON` or mpirun says, at least 5: a camera, two gateways, a display,
+/// and workers.
+#[derive(Parser)]
+struct Cli {
+    /// Scan lines of a block.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=240))]
+    lines: u16,
+    /// Frames.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    frames: usize,
+    /// Simulates iWarp with so many workers, and prints the latency there.
+    #[arg(long, value_name = "WORKERS", value_parser = clap::value_parser!(u16).range(1..=60))]
+    iwarp: Option<u16>,
+    /// Clocks of a task's start and end on iWarp; lines are lost where they do not fit between two.
+    #[arg(long, value_name = "CLOCKS", default_values_t = [225.0, 60.0], num_args = 2)]
+    costs: Vec<f64>,
+    /// Writes the frames there, as PNG files.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Prints what the linker found, and ends.
+    #[arg(long)]
+    report: bool,
+}
+
+fn main() -> Result<(), Error> {
+    let cli = Cli::parse();
+    let lines = usize::from(cli.lines);
+    if let Some(workers) = cli.iwarp {
+        let motion = Motion::on_iwarp(workers.into(), lines, cli.costs[0], cli.costs[1])?;
+        if cli.report {
+            print!("{}", motion.image().report());
+            return Ok(());
+        }
+        let run = simulate(motion.image(), |cell| motion.body(cell, cli.frames, clip))?;
+        let lost: usize = run.results.iter().map(|ended| ended.lost).sum();
+        let seen = run.results.into_iter().find_map(|ended| ended.seen).unwrap_or_default();
+        check(&seen, cli.frames)?;
+        println!(
+            "{workers} workers, blocks of {lines} lines: latency {:.0} clocks, as measured on iWarp {:.0}; {lost} lines lost",
+            mean(&seen.latencies),
+            strata_tcs::iwarp::motion::measured(lines)
+        );
+        return cli.out.as_deref().map_or(Ok(()), |out| pictures(&seen, out));
+    }
+    launch(|node| {
+        let Some(workers) = node.size().checked_sub(Motion::OTHERS).filter(|workers| *workers > 0) else {
+            return Err(Error::program(format!(
+                "{} nodes: take at least 5, for example STRATA_ON=threads:6",
+                node.size()
+            )));
+        };
+        let motion = Motion::new(workers, lines, &Target::crossbar(node.size()), &Options::default())?;
+        if cli.report {
+            if node.rank() == 0 {
+                print!("{}", motion.image().report());
+            }
+            return Ok(());
+        }
+        let start = node.now().get();
+        let ended = run(node, motion.image(), |cell| motion.body(cell, cli.frames, clip))?;
+        let seconds = node.now().get() - start;
+        if let Some(seen) = ended.and_then(|ended| ended.seen) {
+            check(&seen, cli.frames)?;
+            println!(
+                "{workers} workers, blocks of {lines} lines: {} frames in {:.1} ms, {:.0} a second",
+                cli.frames,
+                1e3 * seconds,
+                cli.frames as f64 / seconds
+            );
+            cli.out.as_deref().map_or(Ok(()), |out| pictures(&seen, out))?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+fn check(seen: &Seen, frames: usize) -> Result<(), Error> {
+    if seen.masks == sequential(frames, clip) {
+        return Ok(());
+    }
+    Err(Error::program("the masks differ from those of a sequential detector"))
+}
+
+/// Writes every frame, with what moves in red.
+fn pictures(seen: &Seen, folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder)?;
+    for (number, masks) in seen.masks.iter().enumerate() {
+        let pixels = clip(number);
+        let colours = pixels.iter().enumerate().flat_map(|(at, grey)| {
+            let moves = masks[at / WIDTH][at % WIDTH / 64] >> (at % 64) & 1 == 1;
+            if moves { [220, 30, 30] } else { [*grey; 3] }
+        });
+        let file = std::fs::File::create(folder.join(format!("frame-{number:03}.png")))?;
+        let mut encoder = png::Encoder::new(BufWriter::new(file), WIDTH as u32, HEIGHT as u32);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut writer = encoder.write_header().map_err(Error::program)?;
+        writer.write_image_data(&colours.collect::<Vec<u8>>()).map_err(Error::program)?;
+    }
+    Ok(())
+}
