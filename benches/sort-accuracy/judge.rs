@@ -13,7 +13,7 @@ use strata_sort::profile;
 const HOPELESS: f64 = 1.25;
 
 /// With fewer sets of keys no rival is out.
-const FEWEST: usize = 3;
+const FEWEST: usize = 6;
 
 /// Rivals that are slower on average by more than so many standard errors are out.
 const CERTAIN: f64 = 3.0;

@@ -46,7 +46,7 @@ const SHARES: [f64; 3] = [0.5, 0.25, 0.25];
 const DIGIT_CELLS: usize = 200;
 
 /// Most sets of keys for a problem: of few keys, and of many.
-const MOST_SETS: [usize; 2] = [12, 6];
+const MOST_SETS: [usize; 2] = [24, 8];
 
 /// The fixed candidates that the choice is compared with, by their predicted times.
 const FIXED: [(&str, i64); 6] =

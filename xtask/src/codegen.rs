@@ -25,6 +25,7 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/stencil/src/models.rs"),
     },
     Generated { spec: "specs/stencil-simulated", folder: "models/sim-alewife-16/stencil", source: None },
+    Generated { spec: "specs/sort-simulated", folder: "models/sim-alewife-16/sort", source: None },
     Generated {
         spec: "examples/own-library/matmul.spec",
         folder: "examples/own-library/models",
