@@ -76,7 +76,7 @@ fn triad(node: &mut Node, a: &mut [f64], b: &[f64], c: &[f64]) -> f64 {
 
 fn iteration(node: &mut Node, side: usize, looks: bool) -> Result<f64, Error> {
     // Wide halos, as exchanges are not the subject.
-    let layout = Layout { columns: 1, rows: node.size(), halo: if looks { 2 } else { 16 } };
+    let layout = Layout::new(1, node.size(), if looks { 2 } else { 16 });
     let iterations = (POINTS / (side * side)).max(16) as u64;
     let time = |node: &mut Node, iterations| {
         let grid = Grid::<f64>::new(side, side).omega(1.5).iterations(iterations);

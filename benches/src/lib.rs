@@ -102,7 +102,7 @@ pub fn mpirun(ranks: usize, inside: &str) -> Result<(), String> {
 }
 
 /// Options for Open MPI as root and with more ranks than cores, where waiting ranks yield.
-const MPI_ENVIRONMENT: &[(&str, &str)] = &[
+pub const MPI_ENVIRONMENT: &[(&str, &str)] = &[
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),

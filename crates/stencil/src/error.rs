@@ -20,6 +20,9 @@ pub enum StencilError {
     /// The factor of over-relaxation is outside its range.
     #[error("omega is {0}: over-relaxation converges for values above 0 and below 2, Jacobi up to 1")]
     Omega(f64),
+    /// Weights of neighbours with which iterations would grow, or that are not numbers.
+    #[error("the weights of the neighbours are {0:?}: their magnitudes add up to at most 1, and not to 0")]
+    Weights([f64; 4]),
     /// The threshold is negative or not a number.
     #[error("the threshold is {0}: it is a largest update, such as 1e-6; 0 is never reached")]
     Threshold(f64),

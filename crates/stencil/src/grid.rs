@@ -59,6 +59,8 @@ pub struct Grid<'a, T = f64> {
     pub(crate) edges: [Edge<'a, T>; 4],
     pub(crate) initial: Rc<dyn Fn(usize, usize) -> T + 'a>,
     pub(crate) method: Method,
+    pub(crate) weights: Option<[f64; 4]>,
+    extra: [usize; 2],
     omega: Option<f64>,
     threshold: Option<f64>,
     iterations: u64,
@@ -68,11 +70,12 @@ pub struct Grid<'a, T = f64> {
 
 impl<T> fmt::Debug for Grid<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { size, edges, method, omega, threshold, iterations, every, .. } = self;
+        let Self { size, edges, method, weights, omega, threshold, iterations, every, .. } = self;
         f.debug_struct("Grid")
             .field("size", size)
             .field("edges", edges)
             .field("method", method)
+            .field("weights", weights)
             .field("omega", omega)
             .field("threshold", threshold)
             .field("iterations", iterations)
@@ -94,6 +97,8 @@ impl<'a, T: Value> Grid<'a, T> {
             edges: Side::ALL.map(|_| Edge::value(T::default())),
             initial: Rc::new(|_, _| T::default()),
             method: Method::default(),
+            weights: None,
+            extra: [0; 2],
             omega: None,
             threshold: Some(1e-6),
             iterations: 10_000,
@@ -127,6 +132,26 @@ impl<'a, T: Value> Grid<'a, T> {
     #[must_use]
     pub fn method(mut self, method: Method) -> Self {
         self.method = method;
+        self
+    }
+
+    /// Sets the coefficients of the neighbours in the west, east, north and south, at first a quarter
+    /// each: a point moves towards the sum of its neighbours times these.
+    ///
+    /// The equation is then another one, such as (a, a, b, b) with a + b = 1/2 for heat that is
+    /// conducted better in one direction. Magnitudes add up to at most 1.
+    #[must_use]
+    pub fn weights(mut self, west: f64, east: f64, north: f64, south: f64) -> Self {
+        self.weights = Some([west, east, north, south]).filter(|weights| *weights != [0.25; 4]);
+        self
+    }
+
+    /// Gives the nodes at the edges of the grid so many columns, and rows, more than the others, where
+    /// there are others in that direction: they have a neighbour less to exchange with (Brewer 1994,
+    /// §5.2). Models say how many, see [`Layout::balanced`].
+    #[must_use]
+    pub fn extra(mut self, columns: usize, rows: usize) -> Self {
+        self.extra = [columns, rows];
         self
     }
 
@@ -180,10 +205,13 @@ impl<'a, T: Value> Grid<'a, T> {
     #[must_use]
     pub(crate) fn factor(&self) -> f64 {
         let [width, height] = self.size.map(|n| (std::f64::consts::PI / (n as f64 + 1.0)).cos());
+        let [west, east, north, south] = self.weights.unwrap_or([0.25; 4]);
+        // A root of weights of unlike signs is none: complex eigenvalues, for which 1 is safe.
+        let radius = 2.0 * ((west * east).sqrt() * width + (north * south).sqrt() * height);
         match (self.omega, self.method) {
             (Some(omega), _) => omega,
-            (None, Method::Jacobi) => 1.0,
-            (None, Method::RedBlack) => 2.0 / (1.0 + (1.0 - ((width + height) / 2.0).powi(2)).sqrt()),
+            (None, Method::RedBlack) if radius < 1.0 => 2.0 / (1.0 + (1.0 - radius.powi(2)).sqrt()),
+            (None, _) => 1.0,
         }
     }
 
@@ -207,6 +235,12 @@ impl<'a, T: Value> Grid<'a, T> {
         let most = if self.method == Method::Jacobi { 1.0 } else { 2.0_f64.next_down() };
         if !(omega > 0.0 && omega <= most) {
             return Err(StencilError::Omega(omega));
+        }
+        if let Some(weights) = self.weights {
+            let sum = weights.iter().fold(0.0, |sum, weight: &f64| sum + weight.abs());
+            if !(sum > 0.0 && sum <= 1.0 + 4.0 * f64::EPSILON) {
+                return Err(StencilError::Weights(weights));
+            }
         }
         if let Some(threshold) = self.threshold.filter(|threshold| threshold.is_nan() || *threshold < 0.0) {
             return Err(StencilError::Threshold(threshold));
@@ -235,8 +269,11 @@ impl<'a, T: Value> Grid<'a, T> {
             self.every,
             edges,
             size_of::<T>() as u64,
+            self.extra[0] as u64,
+            self.extra[1] as u64,
         ];
-        parts.into_iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, part| {
+        let weights = self.weights.unwrap_or([0.25; 4]).map(f64::to_bits);
+        parts.into_iter().chain(weights).fold(0xCBF2_9CE4_8422_2325, |hash: u64, part| {
             (hash ^ part).wrapping_mul(0x100_0000_01B3).rotate_left(23)
         })
     }
@@ -306,7 +343,7 @@ impl<'a, T: Value> Grid<'a, T> {
         let note = (!measured).then_some(Note::Other(
             "the models were measured with red-black sweeps of f64: they only rank the layouts for others",
         ));
-        let blocks = Layout { columns: 1, rows: nodes, halo: 1 }.suited(nodes, size, periodic);
+        let blocks = Layout::new(1, nodes, 1).suited(nodes, size, periodic);
         let applies = |candidate| match candidate {
             Stencil::One => true,
             Stencil::Columns { .. } | Stencil::Rows { .. } => nodes > 1 && blocks.nodes() == nodes,
@@ -317,11 +354,11 @@ impl<'a, T: Value> Grid<'a, T> {
             Stencil::One => Layout::ONE,
             Stencil::Columns { columns, halo } => {
                 let columns = count(columns);
-                Layout { columns, rows: nodes / columns, halo: count(halo) }
+                Layout::new(columns, nodes / columns, count(halo))
             }
             Stencil::Rows { rows, halo } => {
                 let rows = count(rows);
-                Layout { columns: nodes / rows, rows, halo: count(halo) }
+                Layout::new(nodes / rows, rows, count(halo))
             }
         };
         let exact = layout == Layout::ONE || layout.nodes() == nodes && layout.fits(size, periodic);
@@ -334,6 +371,8 @@ impl<'a, T: Value> Grid<'a, T> {
         }
         // Models of other sizes or numbers of nodes only rank layouts; the nearest that suits is taken.
         let layout = if exact { layout } else { layout.suited(nodes, size, periodic) };
+        let more = Layout { extra: self.extra, ..layout };
+        let layout = if layout != Layout::ONE && more.fits(size, periodic) { more } else { layout };
         Ok((layout, chosen.choice))
     }
 }

@@ -4,11 +4,13 @@
 use std::fmt;
 use std::ops::Range;
 
+use strata_select::optimise::integer_root;
+
 /// How a grid is divided among nodes.
 ///
 /// Node r has the block in column r mod `columns` and row r / `columns` of blocks. Of n points in
-/// one direction among k blocks each has ⌊n/k⌋, and the first n mod k one more. Nodes beyond
-/// `columns`·`rows` have no points.
+/// one direction among k blocks each has ⌊n/k⌋, and the first n mod k one more; `extra` moves
+/// points to the blocks at the edges. Nodes beyond `columns`·`rows` have no points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Blocks from west to east.
@@ -18,11 +20,54 @@ pub struct Layout {
     /// Width of the halo: how many layers of a neighbour's points are exchanged at a time. With
     /// two or more, points near the edge of a block are computed by both neighbours in between.
     pub halo: usize,
+    /// Columns, and rows, that a block at an edge of the grid has more than one between others, where
+    /// there are such: it has a neighbour less to exchange with (Brewer 1994, §5.2).
+    pub extra: [usize; 2],
 }
 
 impl Layout {
     /// Everything on node 0.
-    pub const ONE: Self = Self { columns: 1, rows: 1, halo: 1 };
+    pub const ONE: Self = Self::new(1, 1, 1);
+
+    /// Blocks of equal size, as far as they can be.
+    #[must_use]
+    pub const fn new(columns: usize, rows: usize, halo: usize) -> Self {
+        Self { columns, rows, halo, extra: [0; 2] }
+    }
+
+    /// This layout of blocks with extra columns and rows at the edges of a grid of `size`, by which the
+    /// nodes there take as long as the others: a root of what a neighbour costs less what the points
+    /// do (Brewer 1994, eqs 38 to 40). At most `most` of each.
+    ///
+    /// `neighbour` predicts the time that an exchange with a neighbour takes in an iteration, in
+    /// seconds, for so many points in a column (`true`) or in a row; `seconds` predicts an iteration
+    /// of this layout on a grid of any size. Where either says nothing, there are none.
+    #[must_use]
+    pub fn balanced(
+        self,
+        size: [usize; 2],
+        most: usize,
+        neighbour: impl Fn(usize, bool) -> Option<f64>,
+        seconds: impl Fn([usize; 2]) -> Option<f64>,
+    ) -> Self {
+        let blocks = [self.columns, self.rows];
+        let extra = |way: usize| {
+            let across = 1 - way;
+            let missing = neighbour(size[across].div_ceil(blocks[across].max(1)), way == 0)?;
+            let without = seconds(size)?;
+            let longer = |extra: i64| {
+                // The same number more in each block costs what it costs in one.
+                let mut larger = size;
+                larger[way] += blocks[way] * usize::try_from(extra).unwrap_or(0);
+                missing - seconds(larger).map_or(f64::INFINITY, |with| with - without)
+            };
+            let room = (size[way] / blocks[way].max(1)).saturating_sub(self.halo) * blocks[way] / 2;
+            let most = most.min(room) as i64;
+            usize::try_from(integer_root(0, most, longer).min(most)).ok()
+        };
+        let extra = [0, 1].map(|way| if blocks[way] > 2 { extra(way).unwrap_or(0) } else { 0 });
+        Self { extra, ..self }
+    }
 
     /// The number of nodes with points.
     #[must_use]
@@ -37,14 +82,21 @@ impl Layout {
         if rank >= self.nodes() {
             return [0..0, 0..0];
         }
-        [span(size[0], self.columns, rank % self.columns), span(size[1], self.rows, rank / self.columns)]
+        let [x, y] = self.extra;
+        [
+            span(size[0], self.columns, x, rank % self.columns),
+            span(size[1], self.rows, y, rank / self.columns),
+        ]
     }
 
     /// Whether each block has at least as many points across as its halo is wide, where it has
     /// neighbours.
     pub(crate) fn fits(&self, size: [usize; 2], periodic: [bool; 2]) -> bool {
-        [self.columns, self.rows].iter().zip(size).zip(periodic).all(|((&blocks, points), periodic)| {
-            points / blocks >= if blocks > 1 || periodic { self.halo } else { 1 }
+        [0, 1].into_iter().all(|way| {
+            let blocks = [self.columns, self.rows][way];
+            let given = if blocks > 2 { 2 * self.extra[way] } else { 0 };
+            size[way].saturating_sub(given) / blocks
+                >= if blocks > 1 || periodic[way] { self.halo } else { 1 }
         })
     }
 
@@ -58,7 +110,7 @@ impl Layout {
             [this, [this[1], this[0]]]
         });
         shapes
-            .flat_map(|[columns, rows]| (1..=self.halo).rev().map(move |halo| Self { columns, rows, halo }))
+            .flat_map(|[columns, rows]| (1..=self.halo).rev().map(move |halo| Self::new(columns, rows, halo)))
             .find(|layout| layout.fits(size, periodic))
             .unwrap_or(Self::ONE)
     }
@@ -68,16 +120,37 @@ impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nodes() {
             1 => f.write_str("one node"),
-            _ => write!(f, "{} by {} blocks, halo {}", self.columns, self.rows, self.halo),
+            _ => {
+                write!(f, "{} by {} blocks, halo {}", self.columns, self.rows, self.halo)?;
+                match self.extra {
+                    [0, 0] => Ok(()),
+                    [columns, rows] => write!(f, ", at edges {columns} columns and {rows} rows more"),
+                }
+            }
         }
     }
 }
 
-/// The points of part `index` of `parts`.
-fn span(points: usize, parts: usize, index: usize) -> Range<usize> {
-    let (least, more) = (points / parts, points % parts);
-    let start = least * index + index.min(more);
-    start..start + least + usize::from(index < more)
+/// The points of part `index` of `parts`, of which the outer two have `extra` more than the others.
+fn span(points: usize, parts: usize, extra: usize, index: usize) -> Range<usize> {
+    // With fewer parts all have equally many neighbours.
+    let extra = if parts > 2 { extra.min(points / 2) } else { 0 };
+    let (least, more) = ((points - 2 * extra) / parts, (points - 2 * extra) % parts);
+    // Before part `index`: whole parts, the first one's extra points, and the rest, which goes to the
+    // first parts, or with extra points to the inner ones first.
+    let before = |index: usize| {
+        let rest = match extra {
+            0 => index.min(more),
+            _ => {
+                let inner = (parts - 2).min(more);
+                let outer = more - inner;
+                let last = usize::from(index == parts && outer > 1);
+                inner.min(index.saturating_sub(1)) + outer.min(usize::from(index > 0)) + last
+            }
+        };
+        least * index + rest + extra * (usize::from(index > 0) + usize::from(index == parts))
+    };
+    before(index)..before(index + 1)
 }
 
 #[cfg(test)]
@@ -87,7 +160,7 @@ mod tests {
     #[test]
     fn blocks_cover_every_point_once() {
         for (columns, rows) in [(1, 1), (2, 3), (5, 1), (4, 4)] {
-            let layout = Layout { columns, rows, halo: 1 };
+            let layout = Layout::new(columns, rows, 1);
             let mut seen = vec![0; 7 * 9];
             for rank in 0..layout.nodes() + 2 {
                 let [x, y] = layout.block([7, 9], rank);
@@ -98,9 +171,46 @@ mod tests {
     }
 
     #[test]
+    fn blocks_at_edges_have_more_points_and_no_point_is_lost() {
+        let sizes = |points, parts, extra| -> Vec<usize> {
+            let parts_of = |index| span(points, parts, extra, index);
+            assert!((1..parts).all(|index| parts_of(index - 1).end == parts_of(index).start));
+            assert_eq!((parts_of(0).start, parts_of(parts - 1).end), (0, points));
+            (0..parts).map(|index| parts_of(index).len()).collect()
+        };
+        assert_eq!(sizes(20, 4, 0), [5, 5, 5, 5]);
+        assert_eq!(sizes(20, 4, 1), [5, 5, 5, 5], "18 by four are 4.5: the inner blocks come first");
+        assert_eq!(sizes(20, 4, 2), [6, 4, 4, 6]);
+        assert_eq!(sizes(23, 4, 2), [7, 5, 5, 6]);
+        assert_eq!(sizes(22, 4, 0), [6, 6, 5, 5]);
+        assert_eq!(sizes(9, 2, 3), [5, 4], "both parts have one neighbour");
+        assert_eq!(sizes(9, 1, 3), [9]);
+        for (points, parts, extra) in [(7, 3, 9), (1, 3, 1), (0, 4, 2), (100, 7, 13)] {
+            sizes(points, parts, extra);
+        }
+        let layout = Layout { extra: [0, 4], ..Layout::new(1, 3, 2) };
+        assert!(layout.fits([5, 14], [false; 2]) && !layout.fits([5, 13], [false; 2]));
+        assert!(layout.to_string().ends_with("at edges 0 columns and 4 rows more"));
+    }
+
+    #[test]
+    fn nodes_at_edges_get_what_a_neighbour_costs() {
+        // A point costs 1, a neighbour 5 and 0.2 for each point of its halo.
+        let seconds = |[width, height]: [usize; 2]| Some((width.div_ceil(4) * height.div_ceil(4)) as f64);
+        let neighbour = |points: usize, _| Some(5.0 + 0.2 * points as f64);
+        let extra = |size, most| Layout::new(4, 4, 1).balanced(size, most, neighbour, seconds).extra;
+        assert_eq!(extra([40, 8], 20), [2, 0], "5.4 for 2 points each, 7 for 10 points each");
+        assert_eq!(extra([40, 8], 1), [1, 0]);
+        assert_eq!(extra([8, 8], 20), [2, 2]);
+        assert_eq!(extra([4, 4], 20), [0, 0], "inner blocks keep a point");
+        assert_eq!(Layout::new(4, 4, 1).balanced([40, 8], 9, neighbour, |_| None).extra, [0, 0]);
+        assert_eq!(Layout::new(2, 8, 1).balanced([40, 80], 9, neighbour, seconds).extra[0], 0);
+    }
+
+    #[test]
     fn a_layout_is_bent_to_the_nodes_and_the_grid() {
         let suited = |columns, rows, halo, nodes, size| {
-            let layout = Layout { columns, rows, halo }.suited(nodes, size, [false; 2]);
+            let layout = Layout::new(columns, rows, halo).suited(nodes, size, [false; 2]);
             [layout.columns, layout.rows, layout.halo]
         };
         assert_eq!(suited(2, 2, 4, 4, [100, 100]), [2, 2, 4]);

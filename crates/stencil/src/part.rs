@@ -36,6 +36,8 @@ pub(crate) struct Part<T> {
     /// Red points before a Jacobi sweep; else empty.
     before: Vec<T>,
     beyond: [Beyond<T>; 4],
+    /// Of the neighbours, if they are not a quarter each.
+    pub(crate) weights: Option<[T; 4]>,
     arch: Arch,
 }
 
@@ -126,7 +128,7 @@ impl<T: Value> Part<T> {
         let colours = [array(points)?, array(points)?];
         // An even number of halo columns and rows lies before the block's first point.
         let places = Places { corner: (origin[0] + origin[1]) % 2, stride };
-        Ok(Self { origin, size, halo, places, colours, before, beyond, arch: Arch::new() })
+        Ok(Self { origin, size, halo, places, colours, before, beyond, weights: None, arch: Arch::new() })
     }
 
     /// Whether anything lies beyond that side but an edge of the grid.
@@ -260,7 +262,7 @@ impl<T: Value> Part<T> {
             north: others(own.start - stride),
             south: others(own.start + stride),
         };
-        self.arch.dispatch(Row { points: &mut points[own], near, omega })
+        self.arch.dispatch(Row { points: &mut points[own], near, omega, weights: self.weights })
     }
 
     /// Sets the points beyond edges with a slope that the points of `colour` in row `y` need.

@@ -5,7 +5,7 @@
 use strata_runtime::Node;
 
 use crate::solver::{Limits, Solver};
-use crate::{Grid, Layout, Solution, StencilError, Value};
+use crate::{Edge, Grid, Layout, Side, Solution, StencilError, Value};
 
 /// Solves `grid` with `layout`, whatever models say.
 ///
@@ -46,14 +46,50 @@ pub fn seconds(
 ) -> f64 {
     let layout = match columns {
         0 => Layout::ONE,
-        _ => Layout { columns, rows: node.size() / columns, halo: halo.max(1) },
+        _ => Layout::new(columns, node.size() / columns, halo.max(1)),
     };
-    let grid = Grid::<f64>::new(width, height).omega(1.5);
-    let suits = layout.fits(grid.size, [false; 2]) && (columns == 0 || layout.nodes() == node.size());
-    if !suits {
+    seconds_on(node, &Grid::new(width, height), layout, every)
+}
+
+/// The time by which a neighbour makes an iteration of a node longer, in seconds: halos of one
+/// layer of `points` points, in columns if `upright`, else in rows. NaN where nodes are not even.
+///
+/// It is the difference between a grid of two blocks across, which goes around, and one that does
+/// not: each block has two neighbours in that direction, or one.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn side_seconds(node: &mut Node, points: usize, upright: bool) -> f64 {
+    let others = node.size() / 2;
+    if others * 2 != node.size() {
         return f64::NAN;
     }
-    let Ok(mut solver) = Solver::new(node, &grid, layout) else { return f64::NAN };
+    // Few points across, as they are no matter here; an even number, so that the grid can go around.
+    let (size, layout) = if upright {
+        ([2 * ACROSS, others * points], Layout::new(2, others, 1))
+    } else {
+        ([others * points, 2 * ACROSS], Layout::new(others, 2, 1))
+    };
+    let sides = if upright { [Side::West, Side::East] } else { [Side::North, Side::South] };
+    let open = Grid::new(size[0], size[1]);
+    let around =
+        sides.into_iter().fold(Grid::new(size[0], size[1]), |grid, side| grid.boundary(side, Edge::Periodic));
+    seconds_on(node, &around, layout, 1) - seconds_on(node, &open, layout, 1)
+}
+
+/// Points across a block where only those along it matter.
+const ACROSS: usize = 8;
+
+/// The time of one iteration with any layout; see [`seconds`].
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: usize) -> f64 {
+    let suits = layout.fits(grid.size, grid.periodic());
+    if !suits || layout != Layout::ONE && layout.nodes() != node.size() {
+        return f64::NAN;
+    }
+    let Ok(mut solver) = Solver::new(node, grid, layout) else { return f64::NAN };
     let every = every.max(1) as u64;
     let mut time = |node: &mut Node, iterations| {
         node.barrier();
@@ -63,12 +99,14 @@ pub fn seconds(
         node.reduce_max(node.now().get() - start.get())
     };
     // Whole numbers of exchanges and of looks.
-    let exchanges = (halo as u64 / 2).max(1);
+    let exchanges = (layout.halo as u64 / 2).max(1);
     let unit = exchanges.max(every);
     if node.is_simulated() {
-        // What two runs differ by has no start in it.
+        // What two runs differ by has no start in it. Packets meet by chance where queues are short,
+        // so that iterations differ.
         let short = time(node, unit);
-        return (time(node, 2 * unit) - short) / unit as f64;
+        let units = if unit == 1 { SIMULATED } else { 1 };
+        return (time(node, (1 + units) * unit) - short) / (units * unit) as f64;
     }
     let _touched_first = time(node, exchanges);
     let once = time(node, exchanges) / exchanges as f64;
@@ -82,6 +120,9 @@ pub fn seconds(
     let least = (0..runs).map(|_| time(node, iterations)).fold(f64::INFINITY, f64::min);
     least / iterations as f64
 }
+
+/// Iterations whose mean is taken on simulated machines.
+const SIMULATED: u64 = 4;
 
 /// The least time of a run, longer than its start; short beside a time slice of the system.
 const LEAST_SECONDS: f64 = 4e-4;

@@ -57,6 +57,7 @@ impl<T: Value> Solver<T> {
             return Err(StencilError::Memory { node, bytes });
         }
         let mut part = made.map_err(|bytes| StencilError::Memory { node: node.rank(), bytes })?;
+        part.weights = grid.weights.map(|weights| weights.map(T::nearest));
         let filled = if hollow { Ok(()) } else { part.fill(grid.size, &grid.edges, &*grid.initial) };
         first_error(node, filled.err())?;
         Ok(Self { part, layout, method: grid.method, omega: T::nearest(grid.factor()) })

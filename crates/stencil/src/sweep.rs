@@ -24,6 +24,8 @@ pub(crate) struct Row<'a, T> {
     pub(crate) points: &'a mut [T],
     pub(crate) near: Neighbours<'a, T>,
     pub(crate) omega: T,
+    /// Of the neighbours, if they are not a quarter each.
+    pub(crate) weights: Option<[T; 4]>,
 }
 
 impl<T: Value> pulp::WithSimd for Row<'_, T> {
@@ -31,7 +33,18 @@ impl<T: Value> pulp::WithSimd for Row<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> T {
-        let Self { points, near, omega } = self;
+        match self.weights {
+            None => self.run::<true>([T::nearest(0.25); 4]),
+            Some(weights) => self.run::<false>(weights),
+        }
+    }
+}
+
+impl<T: Value> Row<'_, T> {
+    /// `EQUAL`: whether all weights are a quarter.
+    #[inline(always)]
+    fn run<const EQUAL: bool>(self, weights: [T; 4]) -> T {
+        let Self { points, near, omega, .. } = self;
         let len = points.len();
         let (west, east) = (near.west[..len].as_chunks(), near.east[..len].as_chunks());
         let (north, south) = (near.north[..len].as_chunks(), near.south[..len].as_chunks());
@@ -40,13 +53,14 @@ impl<T: Value> pulp::WithSimd for Row<'_, T> {
         for ((((chunk, west), east), north), south) in
             chunks.iter_mut().zip(west.0).zip(east.0).zip(north.0).zip(south.0)
         {
-            relax(chunk, [west, east, north, south], omega, &mut most);
+            relax::<T, LANES, EQUAL>(chunk, [west, east, north, south], omega, weights, &mut most);
         }
         for ((((point, west), east), north), south) in
             rest.iter_mut().zip(west.1).zip(east.1).zip(north.1).zip(south.1)
         {
             let mut last = [most[0]];
-            relax(std::array::from_mut(point), [&[*west], &[*east], &[*north], &[*south]], omega, &mut last);
+            let near = [&[*west], &[*east], &[*north], &[*south]];
+            relax::<T, 1, EQUAL>(std::array::from_mut(point), near, omega, weights, &mut last);
             most[0] = last[0];
         }
         most.into_iter().fold(T::default(), |a, b| if b > a { b } else { a })
@@ -55,12 +69,22 @@ impl<T: Value> pulp::WithSimd for Row<'_, T> {
 
 /// Relaxes `N` points, whose neighbours in the west, east, north and south are given.
 #[inline(always)]
-fn relax<T: Value, const N: usize>(points: &mut [T; N], near: [&[T; N]; 4], omega: T, most: &mut [T; N]) {
-    let quarter = T::nearest(0.25);
+fn relax<T: Value, const N: usize, const EQUAL: bool>(
+    points: &mut [T; N],
+    near: [&[T; N]; 4],
+    omega: T,
+    weights: [T; 4],
+    most: &mut [T; N],
+) {
     let [west, east, north, south] = near;
     let mut change = [T::default(); N];
     for lane in 0..N {
-        let mean = quarter * ((north[lane] + south[lane]) + (west[lane] + east[lane]));
+        let mean = if EQUAL {
+            weights[0] * ((north[lane] + south[lane]) + (west[lane] + east[lane]))
+        } else {
+            let [w, e, n, s] = weights;
+            (n * north[lane] + s * south[lane]) + (w * west[lane] + e * east[lane])
+        };
         change[lane] = omega * (mean - points[lane]);
     }
     for lane in 0..N {

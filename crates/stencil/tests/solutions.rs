@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
 use std::cell::RefCell;
-use strata_runtime::prelude::*;
+use strata_runtime::{prelude::*, simulation::SimulatedMachine};
 use strata_stencil::{Edge, Grid, Layout, Method, Options, Pin, Side, StencilError, profile};
 
 /// The greatest error of a solved square of `n` points a side with u = e^x sin y on [0, 1]², which
@@ -86,7 +86,7 @@ fn refused(grid: impl Fn() -> Grid<'static, f64> + Sync) -> String {
 #[test]
 fn what_is_wrong_is_said_on_every_node() {
     let new = Grid::<f64>::new;
-    let cases: [(String, &str); 15] = [
+    let cases: [(String, &str); 18] = [
         (refused(|| new(0, 0)), "a grid of 0 by 0 points"),
         (refused(|| new(5, 0)), "a grid of 5 by 0 points"),
         (refused(|| new(usize::MAX, 2)), "at most 2^48"),
@@ -95,6 +95,9 @@ fn what_is_wrong_is_said_on_every_node() {
         (refused(|| new(5, 5).omega(0.0)), "omega is 0"),
         (refused(|| new(5, 5).omega(f64::NAN)), "omega is NaN"),
         (refused(|| new(5, 5).omega(1.1).method(Method::Jacobi)), "Jacobi up to 1"),
+        (refused(|| new(5, 5).weights(0.5, 0.5, 0.1, 0.1)), "their magnitudes add up to at most 1"),
+        (refused(|| new(5, 5).weights(0.0, 0.0, 0.0, 0.0)), "and not to 0"),
+        (refused(|| new(5, 5).weights(f64::NAN, 0.0, 0.0, 0.0)), "the weights of the neighbours are [NaN"),
         (refused(|| new(5, 5).threshold(-1.0)), "the threshold is -1"),
         (refused(|| new(5, 6).boundary(Side::East, Edge::Periodic)), "the east edge is periodic"),
         (refused(|| new(5, 6).boundaries(Edge::Periodic)), "5 points around a periodic width"),
@@ -121,6 +124,51 @@ fn grids_that_differ_are_refused() {
         Ok(matches!(grid.solve(node), Err(StencilError::Unlike)))
     });
     assert_eq!(run.unwrap(), [true; 3]);
+}
+
+#[test]
+fn a_node_lost_in_the_middle_ends_the_job_with_its_words() {
+    let platform = SimulatedMachine::find("alewife").unwrap();
+    let program = |node: &mut Node| {
+        // Node 0 is asked for its progress, and is lost; node 2 never comes to the second grid.
+        let grid = Grid::<f64>::new(40, 40).boundaries(Edge::value(1.0)).threshold(0.0).iterations(50);
+        let grid = grid.progress(|state| assert!(state.iteration < 7, "struck by lightning"));
+        if node.rank() == 2 && node.size() == 3 {
+            return Err(Error::program("out of power"));
+        }
+        profile::solve(&grid, node, Layout::new(1, node.size(), 1))?;
+        Ok(())
+    };
+    for nodes in [2, 3, 5] {
+        let expected =
+            if nodes == 3 { ("node 2", "out of power") } else { ("node 0", "struck by lightning") };
+        let threads = Machine::threads(nodes).unwrap().run(program).map(drop).unwrap_err();
+        let sim = Machine::sim(&platform, nodes).unwrap().run(program).map(drop).unwrap_err();
+        for error in [threads.to_string(), sim.to_string()] {
+            assert!(error.contains(expected.0) && error.contains(expected.1), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_best_omega_is_that_of_the_weights() {
+    let iterations = |weights: [f64; 4], omega: Option<f64>| {
+        let run = Machine::threads(2).unwrap().run(|node| {
+            let [west, east, north, south] = weights;
+            let grid = Grid::<f64>::new(60, 60).boundaries(Edge::value(1.0)).threshold(1e-8);
+            let grid = grid.weights(west, east, north, south);
+            let solution = omega.into_iter().fold(grid, |grid, omega| grid.omega(omega)).solve(node)?;
+            assert!(solution.converged, "{solution}");
+            // Only if they add up to 1 a field of ones is a solution.
+            Ok((solution.iterations, solution.values().iter().all(|value| (value - 1.0).abs() < 1e-5)))
+        });
+        run.unwrap()[0]
+    };
+    let along = [0.4, 0.4, 0.1, 0.1];
+    let (best, ones) = iterations(along, None);
+    assert!(ones && best * 5 < iterations(along, Some(1.0)).0, "{best}");
+    assert!(!iterations([0.2; 4], None).1);
+    assert_eq!(iterations([0.25; 4], Some(1.7)), iterations([0.25; 4], Some(1.7)));
 }
 
 #[test]
@@ -177,7 +225,7 @@ fn pins_decide_or_are_refused() {
             Ok(solution.layout)
         })
     };
-    let layout = |columns, rows, halo| Layout { columns, rows, halo };
+    let layout = |columns, rows, halo| Layout::new(columns, rows, halo);
     assert_eq!(solve("stencil=one", 20).unwrap()[0], Layout::ONE);
     assert_eq!(solve("stencil=columns:1:2", 20).unwrap()[3], layout(1, 4, 2));
     assert_eq!(solve("stencil=columns:2:4", 20).unwrap()[0], layout(2, 2, 4));
@@ -209,7 +257,7 @@ fn small_grids_stay_on_one_node_and_large_ones_do_not() {
 #[test]
 fn a_layout_that_does_not_suit_is_refused() {
     let run = Machine::threads(2).unwrap().run(|node| {
-        let layout = Layout { columns: 3, rows: 1, halo: 1 };
+        let layout = Layout::new(3, 1, 1);
         Ok(profile::solve(&Grid::<f64>::new(9, 9), node, layout).unwrap_err().to_string())
     });
     assert!(run.unwrap()[0].contains("3 by 1 blocks, halo 1 does not suit"));

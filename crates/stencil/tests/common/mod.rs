@@ -20,8 +20,12 @@ pub(crate) struct Case {
     pub(crate) at: [At; 4],
     pub(crate) method: Method,
     pub(crate) omega: f64,
+    pub(crate) weights: [f64; 4],
     pub(crate) iterations: u64,
 }
+
+/// Of the neighbours, for Laplace's equation.
+const QUARTERS: [f64; 4] = [0.25; 4];
 
 fn initial<T: Value>(x: usize, y: usize) -> T {
     T::nearest(((x * 37 + y * 101) % 23) as f64 / 7.0 - 1.0)
@@ -34,10 +38,12 @@ fn along<T: Value>(side: Side, at: usize) -> T {
 impl Case {
     pub(crate) fn grid<T: Value>(&self) -> Grid<'static, T> {
         let [width, height] = self.size;
+        let [west, east, north, south] = self.weights;
         let grid = Grid::new(width, height)
             .initial(initial)
             .method(self.method)
             .omega(self.omega)
+            .weights(west, east, north, south)
             .threshold(0.0)
             .iterations(self.iterations);
         Side::ALL.into_iter().fold(grid, |grid, side| {
@@ -88,7 +94,11 @@ impl Case {
                         }
                         let [west, east, north, south] = Side::ALL.map(|side| neighbour(&before, side, x, y));
                         let point = before[(y * width + x) as usize];
-                        let mean = T::nearest(0.25) * ((north + south) + (west + east));
+                        let [w, e, n, s] = self.weights.map(T::nearest);
+                        let mean = match self.weights {
+                            QUARTERS => w * ((north + south) + (west + east)),
+                            _ => (n * north + s * south) + (w * west + e * east),
+                        };
                         let change = omega * (mean - point);
                         points[(y * width + x) as usize] = point + change;
                         most = f64::max(most, change.magnitude().wide());
@@ -104,8 +114,11 @@ impl Case {
 pub(crate) fn layouts(nodes: usize) -> Vec<Layout> {
     let blocks = (1..=nodes)
         .filter(|columns| nodes.is_multiple_of(*columns))
-        .flat_map(|columns| [1, 2, 3, 4, 6].map(|halo| Layout { columns, rows: nodes / columns, halo }));
-    std::iter::once(Layout::ONE).chain(blocks).collect()
+        .flat_map(|columns| [1, 2, 3, 4, 6].map(|halo| Layout::new(columns, nodes / columns, halo)));
+    let few = |layout: &Layout| layout.halo == 1 + layout.columns % 2 && layout.columns.max(layout.rows) > 2;
+    let balanced = blocks.clone().filter(few);
+    let balanced = balanced.map(|layout| Layout { extra: [1, 2], ..layout });
+    std::iter::once(Layout::ONE).chain(blocks).chain(balanced).collect()
 }
 
 /// Kinds of edges and methods on a grid of this size.
@@ -120,9 +133,10 @@ pub(crate) fn cases(size: [usize; 2]) -> Vec<Case> {
         [Periodic; 4],
     ];
     let methods = [(Method::RedBlack, 1.5), (Method::Jacobi, 0.9)];
-    let all = edges
-        .into_iter()
-        .flat_map(|at| methods.map(|(method, omega)| Case { size, at, method, omega, iterations: 5 }));
+    let all = edges.into_iter().enumerate().flat_map(|(number, at)| {
+        let weights = if number == 2 { [0.1, 0.3, 0.45, 0.125] } else { QUARTERS };
+        methods.map(|(method, omega)| Case { size, at, method, omega, weights, iterations: 5 })
+    });
     all.filter(|case| {
         let odd = |direction: usize| size[direction] % 2 == 1 && case.at[2 * direction] == Periodic;
         let thin = |direction: usize| size[direction] < 2 && case.at[2 * direction..][..2].contains(&Slope);

@@ -1,0 +1,115 @@
+//! Extra rows and columns of boundary nodes, which exchange with a neighbour less (Brewer 1994,
+//! §5.2), against exhaustive search.
+
+use chacha20::ChaCha8Rng;
+use rand::{RngExt as _, SeedableRng as _};
+use strata_benches::{head, row};
+use strata_stencil::Layout;
+
+use crate::target::Target;
+
+/// The shortest and the longest side of a grid; thesis's table 5-1 has 50 and 200.
+const SIDES: [usize; 2] = [48, 400];
+
+/// Extra rows and columns that are tried.
+const MOST: usize = 12;
+
+/// Times that differ by less are equal: a neighbour that comes earlier or later makes as much.
+const EQUAL: f64 = 1e-3;
+
+/// One grid.
+pub(crate) struct Tried {
+    machine: String,
+    size: [usize; 2],
+    predicted: [usize; 2],
+    best: [usize; 2],
+    /// Time with what was predicted over the least.
+    ratio: f64,
+    /// By how much the time without is longer, as predicted (eq. 41) and as simulated.
+    benefit: [f64; 2],
+}
+
+/// Draws grids and tries all extra rows and columns of squares.
+pub(crate) fn judge(target: &Target, grids: usize, seed: u64) -> Result<Vec<Tried>, String> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x52);
+    let squares = target.squares();
+    let mut all = Vec::new();
+    for _ in 0..grids {
+        let size = [0; 2].map(|_| random.random_range(SIDES[0]..=SIDES[1]));
+        let time = |extra| target.simulate(size, Layout { extra, ..squares });
+        let predicted = predict(target, size);
+        let chosen = time(predicted)?;
+        let (mut best, mut least) = (predicted, chosen);
+        for extra in (0..=MOST).flat_map(|x| (0..=MOST).map(move |y| [x, y])) {
+            let seconds = time(extra)?;
+            // NaN where no points are left for the inner blocks.
+            if seconds < least {
+                (best, least) = (extra, seconds);
+            }
+        }
+        let blocks = |size: [usize; 2]| block_seconds(target, size);
+        let less = [size[0] - 2 * predicted[0], size[1] - 2 * predicted[1]];
+        let foretold = blocks(size).zip(blocks(less)).map_or(0.0, |(without, with)| without / with - 1.0);
+        let actual = time([0; 2])? / chosen - 1.0;
+        let benefit = [foretold, actual];
+        all.push(Tried {
+            machine: target.name.clone(),
+            size,
+            predicted,
+            best,
+            ratio: chosen / least,
+            benefit,
+        });
+    }
+    Ok(all)
+}
+
+/// The extra columns and rows by which boundary nodes take as long as the others.
+fn predict(target: &Target, size: [usize; 2]) -> [usize; 2] {
+    let neighbour = |points: usize, upright: bool| {
+        target.set.seconds("Side", target.nodes, &[points as f64, f64::from(u8::from(upright))])
+    };
+    target.squares().balanced(size, MOST, neighbour, |size| block_seconds(target, size)).extra
+}
+
+/// The predicted time of an iteration with squares.
+fn block_seconds(target: &Target, size: [usize; 2]) -> Option<f64> {
+    let squares = target.squares();
+    target.predicted(size).into_iter().find(|(layout, _)| *layout == squares).map(|(_, seconds)| seconds)
+}
+
+/// Prints a table; returns the share of right predictions.
+pub(crate) fn report(all: &[Tried]) -> Option<f64> {
+    if all.is_empty() {
+        return None;
+    }
+    println!();
+    head(&[
+        "machine",
+        "grid",
+        "columns",
+        "best",
+        "rows",
+        "best",
+        "slower than best",
+        "benefit predicted",
+        "benefit",
+    ]);
+    let per_cent = |share: f64| format!("{:.2} %", 100.0 * share);
+    for Tried { machine, size, predicted, best, ratio, benefit } in all {
+        row(&[
+            machine.clone(),
+            format!("{} by {}", size[0], size[1]),
+            predicted[0].to_string(),
+            best[0].to_string(),
+            predicted[1].to_string(),
+            best[1].to_string(),
+            per_cent(ratio - 1.0),
+            per_cent(benefit[0]),
+            per_cent(benefit[1]),
+        ]);
+    }
+    let right = all.iter().filter(|tried| tried.ratio < 1.0 + EQUAL).count();
+    println!("\nExtra rows and columns: {right} of {} take the least time (within 0.1 %).", all.len());
+    Some(right as f64 / all.len() as f64)
+}

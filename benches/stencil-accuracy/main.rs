@@ -1,0 +1,174 @@
+//! How often the layout that models choose is the fastest one, on simulated machines of 1994: the
+//! experiments of Brewer (1994), §4.4.2 and §5.2.
+//!
+//!     cargo bench -p strata-benches --bench stencil_accuracy [-- --nodes 16 --cells 100 --platforms cm5 --seed 7]
+//!
+//! `specc calibrate` fits the models of `specs/stencil-simulated` on each machine. Then, for grids
+//! that it has not seen, an iteration of the layouts is simulated as a skeleton, and the choice is
+//! compared with the fastest: first among the thesis's layouts (one node, vertical strips, squares,
+//! with halos of one), then among all shapes of blocks with halos of 1, 2, 4 and 8. Half of the
+//! grids are drawn anywhere, half where the two best of the thesis's layouts are predicted to be
+//! close, all by the seed.
+//!
+//! `--extra 25` also tries the extra rows and columns of boundary nodes on so many grids of each
+//! machine ([`extra`]); `--map FOLDER` writes maps of who wins where and of the errors as JSON and
+//! SVG ([`map`]).
+
+mod cells;
+mod extra;
+mod map;
+mod target;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use strata_benches::{head, row};
+
+use cells::Summary;
+use target::Target;
+
+/// Machines, with right choices, mean penalty when wrong and worst penalty of the thesis's table
+/// 4-1 and text, all in per cent.
+const PLATFORMS: [(&str, [f64; 3]); 4] = [
+    ("alewife", [99.50, 2.88, 16.25]),
+    ("paragon", [99.39, 3.09, 13.63]),
+    ("atm", [99.13, 1.43, 7.86]),
+    ("cm5", [99.72, 1.10, 5.45]),
+];
+
+struct Options {
+    nodes: Vec<usize>,
+    cells: usize,
+    extra: usize,
+    platforms: Vec<String>,
+    seed: u64,
+    map: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match options().and_then(|options| run(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("stencil_accuracy: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options {
+        nodes: vec![16, 32, 64],
+        cells: 60,
+        extra: 0,
+        platforms: PLATFORMS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        seed: 4,
+        map: None,
+    };
+    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
+    let mut arguments = lexopt::Parser::from_env();
+    while let Some(argument) = arguments.next().map_err(|e| e.to_string())? {
+        let name = match &argument {
+            lexopt::Arg::Long("bench") => continue,
+            lexopt::Arg::Long(name @ ("nodes" | "cells" | "extra" | "platforms" | "seed" | "map")) => {
+                (*name).to_owned()
+            }
+            other => {
+                return Err(format!(
+                    "{other:?}: there are --nodes 16,64, --cells 100, --extra 25, --platforms cm5,atm, \
+                     --seed 4 and --map FOLDER"
+                ));
+            }
+        };
+        let value = arguments.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
+        match name.as_str() {
+            "nodes" => options.nodes = value.split(',').map(number).collect::<Result<_, _>>()?,
+            "cells" => options.cells = number(&value)?,
+            "extra" => options.extra = number(&value)?,
+            "seed" => options.seed = number(&value)? as u64,
+            "map" => options.map = Some(PathBuf::from(value)),
+            _ => options.platforms = value.split(',').map(str::to_owned).collect(),
+        }
+    }
+    Ok(options)
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    let (mut few, mut family, mut extras) = (Vec::new(), Vec::new(), Vec::new());
+    let mut parts = Vec::new();
+    head(&[
+        "machine",
+        "nodes",
+        "layouts",
+        "grids",
+        "right",
+        "thesis",
+        "mean penalty",
+        "thesis",
+        "worst",
+        "thesis",
+        "expected",
+        "over always square",
+    ]);
+    for platform in &options.platforms {
+        let thesis = PLATFORMS.iter().find(|(name, _)| name == platform).map(|(_, all)| *all);
+        for &nodes in &options.nodes {
+            let target = Target::open(root, platform, nodes)?;
+            let cells = cells::judge(&target, options.cells, options.seed)?;
+            if let Some(folder) = &options.map {
+                map::write(folder, &target, &cells)?;
+            }
+            for (layouts, thesis, all, outcomes) in [
+                ("the thesis's", thesis, &mut few, cells.iter().map(|cell| cell.few).collect::<Vec<_>>()),
+                ("all", None, &mut family, cells.iter().map(|cell| cell.all).collect()),
+            ] {
+                let summary = Summary::of(&outcomes);
+                report(&[platform, &nodes.to_string(), layouts], thesis, &summary);
+                parts.push(json!({
+                    "machine": platform, "nodes": nodes, "layouts": layouts, "grids": summary.grids,
+                    "right": summary.right, "expected_penalty": summary.expected,
+                    "worst_penalty": summary.worst,
+                }));
+                all.extend(outcomes);
+            }
+            if options.extra > 0 && Some(&nodes) == options.nodes.iter().max() {
+                extras.extend(extra::judge(&target, options.extra, options.seed)?);
+            }
+        }
+    }
+    let (few, family) = (Summary::of(&few), Summary::of(&family));
+    report(&["all", "", "the thesis's"], Some([99.42, 2.12, 16.25]), &few);
+    report(&["all", "", "all"], None, &family);
+    println!("\nExpected by the thesis: 0.0114 %.");
+    let extra_right = extra::report(&extras);
+    let summary = json!({
+        "bench": "stencil_accuracy", "grids": few.grids, "seed": options.seed,
+        "right": few.right, "expected_penalty": few.expected, "mean_penalty": few.mean, "worst_penalty": few.worst,
+        "gain_over_square": few.square, "extra_rows": extras.len(), "extra_rows_right": extra_right,
+        "family_right": family.right, "family_expected_penalty": family.expected,
+        "family_mean_penalty": family.mean, "family_worst_penalty": family.worst, "parts": parts,
+    });
+    println!("summary {summary}");
+    Ok(())
+}
+
+/// Prints a row; `thesis` has its figures in per cent.
+fn report(names: &[&str], thesis: Option<[f64; 3]>, summary: &Summary) {
+    let per_cent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let [right, mean, worst] =
+        [0, 1, 2].map(|at| thesis.map_or("-".to_owned(), |all| format!("{} %", all[at])));
+    let mut cells: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    cells.extend([
+        summary.grids.to_string(),
+        per_cent(summary.right),
+        right,
+        per_cent(summary.mean),
+        mean,
+        per_cent(summary.worst),
+        worst,
+        format!("{:.4} %", 100.0 * summary.expected),
+        per_cent(summary.square),
+    ]);
+    row(&cells);
+}

@@ -1,0 +1,112 @@
+//! One simulated machine with a number of nodes: its models, and times of layouts.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use strata_model::{LibraryModels, ModelSet, Resolved};
+use strata_runtime::simulation::SimulatedMachine;
+use strata_runtime::{Computing, Machine};
+use strata_select::Source as _;
+use strata_stencil::{Grid, Layout, profile};
+
+/// A machine and its models.
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) nodes: usize,
+    pub(crate) set: Resolved,
+    platform: SimulatedMachine,
+}
+
+impl Target {
+    /// Fits the models of a machine, unless that was done.
+    pub(crate) fn open(root: &Path, name: &str, nodes: usize) -> Result<Self, String> {
+        let models = calibrate(root, name, nodes)?;
+        let text = std::fs::read_to_string(&models).map_err(|e| format!("{}: {e}", models.display()))?;
+        let set = ModelSet::read(&text).and_then(|set| set.resolve()).map_err(|e| e.to_string())?;
+        set.library("stencil").ok_or("the models have no library `stencil`")?;
+        let platform = SimulatedMachine::find(name).map_err(|e| e.to_string())?;
+        Ok(Self { name: name.to_owned(), nodes, set, platform })
+    }
+
+    fn library(&self) -> Option<&LibraryModels> {
+        self.set.library("stencil")
+    }
+
+    /// Blocks in as many columns as rows, or twice as many.
+    pub(crate) fn squares(&self) -> Layout {
+        let columns = 1 << self.nodes.ilog2().div_ceil(2);
+        Layout::new(columns, self.nodes / columns, 1)
+    }
+
+    /// The thesis's layouts: one node, vertical strips, squares.
+    pub(crate) fn of_thesis(&self) -> [Layout; 3] {
+        [Layout::ONE, Layout::new(self.nodes, 1, 1), self.squares()]
+    }
+
+    /// All layouts that compete, with their predicted times.
+    pub(crate) fn predicted(&self, [width, height]: [usize; 2]) -> Vec<(Layout, f64)> {
+        let inputs = [width as f64, height as f64, 1.0];
+        let mut all = Vec::new();
+        let Some(library) = self.library() else { return all };
+        for (index, candidate) in library.candidates().iter().enumerate() {
+            let mut offer = |layout, parameters: &[i64]| {
+                let seconds = library.seconds(index, self.nodes, &inputs, parameters);
+                all.extend(seconds.map(|seconds| (layout, seconds)));
+            };
+            let fewer = (0..=5).map(|exponent| 1 << exponent).filter(|few| few * few <= self.nodes);
+            match candidate.name.as_str() {
+                "columns" | "rows" => {
+                    for few in fewer {
+                        let columns = if candidate.name == "columns" { few } else { self.nodes / few };
+                        for halo in [1, 2, 4, 8] {
+                            let layout = Layout::new(columns, self.nodes / columns, halo);
+                            offer(layout, &[few as i64, halo as i64]);
+                        }
+                    }
+                }
+                _ => offer(Layout::ONE, &[]),
+            }
+        }
+        all
+    }
+
+    /// The predictions for the thesis's layouts, the least time first.
+    pub(crate) fn predicted_of_thesis(&self, size: [usize; 2]) -> Vec<(Layout, f64)> {
+        let few = self.of_thesis();
+        let mut all = self.predicted(size);
+        all.retain(|(layout, _)| few.contains(layout));
+        all.sort_by(|a, b| a.1.total_cmp(&b.1));
+        all
+    }
+
+    /// The simulated time of an iteration; NaN where the layout does not suit.
+    pub(crate) fn simulate(&self, [width, height]: [usize; 2], layout: Layout) -> Result<f64, String> {
+        let machine = Machine::sim(&self.platform, self.nodes).map_err(|e| e.to_string())?;
+        let grid = move || Grid::new(width, height);
+        let run = machine
+            .computing(Computing::Skeleton)
+            .run(move |node| Ok(profile::seconds_on(node, &grid(), layout, 1)));
+        Ok(run.map_err(|e| e.to_string())?.results[0])
+    }
+}
+
+fn calibrate(root: &Path, platform: &str, nodes: usize) -> Result<PathBuf, String> {
+    let folder = root.join(format!("target/stencil-accuracy/{platform}-{nodes}"));
+    let models = folder.join("models.toml");
+    if models.exists() {
+        eprintln!("{}: taken as it is", models.display());
+        return Ok(models);
+    }
+    eprintln!("calibrating on {platform} with {nodes} nodes");
+    let status = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .args(["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"])
+        .args(["specs/stencil-simulated", "--on", &format!("sim:{platform}"), "--nodes", &nodes.to_string()])
+        .args(["--budget", "600s", "-o"])
+        .arg(&folder)
+        .env("STRATA_COMPUTE", "skeleton")
+        .stdout(Stdio::from(std::io::stderr()))
+        .status()
+        .map_err(|e| format!("cannot start cargo: {e}"))?;
+    if status.success() { Ok(models) } else { Err(format!("specc calibrate ended with {status}")) }
+}

@@ -1,0 +1,133 @@
+//! Iterations on five points of f64 with Strata, Devito and PETSc, alternating in one run.
+//!
+//!     cargo bench -p strata-benches --bench stencil_race [-- --threads 2 --rounds 7]
+//!
+//! All three update every point of a square once in an iteration, from the mean of its neighbours:
+//! Devito on as many threads, PETSc's DMDA on as many processes with Jacobi's method, Strata on
+//! threads with Jacobi's method and red-black. Strata runs once with an exchange in every iteration,
+//! as the others do, and once with a halo of 16, where one pass through memory does several
+//! iterations of red-black. What is absent is left out with a word.
+
+mod peer;
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use strata_benches::{Timings, head, machine, row, turns};
+use strata_runtime::prelude::*;
+use strata_stencil::{Grid, Layout, Method, profile};
+
+use peer::Peer;
+
+const SIDES: [usize; 3] = [512, 2048, 4096];
+
+/// Points updated in a timing.
+const POINTS: usize = 1 << 28;
+
+/// Strata's ways: name, method, width of the halo.
+const WAYS: [(&str, Method, usize); 3] = [
+    ("Strata, Jacobi", Method::Jacobi, 1),
+    ("Strata, red-black", Method::RedBlack, 2),
+    ("Strata, red-black in waves", Method::RedBlack, 16),
+];
+
+struct Options {
+    threads: usize,
+    rounds: usize,
+}
+
+fn main() -> ExitCode {
+    match options().and_then(|options| run(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("stencil_race: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options { threads: 2, rounds: 7 };
+    let mut arguments = lexopt::Parser::from_env();
+    while let Some(argument) = arguments.next().map_err(|e| e.to_string())? {
+        let to = match argument {
+            lexopt::Arg::Long("bench") => continue,
+            lexopt::Arg::Long("threads") => &mut options.threads,
+            lexopt::Arg::Long("rounds") => &mut options.rounds,
+            other => return Err(format!("{other:?}: there are --threads 2 and --rounds 7")),
+        };
+        let text = arguments.value().map_err(|e| e.to_string())?.to_string_lossy().into_owned();
+        *to = text.parse().ok().filter(|number| *number > 0).ok_or(format!("`{text}` is no such number"))?;
+    }
+    Ok(options)
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let folder = tempfile::TempDir::new().map_err(|e| e.to_string())?;
+    let mut peers = Vec::new();
+    for (name, peer) in [
+        ("Devito", Peer::devito(folder.path(), options.threads)),
+        ("PETSc DMDA", Peer::petsc(folder.path(), options.threads)),
+    ] {
+        match peer {
+            Ok(peer) => peers.push((name, peer)),
+            Err(reason) => eprintln!("{name} is left out: {reason}"),
+        }
+    }
+    let names: Vec<&str> = WAYS.iter().map(|way| way.0).chain(peers.iter().map(|peer| peer.0)).collect();
+    println!("{} threads or processes; {}\n", options.threads, machine());
+    let mut title = vec!["grid"];
+    title.extend(names.iter().copied());
+    head(&title);
+    let mut grids = Vec::new();
+    for side in SIDES {
+        let iterations = (POINTS / (side * side)).max(8) as u64;
+        let mut timings = vec![Timings::default(); names.len()];
+        for round in 0..options.rounds {
+            for who in turns(round, names.len()) {
+                // The difference of two runs has neither allocation nor initial values in it.
+                let mut seconds = |iterations| match who.checked_sub(WAYS.len()) {
+                    None => ours(options.threads, side, WAYS[who], iterations),
+                    Some(peer) => {
+                        let (name, peer) = &mut peers[peer];
+                        peer.seconds(side, iterations).map_err(|e| format!("{name}: {e}"))
+                    }
+                };
+                let difference = seconds(iterations)? - seconds(iterations / 4)?;
+                timings[who].push(difference / (iterations - iterations / 4) as f64);
+            }
+        }
+        let rates: Vec<f64> = timings.iter().map(|t| (side * side) as f64 / 1e9 / t.median()).collect();
+        let mut cells = vec![format!("{side}²")];
+        cells.extend(timings.iter().zip(&rates).map(|(t, rate)| format!("{rate:.3} GPts/s, {t}")));
+        row(&cells);
+        let rates: serde_json::Map<_, _> =
+            names.iter().zip(&rates).map(|(name, rate)| ((*name).to_owned(), json!(rate))).collect();
+        grids.push(json!({"side": side, "points_per_ns": rates}));
+    }
+    let summary = json!({"bench": "stencil_race", "threads": options.threads, "grids": grids});
+    println!("\nsummary {summary}");
+    Ok(())
+}
+
+/// The seconds of so many iterations.
+fn ours(
+    threads: usize,
+    side: usize,
+    (_, method, halo): (&str, Method, usize),
+    iterations: u64,
+) -> Result<f64, String> {
+    let race = Machine::threads(threads).and_then(|machine| {
+        machine.run(|node| {
+            let layout = Layout::new(1, node.size(), halo);
+            let grid = Grid::<f64>::new(side, side).method(method).iterations(iterations).no_threshold();
+            node.barrier();
+            let start = node.now().get();
+            profile::solve(&grid, node, layout)?;
+            node.barrier();
+            Ok(node.now().get() - start)
+        })
+    });
+    let seconds = race.map_err(|e| e.to_string())?;
+    Ok(seconds.into_iter().fold(0.0, f64::max))
+}
