@@ -36,10 +36,12 @@
 #![deny(missing_docs)]
 
 pub mod barrier;
+mod cost;
 mod describe;
 pub mod iwarp;
 mod link;
 pub mod motion;
+pub mod patterns;
 pub mod report;
 mod run;
 mod shape;
@@ -49,6 +51,11 @@ mod target;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/connection-sets.md")]
+mod guide {}
+
+pub use cost::{Cost, Estimate};
 pub use describe::{
     App, Child, Connection, Contains, Input, Network, Output, Set, Tag, Task, TaskId, USUAL_DEPTH,
 };

@@ -159,8 +159,8 @@ impl Motion {
             overhead: 5.0,
             barrier: costs,
             task_change: 20.0,
-            reconfigure: start - 20.0 - barrier,
-            restore: end - barrier,
+            reconfigure: (start - 20.0 - barrier).max(0.0),
+            restore: (end - barrier).max(0.0),
             ..Target::iwarp(8, 8)
         };
         // The gateways in the middle, and the cells nearest to them for the workers.

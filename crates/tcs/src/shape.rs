@@ -128,6 +128,17 @@ impl Shape {
         paths
     }
 
+    /// The path along the row and then the column, each in this direction.
+    pub(crate) fn row_first(self, from: usize, to: usize, east: bool, south: bool) -> Path {
+        let Some([width, height]) = self.grid() else { return Path { links: vec![], cells: vec![from] } };
+        let steps = |from: usize, to: usize, n: usize, up: bool| {
+            if up { (to + n - from) % n } else { (from + n - to) % n }
+        };
+        let (across, down) =
+            (steps(from % width, to % width, width, east), steps(from / width, to / width, height, south));
+        self.walk(from, [(if east { 0 } else { 1 }, across), (if south { 2 } else { 3 }, down)])
+    }
+
     fn grid(self) -> Option<[usize; 2]> {
         match self {
             Self::Crossbar => None,

@@ -91,6 +91,18 @@ fn recursion_is_refused() {
 }
 
 #[test]
+fn children_that_multiply_are_refused() {
+    let mut app = App::new("test");
+    let tasks: Vec<_> = (0..15).map(|level| app.task(format!("t{level}"), 1)).collect();
+    for pair in tasks.windows(2) {
+        app[pair[0]].child("a", pair[1], &[0]);
+        app[pair[0]].child("b", pair[1], &[0]);
+    }
+    assert_eq!(only(&app, tasks[0], &mesh(1, 1)), LinkError::TooMany { most: 10_000 });
+    assert!(link(&app, tasks[8], &mesh(1, 1)).is_ok());
+}
+
+#[test]
 fn children_are_inside_their_parents_and_apart_where_wired() {
     let mut app = App::new("test");
     let (root, left, right) = (app.task("root", 3), app.task("left", 2), app.task("right", 2));

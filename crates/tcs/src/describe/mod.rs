@@ -10,6 +10,7 @@ mod tags;
 pub use handles::{Child, Connection, Input, Output, TaskId};
 pub use tags::{Contains, Network, Set, Tag};
 
+use crate::shape::Path;
 use bytemuck::Pod;
 use std::any::type_name;
 use std::ops::{Index, IndexMut};
@@ -84,6 +85,8 @@ pub(crate) struct Described {
     pub(crate) rate: Option<f64>,
     /// Bytes under way at most.
     pub(crate) depth: usize,
+    /// The path to take, where the machine has it.
+    pub(crate) path: Option<Path>,
 }
 
 /// A connection set of a task.
@@ -210,7 +213,15 @@ impl Task {
             self.networks.len() - 1
         });
         let kind = Kind::of::<T>();
-        self.connections.push(Described { network, from, to, kind, rate: None, depth: USUAL_DEPTH });
+        self.connections.push(Described {
+            network,
+            from,
+            to,
+            kind,
+            rate: None,
+            depth: USUAL_DEPTH,
+            path: None,
+        });
         Connection::new(self.id, self.connections.len() - 1)
     }
 
@@ -226,6 +237,14 @@ impl Task {
     pub fn depth<T, N: Network>(&mut self, connection: Connection<T, N>, bytes: usize) {
         if let Some(described) = self.own(connection) {
             described.depth = bytes;
+        }
+    }
+
+    /// Lets a connection take this path of the machine, if it is one of those that the linker would
+    /// consider: for patterns whose schedule includes the paths.
+    pub fn prefer<T, N: Network>(&mut self, connection: Connection<T, N>, path: Path) {
+        if let Some(described) = self.own(connection) {
+            described.path = Some(path);
         }
     }
 

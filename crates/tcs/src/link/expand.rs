@@ -27,7 +27,7 @@ pub(super) fn expand(
             kind: described.kind,
             rate: described.rate,
             depth: described.depth,
-            path: None,
+            path: described.path.clone(),
             guarantee: Guarantee::default(),
         }));
         if instances.len() + task.children.len() > MOST {

@@ -84,7 +84,8 @@ pub(crate) struct Linked {
     /// Reserved bytes a second.
     pub(crate) rate: Option<f64>,
     pub(crate) depth: usize,
-    /// The path of an external connection; those of others depend on the set.
+    /// The path of an external connection. Those of others depend on the set; this is then the
+    /// preferred one.
     pub(crate) path: Option<Path>,
     pub(crate) guarantee: Guarantee,
 }

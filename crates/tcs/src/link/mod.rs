@@ -38,8 +38,8 @@ pub struct Options {
     pub reroute: bool,
     /// The algorithm of all barriers; `None`: the cheapest that is possible.
     pub barrier: Option<Algorithm>,
-    /// How tasks switch; initially as the thesis says, with three barriers. The others ensure as
-    /// much here, and cost less.
+    /// How tasks switch; initially as the thesis says, with three barriers. Double and single ensure
+    /// as much here, and cost less.
     pub switch: Mode,
 }
 

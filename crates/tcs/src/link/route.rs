@@ -75,7 +75,7 @@ fn paths(
         .iter()
         .map(|member| {
             let linked = &connections[*member];
-            target.shape.paths(linked.from, linked.to, target.cells)
+            candidates(target, linked)
         })
         .collect();
     let mut load = base.clone();
@@ -114,6 +114,15 @@ fn paths(
     }
     let path = |(member, paths): (usize, &Vec<Path>)| (members[member], paths[taken[member]].clone());
     all.iter().enumerate().map(path).collect()
+}
+
+/// The paths that a connection may take: the preferred one alone, if it is one of them.
+fn candidates(target: &Target, linked: &Linked) -> Vec<Path> {
+    let all = target.shape.paths(linked.from, linked.to, target.cells);
+    match &linked.path {
+        Some(path) if all.contains(path) => vec![path.clone()],
+        _ => all,
+    }
 }
 
 /// The path that adds least; the first of equals.
@@ -158,7 +167,7 @@ fn split(
     let mut parts: Vec<(Part, Load)> = Vec::new();
     for member in members.iter().copied() {
         let linked = &connections[member];
-        let paths = target.shape.paths(linked.from, linked.to, target.cells);
+        let paths = candidates(target, linked);
         let room = |load: &Load, path: &Path| {
             let mut load = load.clone();
             load.connection(path, linked.rate);

@@ -113,15 +113,19 @@ pub fn run_with<T>(
     }
     let fabric = Fabric::open(node, image, options.simulated);
     let me = node.rank();
-    let Some(id) = root.cells.iter().position(|cell| *cell == me) else { return Ok(None) };
-    let mut cell = Cell::new(node, image, fabric, options, id);
-    let result = program(&mut cell);
-    if let Err(error) = result {
-        cell.fail(&error);
-    }
-    // What others still send here is received: they may wait for room.
-    cell.sync();
-    result.map(Some)
+    let id = root.cells.iter().position(|cell| *cell == me);
+    let result = id.map(|id| {
+        let mut cell = Cell::new(node, image, fabric, options, id);
+        let result = program(&mut cell);
+        if let Err(error) = &result {
+            cell.fail(error);
+        }
+        result
+    });
+    // What others still send here is received: they may wait for room. And no node leaves while
+    // another one waits for what it has written.
+    node.barrier();
+    result.transpose()
 }
 
 /// The result of a simulation.

@@ -1,0 +1,188 @@
+//! Predictions of parts, composed to a prediction of the whole.
+//!
+//! Tasks built of predictable parts are predictable (Warfel 1996, §1.2): a time is a mean with an
+//! interval and a variance, from a fitted model or from the linker's report, and programs are
+//! sequences, joins, repetitions, choices, overlaps and pipelines of them. The other way to predict
+//! a program is to [`simulate`](crate::simulate) it; where nothing waits by chance, both agree.
+
+use crate::report::{Report, TaskReport};
+
+/// A predicted time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Expected.
+    pub mean: f64,
+    /// At least.
+    pub low: f64,
+    /// At most.
+    pub high: f64,
+    /// The variance of the mean: parts are taken to be independent.
+    pub variance: f64,
+}
+
+impl Estimate {
+    /// A time that is known.
+    #[must_use]
+    pub fn exactly(mean: f64) -> Self {
+        Self { mean, low: mean, high: mean, variance: 0.0 }
+    }
+
+    /// A time with an interval of plus or minus `by`, and a standard deviation of half of that.
+    #[must_use]
+    pub fn about(mean: f64, by: f64) -> Self {
+        Self { mean, low: mean - by, high: mean + by, variance: (by / 2.0).powi(2) }
+    }
+}
+
+/// How a program is composed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cost {
+    /// A part whose time is predicted.
+    Part(Estimate),
+    /// One after the other.
+    Sequence(Vec<Cost>),
+    /// At once on different cells; over when the last is.
+    Join(Vec<Cost>),
+    /// The same so many times.
+    Repeat(u64, Box<Cost>),
+    /// One of several, with weights.
+    Choice(Vec<(f64, Cost)>),
+    /// At once on one cell, such as a send beside a receipt in the background.
+    Overlap(Vec<Cost>),
+    /// Stages through which so many items pass: the first takes all stages, each further one the
+    /// slowest stage.
+    Pipeline(u64, Vec<Cost>),
+}
+
+impl From<f64> for Cost {
+    fn from(time: f64) -> Self {
+        Self::Part(Estimate::exactly(time))
+    }
+}
+
+impl Cost {
+    /// The time of the whole.
+    ///
+    /// The mean of a maximum is bounded by the maximum of means from below; this bound is taken.
+    #[must_use]
+    pub fn estimate(&self) -> Estimate {
+        match self {
+            Self::Part(estimate) => *estimate,
+            Self::Sequence(parts) => parts.iter().map(Self::estimate).fold(Estimate::default(), after),
+            Self::Join(parts) | Self::Overlap(parts) => {
+                parts.iter().map(Self::estimate).reduce(latest).unwrap_or_default()
+            }
+            Self::Repeat(times, part) => scaled(part.estimate(), *times as f64),
+            Self::Choice(parts) => {
+                let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+                let share = |weight: f64| if total > 0.0 { weight / total } else { 0.0 };
+                let parts: Vec<(f64, Estimate)> =
+                    parts.iter().map(|(weight, part)| (share(*weight), part.estimate())).collect();
+                let mean: f64 = parts.iter().map(|(share, part)| share * part.mean).sum();
+                let spread =
+                    |(share, part): &(f64, Estimate)| share * (part.variance + (part.mean - mean).powi(2));
+                Estimate {
+                    mean,
+                    low: parts.iter().map(|(_, part)| part.low).reduce(f64::min).unwrap_or(0.0),
+                    high: parts.iter().map(|(_, part)| part.high).reduce(f64::max).unwrap_or(0.0),
+                    variance: parts.iter().map(spread).sum(),
+                }
+            }
+            Self::Pipeline(0, _) => Estimate::default(),
+            Self::Pipeline(items, stages) => {
+                let stages: Vec<Estimate> = stages.iter().map(Self::estimate).collect();
+                let first = stages.iter().copied().fold(Estimate::default(), after);
+                let slowest = stages.into_iter().reduce(latest).unwrap_or_default();
+                after(first, scaled(slowest, (*items - 1) as f64))
+            }
+        }
+    }
+
+    /// A child's life, of which `body` is its program: start, body, end, as the linker predicts.
+    #[must_use]
+    pub fn task(report: &TaskReport, body: Cost) -> Self {
+        Self::Sequence(vec![report.start.unwrap_or(0.0).into(), body, report.end.unwrap_or(0.0).into()])
+    }
+
+    /// A message of `bytes` on the first connection of a set, as the linker predicts.
+    #[must_use]
+    pub fn message(report: &Report, task: &str, set: &str, bytes: usize) -> Option<Self> {
+        let task = report.task(task)?;
+        let connection = task.set(set).next()?.connections.first()?;
+        let rate = connection.rate / (report.mhz * 1e6);
+        Some((connection.latency + (bytes as f64 / rate).floor()).into())
+    }
+}
+
+fn after(a: Estimate, b: Estimate) -> Estimate {
+    Estimate {
+        mean: a.mean + b.mean,
+        low: a.low + b.low,
+        high: a.high + b.high,
+        variance: a.variance + b.variance,
+    }
+}
+
+fn latest(a: Estimate, b: Estimate) -> Estimate {
+    let later = if b.mean > a.mean { b } else { a };
+    Estimate { low: a.low.max(b.low), high: a.high.max(b.high), ..later }
+}
+
+/// The same part again and again errs the same way each time: the deviation grows with the number.
+fn scaled(part: Estimate, by: f64) -> Estimate {
+    Estimate {
+        mean: by * part.mean,
+        low: by * part.low,
+        high: by * part.high,
+        variance: by * by * part.variance,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iwarp;
+
+    fn sequence(parts: &[f64]) -> Cost {
+        Cost::Sequence(parts.iter().map(|part| (*part).into()).collect())
+    }
+
+    /// The thesis's closed forms are values of the algebra.
+    #[test]
+    fn closed_forms_are_compositions() {
+        let barrier = 423.0;
+        let switch = Cost::Sequence(vec![174.0.into(), Cost::Repeat(3, Box::new(barrier.into()))]);
+        assert_eq!(switch.estimate().mean, iwarp::switch(barrier));
+        assert_eq!(sequence(&[130.0, 1425.0]).estimate().mean, iwarp::start(1425.0));
+        assert_eq!(sequence(&[70.0, barrier]).estimate().mean, iwarp::end(barrier));
+        let (cells, bytes) = (16u64, 1024);
+        let message = sequence(&[359.0, 230.0, 20.0, 2.0 * iwarp::on_link(bytes)]);
+        let scatter = Cost::Sequence(vec![532.0.into(), Cost::Repeat(cells - 1, Box::new(message))]);
+        assert_eq!(scatter.estimate().mean, iwarp::scatter_gather::messages(16, bytes));
+        let lines = 6u64;
+        let load = Cost::Sequence(vec![1280.0.into(), Cost::Repeat(lines - 1, Box::new(1336.0.into()))]);
+        let compute = Cost::Repeat(lines, Box::new((28.0 * 256.0).into()));
+        let motion = Cost::Sequence(vec![60.0.into(), load, 60.0.into(), 20.0.into(), compute, 245.0.into()]);
+        assert_eq!(motion.estimate().mean, iwarp::motion::latency(6, 28.0));
+    }
+
+    #[test]
+    fn laws() {
+        let a = Cost::Part(Estimate::about(10.0, 2.0));
+        let b = Cost::Part(Estimate::about(20.0, 5.0));
+        let join = Cost::Join(vec![a.clone(), b.clone()]).estimate();
+        assert_eq!((join.mean, join.low, join.high), (20.0, 15.0, 25.0));
+        let choice = Cost::Choice(vec![(1.0, a.clone()), (3.0, b.clone())]).estimate();
+        assert_eq!((choice.mean, choice.low, choice.high), (17.5, 8.0, 25.0));
+        assert!(choice.variance > 6.25);
+        let pipe = Cost::Pipeline(5, vec![a.clone(), b.clone()]).estimate();
+        assert_eq!((pipe.mean, pipe.high), (30.0 + 4.0 * 20.0, 37.0 + 4.0 * 25.0));
+        assert_eq!(Cost::Pipeline(0, vec![a.clone()]).estimate(), Estimate::default());
+        assert_eq!(Cost::Choice(vec![]).estimate(), Estimate::default());
+        assert_eq!(Cost::Join(vec![]).estimate(), Estimate::default());
+        let twice = Cost::Repeat(2, Box::new(a.clone())).estimate();
+        let both = Cost::Sequence(vec![a.clone(), a]).estimate();
+        assert_eq!((twice.mean, twice.low, twice.high), (both.mean, both.low, both.high));
+        assert!(twice.variance > both.variance, "the same error twice");
+    }
+}

@@ -1,0 +1,168 @@
+//! Patterns with a root, cell 0: scatter and gather, reduction and broadcast.
+
+use crate::describe::{App, Connection, TaskId};
+use crate::run::Cell;
+use bytemuck::Pod;
+use strata_runtime::Error;
+
+crate::communication! {
+    networks {
+        /// From the root to each cell.
+        pub Out,
+        /// From each cell to the root.
+        pub In,
+        /// From children to parents of a binomial tree.
+        pub Up,
+        /// From parents to children.
+        pub Down
+    }
+    sets {
+        /// The root gives each cell a block.
+        pub Scatter: Out;
+        /// Each cell gives the root a block.
+        pub Gather: In;
+        /// Values are combined up the tree, and told down.
+        pub Combine: Up, Down;
+    }
+}
+
+/// Scatter and gather, described in a task. The linker may split their sets: a root has as many
+/// connections as there are other cells.
+#[derive(Clone, Debug)]
+pub struct ScatterGather<T> {
+    /// By cell, but the root.
+    out: Vec<Connection<T, Out>>,
+    into: Vec<Connection<T, In>>,
+}
+
+impl<T: Pod> ScatterGather<T> {
+    /// Adds both sets to `task`; up to `depth` bytes of a block may be under way.
+    pub fn new(app: &mut App, task: TaskId, depth: usize) -> Self {
+        let task = &mut app[task];
+        let (mut out, mut into) = (Vec::new(), Vec::new());
+        for cell in 1..task.cells() {
+            out.push(task.connect(0, cell));
+            into.push(task.connect(cell, 0));
+            task.depth(out[cell - 1], depth);
+            task.depth(into[cell - 1], depth);
+        }
+        task.set::<Scatter>();
+        task.set::<Gather>();
+        Self { out, into }
+    }
+
+    /// Gives cell i the root's `blocks[i]`; returns this cell's. Others give none.
+    ///
+    /// # Participation
+    /// Collective over the task's cells.
+    ///
+    /// # Errors
+    /// If the root has not one block for each cell.
+    #[track_caller]
+    pub fn scatter(&self, cell: &mut Cell<'_>, mut blocks: Vec<Vec<T>>) -> Result<Vec<T>, Error> {
+        let (me, cells) = (cell.id(), cell.cells());
+        if me == 0 && blocks.len() != cells {
+            return Err(Error::program(format!("{} blocks for {cells} cells", blocks.len())));
+        }
+        let mut mine = if me == 0 { blocks.remove(0) } else { Vec::new() };
+        cell.phases::<Scatter>(|net| {
+            for (to, lane) in (1..).zip(&self.out) {
+                if me == 0 && net.has(*lane) {
+                    net.send(*lane, &blocks[to - 1]);
+                } else if me == to && net.has(*lane) {
+                    mine = net.receive_vec(*lane);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(mine)
+    }
+
+    /// Gives the root all blocks, by cell; others get none.
+    ///
+    /// # Participation
+    /// Collective over the task's cells.
+    ///
+    /// # Errors
+    /// None of its own.
+    #[track_caller]
+    pub fn gather(&self, cell: &mut Cell<'_>, mine: Vec<T>) -> Result<Vec<Vec<T>>, Error> {
+        let me = cell.id();
+        let mut all: Vec<Vec<T>> = vec![Vec::new(); if me == 0 { cell.cells() } else { 0 }];
+        cell.phases::<Gather>(|net| {
+            for (from, lane) in (1..).zip(&self.into) {
+                if me == 0 && net.has(*lane) {
+                    all[from] = net.receive_vec(*lane);
+                } else if me == from && net.has(*lane) {
+                    net.send(*lane, &mine);
+                }
+            }
+            Ok(())
+        })?;
+        if let Some(own) = all.first_mut() {
+            *own = mine;
+        }
+        Ok(all)
+    }
+}
+
+/// Reduction and broadcast by a binomial tree, described in a task.
+#[derive(Clone, Debug)]
+pub struct ReduceBroadcast<T> {
+    /// By cell: its parent's number and connections, but the root.
+    parents: Vec<Option<Lanes<T>>>,
+}
+
+type Lanes<T> = (usize, Connection<T, Up>, Connection<T, Down>);
+
+impl<T: Pod> ReduceBroadcast<T> {
+    /// Adds the set to `task`.
+    pub fn new(app: &mut App, task: TaskId, depth: usize) -> Self {
+        let task = &mut app[task];
+        let mut parents = vec![None];
+        for cell in 1..task.cells() {
+            // The parent lacks the lowest bit.
+            let parent = cell & (cell - 1);
+            let (up, down) = (task.connect(cell, parent), task.connect(parent, cell));
+            task.depth(up, depth);
+            task.depth(down, depth);
+            parents.push(Some((parent, up, down)));
+        }
+        task.set::<Combine>();
+        Self { parents }
+    }
+
+    /// Combines the values of all cells by element, and gives all the result, which is the same to
+    /// the bit everywhere and in every run: values are combined in one order.
+    ///
+    /// # Participation
+    /// Collective over the task's cells, with as many values on each.
+    ///
+    /// # Errors
+    /// None of its own; values of other numbers end the job.
+    #[track_caller]
+    pub fn reduce(
+        &self,
+        cell: &mut Cell<'_>,
+        values: &mut [T],
+        combine: impl Fn(T, T) -> T,
+    ) -> Result<(), Error> {
+        let me = cell.id();
+        let children = || self.parents.iter().flatten().filter(move |(parent, ..)| *parent == me);
+        cell.phase::<Combine, _>(|net| {
+            let mut other = values.to_vec();
+            for (_, up, _) in children() {
+                net.receive(*up, &mut other);
+                values.iter_mut().zip(&other).for_each(|(value, other)| *value = combine(*value, *other));
+            }
+            if let Some((_, up, down)) = self.parents.get(me).copied().flatten() {
+                net.send(up, values);
+                net.receive(down, values);
+            }
+            // The largest subtree first.
+            let below: Vec<_> = children().collect();
+            below.iter().rev().for_each(|(_, _, down)| net.send(*down, values));
+            Ok(())
+        })
+    }
+}
