@@ -6,7 +6,7 @@
 
 use clap::Parser;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
@@ -42,6 +42,11 @@ struct Cli {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // Said before the work, not after it.
+    if let Some(folder) = cli.picture.parent().filter(|folder| *folder != Path::new("") && !folder.is_dir()) {
+        eprintln!("heat: there is no folder {} for the picture", folder.display());
+        return ExitCode::FAILURE;
+    }
     match launch(|node| heat(node, &cli)) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
@@ -79,14 +84,21 @@ fn heat(node: &mut Node, cli: &Cli) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes temperatures from 0 to 100, row by row, as colours.
+/// Writes temperatures from 0 to 100, row by row, as colours. The picture appears whole or not at
+/// all: it is written under another name, which is changed at the end.
 fn write(path: &Path, size: [usize; 2], temperatures: &[f64]) -> io::Result<()> {
     let [width, height] = size.map(|points| u32::try_from(points).unwrap_or(u32::MAX));
-    let mut picture = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let mut file = BufWriter::new(File::create(&partial)?);
+    let mut picture = png::Encoder::new(&mut file, width, height);
     picture.set_color(png::ColorType::Rgb);
     let pixels: Vec<u8> = temperatures.iter().flat_map(|temperature| colour(temperature / 100.0)).collect();
-    picture.write_header()?.write_image_data(&pixels)?;
-    Ok(())
+    let mut rows = picture.write_header()?;
+    rows.write_image_data(&pixels)?;
+    rows.finish()?;
+    file.flush()?;
+    std::fs::rename(&partial, path)
 }
 
 /// Black, red, yellow, white, for 0 to 1.

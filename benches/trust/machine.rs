@@ -173,14 +173,15 @@ fn run() -> Result<(), String> {
     println!("{}\n{problems} problems, each calibration with a budget of {budget}\n", machine());
     head(&["machine", "run", "failed models", "right", "regret mean", "regret worst"]);
     let mut summary = serde_json::Map::new();
-    let builtin = root.join("models/epyc-2core-threads4/sort/models.toml");
+    let builtin = root.join("models/epyc-2core-threads/sort/models.toml");
     let score = judge(&specc, &builtin, &truth)?;
     tell("built-in models", 0, &score);
     summary.insert(
         "built_in".into(),
         json!({ "right": score.right, "regret_mean": score.mean, "regret_worst": score.worst }),
     );
-    for (name, runs) in [("idle", idle), ("loaded", loaded.unwrap_or(idle))] {
+    let kinds = [("idle", idle), ("loaded", loaded.unwrap_or(idle))];
+    for (name, runs) in kinds.into_iter().filter(|(_, runs)| *runs > 0) {
         let mut all = Vec::new();
         for run in 1..=runs {
             let folder = root.join(format!("target/trust/{name}-{run}"));
@@ -191,7 +192,7 @@ fn run() -> Result<(), String> {
             tell(name, run, &score);
             all.push(score);
         }
-        let mean = |of: fn(&Score) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        let mean = |of: fn(&Score) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
         summary.insert(
             name.into(),
             json!({

@@ -16,7 +16,7 @@ struct Generated {
 const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/sort",
-        folder: "models/epyc-2core-threads4/sort",
+        folder: "models/epyc-2core-threads/sort",
         source: Some("crates/sort/src/models.rs"),
     },
     Generated {

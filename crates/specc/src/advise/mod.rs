@@ -23,6 +23,7 @@ mod loss;
 mod queries;
 
 pub use greedy::{Advice, Advised, Limits, TargetLoss, advise};
+pub(crate) use queries::places;
 
 /// What is to be improved.
 #[derive(Clone, Debug, PartialEq)]

@@ -139,7 +139,7 @@ fn model_queries(
 
 /// Places that fill the ranges evenly, by logarithms where they are wide; whole numbers where the
 /// ends are. `None` if a range has no end.
-fn places(ranges: &[((f64, f64), bool)]) -> Option<Vec<Vec<f64>>> {
+pub(crate) fn places(ranges: &[((f64, f64), bool)]) -> Option<Vec<Vec<f64>>> {
     if !ranges.iter().all(|((low, high), _)| low.is_finite() && high.is_finite() && low <= high) {
         return None;
     }

@@ -5,10 +5,12 @@
 //! then fits all candidate terms, asks [`advise`] which samples would lower the expected loss of
 //! what the models of the relevant terms choose most, and measures those; a quarter of each round
 //! fills the ranges evenly whatever the models say, since what no term describes shows only where
-//! somebody looks. Verification points are drawn as ever and take no part in the advice.
+//! somebody looks. A goal that seems reached is one only if fits of parts of the samples agree
+//! ([`folds`]). Verification points are drawn as ever and take no part in the advice.
 //!
 //! Nothing here measures: the caller does, so that a machine can be real or made up.
 
+mod folds;
 mod pilot;
 
 pub use pilot::pilot;
@@ -122,10 +124,19 @@ pub fn refine<M: Machine>(
             let rows = samples.model(space.name()).map_or(&[][..], |model| &model.rows);
             rows.iter().filter(|row| !row.verify).count()
         };
+        let mut targets: Vec<(Target, f64, f64)> = each.collect();
+        if targets.iter().all(|(_, loss, goal)| loss <= goal) {
+            for (target, loss, _) in &mut targets {
+                if let Target::Library(library) = target {
+                    let fit = &mut |part: &Samples| machine.fit(part, true);
+                    *loss = loss.max(folds::loss(library, &chosen, &samples, fit));
+                }
+            }
+        }
         let round = Round {
             number,
             samples: spaces.iter().map(fitted).sum(),
-            targets: each.collect(),
+            targets,
             notes: std::mem::take(&mut advice.notes),
         };
         machine.tell(&round);
