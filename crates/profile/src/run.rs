@@ -356,7 +356,8 @@ impl<'a> Director<'a> {
         let simulated = node.is_simulated();
         let (goal, least) =
             if settings.budget.is_some() { (GOAL_WITH_BUDGET, LEAST_WITH_BUDGET) } else { (GOAL, 0) };
-        let rules = Rules { goal, least, most: MOST, discard, seed: work.seed };
+        let (goal, most) = (settings.precision.unwrap_or(goal), settings.most.unwrap_or(MOST));
+        let rules = Rules { goal, least: least.min(most), most, discard, seed: work.seed };
         // Simulated time is exact, so one timing suffices.
         let rules = if simulated { Rules { goal: f64::INFINITY, least: 0, most: 1, ..rules } } else { rules };
         let outline = |plan: &ModelPlan| Outline {

@@ -13,6 +13,10 @@ pub(crate) struct Settings {
     pub(crate) output: PathBuf,
     /// Seconds for the whole run, if given.
     pub(crate) budget: Option<f64>,
+    /// Sufficient relative half width of a median, if given: the run ends when all points have it.
+    pub(crate) precision: Option<f64>,
+    /// Timings after which a point is timed no more, if given.
+    pub(crate) most: Option<usize>,
     /// What to measure.
     pub(crate) plan: PathBuf,
     /// Resume the journal of an interrupted run.
@@ -28,6 +32,8 @@ impl Default for Settings {
         Self {
             output: PathBuf::from("samples.txt"),
             budget: None,
+            precision: None,
+            most: None,
             plan: PathBuf::from("plan.txt"),
             resume: false,
             machine: false,
@@ -60,6 +66,8 @@ Usage: [--plan plan.txt] [--output samples.txt] [--budget 60s] [--resume]
   --plan FILE     what to measure, as specc has written it
   --output FILE   the samples; an unfinished run leaves FILE.partial
   --budget TIME   time for all of it, such as 90, 90s, 500ms or 5m
+  --precision P   end when the intervals of all medians are at most +-P, as 5%
+  --most N        time no point more often than that
   --resume        go on with FILE.partial
   --progress      progress as lines on stdout, for programs
   --end-with-stdin
@@ -88,6 +96,18 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> 
                     format!("--budget {}: not a time; write it like 60s, 500ms or 5m", text.display())
                 })?);
             }
+            Long("precision") => {
+                let text = value(&mut parser)?;
+                settings.precision = Some(text.to_str().and_then(share).ok_or_else(|| {
+                    format!("--precision {}: not a percentage; write it like 5%", text.display())
+                })?);
+            }
+            Long("most") => {
+                let text = value(&mut parser)?;
+                let number = text.to_str().and_then(|text| text.parse().ok()).filter(|most| *most > 0);
+                settings.most =
+                    Some(number.ok_or_else(|| format!("--most {}: not a number", text.display()))?);
+            }
             Long("plan") => settings.plan = value(&mut parser)?.into(),
             Long("resume") => settings.resume = true,
             Long("progress") => settings.machine = true,
@@ -111,6 +131,12 @@ fn duration(text: &str) -> Option<f64> {
     text.parse::<Seconds>().ok().map(Seconds::get).filter(|seconds| *seconds > 0.0)
 }
 
+/// Parses a percentage above zero.
+fn share(text: &str) -> Option<f64> {
+    let number: f64 = text.strip_suffix('%')?.parse().ok()?;
+    (number > 0.0 && number <= 100.0).then_some(number / 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +150,8 @@ mod tests {
         let settings = Settings {
             output: "out/s.txt".into(),
             budget: Some(90.0),
+            precision: Some(0.02),
+            most: Some(200),
             plan: "p.txt".into(),
             resume: true,
             machine: true,
@@ -134,6 +162,8 @@ mod tests {
             "--output",
             "out/s.txt",
             "--budget=1.5m",
+            "--precision=2%",
+            "--most=200",
             "--plan",
             "p.txt",
             "--resume",
@@ -162,5 +192,8 @@ mod tests {
         assert!(read(&["--output", ""]).unwrap_err().contains("name of a file"));
         assert!(read(&["--speed"]).unwrap_err().contains("--speed"));
         assert!(read(&["--plan"]).is_err());
+        for bad in [["--precision", "5"], ["--precision", "0%"], ["--most", "0"], ["--most", "x"]] {
+            assert!(read(&bad).is_err(), "{bad:?}");
+        }
     }
 }

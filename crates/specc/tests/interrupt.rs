@@ -37,6 +37,8 @@ fn what_was_measured_is_kept_and_gone_on_with() {
         on: On::Threads,
         nodes: 2,
         budget: None,
+        precision: None,
+        most: None,
         plan: out.join("plan.txt"),
         resume: false,
         output: output.clone(),

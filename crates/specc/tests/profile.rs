@@ -40,6 +40,8 @@ fn options(name: &str) -> RunOptions {
         on: On::Threads,
         nodes: 2,
         budget: Some(2.0),
+        precision: None,
+        most: None,
         plan: out(name).join("plan.txt"),
         resume: false,
         output,

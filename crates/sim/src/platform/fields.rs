@@ -127,6 +127,16 @@ impl<'a> Fields<'a> {
         Some(Time::from_seconds(number * unit))
     }
 
+    /// A time that may be left out: it is none then.
+    pub(super) fn optional_time(&mut self, name: &str, example: &str) -> Option<Time> {
+        let keys = UNITS.map(|(unit, _)| format!("{name}_{unit}"));
+        if keys.iter().any(|key| self.entries.contains_key(key.as_str())) {
+            return self.time(name, example);
+        }
+        self.known.extend(keys);
+        Some(Time::ZERO)
+    }
+
     /// A number in `range`.
     pub(super) fn number(&mut self, key: &str, range: RangeInclusive<f64>, example: &str) -> Option<f64> {
         let (_, value) = self.require(key, example)?;

@@ -286,8 +286,20 @@ fn control(mut table: Fields<'_>) -> Option<Control> {
 fn dma(mut table: Fields<'_>) -> Option<Dma> {
     let setup = table.time("setup", "100");
     let least = table.count("least_bytes", 1..=PACKET, "100");
+    let receive = table.optional_time("receive", "100");
+    let request_hop = table.optional_time("request_hop", "100");
+    let receives_short = match table.place("receives_short") {
+        Some(_) => table.flag("receives_short", "true"),
+        None => Some(true),
+    };
     table.finish();
-    Some(Dma { setup: setup?, least: least? })
+    Some(Dma {
+        setup: setup?,
+        least: least?,
+        receive: receive?,
+        request_hop: request_hop?,
+        receives_short: receives_short?,
+    })
 }
 
 /// The kinds of topology, by their keyword in the file.

@@ -10,6 +10,8 @@ use strata_interchange::{Format, HoldOut, TimeColumn};
 use strata_model::Seconds;
 use strata_model::expr::is_name;
 
+pub(super) use super::comet::args::Comet;
+
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
 ///
@@ -144,6 +146,14 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Measure how this machine communicates, by Ganapati's CoMet and what is expected today.
+    ///
+    /// Prints for each kernel and size the median with its 95 % interval, start-up time and time per
+    /// byte of each protocol, where protocols switch, n½ and r∞, and LogGP's parameters. In the output
+    /// folder `comet.txt` is that report, `comet.json` holds it for programs, curves are SVG, and
+    /// `here.toml` describes the machine for `--on sim:FILE`; the samples and models of all kernels
+    /// lie there as after `calibrate`. A run that other programs disturbed is marked CONTAMINATED.
+    Comet(Box<Comet>),
     /// Look at simulated machines: the built-in ones, and files that describe others.
     Platform {
         #[command(subcommand)]
@@ -245,7 +255,7 @@ pub(super) fn node_count() -> clap::builder::RangedI64ValueParser<u32> {
 }
 
 /// How the code of a spec is built.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(super) struct Features {
     /// Features of the package that the spec belongs to, besides those that are on by default; its
     /// profile `release`, RUSTFLAGS and .cargo/config.toml count as always.
@@ -280,6 +290,12 @@ pub(super) struct Target {
     pub(super) resume: bool,
     #[command(flatten)]
     pub(super) features: Features,
+    /// When measuring ends before the budget does.
+    #[arg(skip)]
+    pub(super) precision: Option<f64>,
+    /// The most timings of a point.
+    #[arg(skip)]
+    pub(super) most: Option<usize>,
     /// Where the profiling program lies, if not in the output folder.
     #[arg(skip)]
     pub(super) program: Option<PathBuf>,
@@ -535,7 +551,7 @@ impl FromStr for Binding {
 }
 
 /// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let time: Seconds = text.parse()?;
     match Duration::try_from_secs_f64(time.get()) {
         Ok(time) if !time.is_zero() => Ok(time),
@@ -553,7 +569,7 @@ fn prefix(text: &str) -> Result<String, String> {
 }
 
 /// Reads `0.2%` as a fraction.
-fn percentage(text: &str) -> Result<f64, String> {
+pub(super) fn percentage(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').and_then(|digits| digits.trim().parse::<f64>().ok());
     match number {
         Some(number) if number > 0.0 && number <= 100.0 => Ok(number / 100.0),

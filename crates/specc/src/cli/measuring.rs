@@ -34,6 +34,8 @@ impl<'a> Campaign<'a> {
             on: target.on.parse::<On>().map_err(Failure::Usage)?,
             nodes: target.nodes.first().map_or_else(machine::cores, |nodes| *nodes as usize),
             budget: Some(target.budget.as_secs_f64()),
+            precision: target.precision,
+            most: target.most,
             plan: output.join("plan.txt"),
             resume: target.resume,
             output: output.join("samples.txt"),

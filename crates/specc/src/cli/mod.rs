@@ -2,6 +2,7 @@
 
 mod args;
 mod choosing;
+mod comet;
 mod exchange;
 mod failure;
 mod folder;
@@ -46,6 +47,7 @@ pub fn run() -> ExitCode {
         Command::Map { models, library, inputs, nodes, json } => {
             choosing::map(&models, library.as_deref(), &inputs, nodes.map(|n| n as usize), json)
         }
+        Command::Comet(given) => comet::comet(&given),
         Command::Platform { command } => match command {
             PlatformCommand::List => platforms::list(),
             PlatformCommand::Check { files } => platforms::check(&files),

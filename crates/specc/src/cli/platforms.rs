@@ -110,6 +110,11 @@ fn costs(platform: &SimulatedMachine) -> Vec<(String, Time)> {
     }
     if let Some(dma) = &platform.dma {
         all.push(("dma.setup".into(), dma.setup));
+        for (name, time) in [("dma.receive", dma.receive), ("dma.request_hop", dma.request_hop)] {
+            if time > Time::ZERO {
+                all.push((name.into(), time));
+            }
+        }
     }
     all
 }

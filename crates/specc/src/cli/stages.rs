@@ -209,7 +209,7 @@ fn competitions(fitting: &Fitting) -> impl Iterator<Item = Competition> {
     libraries.filter_map(|library| Competition::new(&fitting.set, &library.name).ok())
 }
 
-fn write(
+pub(super) fn write(
     folder: &Path,
     fitting: &Fitting,
     samples: &Samples,

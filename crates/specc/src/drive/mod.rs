@@ -80,6 +80,11 @@ pub struct RunOptions {
     /// Seconds for all the measuring; without it, up to 60 s, but no longer than until the medians
     /// are certain.
     pub budget: Option<f64>,
+    /// Sufficient relative half width of a median, at which measuring ends; the program's own where it
+    /// is left out.
+    pub precision: Option<f64>,
+    /// The most timings of a point; the program's own where it is left out.
+    pub most: Option<usize>,
     /// The plan: what to measure.
     pub plan: PathBuf,
     /// Go on with the journal of an interrupted run.
@@ -129,6 +134,8 @@ mod tests {
             on: On::Threads,
             nodes: 4,
             budget: None,
+            precision: None,
+            most: None,
             plan: "plan.txt".into(),
             resume: false,
             output: "samples.txt".into(),

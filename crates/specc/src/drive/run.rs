@@ -115,6 +115,12 @@ fn command(program: &Program, options: &RunOptions) -> Command {
     if let Some(budget) = options.budget {
         command.arg("--budget").arg(format!("{budget}s"));
     }
+    if let Some(precision) = options.precision {
+        command.arg("--precision").arg(format!("{}%", 100.0 * precision));
+    }
+    if let Some(most) = options.most {
+        command.arg("--most").arg(most.to_string());
+    }
     if options.resume {
         command.arg("--resume");
     }

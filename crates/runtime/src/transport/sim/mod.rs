@@ -35,7 +35,7 @@ use crate::transport::{
 };
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
-use payload::{COLLECTIVES, Payload, all_data, data, messages};
+use payload::{COLLECTIVES, Payload, SHORT, all_data, data, messages};
 use pending::PendingCollective;
 use poll::PollCache;
 use std::collections::{BTreeMap, VecDeque};
@@ -205,7 +205,7 @@ impl Sim {
         for network in Network::BOTH.into_iter().filter(|network| networks.has(*network)) {
             let Some(arrival) = self.take(data(network)) else { continue };
             any = true;
-            if let Payload::Put { port, offset, cargo } = arrival.item {
+            if let Payload::Put { port, offset, cargo, .. } = arrival.item {
                 self.spend_polling(data(network), self.world.platform.interface.dispatch);
                 let mut state = self.world.state.borrow_mut();
                 state.deposit(arrival.from, self.rank, port, offset, cargo.contents());
@@ -216,8 +216,9 @@ impl Sim {
 
     /// Puts one packet for a port into a send queue; returns it if neither network has room.
     fn inject_data(&mut self, to: usize, bytes: usize, mut payload: Payload) -> Result<(), Payload> {
+        let only_short = self.world.platform.dma.is_some_and(|dma| !dma.receives_short);
         for _ in Network::BOTH {
-            let network = self.next_data_network;
+            let network = if only_short { SHORT } else { self.next_data_network };
             self.next_data_network = network.other();
             match self.inject(data(network), to, bytes, payload) {
                 Ok(()) => return Ok(()),
@@ -345,11 +346,18 @@ impl Endpoint for Sim {
     fn try_put(&mut self, call: &Call, to: usize, port: usize, offset: usize, all: Contents<'_>) -> bool {
         let port = port as u32;
         if self.by_dma(all.len()) {
-            let setup = self.world.platform.dma.as_ref().map_or(Time::ZERO, |dma| dma.setup);
+            let (setup, hop) =
+                self.world.platform.dma.map_or((Time::ZERO, Time::ZERO), |dma| (dma.setup, dma.request_hop));
             self.spend(setup);
             let mut state = self.world.sync(self.rank);
-            let moving = Moving { to, port, offset, cargo: all.into(), sent: 0 };
+            let granted = hop.times(state.network.graph().hops(self.rank, to) as u64);
+            // Without a request it leaves at once.
+            let ready = if granted == Time::ZERO { granted } else { self.world.time(self.rank) + granted };
+            let moving = Moving { to, port, offset, cargo: all.into(), sent: 0, ready };
             state.nodes[self.rank].moving.push_back(moving);
+            if granted > Time::ZERO {
+                state.network.schedule(ready, self.rank);
+            }
             self.world.pump(&mut state, self.rank);
             return true;
         }
@@ -357,7 +365,12 @@ impl Endpoint for Sim {
         let mut sent = 0;
         while sent < all.len() {
             let end = all.len().min(sent + each);
-            let payload = Payload::Put { port, offset: offset + sent, cargo: all.part(sent, end).into() };
+            let payload = Payload::Put {
+                port,
+                offset: offset + sent,
+                cargo: all.part(sent, end).into(),
+                ends_block: false,
+            };
             if self.inject_data(to, end - sent, payload).is_ok() {
                 sent = end;
             } else if sent == 0 {
@@ -391,13 +404,18 @@ impl Endpoint for Sim {
     }
 
     fn arrivals(&mut self, networks: Networks, report: &mut dyn FnMut(usize, usize)) {
-        if self.world.platform.dma.is_none() {
+        let dma = self.world.platform.dma;
+        if dma.is_none_or(|dma| !dma.receives_short) {
             self.take_data(networks);
         } else {
             // The DMA unit has received them; its status is read with a network's status register.
             drop(self.world.sync(self.rank));
             let network = if networks.has(Network::Request) { Network::Request } else { Network::Reply };
             self.poll_failed(data(network));
+        }
+        if let Some(dma) = dma.filter(|dma| dma.receive > Time::ZERO) {
+            let blocks = std::mem::take(&mut self.world.state.borrow_mut().nodes[self.rank].brought);
+            self.spend_polling(data(Network::Request), dma.receive.times(blocks));
         }
         let news = self.world.state.borrow_mut().nodes[self.rank].ports.take_news();
         news.into_iter().for_each(|(port, bytes)| report(port, bytes));

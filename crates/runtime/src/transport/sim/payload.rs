@@ -21,6 +21,10 @@ pub(super) fn data(network: Network) -> Channel {
 /// The channel of blocks that are sent without the processor: one of those for ports.
 pub(super) const DMA: Channel = Channel(2);
 
+/// The network of blocks that the processor sends where the receiver's unit brings only those of
+/// [`DMA`].
+pub(super) const SHORT: Network = Network::Reply;
+
 /// Whether a channel is one of those for ports.
 pub(super) fn is_data(channel: Channel) -> bool {
     Network::BOTH.into_iter().any(|network| channel == data(network))
@@ -64,7 +68,13 @@ pub(super) enum Payload {
         message: Option<Box<Packet>>,
     },
     /// Bytes for a port.
-    Put { port: u32, offset: usize, cargo: Cargo },
+    Put {
+        port: u32,
+        offset: usize,
+        cargo: Cargo,
+        /// Whether it is the last of a block that was sent without the processor.
+        ends_block: bool,
+    },
     /// One of the `packets` that one node sends to another in a collective. The values are kept
     /// elsewhere (see [`rendezvous`](super::rendezvous)).
     Collective { epoch: u64, packets: u32 },

@@ -59,6 +59,8 @@ pub(super) struct Moving {
     pub(super) offset: usize,
     pub(super) cargo: Cargo,
     pub(super) sent: usize,
+    /// When the receiver has granted a buffer for it.
+    pub(super) ready: Time,
 }
 
 /// The part of a node that others see.
@@ -67,6 +69,8 @@ pub(super) struct Shown {
     pub(super) ports: Ports,
     /// Blocks that its DMA unit has yet to send.
     pub(super) moving: VecDeque<Moving>,
+    /// Blocks that its DMA unit has brought, of which its processor does not know yet.
+    pub(super) brought: u64,
 }
 
 /// The state of a simulation.
@@ -96,13 +100,19 @@ pub(super) struct World {
     /// Steps after which the simulation is stopped.
     limit: u64,
     dma: bool,
+    /// Whether blocks wait for a buffer to be granted.
+    requests: bool,
 }
 
 impl World {
     pub(super) fn new(setup: &Setup, network: Network<Payload>) -> Self {
         let Setup { platform, kernels, computing, nodes, steps: limit, .. } = setup.clone();
-        let shown =
-            || Shown { state: NodeState::Due(Time::ZERO), ports: Ports::default(), moving: VecDeque::new() };
+        let shown = || Shown {
+            state: NodeState::Due(Time::ZERO),
+            ports: Ports::default(),
+            moving: VecDeque::new(),
+            brought: 0,
+        };
         let mut state = State {
             network,
             nodes: (0..nodes).map(|_| shown()).collect(),
@@ -115,8 +125,9 @@ impl World {
         };
         (0..nodes).for_each(|node| state.network.schedule(Time::ZERO, node));
         let dma = platform.dma.is_some();
+        let requests = platform.dma.is_some_and(|dma| dma.request_hop > Time::ZERO);
         let clocks = (0..nodes).map(|_| Rc::new(Cell::new(0))).collect();
-        Self { platform, kernels, computing, state: RefCell::new(state), clocks, limit, dma }
+        Self { platform, kernels, computing, state: RefCell::new(state), clocks, limit, dma, requests }
     }
 
     pub(super) fn size(&self) -> usize {
@@ -211,6 +222,9 @@ impl World {
         match state.network.step()? {
             NetworkEvent::Wake(node) => {
                 let now = state.network.now();
+                if self.requests {
+                    self.pump(state, node);
+                }
                 // A node may already have been woken by another event.
                 let is_due = match state.nodes[node].state {
                     NodeState::Due(at) => at == now,
@@ -238,11 +252,16 @@ impl World {
     fn arrived(&self, state: &mut State, node: usize, channel: Channel) {
         // A node without ports never asks for data; data that arrive all the same are detected
         // here.
-        if is_data(channel) && (self.dma || !state.nodes[node].ports.are_open()) {
+        if is_data(channel) && (self.is_brought(channel) || !state.nodes[node].ports.are_open()) {
             state.take_data(node, channel);
         }
         let bit = 1 << channel.0;
         state.wake_if(node, |wait| wait.channels & bit != 0);
+    }
+
+    /// Whether a receiver's DMA unit takes packets of a channel out of the network.
+    pub(super) fn is_brought(&self, channel: Channel) -> bool {
+        self.platform.dma.is_some_and(|dma| dma.receives_short || channel == DMA)
     }
 
     /// Sends what a node's DMA unit can send now.
@@ -251,6 +270,9 @@ impl World {
         while state.network.has_room(node, DMA) {
             let now = state.network.now();
             let Some(moving) = state.nodes[node].moving.front_mut() else { return };
+            if moving.ready > now {
+                return;
+            }
             let all = moving.cargo.contents();
             let end = all.len().min(moving.sent + limit);
             let cargo = Cargo::from(all.part(moving.sent, end));
@@ -260,7 +282,7 @@ impl World {
             if last {
                 state.nodes[node].moving.pop_front();
             }
-            let payload = Payload::Put { port, offset, cargo };
+            let payload = Payload::Put { port, offset, cargo, ends_block: last };
             // There is room.
             let _ = state.network.try_send(now, node, to, DMA, length, payload);
         }
@@ -302,7 +324,8 @@ impl State {
     pub(super) fn take_data(&mut self, node: usize, channel: Channel) {
         let now = self.network.now();
         while let Some(arrival) = self.network.receive(now, node, channel) {
-            if let Payload::Put { port, offset, cargo } = arrival.item {
+            if let Payload::Put { port, offset, cargo, ends_block } = arrival.item {
+                self.nodes[node].brought += u64::from(ends_block);
                 self.deposit(arrival.from, node, port, offset, cargo.contents());
             }
         }

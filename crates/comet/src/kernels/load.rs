@@ -1,0 +1,153 @@
+//! Kernels under load: an echo beside other traffic, and messages beside computation.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use strata_runtime::{Block, Node};
+
+use super::mail::Mail;
+use super::measure::{Instrument, TEST, time};
+
+/// The box of the load.
+const LOAD: usize = 9;
+
+/// One way of a message of `bytes` while other nodes keep sending messages of `load` bytes over the
+/// same links, in seconds (Ganapati 1993, §3.3.6). A `load` of 0 sends nothing.
+///
+/// On eight nodes or more the load goes from node 0 to node 7, in a hypercube by way of 1 and 3,
+/// between which the echo goes; with `elsewhere` from 4 to 6, which is not on the way. On four to
+/// seven nodes it goes from node 0 to node 2.
+///
+/// # Participation
+/// Collective, on at least four nodes; the job ends where data arrive wrong.
+pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -> f64 {
+    let (me, size) = (node.rank(), node.size());
+    if size < 4 {
+        node.fail(format!("contention: two nodes send and two make the echo, but there are {size}"));
+    }
+    let (source, sink) = match (size, elsewhere) {
+        (8.., true) => (4, 6),
+        (8.., false) => (0, 7),
+        _ => (0, 2),
+    };
+    // The echo's test node is no end of the load.
+    let (test, peer) = (1, 3);
+    let mut mail = Mail::open(node, "contention", 2, bytes.max(1));
+    let stop = Rc::new(Cell::new(false));
+    let heard = Rc::clone(&stop);
+    let mut handlers = node.handlers();
+    let end = handlers.request(move |_, ()| heard.set(true));
+    node.install(handlers);
+    node.open_port(LOAD, Block::<u8>::zeroed(load));
+    node.barrier();
+    let mut sent = 0u64;
+    let mut seconds = 0.0;
+    if me == test {
+        let clock = Instrument::new(node);
+        let mut echoes = |node: &mut Node, count: usize| {
+            let start = clock.now(node);
+            for _ in 0..count {
+                mail.send(node, peer, 0);
+                mail.receive(node, 0);
+            }
+            clock.since(node, start) / (2 * count) as f64
+        };
+        // The load has to be there first.
+        let each = echoes(node, 16);
+        let count = if node.is_simulated() { 64 } else { clock.count(2.0 * each).clamp(16, 1000) };
+        seconds = echoes(node, count);
+        node.send(peer, end, ());
+        node.send(source, end, ());
+    } else if me == peer {
+        // A wait ends with a message or with the end.
+        let came = Rc::new(Cell::new(0u64));
+        let counted = Rc::clone(&came);
+        node.on_complete(0, move |_| counted.set(counted.get() + 1));
+        for answered in 0.. {
+            node.expect::<u8>(0, bytes.max(1));
+            node.wait_until(|| came.get() > answered || stop.get());
+            if came.get() <= answered {
+                break;
+            }
+            mail.send(node, test, 0);
+        }
+    } else if me == source && load > 0 {
+        let data = vec![7u8; load];
+        while !stop.get() {
+            node.put(sink, LOAD, 0, &data);
+            sent += load as u64;
+            node.poll();
+        }
+    }
+    // What is under way has to arrive before boxes are closed.
+    let sent = node.broadcast_value(source, sent);
+    if me == sink && sent > 0 {
+        node.expect::<u8>(LOAD, sent as usize);
+        node.wait_for_port(LOAD);
+    }
+    node.barrier();
+    let _memory: Block<u8> = node.close_port(LOAD);
+    let held: &[(usize, usize)] = if me == test { &[(0, peer)] } else { &[] };
+    mail.close(node, held);
+    seconds
+}
+
+/// Cycles of one element of a DAXPY on a simulated machine: two operations at a third of the i860's
+/// peak (Ganapati 1993, §4.1: "less than a third" of 60 MFLOPS).
+const CYCLES: f64 = 4.0;
+
+/// A scaled vector added to another one.
+fn daxpy(node: &mut Node, y: &mut [f64], x: &[f64]) {
+    node.compute_always(CYCLES * y.len() as f64, || {
+        y.iter_mut().zip(x).for_each(|(y, x)| *y += 1e-9 * x);
+        std::hint::black_box(&mut *y);
+    });
+}
+
+/// How messages and computation follow each other in [`overlap`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The exchange ends before the computation begins.
+    Synchronous,
+    /// The message is sent, the computation done, and the other node's message waited for.
+    Asynchronous,
+    /// No messages.
+    ComputationOnly,
+}
+
+/// An exchange of `bytes` between two nodes and a DAXPY of `length` numbers on both, in seconds
+/// (§3.3.7).
+///
+/// # Participation
+/// Collective; the job ends where data arrive wrong.
+pub fn overlap(node: &mut Node, bytes: usize, length: usize, order: Order) -> f64 {
+    let me = node.rank();
+    let peer = 1 % node.size();
+    let other = if me == TEST { peer } else { TEST };
+    let takes_part = me == TEST || me == peer;
+    let mut mail = Mail::open(node, "overlap", 2, bytes);
+    let (mut y, x) = (vec![0.0; length], vec![1.0; length]);
+    let seconds = time(node, |node, number| {
+        if !takes_part {
+            return;
+        }
+        let number = number % 2;
+        match order {
+            Order::Synchronous => {
+                mail.send(node, other, number);
+                mail.receive(node, number);
+                daxpy(node, &mut y, &x);
+            }
+            Order::Asynchronous => {
+                mail.send(node, other, number);
+                daxpy(node, &mut y, &x);
+                mail.receive(node, number);
+            }
+            Order::ComputationOnly => daxpy(node, &mut y, &x),
+        }
+    });
+    let held: &[(usize, usize)] =
+        if takes_part && order != Order::ComputationOnly { &[(0, other), (1, other)] } else { &[] };
+    mail.close(node, held);
+    seconds
+}

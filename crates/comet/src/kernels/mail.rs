@@ -1,0 +1,164 @@
+//! Two-sided messages on ports: what CoMet calls `blocked_send` and `blocked_recv` (Ganapati 1993,
+//! §3.4).
+//!
+//! A node has several *boxes*, each with room for one message, so that their number says what a
+//! message means (CoMet's message types). A message may arrive before or after its receiver waits
+//! for it; a box holds one at a time, so operations whose partners may run ahead take boxes in turn.
+//! Messages of no bytes are active messages, as nothing could be put.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use strata_runtime::{Block, Node, Request};
+
+/// A node's boxes.
+pub(super) struct Mail {
+    kernel: &'static str,
+    bytes: usize,
+    data: Vec<u8>,
+    empty: Request<()>,
+    /// Empty messages that have come, and those taken.
+    came: Rc<Cell<u64>>,
+    taken: u64,
+    boxes: usize,
+}
+
+/// Byte `index` of every message of node `from`.
+fn expected(from: usize, index: usize) -> u8 {
+    (index.wrapping_mul(31) ^ (index >> 8).wrapping_mul(7)).wrapping_add(from.wrapping_mul(17) + 1) as u8
+}
+
+/// From this many bytes on the memory that is there is looked at before it is taken.
+const NOTABLE: usize = 64 << 20;
+
+impl Mail {
+    /// Opens `boxes` boxes for messages of `bytes` on every node.
+    ///
+    /// # Participation
+    /// Collective. A node without the memory ends the job and says so.
+    pub(super) fn open(node: &mut Node, kernel: &'static str, boxes: usize, bytes: usize) -> Self {
+        let all = bytes.saturating_mul(boxes + 1);
+        if all >= NOTABLE
+            && !node.is_simulated()
+            && let Some(free) = available_memory()
+        {
+            // Nodes may share a machine.
+            let wanted = all.saturating_mul(node.size());
+            if wanted as u64 > free / 10 * 9 {
+                node.fail(format!(
+                    "{kernel}: messages of {bytes} bytes need {} MiB on all nodes, and {} MiB are free; leave \
+                     out sizes above {} with --sizes",
+                    wanted >> 20,
+                    free >> 20,
+                    bytes / 2
+                ));
+            }
+        }
+        let came = Rc::new(Cell::new(0));
+        let mut handlers = node.handlers();
+        let empty = handlers.request({
+            let came = Rc::clone(&came);
+            move |_, ()| came.set(came.get() + 1)
+        });
+        node.install(handlers);
+        (0..boxes).for_each(|port| node.open_port(port, Block::<u8>::zeroed(bytes)));
+        let data = (0..bytes).map(|index| expected(node.rank(), index)).collect();
+        node.barrier();
+        Self { kernel, bytes, data, empty, came, taken: 0, boxes }
+    }
+
+    /// Sends this node's message into a box of node `to`.
+    #[inline]
+    pub(super) fn send(&self, node: &mut Node, to: usize, number: usize) {
+        if self.bytes == 0 {
+            node.send(to, self.empty, ());
+        } else {
+            node.put(to, number, 0, &self.data);
+        }
+    }
+
+    /// Waits for the next message in a box of this node.
+    #[inline]
+    pub(super) fn receive(&mut self, node: &mut Node, number: usize) {
+        if self.bytes == 0 {
+            return self.receive_empty(node);
+        }
+        node.expect::<u8>(number, self.bytes);
+        node.wait_for_port(number);
+    }
+
+    /// Waits for `count` messages in one box, of any nodes.
+    pub(super) fn receive_many(&mut self, node: &mut Node, number: usize, count: usize) {
+        if self.bytes == 0 {
+            self.taken += count as u64;
+            let (came, taken) = (Rc::clone(&self.came), self.taken);
+            return node.wait_until(|| came.get() >= taken);
+        }
+        node.expect::<u8>(number, self.bytes * count);
+        node.wait_for_port(number);
+    }
+
+    /// Sends a message without bytes: an acknowledgement.
+    #[inline]
+    pub(super) fn send_empty(&self, node: &mut Node, to: usize) {
+        node.send(to, self.empty, ());
+    }
+
+    /// Waits for one message without bytes.
+    #[inline]
+    pub(super) fn receive_empty(&mut self, node: &mut Node) {
+        self.taken += 1;
+        let (came, taken) = (&self.came, self.taken);
+        node.wait_until(|| came.get() >= taken);
+    }
+
+    /// Closes all boxes, and looks whether what is in box `number` is the message of node
+    /// `from`, for each of `held`.
+    ///
+    /// # Participation
+    /// Collective. Wrong data end the job, with the kernel, the sender and the place.
+    pub(super) fn close(self, node: &mut Node, held: &[(usize, usize)]) {
+        node.barrier();
+        let memory: Vec<Block<u8>> = (0..self.boxes).map(|port| node.close_port(port)).collect();
+        node.uninstall();
+        let mut spoilt = spoils(node, self.kernel);
+        for &(number, from) in held {
+            let mut bytes = memory[number].to_vec();
+            if std::mem::take(&mut spoilt)
+                && let Some(last) = bytes.last_mut()
+            {
+                *last ^= 1;
+            }
+            let wrong = bytes.iter().enumerate().find(|(index, byte)| **byte != expected(from, *index));
+            if let Some((index, byte)) = wrong {
+                let right = expected(from, index);
+                wrong_data(
+                    node,
+                    self.kernel,
+                    &format!("byte {index} of {} from node {from} is {byte}, not {right}", self.bytes),
+                );
+            }
+        }
+    }
+}
+
+/// Whether the data of this kernel are to be spoilt (`STRATA_COMET_SPOIL` names it), to try whether
+/// that is found.
+pub(super) fn spoils(node: &Node, kernel: &str) -> bool {
+    node.setting("STRATA_COMET_SPOIL") == Some(kernel)
+}
+
+/// Ends the job: the data of a kernel are wrong.
+pub(super) fn wrong_data(node: &mut Node, kernel: &str, what: &str) -> ! {
+    let rank = node.rank();
+    node.fail(format!(
+        "{kernel}: wrong data on node {rank}: {what}; times of a transport that loses data tell nothing"
+    ))
+}
+
+/// Bytes of memory that programs could still take; `None` where the system does not say.
+fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
+}

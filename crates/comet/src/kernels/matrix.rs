@@ -1,0 +1,421 @@
+//! Kernels on a matrix that is divided in blocks over a mesh of nodes (Ganapati 1993, §3.3.8 to
+//! §3.3.11).
+//!
+//! Every node has a block of `dim` by `dim` numbers and a guard of one element around it. Directions
+//! are those of a halo exchange: a node's north guard holds the southernmost row of the node above.
+//! The thesis's text and its Fig 4.3 contradict each other and its Fig 3.10; and its Fig 4.4 sends
+//! rows to the wrong nodes of a mesh of more than four (see the digest in the crate's README).
+
+use strata_runtime::{Block, Node, Work};
+
+use super::mail::{spoils, wrong_data};
+use super::measure::time;
+use super::mesh::{Mesh, Place};
+
+/// Directions that data come from in one operation.
+const SIDES: usize = 4;
+
+/// A node's block of the matrix, with its guard.
+pub struct Blocks {
+    mesh: Mesh,
+    place: Place,
+    dim: usize,
+    /// (dim + 2)² numbers, row by row, the guard included.
+    values: Vec<f64>,
+    acks: std::rc::Rc<std::cell::Cell<u64>>,
+    ack: strata_runtime::Request<()>,
+    taken: u64,
+    operations: usize,
+    /// The last kind of operation.
+    last: Kind,
+    /// Boxes of one side, which operations take in turn: where data go round a ring of nodes, the one
+    /// before may be ahead by as many operations as there are others.
+    turns: usize,
+}
+
+/// The pattern of an operation: who waits for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    None,
+    Guard,
+    Shift(Direction),
+    Transpose,
+    Row(usize),
+    Column(usize),
+}
+
+/// Where a shift moves every block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the node above.
+    North,
+    /// To the node at the right.
+    East,
+}
+
+/// The value of the element at a row and a column of the whole matrix.
+fn value(mesh: &Mesh, dim: usize, row: usize, column: usize) -> f64 {
+    (row * mesh.columns * dim + column) as f64
+}
+
+impl Blocks {
+    /// Divides a matrix of `dim` by `dim` elements a node; element (r, c) has the value r·columns + c.
+    /// Until [`close`](Self::close) this node receives messages.
+    ///
+    /// # Participation
+    /// Collective, with equal `dim`.
+    pub fn open(node: &mut Node, dim: usize) -> Self {
+        let mesh = Mesh::new(node.size());
+        let place = mesh.place(node.rank());
+        let acks = std::rc::Rc::new(std::cell::Cell::new(0));
+        let mut handlers = node.handlers();
+        let ack = handlers.request({
+            let acks = std::rc::Rc::clone(&acks);
+            move |_, ()| acks.set(acks.get() + 1)
+        });
+        node.install(handlers);
+        let all = (dim + 2) * (dim + 2);
+        let turns = mesh.rows.max(mesh.columns) + 1;
+        for port in 0..SIDES * turns {
+            // Whole blocks come by the first side only.
+            node.open_port(port, Block::<f64>::zeroed(if port < turns { all } else { dim }));
+        }
+        let mut values = vec![-1.0; all];
+        for row in 0..dim {
+            for column in 0..dim {
+                values[(row + 1) * (dim + 2) + column + 1] =
+                    value(&mesh, dim, place.row * dim + row, place.column * dim + column);
+            }
+        }
+        node.barrier();
+        Self { mesh, place, dim, values, acks, ack, taken: 0, operations: 0, last: Kind::None, turns }
+    }
+
+    /// The mesh of nodes.
+    #[must_use]
+    pub fn mesh(&self) -> &Mesh {
+        &self.mesh
+    }
+
+    /// An element of this node's block; row and column 0 and `dim` + 1 are the guard.
+    #[must_use]
+    pub fn get(&self, row: usize, column: usize) -> f64 {
+        self.values[row * (self.dim + 2) + column]
+    }
+
+    /// Gives an element of this node's block a value.
+    pub fn set(&mut self, row: usize, column: usize, value: f64) {
+        self.values[row * (self.dim + 2) + column] = value;
+    }
+
+    /// Ends receiving.
+    ///
+    /// # Participation
+    /// Collective.
+    pub fn close(self, node: &mut Node) {
+        node.barrier();
+        for port in 0..SIDES * self.turns {
+            let _memory: Block<f64> = node.close_port(port);
+        }
+        node.uninstall();
+    }
+
+    /// Begins an operation. Turns suffice where all operations have one pattern; nodes of different
+    /// patterns could be further ahead of each other, so that a barrier comes between those.
+    fn begin(&mut self, node: &mut Node, kind: Kind) {
+        if self.last != kind {
+            if self.last != Kind::None {
+                node.barrier();
+            }
+            self.last = kind;
+        }
+    }
+
+    /// The box of a side in this operation.
+    fn port(&self, side: usize) -> usize {
+        side * self.turns + self.operations % self.turns
+    }
+
+    /// The row or column of elements of this block, packed.
+    fn line(&self, node: &mut Node, first: usize, stride: usize) -> Vec<f64> {
+        let dim = self.dim;
+        let mut packed = vec![0.0; dim];
+        node.compute_always(Work::Kernel("Pack", &[dim as f64, stride as f64]), || {
+            packed
+                .iter_mut()
+                .zip(self.values[first..].iter().step_by(stride))
+                .for_each(|(to, from)| *to = *from);
+        });
+        packed
+    }
+
+    /// Waits for `length` numbers in the box of a side, and takes them.
+    fn take(&self, node: &mut Node, side: usize, length: usize) -> Vec<f64> {
+        let port = self.port(side);
+        node.expect::<f64>(port, length);
+        node.wait_for_port(port);
+        // Memory of a port can be read once it is closed; it is opened again before it is its turn.
+        let memory: Block<f64> = node.close_port(port);
+        let taken = memory[..length].to_vec();
+        node.open_port(port, memory);
+        taken
+    }
+
+    fn place_line(&mut self, node: &mut Node, first: usize, stride: usize, line: &[f64]) {
+        let values = &mut self.values[first..];
+        node.compute_always(Work::Kernel("Pack", &[line.len() as f64, stride as f64]), || {
+            values.iter_mut().step_by(stride).zip(line).for_each(|(to, from)| *to = *from);
+        });
+    }
+
+    /// Fills the guard with the neighbours' outermost elements, corners aside (§3.3.8).
+    ///
+    /// # Participation
+    /// Collective.
+    pub fn update_guard(&mut self, node: &mut Node) {
+        self.begin(node, Kind::Guard);
+        let (dim, width) = (self.dim, self.dim + 2);
+        let Place { top, bottom, pred, succ, .. } = self.place;
+        // To whom, from which element on in which steps; the box says from where data come.
+        let (north, south, west, east) = (0, 1, 2, 3);
+        let edges = [
+            (top, width + 1, 1, south),
+            (bottom, dim * width + 1, 1, north),
+            (succ, width + dim, width, west),
+            (pred, width + 1, width, east),
+        ];
+        for (to, first, stride, side) in edges {
+            let line = self.line(node, first, stride);
+            node.put(to, self.port(side), 0, &line);
+        }
+        let guards = [
+            (north, 1, 1),
+            (south, (dim + 1) * width + 1, 1),
+            (east, width + dim + 1, width),
+            (west, width, width),
+        ];
+        for (side, first, stride) in guards {
+            let line = self.take(node, side, dim);
+            self.place_line(node, first, stride, &line);
+        }
+        self.operations += 1;
+    }
+
+    /// Moves every whole block, guard included, one node on (§3.3.9).
+    ///
+    /// # Participation
+    /// Collective, with equal `direction`.
+    pub fn shift(&mut self, node: &mut Node, direction: Direction) {
+        self.begin(node, Kind::Shift(direction));
+        let to = match direction {
+            Direction::North => self.place.top,
+            Direction::East => self.place.succ,
+        };
+        node.put(to, self.port(0), 0, &self.values);
+        self.values = self.take(node, 0, self.values.len());
+        self.operations += 1;
+    }
+
+    /// Exchanges the whole block with the node at the mirrored place, and transposes it (§3.3.10).
+    /// Where the mesh is no square nothing happens.
+    ///
+    /// # Participation
+    /// Collective.
+    pub fn transpose(&mut self, node: &mut Node) {
+        if !self.mesh.is_square() {
+            return;
+        }
+        self.begin(node, Kind::Transpose);
+        let other = self.mesh.at(self.place.column, self.place.row);
+        if other != node.rank() {
+            node.put(other, self.port(0), 0, &self.values);
+            self.values = self.take(node, 0, self.values.len());
+        }
+        let width = self.dim + 2;
+        let values = &mut self.values;
+        node.compute_always(Work::Kernel("Pack", &[(width * width) as f64, width as f64]), || {
+            for row in 0..width {
+                for column in 0..row {
+                    values.swap(row * width + column, column * width + row);
+                }
+            }
+        });
+        self.operations += 1;
+    }
+
+    /// Gives a row of the whole matrix to all blocks of its columns of nodes, each in its place
+    /// (§3.3.11); the owners wait until all have it.
+    ///
+    /// # Participation
+    /// Collective, with equal `row`, which lies in the matrix.
+    pub fn broadcast_row(&mut self, node: &mut Node, row: usize) {
+        let (owner, local) = (row / self.dim % self.mesh.rows, row % self.dim + 1);
+        self.begin(node, Kind::Row(owner));
+        let first = local * (self.dim + 2) + 1;
+        let others = (0..self.mesh.rows).filter(|other| *other != owner);
+        let targets = others.map(|other| self.mesh.at(other, self.place.column)).collect::<Vec<_>>();
+        let source = self.mesh.at(owner, self.place.column);
+        self.spread(node, (first, 1), source, &targets);
+    }
+
+    /// Gives a column of the whole matrix to all blocks of its rows of nodes: the elements are packed
+    /// first.
+    ///
+    /// # Participation
+    /// As [`broadcast_row`](Self::broadcast_row).
+    pub fn broadcast_column(&mut self, node: &mut Node, column: usize) {
+        let (owner, local) = (column / self.dim % self.mesh.columns, column % self.dim + 1);
+        self.begin(node, Kind::Column(owner));
+        let first = self.dim + 2 + local;
+        let others = (0..self.mesh.columns).filter(|other| *other != owner);
+        let targets = others.map(|other| self.mesh.at(self.place.row, other)).collect::<Vec<_>>();
+        let source = self.mesh.at(self.place.row, owner);
+        self.spread(node, (first, self.dim + 2), source, &targets);
+    }
+
+    /// From `source`, one node, to `targets`, and acknowledgements back.
+    fn spread(&mut self, node: &mut Node, (first, stride): (usize, usize), source: usize, targets: &[usize]) {
+        if node.rank() == source {
+            let line = self.line(node, first, stride);
+            targets.iter().for_each(|to| node.put(*to, self.port(0), 0, &line));
+            self.taken += targets.len() as u64;
+            let (acks, taken) = (&self.acks, self.taken);
+            node.wait_until(|| acks.get() >= taken);
+        } else {
+            let line = self.take(node, 0, self.dim);
+            self.place_line(node, first, stride, &line);
+            node.send(source, self.ack, ());
+        }
+        self.operations += 1;
+    }
+}
+
+/// The seconds of a guard update of blocks of `dim` by `dim`.
+///
+/// # Participation
+/// Collective. The job ends where data are wrong.
+pub fn guard(node: &mut Node, dim: usize) -> f64 {
+    timed(
+        node,
+        "guard",
+        dim,
+        |blocks, node| blocks.update_guard(node),
+        |blocks| {
+            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
+            let (height, width) = (mesh.rows * dim, mesh.columns * dim);
+            let global = |row: usize, column: usize| {
+                let (row, column) =
+                    (place.row * dim + row + height - 1, place.column * dim + column + width - 1);
+                value(mesh, dim, row % height, column % width)
+            };
+            let ring = (1..=dim).flat_map(|at| [(0, at), (dim + 1, at), (at, 0), (at, dim + 1)]);
+            ring.into_iter().all(|(row, column)| blocks.get(row, column) == global(row, column))
+        },
+    )
+}
+
+/// The seconds of a shift north of blocks of `dim` by `dim` with their guards.
+///
+/// # Participation
+/// As [`guard`].
+pub fn shift(node: &mut Node, dim: usize) -> f64 {
+    timed(
+        node,
+        "shift",
+        dim,
+        |blocks, node| blocks.shift(node, Direction::North),
+        |blocks| {
+            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
+            // After so many shifts the block of this row of nodes is here.
+            let row = (place.row + blocks.operations) % mesh.rows;
+            (0..dim).all(|r| {
+                (0..dim).all(|c| {
+                    blocks.get(r + 1, c + 1) == value(mesh, dim, row * dim + r, place.column * dim + c)
+                })
+            })
+        },
+    )
+}
+
+/// The seconds of a transposition of blocks of `dim` by `dim`, on a square mesh.
+///
+/// # Participation
+/// As [`guard`]; the job ends where the mesh is no square.
+pub fn transpose(node: &mut Node, dim: usize) -> f64 {
+    if !Mesh::new(node.size()).is_square() {
+        let size = node.size();
+        node.fail(format!("transpose: a mesh of {size} nodes is no square; take 1, 4, 16 or 64 nodes"));
+    }
+    timed(
+        node,
+        "transpose",
+        dim,
+        |blocks, node| blocks.transpose(node),
+        |blocks| {
+            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
+            let turned = blocks.operations % 2 == 1;
+            (0..dim).all(|r| {
+                (0..dim).all(|c| {
+                    let (row, column) = (place.row * dim + r, place.column * dim + c);
+                    let right =
+                        if turned { value(mesh, dim, column, row) } else { value(mesh, dim, row, column) };
+                    blocks.get(r + 1, c + 1) == right
+                })
+            })
+        },
+    )
+}
+
+/// The seconds of a broadcast of the first row along the columns of nodes, with acknowledgements.
+///
+/// # Participation
+/// As [`guard`].
+pub fn row_broadcast(node: &mut Node, dim: usize) -> f64 {
+    timed(
+        node,
+        "row_broadcast",
+        dim,
+        |blocks, node| blocks.broadcast_row(node, 0),
+        |blocks| {
+            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
+            (0..dim).all(|c| blocks.get(1, c + 1) == value(mesh, dim, 0, place.column * dim + c))
+        },
+    )
+}
+
+/// The seconds of a broadcast of the first column along the rows of nodes, with acknowledgements.
+///
+/// # Participation
+/// As [`guard`].
+pub fn column_broadcast(node: &mut Node, dim: usize) -> f64 {
+    timed(
+        node,
+        "column_broadcast",
+        dim,
+        |blocks, node| blocks.broadcast_column(node, 0),
+        |blocks| {
+            let (dim, place, mesh) = (blocks.dim, blocks.place, &blocks.mesh);
+            (0..dim).all(|r| blocks.get(r + 1, 1) == value(mesh, dim, place.row * dim + r, 0))
+        },
+    )
+}
+
+fn timed(
+    node: &mut Node,
+    kernel: &str,
+    dim: usize,
+    operation: impl Fn(&mut Blocks, &mut Node),
+    right: impl Fn(&Blocks) -> bool,
+) -> f64 {
+    let mut blocks = Blocks::open(node, dim);
+    let seconds = time(node, |node, _| operation(&mut blocks, node));
+    if spoils(node, kernel) {
+        blocks.values.iter_mut().for_each(|value| *value += 1.0);
+    }
+    let right = right(&blocks);
+    if !right {
+        wrong_data(node, kernel, "the matrix is not what it was or ought to be");
+    }
+    blocks.close(node);
+    seconds
+}

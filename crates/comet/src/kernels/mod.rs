@@ -1,0 +1,17 @@
+//! The kernels: what one timing of each executes.
+
+mod collective;
+mod load;
+mod mail;
+mod matrix;
+mod measure;
+mod mesh;
+mod messages;
+mod point;
+
+pub use collective::{all_gather, all_to_all, barrier, barrier_skewed, broadcast, reduce, reduce_vector};
+pub use load::{Order, contention, overlap};
+pub use matrix::{Blocks, Direction, column_broadcast, guard, row_broadcast, shift, transpose};
+pub use mesh::{Mesh, Place, hop_node};
+pub use messages::{get, message_round_trip, put, store};
+pub use point::{echo, echo_late, exchange, gap, poll, receive_overhead, send_overhead};

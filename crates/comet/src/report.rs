@@ -1,0 +1,428 @@
+//! Results as text: tables for people, and the columns of other benchmarks for their scripts.
+
+use std::fmt::Write as _;
+
+use strata_model::number_text;
+
+use crate::curve::Estimate;
+use crate::results::{KernelResult, LogGp, PointResult, Results};
+
+/// Half widths above which the report says that a median is uncertain.
+const PRECISE: f64 = 0.05;
+
+/// The least drift from the begin to the end of a run that is noted.
+const DRIFT: f64 = 0.1;
+
+/// The whole report for people.
+#[must_use]
+pub fn table(results: &Results) -> String {
+    let mut text = format!("{}\n", results.platform);
+    match &results.contaminated {
+        Some(contaminated) => {
+            let _ = writeln!(
+                text,
+                "CONTAMINATED: {}; measure again when the machine is idle",
+                contaminated.reason
+            );
+        }
+        None if results.simulated => text.push_str("simulated: times are exact\n"),
+        None => text.push_str("no sign of other programs during the run\n"),
+    }
+    for kernel in &results.kernels {
+        push_kernel(&mut text, kernel, results.simulated);
+    }
+    if let Some(loggp) = &results.loggp {
+        push_loggp(&mut text, loggp);
+    }
+    text
+}
+
+fn push_kernel(text: &mut String, kernel: &KernelResult, simulated: bool) {
+    let _ = writeln!(text, "\n{}: {}", kernel.model, kernel.title);
+    let others = kernel.points.first().map_or(0, |point| point.at.len().saturating_sub(1));
+    let unit = if kernel.unit.is_empty() { "" } else { kernel.unit.as_str() };
+    let size = |point: &PointResult| point.at.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
+    let head = if others == 0 { unit.to_owned() } else { format!("{unit} and others") };
+    if simulated {
+        let _ = writeln!(text, "{head:>18} {:>12}", "time");
+    } else {
+        let _ = writeln!(
+            text,
+            "{head:>18} {:>12} {:>27} {:>5} {:>27}  notes",
+            "median", "95 % interval", "n", "5 % to 95 % of timings"
+        );
+    }
+    for point in &kernel.points {
+        let belief = &point.belief;
+        let _ = write!(text, "{:>18} {:>12}", size(point), time(belief.median));
+        if !simulated {
+            let range = |a: f64, b: f64| format!("{} to {}", time(a), time(b));
+            let _ = write!(
+                text,
+                " {:>27} {:>5} {:>27}  {}",
+                range(belief.low, belief.high),
+                belief.timings,
+                range(belief.quantiles[1], belief.quantiles[4]),
+                notes(point).join(", ")
+            );
+        }
+        while text.ends_with(' ') {
+            text.pop();
+        }
+        text.push('\n');
+    }
+    push_curve(text, kernel);
+}
+
+/// What has to be known of a point's timings before its median is believed.
+#[must_use]
+pub fn notes(point: &PointResult) -> Vec<String> {
+    let belief = &point.belief;
+    let mut notes = Vec::new();
+    if belief.half_width() > PRECISE {
+        notes.push(format!("known to ±{:.0} %", 100.0 * belief.half_width()));
+    }
+    if let Some((times, share)) = belief.two_speeds {
+        notes.push(format!("two speeds: {:.0} % are {times:.2} times slower", 100.0 * share));
+    }
+    if belief.drift.abs() > DRIFT {
+        notes.push(format!("drifted by {:+.0} %", 100.0 * belief.drift));
+    }
+    if belief.outliers > 0 {
+        notes.push(format!("{} outliers", belief.outliers));
+    }
+    notes
+}
+
+fn push_curve(text: &mut String, kernel: &KernelResult) {
+    let Some(curve) = &kernel.curve else { return };
+    let each = if kernel.unit == "bytes" { "byte" } else { "element" };
+    for piece in &curve.pieces {
+        let _ = writeln!(
+            text,
+            "  {} to {} {}: t_startup {}, t_per_{each} {}",
+            number_text(piece.from),
+            number_text(piece.to),
+            kernel.unit,
+            estimate(piece.start),
+            estimate(piece.per_byte)
+        );
+    }
+    for hop in &kernel.per_hop {
+        let _ = writeln!(
+            text,
+            "  each hop beyond the first, {} to {} {}: {}",
+            number_text(hop.from),
+            number_text(hop.to),
+            kernel.unit,
+            estimate(hop.seconds)
+        );
+    }
+    for one in &kernel.breaks {
+        let _ = writeln!(
+            text,
+            "  switches between {} and {} {}, where the time becomes {:.2} times as long",
+            number_text(one.after),
+            number_text(one.before),
+            kernel.unit,
+            one.jump
+        );
+    }
+    if kernel.unit != "bytes" {
+        return;
+    }
+    let mut facts = Vec::new();
+    let whole = |size: f64| number_text(size.round());
+    facts.extend(kernel.rate.map(|rate| format!("r∞ {}", bandwidth(rate))));
+    facts.extend(kernel.half_size.map(|size| format!("n½ {} bytes", whole(size))));
+    facts.extend(kernel.peak.map(|rate| format!("largest bandwidth {}", bandwidth(rate))));
+    facts.extend(kernel.n50.map(|size| format!("N50 {} bytes", whole(size))));
+    facts.extend(kernel.n90.map(|size| format!("N90 {} bytes", whole(size))));
+    if !facts.is_empty() {
+        let _ = writeln!(text, "  {}", facts.join(", "));
+    }
+}
+
+fn push_loggp(text: &mut String, loggp: &LogGp) {
+    let _ = writeln!(text, "\nLogGP, small messages of 8 bytes");
+    for (name, value) in
+        [("L", loggp.latency), ("o_s", loggp.o_s), ("o_r", loggp.o_r), ("g", loggp.g), ("G", loggp.gap_byte)]
+    {
+        let per = if name == "G" { " a byte" } else { "" };
+        let _ = writeln!(text, "  {name:>3}  {}{per}", estimate(value));
+    }
+}
+
+fn estimate(value: Estimate) -> String {
+    if value.low == value.value && value.high == value.value {
+        return time(value.value);
+    }
+    format!("{} ({} to {})", time(value.value), time(value.low), time(value.high))
+}
+
+/// A time to four digits with its unit; also below zero.
+fn time(seconds: f64) -> String {
+    if seconds < 0.0 {
+        return format!("-{}", time(-seconds));
+    }
+    if !seconds.is_finite() {
+        return "-".to_owned();
+    }
+    let (value, unit) = match seconds {
+        0.0 => return "0 s".to_owned(),
+        s if s < 1e-9 => (s * 1e12, "ps"),
+        s if s < 1e-6 => (s * 1e9, "ns"),
+        s if s < 1e-3 => (s * 1e6, "µs"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s => (s, "s"),
+    };
+    let digits = if value >= 1000.0 { 0 } else { 3 - value.max(1.0).log10().floor() as usize };
+    format!("{value:.digits$} {unit}")
+}
+
+fn bandwidth(rate: f64) -> String {
+    match rate {
+        r if r >= 1e9 => format!("{:.2} GB/s", r / 1e9),
+        r => format!("{:.2} MB/s", r / 1e6),
+    }
+}
+
+/// Comma-separated values: a line a point, times in seconds.
+#[must_use]
+pub fn csv(results: &Results) -> String {
+    let mut text =
+        String::from("model,at,median,low,high,timings,q0,q5,q25,q75,q95,q100,outliers,drift,contaminated\n");
+    for (kernel, point) in all(results) {
+        let belief = &point.belief;
+        let at = point.at.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
+        let quantiles = belief.quantiles.map(number_text).join(",");
+        let _ = writeln!(
+            text,
+            "{},{at},{},{},{},{},{quantiles},{},{},{}",
+            kernel.model,
+            number_text(belief.median),
+            number_text(belief.low),
+            number_text(belief.high),
+            belief.timings,
+            belief.outliers,
+            number_text(belief.drift),
+            u8::from(results.contaminated.is_some())
+        );
+    }
+    text
+}
+
+/// A JSON object a line, a line a point, times in seconds.
+#[must_use]
+pub fn json_lines(results: &Results) -> String {
+    let line = |(kernel, point): (&KernelResult, &PointResult)| {
+        let contaminated = results.contaminated.is_some();
+        let Ok(belief) = serde_json::to_value(&point.belief) else { return String::new() };
+        let value = serde_json::json!({
+            "model": kernel.model, "at": point.at, "unit": kernel.unit, "nodes": results.nodes,
+            "belief": belief, "contaminated": contaminated,
+        });
+        format!("{value}\n")
+    };
+    all(results).map(line).collect()
+}
+
+fn all(results: &Results) -> impl Iterator<Item = (&KernelResult, &PointResult)> {
+    results.kernels.iter().flat_map(|kernel| kernel.points.iter().map(move |point| (kernel, point)))
+}
+
+/// Names of the kernels that other benchmarks have too: ours, that of OSU's micro-benchmarks with the
+/// title that it prints, that of Intel's.
+const SHARED: [(&str, &str, &str); 8] = [
+    ("Echo", "OSU MPI Latency Test", "PingPong"),
+    ("Exchange", "OSU MPI Multi Latency Test", "PingPing"),
+    ("Broadcast", "OSU MPI Broadcast Latency Test", "Bcast"),
+    ("ReduceVector", "OSU MPI Allreduce Latency Test", "Allreduce"),
+    ("AllGather", "OSU MPI Allgather Latency Test", "Allgather"),
+    ("AllToAll", "OSU MPI All-to-All Personalized Exchange Latency Test", "Alltoall"),
+    ("Barrier", "OSU MPI Barrier Latency Test", "Barrier"),
+    ("Put", "OSU MPI_Put Latency Test", "Unidir_put"),
+];
+
+/// Bytes of a point, as other benchmarks count them.
+fn bytes(kernel: &KernelResult, point: &PointResult) -> f64 {
+    if kernel.unit == "elements" { 8.0 * point.size() } else { point.size() }
+}
+
+/// The points of a shared kernel, those without bytes first.
+fn shared<'a>(results: &'a Results, model: &str) -> Vec<(f64, &'a PointResult)> {
+    let Some(kernel) = results.kernel(model) else { return Vec::new() };
+    let empty = (model == "Echo").then(|| results.kernel("EchoEmpty")).flatten();
+    let none = empty.and_then(|kernel| kernel.points.first()).map(|point| (0.0, point));
+    none.into_iter().chain(kernel.line().map(|point| (bytes(kernel, point), point))).collect()
+}
+
+/// In the columns of the OSU micro-benchmarks (version 7): size and time in µs. Medians stand where
+/// OSU prints means; a comment line says so, and whether the run was contaminated.
+#[must_use]
+pub fn osu(results: &Results) -> String {
+    let mut text = String::new();
+    for (model, title, _) in SHARED {
+        let points = shared(results, model);
+        if points.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "# {title}, columns as of v7.4; medians by Strata's CoMet");
+        push_contaminated(&mut text, results);
+        if model == "Barrier" {
+            let _ = writeln!(text, "# Avg Latency(us)");
+            points.iter().for_each(|(_, p)| _ = writeln!(text, "{:>17.2}", 1e6 * p.belief.median));
+        } else {
+            let column =
+                if matches!(model, "Echo" | "Exchange" | "Put") { "Latency (us)" } else { "Avg Latency(us)" };
+            let _ = writeln!(text, "{:<10}{column:>20}", "# Size");
+            for (size, point) in points {
+                let _ = writeln!(text, "{:<10}{:>20.2}", size as u64, 1e6 * point.belief.median);
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// In the columns of Intel's MPI benchmarks (2021): bytes, repetitions, µs and, between two
+/// processes, MB/s. Medians stand where Intel prints means; of collectives the least and the greatest
+/// are the ends of the interval.
+#[must_use]
+pub fn imb(results: &Results) -> String {
+    let rule = "#".to_owned() + &"-".repeat(51);
+    let mut text = String::new();
+    push_contaminated(&mut text, results);
+    for (model, _, title) in SHARED {
+        let points = shared(results, model);
+        if points.is_empty() {
+            continue;
+        }
+        let pair = matches!(model, "Echo" | "Exchange" | "Put");
+        let processes = if pair { 2 } else { results.nodes };
+        let _ = writeln!(text, "{rule}\n# Benchmarking {title} \n# #processes = {processes} \n{rule}");
+        if pair {
+            let _ = writeln!(
+                text,
+                "{:>13} {:>12} {:>12} {:>12}",
+                "#bytes", "#repetitions", "t[usec]", "Mbytes/sec"
+            );
+        } else if model == "Barrier" {
+            let _ = writeln!(
+                text,
+                "{:>13} {:>12} {:>12} {:>12}",
+                "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]"
+            );
+        } else {
+            let _ = writeln!(
+                text,
+                "{:>13} {:>12} {:>12} {:>12} {:>12}",
+                "#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]"
+            );
+        }
+        for (size, point) in points {
+            let belief = &point.belief;
+            let [t, low, high] = [belief.median, belief.low, belief.high].map(|s| 1e6 * s);
+            let _ = match () {
+                () if pair => {
+                    let rate = if t > 0.0 { size / t } else { 0.0 };
+                    writeln!(text, "{:>13} {:>12} {t:>12.2} {rate:>12.2}", size as u64, belief.timings)
+                }
+                () if model == "Barrier" => {
+                    writeln!(text, "{:>13} {low:>12.2} {high:>12.2} {t:>12.2}", belief.timings)
+                }
+                () => {
+                    let n = belief.timings;
+                    writeln!(text, "{:>13} {n:>12} {low:>12.2} {high:>12.2} {t:>12.2}", size as u64)
+                }
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn push_contaminated(text: &mut String, results: &Results) {
+    if let Some(contaminated) = &results.contaminated {
+        let _ = writeln!(text, "# CONTAMINATED: {}", contaminated.reason);
+    }
+}
+
+/// The twelve rules of Hoefler and Belli (SC'15), each with how it is kept.
+#[must_use]
+pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
+    let timings: usize = all(results).map(|(_, point)| point.belief.timings).sum();
+    let uncertain = all(results).filter(|(_, point)| point.belief.half_width() > PRECISE).count();
+    vec![
+        ("1. speed-ups name their base", "no speed-up is reported; times are absolute".to_owned()),
+        (
+            "2. no subset without a reason",
+            "all points that were measured are listed; kernels that do not suit the nodes are named"
+                .to_owned(),
+        ),
+        (
+            "3. costs by the arithmetic mean, rates by the harmonic",
+            "medians of times; bandwidths are bytes over the median".to_owned(),
+        ),
+        ("4. no averages of ratios", "none is taken".to_owned()),
+        (
+            "5. say whether results are deterministic, give intervals",
+            if results.simulated {
+                "simulated times are exact".to_owned()
+            } else {
+                format!("95 % intervals of all medians; {uncertain} are wider than ±5 %")
+            },
+        ),
+        (
+            "6. no normality without a test",
+            "order statistics only; the intervals of curves are bootstrapped".to_owned(),
+        ),
+        (
+            "7. compare by statistics, not by eye",
+            "comparisons call a change significant where intervals of medians do not overlap".to_owned(),
+        ),
+        (
+            "8. say whether the centre is the right measure",
+            "quantiles 0, 5, 25, 75, 95 and 100 % of every point".to_owned(),
+        ),
+        (
+            "9. document everything that varies",
+            format!(
+                "{}; the specs, the points and all {timings} timings lie beside the report",
+                results.platform
+            ),
+        ),
+        (
+            "10. say how parallel time is measured",
+            "on one node; no clocks are compared; a barrier before each timing".to_owned(),
+        ),
+        (
+            "11. show bounds of what is possible",
+            "start-up, time per byte, r∞ and LogGP bound what programs can reach".to_owned(),
+        ),
+        (
+            "12. plot as much as helps, lines only where they mean something",
+            "points with intervals; lines are the fitted pieces".to_owned(),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_four_digits_and_a_unit() {
+        for (seconds, text) in [
+            (0.0, "0 s"),
+            (1.2345e-10, "123.5 ps"),
+            (7.9e-5, "79.00 µs"),
+            (4.1e-7, "410.0 ns"),
+            (-2.5e-6, "-2.500 µs"),
+            (12.0, "12.00 s"),
+            (f64::NAN, "-"),
+        ] {
+            assert_eq!(time(seconds), text);
+        }
+    }
+}

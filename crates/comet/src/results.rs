@@ -1,0 +1,324 @@
+//! From samples to results: a distribution of every point, curves, and the machine's parameters.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use strata_model::Samples;
+use strata_model::samples::{ModelSamples, Timing};
+use thiserror::Error;
+
+use crate::curve::{Break, Curve, Estimate, Measured};
+use crate::series::{Belief, Contaminated, contaminated, quantile};
+use crate::suite::{Size, model_named};
+
+/// The version of the JSON.
+pub const VERSION: u32 = 1;
+
+/// What a run of the benchmark has found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// [`VERSION`].
+    pub comet: u32,
+    /// The machine, the transport and the number of nodes.
+    pub platform: String,
+    /// Nodes.
+    pub nodes: usize,
+    /// Whether time was simulated: then it is exact.
+    pub simulated: bool,
+    /// Whether other programs disturbed the run.
+    pub contaminated: Option<Contaminated>,
+    /// A kernel's model each.
+    pub kernels: Vec<KernelResult>,
+    /// LogGP's parameters, where the kernels that they need were measured.
+    pub loggp: Option<LogGp>,
+}
+
+/// What was found of one model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelResult {
+    /// The name of the model, `Echo`.
+    pub model: String,
+    /// What was timed.
+    pub title: String,
+    /// What sizes are: `bytes`, `elements`, `rows`; empty where there are none.
+    pub unit: String,
+    /// By size, then by the other variables.
+    pub points: Vec<PointResult>,
+    /// Pieces over sizes, at the least value of each other variable.
+    pub curve: Option<Curve>,
+    /// Where the pieces meet.
+    pub breaks: Vec<Break>,
+    /// r∞, bytes a second of endless messages.
+    pub rate: Option<f64>,
+    /// n½: the size at which half of r∞ is reached.
+    pub half_size: Option<f64>,
+    /// The largest bandwidth measured, bytes a second.
+    pub peak: Option<f64>,
+    /// N50: the size at which half of the largest bandwidth is reached.
+    pub n50: Option<f64>,
+    /// N90: the same for nine tenths.
+    pub n90: Option<f64>,
+    /// h, what each hop beyond the first adds, for sizes on each piece of the curve; s.
+    pub per_hop: Vec<PerHop>,
+}
+
+/// What a hop beyond the first adds to messages of some sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PerHop {
+    /// The least size.
+    pub from: f64,
+    /// The greatest size.
+    pub to: f64,
+    /// Seconds a hop.
+    pub seconds: Estimate,
+}
+
+/// One point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PointResult {
+    /// The values of the variables; the first one is the size.
+    pub at: Vec<i64>,
+    /// Its timings.
+    pub belief: Belief,
+}
+
+/// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995). Seconds; small messages
+/// have 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LogGp {
+    /// L: from the end of sending to the begin of receiving.
+    #[serde(rename = "L")]
+    pub latency: Estimate,
+    /// o at the sender.
+    pub o_s: Estimate,
+    /// o at the receiver.
+    pub o_r: Estimate,
+    /// g: between small messages in a stream.
+    pub g: Estimate,
+    /// G: between bytes of a long message.
+    #[serde(rename = "G")]
+    pub gap_byte: Estimate,
+}
+
+/// Why results cannot be read.
+#[derive(Debug, Error)]
+pub enum ResultsError {
+    /// The file cannot be read.
+    #[error("{path}: {source}; `specc comet -o DIR` writes it")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not what `specc comet` writes.
+    #[error("{path}: {reason}; it is no comet.json of this version, measure again with `specc comet -o DIR`")]
+    Text {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Results {
+    /// The results in `folder`, or in the file itself where a file is named.
+    ///
+    /// # Errors
+    /// There are none, or they are of another version.
+    pub fn read(folder: &Path) -> Result<Self, ResultsError> {
+        let path = if folder.is_dir() { folder.join("comet.json") } else { folder.to_owned() };
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| ResultsError::File { path: shown.clone(), source })?;
+        let results: Self = serde_json::from_str(&text)
+            .map_err(|error| ResultsError::Text { path: shown.clone(), reason: error.to_string() })?;
+        if results.comet != VERSION {
+            let reason = format!("its version is {}, not {VERSION}", results.comet);
+            return Err(ResultsError::Text { path: shown, reason });
+        }
+        Ok(results)
+    }
+
+    /// Their text as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Numbers, texts and lists alone: nothing that JSON could refuse.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// What was found of a model.
+    #[must_use]
+    pub fn kernel(&self, model: &str) -> Option<&KernelResult> {
+        self.kernels.iter().find(|kernel| kernel.model == model)
+    }
+
+    /// The results of samples of the benchmark's specs; models of other specs are passed over.
+    #[must_use]
+    pub fn of(samples: &Samples) -> Self {
+        let platform = samples.platform.as_ref();
+        let simulated = platform.is_some_and(|platform| platform.transport.starts_with("sim"));
+        let all: Vec<Vec<Timing>> = samples
+            .models
+            .iter()
+            .flat_map(|model| model.rows.iter().map(|row| row.notes.timings.clone()))
+            .collect();
+        let kernels: Vec<KernelResult> = samples.models.iter().filter_map(KernelResult::of).collect();
+        let mut results = Self {
+            comet: VERSION,
+            platform: platform.map(ToString::to_string).unwrap_or_default(),
+            nodes: platform.map_or(0, |platform| platform.nodes),
+            simulated,
+            contaminated: if simulated { None } else { contaminated(&all) },
+            kernels,
+            loggp: None,
+        };
+        results.loggp = results.parameters();
+        results
+    }
+
+    /// LogGP's parameters, by small messages of 8 bytes, and long ones by the last piece of the gaps'
+    /// curve.
+    fn parameters(&self) -> Option<LogGp> {
+        let at = |model: &str| self.kernel(model)?.near(8.0);
+        let (sent, received, gap) = (at("SendOverhead")?, at("ReceiveOverhead")?, at("Gap")?);
+        let one_way = at("Echo")?;
+        // One of the two looks of a poll is in vain in every reception.
+        let poll = self.kernel("Poll").and_then(|poll| poll.near(0.0)).unwrap_or_default();
+        let look = Estimate { value: poll.value / 2.0, low: poll.low / 2.0, high: poll.high / 2.0 };
+        let o_r = minus(received, look);
+        let latency = minus(minus(one_way, sent), received);
+        let gap_byte = self.kernel("Gap")?.curve.as_ref()?.pieces.last()?.per_byte;
+        Some(LogGp { latency, o_s: sent, o_r, g: gap, gap_byte })
+    }
+}
+
+/// A difference of two independent values, not below zero.
+fn minus(a: Estimate, b: Estimate) -> Estimate {
+    let value = a.value - b.value;
+    let down = ((a.value - a.low).powi(2) + (b.high - b.value).powi(2)).sqrt();
+    let up = ((a.high - a.value).powi(2) + (b.value - b.low).powi(2)).sqrt();
+    Estimate { value: value.max(0.0), low: (value - down).max(0.0), high: (value + up).max(0.0) }
+}
+
+impl KernelResult {
+    fn of(model: &ModelSamples) -> Option<Self> {
+        let (_, measured) = model_named(&model.name)?;
+        let mut points: Vec<(Vec<i64>, Vec<Timing>)> = Vec::new();
+        for row in &model.rows {
+            // A simulated machine is timed once, and keeps no single timings.
+            let timings = match &row.notes.timings[..] {
+                [] => vec![Timing { seconds: row.seconds, moment: 0.0 }],
+                timings => timings.to_vec(),
+            };
+            match points.iter_mut().find(|(at, _)| *at == row.notes.at) {
+                Some((_, all)) => all.extend(timings),
+                None => points.push((row.notes.at.clone(), timings)),
+            }
+        }
+        points.sort_by(|a, b| a.0.cmp(&b.0));
+        let points: Vec<PointResult> = points
+            .into_iter()
+            .filter_map(|(at, timings)| Some(PointResult { at, belief: Belief::of(&timings)? }))
+            .collect();
+        let mut result = Self {
+            model: model.name.clone(),
+            title: measured.title.to_owned(),
+            unit: measured.size.unit().to_owned(),
+            points,
+            ..Self::default()
+        };
+        if matches!(measured.size, Size::Bytes | Size::Elements) {
+            result.add_curve();
+        }
+        Some(result)
+    }
+
+    /// The points whose other variables have their least values, by size.
+    pub fn line(&self) -> impl Iterator<Item = &PointResult> {
+        let least = self.points.iter().map(PointResult::others).min();
+        self.points.iter().filter(move |point| Some(point.others()) == least)
+    }
+
+    /// The time of the point nearest to a size, of those along the line.
+    #[must_use]
+    pub fn near(&self, size: f64) -> Option<Estimate> {
+        let apart = |point: &&PointResult| (point.size().max(0.5) / size.max(0.5)).ln().abs();
+        let point = self.line().min_by(|a, b| apart(a).total_cmp(&apart(b)))?;
+        let Belief { median, low, high, .. } = point.belief;
+        Some(Estimate { value: median, low, high })
+    }
+
+    fn add_curve(&mut self) {
+        let measured: Vec<Measured> = self
+            .line()
+            .map(|point| Measured {
+                size: point.size(),
+                seconds: point.belief.median,
+                error: (point.belief.high - point.belief.low) / 3.92,
+            })
+            .collect();
+        let Some(curve) = Curve::fit(&measured) else { return };
+        self.breaks = curve.breaks();
+        if matches!(self.model.as_str(), "SendOverhead" | "ReceiveOverhead") {
+            // What a processor pays is no bandwidth.
+            self.curve = Some(curve);
+            return;
+        }
+        self.rate = curve.rate();
+        self.half_size = curve.size_at(0.5);
+        let bandwidth = |m: &Measured| m.size / m.seconds;
+        let peak = measured.iter().map(bandwidth).fold(0.0, f64::max);
+        if peak > 0.0 {
+            self.peak = Some(peak);
+            // On the straight line between the sizes on both sides.
+            let reaches = |share: f64| {
+                let at = measured.iter().position(|m| bandwidth(m) >= share * peak)?;
+                let Some(before) = at.checked_sub(1) else { return Some(measured[at].size) };
+                let (a, b) = (&measured[before], &measured[at]);
+                let part = (share * peak - bandwidth(a)) / (bandwidth(b) - bandwidth(a));
+                Some(a.size + part * (b.size - a.size))
+            };
+            (self.n50, self.n90) = (reaches(0.5), reaches(0.9));
+        }
+        if self.model == "Echo" {
+            self.per_hop = self.hops(&curve);
+        }
+        self.curve = Some(curve);
+    }
+
+    /// What hops beyond the first add, by the points that differ in nothing else, on each piece.
+    fn hops(&self, curve: &Curve) -> Vec<PerHop> {
+        let piece = |piece: &crate::curve::Piece| {
+            let mut values: Vec<f64> = Vec::new();
+            for far in self.points.iter().filter(|point| point.at.get(1).is_some_and(|hops| *hops > 1)) {
+                let near = self.line().find(|point| point.at[0] == far.at[0])?;
+                if (piece.from..=piece.to).contains(&far.size()) {
+                    let more = (far.at[1] - 1) as f64;
+                    values.push((far.belief.median - near.belief.median) / more);
+                }
+            }
+            values.sort_by(f64::total_cmp);
+            let [value, low, high] = [0.5, 0.025, 0.975].map(|at| quantile(&values, at));
+            (!values.is_empty()).then_some(PerHop {
+                from: piece.from,
+                to: piece.to,
+                seconds: Estimate { value, low, high },
+            })
+        };
+        curve.pieces.iter().filter_map(piece).collect()
+    }
+}
+
+impl PointResult {
+    /// The values of its variables but the size.
+    fn others(&self) -> &[i64] {
+        self.at.get(1..).unwrap_or_default()
+    }
+
+    /// Its size; 0 where it has none.
+    #[must_use]
+    pub fn size(&self) -> f64 {
+        self.at.first().map_or(0.0, |size| *size as f64)
+    }
+}

@@ -1,0 +1,244 @@
+//! What the timings of a point tell, and whether a whole run can be believed.
+//!
+//! Everything is derived from order statistics, as timings are skewed and have long tails (Hoefler
+//! and Belli, *Scientific Benchmarking of Parallel Computing Systems*, SC'15, rules 5 to 8).
+
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use serde::{Deserialize, Serialize};
+use strata_model::samples::Timing;
+
+/// The distribution of a point's timings. Times in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Belief {
+    /// Timings.
+    pub timings: usize,
+    /// The middle one.
+    pub median: f64,
+    /// The ends of the 95 % interval of the median; of few timings their range.
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
+    /// The quantiles 0, 5, 25, 75, 95 and 100 %.
+    pub quantiles: [f64; 6],
+    /// Timings beyond three times the distance between the quartiles (Tukey's outer fences).
+    pub outliers: usize,
+    /// By how much the last third of the timings is slower than the first, relative to the median.
+    pub drift: f64,
+    /// Where timings fall in two groups: the slower group's median over the faster one's, and the
+    /// share of the slower.
+    pub two_speeds: Option<(f64, f64)>,
+}
+
+/// A run that other programs disturbed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contaminated {
+    /// Why, in a sentence.
+    pub reason: String,
+    /// How many times slower the slow periods are than the fast ones.
+    pub slowdown: f64,
+}
+
+/// A difference of speeds that is nobody's noise.
+const NOTABLE: f64 = 1.08;
+
+/// Timings of one period.
+const PERIODS: [usize; 2] = [15, 5];
+
+/// How much more periods have to scatter than those of any shuffled copy.
+const MARGIN: f64 = 1.25;
+
+/// Shuffled copies of the run to which its order is compared.
+const SHUFFLES: usize = 99;
+
+/// Timings far above their point's usual: on a machine that is idle but for daemons one in fifty.
+const FAR: f64 = 1.5;
+const MANY_FAR: f64 = 0.1;
+
+impl Belief {
+    /// What these timings tell, in the order in which they were taken; nothing where there is none.
+    #[must_use]
+    pub fn of(timings: &[Timing]) -> Option<Self> {
+        let mut ordered = timings.to_vec();
+        ordered.sort_by(|a, b| a.moment.total_cmp(&b.moment));
+        let in_order: Vec<f64> = ordered.iter().map(|timing| timing.seconds).collect();
+        let mut sorted = in_order.clone();
+        sorted.sort_by(f64::total_cmp);
+        let last = *sorted.last()?;
+        let median = quantile(&sorted, 0.5);
+        let (low, high) = interval(&sorted);
+        let [q1, q3] = [0.25, 0.75].map(|at| quantile(&sorted, at));
+        let reach = 3.0 * (q3 - q1);
+        let third = in_order.len() / 3;
+        let drift = if third >= 3 && median > 0.0 {
+            (middle(&in_order[in_order.len() - third..]) - middle(&in_order[..third])) / median
+        } else {
+            0.0
+        };
+        Some(Self {
+            timings: sorted.len(),
+            median,
+            low,
+            high,
+            quantiles: [sorted[0], quantile(&sorted, 0.05), q1, q3, quantile(&sorted, 0.95), last],
+            outliers: sorted.iter().filter(|time| **time > q3 + reach || **time < q1 - reach).count(),
+            drift,
+            two_speeds: two_speeds(&sorted),
+        })
+    }
+
+    /// Half of the interval of the median over the median.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        let half = (self.high - self.low) / 2.0;
+        if half == 0.0 { 0.0 } else { half / self.median }
+    }
+}
+
+/// The quantile of sorted values, linear between two of them (Hyndman and Fan 1996, definition 7).
+pub(crate) fn quantile(sorted: &[f64], at: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let place = at * last as f64;
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    low + (high - low) * place.fract()
+}
+
+fn middle(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, 0.5)
+}
+
+/// The order statistics between which the median lies with at least 95 % probability, whatever the
+/// distribution (Conover, *Practical Nonparametric Statistics*, §3.2: the binomial distribution, not
+/// its approximation). Of five or fewer values their range.
+fn interval(sorted: &[f64]) -> (f64, f64) {
+    let n = sorted.len();
+    let mut tail = 0.5_f64.powi(n.min(1000) as i32);
+    let mut below = tail;
+    let mut k = 0;
+    if n > 1000 {
+        let reach = 0.98 * (n as f64).sqrt();
+        k = (n as f64 / 2.0 - reach).floor().max(0.0) as usize;
+    } else {
+        // The most that can be left out at each end with 2.5 % each.
+        while below <= 0.025 && k < n / 2 {
+            k += 1;
+            tail *= (n - k + 1) as f64 / k as f64;
+            below += tail;
+        }
+        k = k.saturating_sub(1);
+    }
+    (sorted[k], sorted[n - 1 - k])
+}
+
+/// Whether sorted values fall in two groups, by the cut that leaves least scatter (in logarithms).
+fn two_speeds(sorted: &[f64]) -> Option<(f64, f64)> {
+    let logs: Vec<f64> = sorted.iter().filter(|time| **time > 0.0).map(|time| time.ln()).collect();
+    let n = logs.len();
+    if n < 12 {
+        return None;
+    }
+    // Each group has at least a sixth: fewer are outliers.
+    let least = n.div_ceil(6);
+    let sums: Vec<(f64, f64)> = std::iter::once((0.0, 0.0))
+        .chain(logs.iter().scan((0.0, 0.0), |sums, log| {
+            *sums = (sums.0 + log, sums.1 + log * log);
+            Some(*sums)
+        }))
+        .collect();
+    let scatter = |from: usize, to: usize| {
+        let (sum, squares) = (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1);
+        (squares - sum * sum / (to - from) as f64).max(0.0)
+    };
+    let cut = (least..=n - least)
+        .min_by(|a, b| (scatter(0, *a) + scatter(*a, n)).total_cmp(&(scatter(0, *b) + scatter(*b, n))))?;
+    let within = ((scatter(0, cut) + scatter(cut, n)) / n as f64).sqrt();
+    let apart = quantile(&logs[cut..], 0.5) - quantile(&logs[..cut], 0.5);
+    // Between the groups is a gap: cut in half, one bell has none.
+    let gap = logs[cut] - logs[cut - 1];
+    let two = apart > NOTABLE.ln() && apart > 5.0 * within && gap > within;
+    two.then(|| (apart.exp(), (n - cut) as f64 / n as f64))
+}
+
+/// The medians of consecutive values, so many each.
+fn periods(ratios: &[f64], length: usize) -> Vec<f64> {
+    let median = |chunk: &[f64]| {
+        let mut sorted = chunk.to_vec();
+        let (_, middle, _) = sorted.select_nth_unstable_by(length / 2, f64::total_cmp);
+        *middle
+    };
+    ratios.chunks_exact(length).map(median).collect()
+}
+
+/// The variance of values.
+fn spread(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / values.len() as f64
+}
+
+/// Whether a load that comes and goes has disturbed a run, of which these are the timings of all
+/// points.
+///
+/// Every timing is divided by its point's median; then periods of the run are compared with each
+/// other. If their order meant nothing, shuffled timings would scatter as much from period to period:
+/// the run is contaminated where 99 shuffled copies all scatter less and the slow periods are more
+/// than 8 % slower than the fast ones. A load that comes and goes faster than that, or never goes,
+/// shows in single timings: more than a tenth of them take half as long again as their points'
+/// fastest quarter.
+#[must_use]
+pub fn contaminated(points: &[Vec<Timing>]) -> Option<Contaminated> {
+    let mut all: Vec<(f64, f64)> = Vec::new();
+    let mut far = 0;
+    for timings in points.iter().filter(|timings| timings.len() >= 4) {
+        let mut sorted: Vec<f64> = timings.iter().map(|timing| timing.seconds).collect();
+        sorted.sort_by(f64::total_cmp);
+        let [usual, fast] = [0.5, 0.25].map(|at| quantile(&sorted, at));
+        if fast > 0.0 {
+            far += sorted.iter().filter(|time| **time > FAR * fast).count();
+            all.extend(
+                timings.iter().filter(|t| t.seconds > 0.0).map(|t| (t.moment, (t.seconds / usual).ln())),
+            );
+        }
+    }
+    if all.len() < 4 * PERIODS[0] {
+        return None;
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ratios: Vec<f64> = all.into_iter().map(|(_, ratio)| ratio).collect();
+    let count = ratios.len();
+    // Long periods show small slowdowns, short ones a load that goes soon.
+    for period in PERIODS {
+        let mut here = periods(&ratios, period);
+        let scatter = spread(&here);
+        here.sort_by(f64::total_cmp);
+        let slowdown = (quantile(&here, 0.95) - quantile(&here, 0.05)).exp();
+        if slowdown <= NOTABLE {
+            continue;
+        }
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut shuffled = ratios.clone();
+        let largest = (0..SHUFFLES)
+            .map(|_| {
+                shuffled.shuffle(&mut random);
+                spread(&periods(&shuffled, period))
+            })
+            .fold(0.0, f64::max);
+        // A margin, as the largest of 99 is exceeded by chance once in a hundred runs.
+        if scatter > MARGIN * largest {
+            let reason = format!(
+                "all points together were {slowdown:.2} times slower in some periods than in others: another \
+                 program came and went"
+            );
+            return Some(Contaminated { reason, slowdown });
+        }
+    }
+    if far as f64 > MANY_FAR * count as f64 {
+        let share = 100.0 * far as f64 / count as f64;
+        let reason =
+            format!("{share:.0} % of the timings took half as long again as usual: others use the cores");
+        return Some(Contaminated { reason, slowdown: FAR });
+    }
+    None
+}

@@ -1,0 +1,348 @@
+//! The kernels of the benchmark: their specs, what each needs, and at which sizes it is measured.
+
+use strata_model::Points;
+
+/// What the size of a model is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// It has none.
+    None,
+    /// Bytes of one message.
+    Bytes,
+    /// Elements of 8 bytes of a vector.
+    Elements,
+    /// Rows and columns of a node's block.
+    Rows,
+    /// Microseconds between nodes.
+    Skew,
+}
+
+impl Size {
+    /// Its name for people.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Bytes => "bytes",
+            Self::Elements => "elements",
+            Self::Rows => "rows",
+            Self::Skew => "µs of skew",
+        }
+    }
+}
+
+/// One model of a spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Its name in the spec.
+    pub model: &'static str,
+    /// What its first variable is.
+    pub size: Size,
+    /// The least and the greatest size of its loops.
+    pub range: (i64, i64),
+    /// One line on what is timed.
+    pub title: &'static str,
+}
+
+/// A spec of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its name on the command line, and of its file without `.spec`.
+    pub name: &'static str,
+    /// The text of the spec.
+    pub spec: &'static str,
+    /// The least number of nodes.
+    pub nodes: usize,
+    /// Whether the mesh of nodes has to be square.
+    pub square: bool,
+    /// Whether it is measured unless others are named.
+    pub usual: bool,
+    /// Its models.
+    pub models: &'static [Measured],
+}
+
+/// Sizes up to which the usual run measures.
+const USUAL: i64 = 262_144;
+
+const fn bytes(model: &'static str, range: (i64, i64), title: &'static str) -> Measured {
+    Measured { model, size: Size::Bytes, range, title }
+}
+
+const fn rows(model: &'static str, title: &'static str) -> Measured {
+    Measured { model, size: Size::Rows, range: (4, 256), title }
+}
+
+const fn single(model: &'static str, title: &'static str) -> Measured {
+    Measured { model, size: Size::None, range: (0, 0), title }
+}
+
+const fn kernel(name: &'static str, spec: &'static str, nodes: usize, models: &'static [Measured]) -> Kernel {
+    Kernel { name, spec, nodes, square: false, usual: true, models }
+}
+
+/// All kernels, in the order of the report.
+pub const KERNELS: &[Kernel] = &[
+    kernel(
+        "echo",
+        include_str!("../specs/echo.spec"),
+        2,
+        &[
+            bytes("Echo", (1, 1 << 20), "one way of a message, half of there and back"),
+            single("EchoEmpty", "one way of a message without bytes"),
+        ],
+    ),
+    kernel(
+        "exchange",
+        include_str!("../specs/exchange.spec"),
+        2,
+        &[bytes("Exchange", (1, 1 << 20), "a message each way between two nodes")],
+    ),
+    kernel(
+        "broadcast",
+        include_str!("../specs/broadcast.spec"),
+        2,
+        &[bytes("Broadcast", (1, 1 << 18), "a broadcast, and a barrier")],
+    ),
+    kernel(
+        "reduce",
+        include_str!("../specs/reduce.spec"),
+        2,
+        &[
+            single("Reduce", "the sum of a number over all nodes, on all nodes"),
+            Measured {
+                model: "ReduceVector",
+                size: Size::Elements,
+                range: (1, 32_768),
+                title: "element-wise sums over all nodes, on all nodes",
+            },
+        ],
+    ),
+    kernel("barrier", include_str!("../specs/barrier.spec"), 2, &[single("Barrier", "a barrier")]),
+    kernel(
+        "all",
+        include_str!("../specs/all.spec"),
+        2,
+        &[
+            bytes("AllToAll", (1, 1 << 18), "a block from each node to each"),
+            bytes("AllGather", (1, 1 << 18), "a block of each node to all"),
+        ],
+    ),
+    kernel(
+        "matrix",
+        include_str!("../specs/matrix.spec"),
+        2,
+        &[
+            rows("Guard", "guards of a matrix in blocks"),
+            rows("Shift", "blocks of a matrix one node further"),
+            rows("RowBroadcast", "a row of a matrix to all blocks below"),
+            rows("ColumnBroadcast", "a column of a matrix to all blocks beside"),
+        ],
+    ),
+    Kernel {
+        square: true,
+        ..kernel(
+            "transpose",
+            include_str!("../specs/transpose.spec"),
+            4,
+            &[rows("Transpose", "the transposition of a matrix in blocks")],
+        )
+    },
+    kernel(
+        "contention",
+        include_str!("../specs/contention.spec"),
+        4,
+        &[bytes("Contention", (1, 65_536), "one way of a message beside other traffic")],
+    ),
+    kernel(
+        "overlap",
+        include_str!("../specs/overlap.spec"),
+        2,
+        &[
+            bytes("Synchronous", (1, 1 << 18), "an exchange, then a computation"),
+            bytes("Asynchronous", (1, 1 << 18), "a computation during an exchange"),
+            Measured {
+                model: "Daxpy",
+                size: Size::Elements,
+                range: (1, 65_536),
+                title: "the computation alone",
+            },
+        ],
+    ),
+    kernel(
+        "messages",
+        include_str!("../specs/messages.spec"),
+        2,
+        &[
+            single("MessageRoundTrip", "an active message there and one back"),
+            bytes("Put", (8, 1 << 18), "a write into another node's memory"),
+            bytes("Get", (8, 1 << 18), "a read of another node's memory"),
+            bytes("Store", (8, 1 << 18), "a one-way store, and a barrier"),
+        ],
+    ),
+    kernel(
+        "loggp",
+        include_str!("../specs/loggp.spec"),
+        2,
+        &[
+            bytes("SendOverhead", (1, 65_536), "what sending keeps the sender busy"),
+            bytes("ReceiveOverhead", (1, 65_536), "what receiving keeps the receiver busy"),
+            bytes("Gap", (1, 65_536), "from one message to the next in a stream"),
+            single("Poll", "a look at empty queues"),
+        ],
+    ),
+    Kernel {
+        usual: false,
+        ..kernel(
+            "late",
+            include_str!("../specs/late.spec"),
+            2,
+            &[
+                bytes("EchoLate", (1, 1 << 20), "one way of a message whose receiver comes late"),
+                Measured {
+                    model: "BarrierSkewed",
+                    size: Size::Skew,
+                    range: (1, 256),
+                    title: "a barrier that the test node reaches last",
+                },
+            ],
+        )
+    },
+    Kernel {
+        usual: false,
+        ..kernel(
+            "echo_large",
+            include_str!("../specs/echo_large.spec"),
+            2,
+            &[bytes("EchoLarge", ((1 << 20) + 1, 1 << 30), "one way of a large message")],
+        )
+    },
+];
+
+/// The kernel of this name.
+#[must_use]
+pub fn kernel_named(name: &str) -> Option<&'static Kernel> {
+    KERNELS.iter().find(|kernel| kernel.name == name)
+}
+
+/// The model of this name, and its kernel.
+#[must_use]
+pub fn model_named(name: &str) -> Option<(&'static Kernel, &'static Measured)> {
+    let of = |kernel: &'static Kernel| kernel.models.iter().map(move |model| (kernel, model));
+    KERNELS.iter().flat_map(of).find(|(_, model)| model.model == name)
+}
+
+impl Kernel {
+    /// Why it cannot be measured on so many nodes, in words; `None` where it can.
+    #[must_use]
+    pub fn refuses(&self, nodes: usize) -> Option<String> {
+        if nodes < self.nodes {
+            return Some(format!("it needs {} nodes", self.nodes));
+        }
+        let square = nodes.is_power_of_two() && nodes.trailing_zeros().is_multiple_of(2)
+            || nodes.isqrt() * nodes.isqrt() == nodes;
+        (self.square && !square).then(|| "it needs a square number of nodes".to_owned())
+    }
+}
+
+/// Message sizes of the usual run: one and a half octaves apart at most, with those beside powers of
+/// two where protocols tend to switch.
+#[must_use]
+pub fn usual_sizes() -> Vec<i64> {
+    let mut sizes: Vec<i64> =
+        vec![1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 112, 128];
+    let mut size = 128;
+    while size < USUAL {
+        sizes.extend([size + size / 2, 2 * size]);
+        size *= 2;
+    }
+    sizes
+}
+
+/// The points of these kernels at these sizes of messages on so many nodes.
+#[must_use]
+pub fn points(kernels: &[&Kernel], sizes: &[i64], nodes: usize) -> Points {
+    let mut points = Points::default();
+    let hops = (nodes.max(2) as f64).log2().floor() as i64;
+    // Every second size is enough for what has no protocol of its own.
+    let coarse: Vec<i64> = sizes.iter().copied().filter(|size| size.count_ones() == 1).collect();
+    let some: Vec<i64> =
+        coarse.iter().copied().filter(|size| size.trailing_zeros().is_multiple_of(3)).collect();
+    for model in kernels.iter().flat_map(|kernel| kernel.models) {
+        let (low, high) = model.range;
+        let within = |sizes: &[i64]| -> Vec<i64> {
+            sizes.iter().copied().filter(|size| (low..=high).contains(size)).collect()
+        };
+        let mut add = |at: &[i64]| _ = points.add(model.model, at);
+        match (model.model, model.size) {
+            (_, Size::None) => {}
+            ("Echo", _) => {
+                within(sizes).into_iter().for_each(|size| add(&[size, 1]));
+                for hop in 2..=hops {
+                    within(&some).into_iter().for_each(|size| add(&[size, hop]));
+                }
+            }
+            ("EchoLate", _) => {
+                for late in [20, 200] {
+                    within(&some).into_iter().for_each(|size| add(&[size, late]));
+                }
+            }
+            ("Contention", _) => {
+                for load in [0, 512, 8_192, 65_536] {
+                    within(&some).into_iter().for_each(|size| add(&[size, load]));
+                }
+            }
+            ("Synchronous" | "Asynchronous", _) => {
+                for length in [1, 4_096, 65_536] {
+                    within(&some).into_iter().for_each(|size| add(&[size, length]));
+                }
+            }
+            ("Exchange", Size::Bytes) => within(sizes).into_iter().for_each(|size| add(&[size])),
+            (_, Size::Bytes) => within(&coarse).into_iter().for_each(|size| add(&[size])),
+            (_, Size::Elements) => (0..=16).map(|e| 1 << e).filter(|n| *n <= high).for_each(|n| add(&[n])),
+            (_, Size::Rows) => {
+                [4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256].into_iter().for_each(|n| add(&[n]))
+            }
+            (_, Size::Skew) => [1, 4, 16, 64, 256].into_iter().for_each(|n| add(&[n])),
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_model_of_every_spec_is_listed() {
+        for kernel in KERNELS {
+            let models: Vec<&str> = kernel
+                .spec
+                .lines()
+                .filter_map(|line| line.strip_prefix("model "))
+                .filter_map(|rest| rest.split('(').next())
+                .collect();
+            let listed: Vec<&str> = kernel.models.iter().map(|model| model.model).collect();
+            assert_eq!(models, listed, "{}", kernel.name);
+        }
+    }
+
+    #[test]
+    fn sizes_that_are_asked_for_lie_in_the_loops() {
+        let all: Vec<&Kernel> = KERNELS.iter().collect();
+        let points = points(&all, &[1, 3, 64, 100, 5_000, 1 << 20, 1 << 24], 8);
+        let echo = points.of("Echo").unwrap();
+        assert!(
+            echo.contains(&vec![100, 1]) && echo.contains(&vec![64, 3]) && !echo.contains(&vec![1 << 24, 1])
+        );
+        assert_eq!(points.of("EchoLarge").unwrap(), [[1 << 24]]);
+        assert!(points.of("Barrier").is_none());
+    }
+
+    #[test]
+    fn what_a_kernel_needs_is_said() {
+        let refuses = |name, nodes| kernel_named(name).unwrap().refuses(nodes).is_some();
+        assert!(refuses("echo", 1) && !refuses("echo", 2));
+        assert!(refuses("transpose", 8) && !refuses("transpose", 16) && !refuses("transpose", 9));
+        assert!(refuses("contention", 2));
+    }
+}

@@ -1,0 +1,60 @@
+//! All kernels once, on the nodes of a test.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
+
+use strata_comet as comet;
+use strata_runtime::{Error, Node};
+
+/// Runs every kernel that suits the nodes at small sizes; each verifies its own data.
+pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
+    let size = node.size();
+    for bytes in [0, 1, 8, 100, 101, 5000] {
+        comet::echo(node, bytes, 1);
+        comet::exchange(node, bytes);
+        if size == 1 {
+            continue;
+        }
+        comet::send_overhead(node, bytes);
+        comet::receive_overhead(node, bytes);
+        comet::gap(node, bytes);
+    }
+    for hops in 2..=size.ilog2() as usize {
+        comet::echo(node, 64, hops);
+    }
+    if size > 1 {
+        comet::echo_late(node, 200, 20);
+    }
+    comet::poll(node);
+    for bytes in [1, 4096, 10_000] {
+        comet::broadcast(node, bytes);
+        comet::all_to_all(node, bytes);
+        comet::all_gather(node, bytes);
+        comet::put(node, bytes).map_err(Error::program)?;
+        comet::get(node, bytes).map_err(Error::program)?;
+        comet::store(node, bytes).map_err(Error::program)?;
+    }
+    comet::reduce(node);
+    comet::reduce_vector(node, 1);
+    comet::reduce_vector(node, 777);
+    comet::barrier(node);
+    comet::barrier_skewed(node, 30);
+    for dim in [1, 2, 5, 33] {
+        comet::guard(node, dim);
+        comet::shift(node, dim);
+        comet::row_broadcast(node, dim);
+        comet::column_broadcast(node, dim);
+        if comet::Mesh::new(size).is_square() {
+            comet::transpose(node, dim);
+        }
+    }
+    for order in [comet::Order::Synchronous, comet::Order::Asynchronous, comet::Order::ComputationOnly] {
+        comet::overlap(node, 500, 100, order);
+    }
+    comet::message_round_trip(node);
+    if size >= 4 {
+        for load in [0, 100, 3000] {
+            comet::contention(node, 64, load, false);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! `specc comet`: the communication benchmark, from its specs to the machine's parameters.
+
+pub(super) mod args;
+mod draw;
+mod source;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use strata_comet::suite::{self, Kernel};
+use strata_comet::{Results, ResultsError, compare, machine_file, report};
+use strata_model::{Points, Samples};
+
+use super::args::{Features, Target};
+use super::failure::{Failure, print};
+use super::folder::Lock;
+use super::measuring::{Campaign, join, write};
+use super::{machine, specs, stages};
+use crate::drive::{Interrupt, On};
+use crate::fitting::{self, Overrides};
+use crate::lang::CheckedSpec;
+use args::{Comet, CometForm};
+
+/// The most timings of a point: enough for its 5 and 95 % quantiles.
+const MOST: usize = 100;
+
+/// Rounds in which the place of a break is looked for; each halves the gap between two sizes.
+const ROUNDS: usize = 8;
+
+/// A break is known well enough where the sizes beside it are this close, as a share.
+const CLOSE: f64 = 0.01;
+
+/// The most breaks that are looked for.
+const BREAKS: usize = 4;
+
+/// The share of the budget that each such round may take.
+const ROUND: f64 = 0.05;
+
+/// `specc comet`.
+pub(super) fn comet(given: &Comet) -> Result<(), Failure> {
+    let results = match (&given.read, &given.output) {
+        (Some(folder), _) => read(folder)?,
+        (None, Some(output)) => measure(given, output)?,
+        (None, None) => return Err(Failure::Usage("name a folder, -o DIR".into())),
+    };
+    print(shown(&results, given.format).trim_end())?;
+    if let Some(folder) = &given.compare {
+        print(format_args!("\n{}", compare::compare(&read(folder)?, &results).to_text().trim_end()))?;
+    }
+    Ok(())
+}
+
+fn read(folder: &Path) -> Result<Results, Failure> {
+    Results::read(folder).map_err(|error| match error {
+        ResultsError::File { .. } => Failure::Machine(error.to_string()),
+        ResultsError::Text { .. } => Failure::Fault(error.to_string()),
+    })
+}
+
+fn shown(results: &Results, format: CometForm) -> String {
+    match format {
+        CometForm::Table => report::table(results),
+        CometForm::Osu => report::osu(results),
+        CometForm::Imb => report::imb(results),
+        CometForm::Csv => report::csv(results),
+        CometForm::Json => results.to_json(),
+        CometForm::JsonLines => report::json_lines(results),
+    }
+}
+
+/// The kernels that were asked for and suit the nodes; says which do not.
+fn chosen(given: &Comet, nodes: usize) -> Result<Vec<&'static Kernel>, Failure> {
+    let names: Vec<&str> = suite::KERNELS.iter().map(|kernel| kernel.name).collect();
+    for name in &given.kernels {
+        if name != "all" && !names.contains(&name.as_str()) {
+            let meant = strata_model::did_you_mean(name, names.iter().copied());
+            return Err(Failure::Usage(format!(
+                "--kernels {name}: there is no such kernel{meant}; there are {}",
+                names.join(", ")
+            )));
+        }
+    }
+    // `all` is the name of a kernel, too: alone it means every one.
+    let every = given.kernels == ["all"];
+    let large = given.sizes.iter().any(|size| *size > 1 << 20);
+    let wanted = |kernel: &&Kernel| {
+        let named = given.kernels.iter().any(|name| name == kernel.name);
+        let usual = given.kernels.is_empty() && kernel.usual || every && kernel.name != "echo_large";
+        let echo = given.kernels.is_empty() || every || given.kernels.iter().any(|name| name == "echo");
+        named || usual || kernel.name == "echo_large" && large && echo
+    };
+    let mut kernels = Vec::new();
+    for kernel in suite::KERNELS.iter().filter(wanted) {
+        match kernel.refuses(nodes) {
+            Some(why) => eprintln!("{} is left out: {why}, and there are {nodes}", kernel.name),
+            None => kernels.push(kernel),
+        }
+    }
+    if kernels.is_empty() {
+        return Err(Failure::Usage(format!(
+            "no kernel is left on {nodes} nodes; communication takes at least two, as in --nodes 2"
+        )));
+    }
+    Ok(kernels)
+}
+
+fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
+    let nodes = given.nodes.map_or_else(machine::cores, |nodes| nodes as usize);
+    let on: On = given.on.parse().map_err(Failure::Usage)?;
+    let kernels = chosen(given, nodes)?;
+    let sizes = if given.sizes.is_empty() { suite::usual_sizes() } else { given.sizes.clone() };
+    let mut points = suite::points(&kernels, &sizes, nodes);
+    if points.is_empty() && kernels.iter().all(|k| k.models.iter().any(|m| m.size != suite::Size::None)) {
+        return Err(Failure::Usage("--sizes: these kernels have none of these sizes".into()));
+    }
+    let _lock = Lock::take(output)?;
+    let spec = specs::load(&source::files(&kernels, output)?)?;
+    let target = Target {
+        on: given.on.clone(),
+        nodes: vec![nodes as u32],
+        budget: given.budget,
+        seed: given.seed,
+        points: None,
+        resume: given.resume,
+        features: Features::default(),
+        precision: Some(given.precision),
+        most: Some(MOST),
+        program: None,
+    };
+    let campaign = Campaign::new(&spec, &target, output)?;
+    if given.resume {
+        join(&mut points, &campaign.earlier());
+    }
+    let start = Instant::now();
+    let budget = given.budget.as_secs_f64();
+    let mut path = campaign.points(&points, given.resume, budget)?;
+    let (mut samples, mut bytes) = load(&path)?;
+    let mut results = Results::of(&samples);
+    let interrupt = Interrupt::listen();
+    let before = interrupt.count();
+    let simulated = matches!(on, On::Sim(_));
+    for _ in 0..ROUNDS {
+        let left = budget - start.elapsed().as_secs_f64();
+        let more = narrower(&results, &points);
+        if more.is_empty() || (left <= 0.0 && !simulated) || interrupt.count() > before {
+            break;
+        }
+        join(&mut points, &more);
+        path = campaign.points(&points, true, if simulated { budget } else { left.min(ROUND * budget) })?;
+        (samples, bytes) = load(&path)?;
+        results = Results::of(&samples);
+    }
+    keep(&spec, (&samples, &bytes), &results, output)?;
+    eprintln!(
+        "measured in {:.1?}; wrote comet.txt, comet.json, comet.csv, rules.txt, curves, here.toml and models to {}",
+        start.elapsed(),
+        output.display()
+    );
+    Ok(results)
+}
+
+fn load(path: &PathBuf) -> Result<(Samples, Vec<u8>), Failure> {
+    let bytes = std::fs::read(path).map_err(|e| Failure::file(path, e))?;
+    let samples =
+        Samples::read(&*bytes, &path.display().to_string()).map_err(|e| Failure::Fault(e.to_string()))?;
+    Ok((samples, bytes))
+}
+
+/// Sizes between those beside the largest breaks of the echo, where they are not close yet.
+fn narrower(results: &Results, points: &Points) -> Points {
+    let mut more = Points::default();
+    let Some(echo) = results.kernel("Echo") else { return more };
+    let mut breaks = echo.breaks.clone();
+    breaks.sort_by(|a, b| (b.jump.ln().abs()).total_cmp(&a.jump.ln().abs()));
+    for one in breaks.iter().take(BREAKS) {
+        let middle = ((one.after * one.before).sqrt().round() as i64).clamp(1, 1 << 20);
+        let wide = one.before - one.after > (CLOSE * one.after).max(1.0);
+        if wide && !points.contains("Echo", &[middle, 1]) {
+            more.add("Echo", &[middle, 1]);
+        }
+    }
+    more
+}
+
+/// Writes everything that came of a run.
+fn keep(
+    spec: &CheckedSpec,
+    (samples, bytes): (&Samples, &[u8]),
+    results: &Results,
+    output: &Path,
+) -> Result<(), Failure> {
+    let save = |name: &str, text: &str| write(&output.join(name), text);
+    save("comet.json", &results.to_json())?;
+    save("comet.txt", &report::table(results))?;
+    save("comet.csv", &report::csv(results))?;
+    let rules: String = report::rules(results).iter().map(|(rule, how)| format!("{rule}: {how}\n")).collect();
+    save("rules.txt", &format!("Hoefler and Belli, SC'15, and how this report keeps their rules\n{rules}"))?;
+    if let Some(text) = machine_file::platform(results) {
+        save("here.toml", &text)?;
+    }
+    for kernel in &results.kernels {
+        if let Some(svg) = draw::curve(kernel) {
+            save(&format!("{}.svg", kernel.model.to_lowercase()), &svg)?;
+        }
+    }
+    let mut fitting = fitting::fit(samples, bytes, Some(spec), &Overrides::default());
+    // The benchmark's own figures do not depend on the models; what could not be fitted is told.
+    for failure in std::mem::take(&mut fitting.failures) {
+        eprintln!("note: {failure}");
+    }
+    stages::write(output, &fitting, samples, (&[], Vec::new()))
+}
