@@ -447,7 +447,8 @@ fn all_to_all(quick: bool, claims: &mut Vec<Claim>, summary: &mut Map<String, Va
         ours: format!(
             "{cells} cells, {bytes} B: {mean:.0} / {sets:.0}; at least {ratio:.2}x (links not throttled to a third)"
         ),
-        reached: Some(ratio >= 2.4),
+        // The trial is of fewer cells and shorter blocks.
+        reached: (!quick).then_some(ratio >= 2.4),
     });
     let spread = (most - least) / mean;
     claims.push(Claim {
