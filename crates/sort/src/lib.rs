@@ -40,6 +40,7 @@ mod histogram;
 mod item;
 mod layout;
 mod local;
+mod memory;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
 mod pool;
@@ -52,6 +53,7 @@ mod work;
 
 pub use compare::sort_by;
 pub use item::{Item, Key, Pair};
+pub use memory::{SortError, sort_within};
 pub use models::Sort;
 pub use queries::{Splitters, is_sorted, rank_of, select_nth};
 pub use strata_runtime::select::{Options, SelectError};
@@ -89,7 +91,7 @@ pub type Choice = strata_select::Choice<[Row; 5]>;
 /// A setting is at fault, see [`SelectError`]; then every node returns an error, and the elements
 /// are unchanged.
 pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SelectError> {
-    choose_and_sort(node, items, &Options::default()).map(drop)
+    choose_and_sort(node, items, &Options::default(), usize::MAX).map_err(without_limit).map(drop)
 }
 
 /// As [`sort`], with options; returns the choice and the reasons for it.
@@ -104,7 +106,15 @@ pub fn sort_with<T: Item>(
     items: &mut Vec<T>,
     options: &Options,
 ) -> Result<Choice, SelectError> {
-    choose_and_sort(node, items, options).map(|chosen| chosen.choice)
+    choose_and_sort(node, items, options, usize::MAX).map_err(without_limit).map(|chosen| chosen.choice)
+}
+
+/// The error of a sort without a limit of memory.
+fn without_limit(error: SortError) -> SelectError {
+    match error {
+        SortError::Select(error) => error,
+        memory @ SortError::Memory { .. } => SelectError::Choose(memory.to_string()),
+    }
 }
 
 /// Returns the choice from the node's cache as a shared reference: copying its explanation would
@@ -113,23 +123,30 @@ fn choose_and_sort<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
     options: &Options,
-) -> Result<Rc<Chosen<Sort>>, SelectError> {
+    limit: usize,
+) -> Result<Rc<Chosen<Sort>>, SortError> {
     // Even if this node fails, the first exchange must take place, or the others would wait
     // forever.
     let selector = node.selector::<Sort>(options);
     let problem = Problem::agree(node, items, selector.as_ref().map_or(0, |selector| selector.word()));
     let selector = selector?;
     if !problem.alike {
-        return Err(SelectError::Unlike);
+        return Err(SelectError::Unlike.into());
+    }
+    let least = if limit == usize::MAX { 0 } else { memory::least::<T>(&problem) };
+    if least > limit {
+        return Err(SortError::Memory { need: least, limit });
     }
     // Within a node radix sort counts in 32 bits, and sample sort numbers buckets in 16.
     let countable = problem.largest().max(problem.keys()) < u32::MAX as usize;
-    let applies = |candidate| match candidate {
-        Sort::Gather => true,
-        Sort::Radix { .. } => countable,
-        Sort::Sample { .. } => problem.nodes() <= 1 << 16,
-        Sort::Batcher => problem.keys() <= batcher::MOST,
-        Sort::Histogram => true,
+    let applies = |candidate| {
+        let suits = match candidate {
+            Sort::Gather | Sort::Histogram => true,
+            Sort::Radix { .. } => countable,
+            Sort::Sample { .. } => problem.nodes() <= 1 << 16,
+            Sort::Batcher => problem.keys() <= batcher::MOST,
+        };
+        suits && (limit == usize::MAX || memory::need::<T>(&problem, candidate) <= limit)
     };
     let inputs = [problem.keys() as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;

@@ -26,7 +26,7 @@ use strata_runtime::{Block, Node};
 const DRAWS: u64 = 3;
 
 /// Tolerance over 2n/P elements: small buckets may be uneven.
-const SLACK: usize = 1024;
+pub(crate) const SLACK: usize = 1024;
 
 /// Bits of a digit of that radix sort.
 const LAST_RESORT_BITS: u32 = 8;

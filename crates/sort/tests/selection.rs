@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 use strata_runtime::prelude::*;
-use strata_sort::{Choice, Options, Pair, Pin, SelectError, profile, sort_with};
+use strata_sort::{Choice, Options, Pair, Pin, SelectError, SortError, profile, sort_with, sort_within};
 
 fn choose(nodes: usize, keys: usize, options: &Options) -> Choice {
     let mut choices = Machine::threads(nodes)
@@ -133,4 +133,35 @@ fn a_file_that_is_missing_or_no_model_set_is_named() {
     std::fs::write(file.path(), "strata-models = 1\nsamples_sha256 = \"\"\n").unwrap();
     let empty = refused(file.path());
     assert!(empty.contains("it has no library `sort`"), "{empty}");
+}
+
+#[test]
+fn too_little_memory_is_an_error_everywhere_and_nothing_is_changed() {
+    for nodes in [1, 2, 3, 5] {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            let given = profile::keys(node, 5000, 32, 1);
+            let mut items = given.clone();
+            // One node is told less than the others.
+            let bytes = if node.rank() == 0 { 1000 } else { usize::MAX };
+            let error = sort_within(node, &mut items, &Options::default(), bytes).unwrap_err();
+            assert_eq!(items, given);
+            let SortError::Memory { need, limit } = error else { panic!("{error}") };
+            assert!(limit == 1000 && need >= 8 * 5000, "{need}");
+            sort_within(node, &mut items, &Options::default(), need).map_err(Error::program)?;
+            assert!(items.is_sorted());
+            Ok((need, limit))
+        });
+        let all = run.unwrap();
+        assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+    }
+}
+
+#[test]
+fn what_needs_too_much_memory_is_not_chosen() {
+    let run = Machine::threads(4).unwrap().run(|node| {
+        let mut items = profile::keys(node, 1000, 64, 1);
+        let choice = sort_within(node, &mut items, &Options::default(), 8 * 8 * 1000);
+        Ok(choice.map_err(Error::program)?.name)
+    });
+    assert!(run.unwrap().iter().all(|name| *name != "gather"));
 }
