@@ -104,6 +104,31 @@ pub(crate) fn spread<T: Pod>(node: &mut Node, mine: &[T], lens: &[usize], out: &
     blocks.into_iter().for_each(pool::give);
 }
 
+/// Gives every node its share of all elements in reverse order: of those of the last node first,
+/// from its last element on. Collective.
+pub(crate) fn reverse<T: Pod>(node: &mut Node, items: &mut Vec<T>, lens: &[usize]) {
+    work::copy::<T, _>(node, items.len(), || items.reverse());
+    if lens.len() == 1 {
+        return;
+    }
+    let (layout, me) = (Layout::new(lens.iter().sum(), lens.len()), node.rank());
+    let start: usize = lens[me + 1..].iter().sum();
+    let end = start + items.len();
+    let block = |r| {
+        let from = layout.start(r).clamp(start, end);
+        let part = &items[from - start..layout.end(r).clamp(from, end) - start];
+        let mut block = pool::take(part.len());
+        block.copy_from_slice(part);
+        block
+    };
+    let blocks = node.all_to_all_v((0..lens.len()).map(block).collect());
+    items.clear();
+    work::copy::<T, _>(node, layout.len(me), || {
+        blocks.iter().rev().for_each(|block| items.extend_from_slice(block));
+    });
+    blocks.into_iter().for_each(pool::give);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

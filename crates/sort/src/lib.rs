@@ -59,7 +59,7 @@ pub use queries::{Splitters, is_sorted, rank_of, select_nth};
 pub use strata_runtime::select::{Options, SelectError};
 pub use strata_select::Pin;
 
-use problem::Problem;
+use problem::{Order, Problem};
 use std::rc::Rc;
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
@@ -152,13 +152,20 @@ fn choose_and_sort<T: Item>(
     let alone = problem.nodes() == 1;
     let note = match alone {
         true => Some(Note::Other("on one node there is nothing to choose: all come to one local sort")),
+        false if problem.order != Order::Any => {
+            Some(Note::Other("the elements come in order, and only move to where they belong"))
+        }
         false if size_of::<T>() != MEASURED_BYTES => Some(Note::Other(
             "the models were measured with elements of 8 bytes: they only rank the algorithms for others",
         )),
         false => None,
     };
     let chosen = node.choose_by::<Sort>(&selector, &inputs, &applies, note)?;
+    // Who pins an algorithm gets it.
+    let order = if chosen.choice.pinned { Order::Any } else { problem.order };
     match chosen.candidate {
+        _ if order == Order::Ascending => layout::rebalance(node, items, &problem.lens),
+        _ if order == Order::Descending => layout::reverse(node, items, &problem.lens),
         _ if alone => work::sort::<T, _>(node, items.len(), problem.range.width, || {
             local::sort(items, &mut Vec::new(), problem.range);
         }),

@@ -6,6 +6,21 @@ use crate::local::Range;
 use crate::work;
 use strata_runtime::Node;
 
+/// The order in which the elements of all nodes come, as far as one pass tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// None that helps.
+    Any,
+    /// They are sorted.
+    Ascending,
+    /// Each is above the next.
+    Descending,
+}
+
+/// In a length, that the node's elements ascend or descend.
+const ASCENDS: u64 = 1 << 63;
+const DESCENDS: u64 = 1 << 62;
+
 /// A sorting problem, equal on every node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -13,25 +28,49 @@ pub(crate) struct Problem {
     pub(crate) lens: Vec<usize>,
     /// The span of all keys.
     pub(crate) range: Range,
+    /// The order in which they come.
+    pub(crate) order: Order,
     /// Whether all nodes gave the same `word`, see [`Problem::agree`].
     pub(crate) alike: bool,
 }
 
 impl Problem {
-    /// Determines the problem by one exchange of (length, least, greatest), and whether all nodes
+    /// Determines the problem by one exchange of (length and order, least, greatest), and whether all nodes
     /// gave the same `word`.
     pub(crate) fn agree<T: Item>(node: &mut Node, items: &[T], word: u64) -> Self {
-        let (least, greatest) = work::copy::<T, _>(node, items.len(), || Range::bounds(items));
-        let all = node.all_gather(&[items.len() as u64, least, greatest, word]);
+        let (least, greatest, ascend, descend) = work::copy::<T, _>(node, items.len(), || {
+            let (least, greatest) = Range::bounds(items);
+            // Whether one order holds is mostly seen at once.
+            let ascend = items.is_sorted_by(|a, b| a.bits() <= b.bits());
+            (least, greatest, ascend, !ascend && items.is_sorted_by(|a, b| a.bits() > b.bits()))
+        });
+        // One element is in either order.
+        let ascends = if ascend { ASCENDS } else { 0 };
+        let descends = if descend || items.len() < 2 { DESCENDS } else { 0 };
+        let all = node.all_gather(&[items.len() as u64 | ascends | descends, least, greatest, word]);
         let (mut least, mut greatest, mut alike) = (u64::MAX, 0, true);
         let mut lens = Vec::with_capacity(node.size());
-        for &[len, low, high, other] in all.as_chunks().0 {
+        let (mut ascending, mut descending) = (true, true);
+        let mut before: Option<(u64, u64)> = None;
+        for &[word, low, high, other] in all.as_chunks().0 {
+            let len = word & !(ASCENDS | DESCENDS);
             lens.push(len as usize);
+            if len > 0 {
+                let (least, greatest) = before.unwrap_or((u64::MAX, 0));
+                ascending &= word & ASCENDS > 0 && (before.is_none() || greatest <= low);
+                descending &= word & DESCENDS > 0 && (before.is_none() || least > high);
+                before = Some((low, high));
+            }
             (least, greatest) = (least.min(low), greatest.max(high));
             alike &= other == all[3];
         }
+        let order = match (ascending, descending) {
+            (true, _) => Order::Ascending,
+            (false, true) => Order::Descending,
+            (false, false) => Order::Any,
+        };
         let range = if least <= greatest { Range::new(least, greatest) } else { Range::new(0, 0) };
-        Self { lens, range, alike }
+        Self { lens, range, order, alike }
     }
 
     /// The number of nodes.

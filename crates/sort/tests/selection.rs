@@ -165,3 +165,37 @@ fn what_needs_too_much_memory_is_not_chosen() {
     });
     assert!(run.unwrap().iter().all(|name| *name != "gather"));
 }
+
+#[test]
+fn elements_that_come_in_order_only_move() {
+    for nodes in [2, 3, 5] {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            // Node 1 has none, the last most.
+            let (rank, len) = (node.rank() as u64, if node.rank() == 1 { 0 } else { 10 * node.rank() + 5 });
+            let ascending: Vec<u64> = (0..len as u64).map(|at| 1000 * rank + at / 2).collect();
+            let descending: Vec<u64> = (0..len as u64).map(|at| u64::MAX - 1000 * rank - at).collect();
+            let mut told = Vec::new();
+            for keys in [ascending, descending] {
+                let all = node.all_to_all_v(
+                    (0..node.size())
+                        .map(|_| {
+                            let mut block = Block::zeroed(keys.len());
+                            block.copy_from_slice(&keys);
+                            block
+                        })
+                        .collect(),
+                );
+                let mut expected: Vec<u64> = all.iter().flat_map(|part| part.iter().copied()).collect();
+                expected.sort_unstable();
+                let mut items = keys;
+                let choice = sort_with(node, &mut items, &Options::default())?;
+                let share = expected.len().div_ceil(node.size());
+                let start = (node.rank() * share).min(expected.len());
+                assert_eq!(items, expected[start..(start + share).min(expected.len())]);
+                told.push(choice.to_string().contains("come in order"));
+            }
+            Ok(told)
+        });
+        assert!(run.unwrap().concat().iter().all(|told| *told), "{nodes}");
+    }
+}
