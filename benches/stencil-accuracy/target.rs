@@ -102,7 +102,7 @@ fn calibrate(root: &Path, platform: &str, nodes: usize) -> Result<PathBuf, Strin
         .current_dir(root)
         .args(["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"])
         .args(["specs/stencil-simulated", "--on", &format!("sim:{platform}"), "--nodes", &nodes.to_string()])
-        .args(["--budget", "600s", "-o"])
+        .args(["--budget", "1800s", "-o"])
         .arg(&folder)
         .env("STRATA_COMPUTE", "skeleton")
         .stdout(Stdio::from(std::io::stderr()))

@@ -44,7 +44,7 @@ static PetscErrorCode iterate(PetscInt side, PetscInt iterations, double *second
     PetscCall(VecDestroy(&next));
     PetscCall(VecDestroy(&local));
     PetscCall(DMDestroy(&da));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    PetscFunctionReturn(0);
 }
 
 int main(int count, char **arguments) {
