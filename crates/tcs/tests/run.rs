@@ -67,6 +67,42 @@ fn every_mode_carries_every_set() {
 }
 
 #[test]
+fn the_machines_own_barrier_takes_all_nodes() {
+    let mut app = App::new("native");
+    let root = app.task("native", 3);
+    let next: Vec<_> = (0..3).map(|cell| app[root].connect::<u64, Data>(cell, (cell + 1) % 3)).collect();
+    app[root].connect::<u64, Back>(1, 0);
+    app[root].set::<Go>();
+    app[root].set::<Return>();
+    let target = Target { native_barrier: Some(1.0), ..Target::crossbar(3) };
+    let image = link(&app, root, &target).unwrap();
+    assert_eq!(image.report().barriers[0].algorithm, "native");
+    let program = |cell: &mut Cell<'_>| {
+        let me = cell.id();
+        let mut value = [me as u64];
+        for _ in 0..10 {
+            cell.phase::<Go, _>(|net| {
+                net.send(next[me], &value);
+                net.receive(next[(me + 2) % 3], &mut value);
+                Ok(())
+            })?;
+            cell.phase::<Return, _>(|_| Ok(()))?;
+        }
+        Ok(value[0])
+    };
+    assert_eq!(everywhere(&image, program), [2, 0, 1]);
+    // Whoever comes first waits for the last.
+    let late = simulate(&image, |cell| {
+        cell.work(100.0 * cell.id() as f64, || ());
+        cell.sync();
+        Ok(cell.clocks())
+    });
+    assert_eq!(late.unwrap().results, [201.0; 3]);
+    let error = Machine::threads(4).unwrap().run(|node| run(node, &image, program)).unwrap_err();
+    assert!(error.to_string().contains("own barrier of 3 cells, and there are 4 nodes"), "{error}");
+}
+
+#[test]
 fn a_tree_of_tasks_with_wires_and_inherited_ports() {
     for values in [0, 1, 9] {
         let tree = Tree::new();

@@ -10,6 +10,7 @@ pub mod switch;
 pub use cell::Cell;
 pub use net::Net;
 
+use crate::barrier::Algorithm;
 use crate::link::Image;
 use fabric::Fabric;
 use strata_runtime::simulation::SimulatedMachine;
@@ -109,6 +110,16 @@ pub fn run_with<T>(
             need - 1,
             image.target.name,
             node.size()
+        )));
+    }
+    let native = image.barriers.iter().any(|barrier| barrier.algorithm == Algorithm::Native);
+    if native && node.size() != image.target.cells {
+        return Err(Error::program(format!(
+            "{} uses the machine's own barrier of {} cells, and there are {} nodes; start {}",
+            image.name,
+            image.target.cells,
+            node.size(),
+            image.target.cells
         )));
     }
     let fabric = Fabric::open(node, image, options.simulated);
