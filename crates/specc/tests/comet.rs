@@ -1,0 +1,100 @@
+//! `specc comet` on the command line: what it refuses, and the forms in which it prints results.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use strata_comet::Results;
+use strata_model::Samples;
+
+/// The exit status, and what is said.
+fn comet(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_specc"))
+        .arg("comet")
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("specc starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_before_anything_is_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    for (arguments, why) in [
+        (&["--kernels", "ecko"][..], "did you mean"),
+        (&["--nodes", "1"], "at least two"),
+        (&["--nodes", "2", "--kernels", "transpose"], "it needs 4 nodes"),
+        (&["--nodes", "8", "--kernels", "transpose"], "a square number"),
+        (&["--sizes", "2G"], "from 0 to 1G"),
+        (&["--on", "sim:ipsc860", "--nodes", "3"], "hypercube"),
+        (&["--on", "smoke"], "is not a machine"),
+    ] {
+        let (status, _, told) = comet(&[arguments, &["-o", out]].concat());
+        assert!(status == Some(2) && told.contains(why) && !told.contains("building"), "{status:?} {told}");
+    }
+    assert_eq!(comet(&[]).0, Some(2), "no folder");
+    let (status, _, told) = comet(&["--read", out]);
+    assert!(status == Some(3) && told.contains("`specc comet -o DIR` writes it"), "{status:?} {told}");
+    fs::create_dir_all(out).unwrap();
+    fs::write(Path::new(out).join("comet.json"), "{}").unwrap();
+    let (status, _, told) = comet(&["--read", out]);
+    assert!(status == Some(1) && told.contains("measure again"), "{status:?} {told}");
+}
+
+/// Results of a small run, `factor` times as slow.
+fn results(factor: f64) -> Results {
+    let mut text = String::from(
+        "strata-samples 1\nplatform threads nodes=2 cores=2 cpu=\"x\" cache=\"\" os=linux arch=any\n\
+         model Echo bytes (hops)\n",
+    );
+    for exponent in 0..12 {
+        let bytes = 1 << exponent;
+        let seconds = factor * (1e-6 + 1e-9 * f64::from(bytes));
+        text += &format!("Echo {seconds:e} {bytes} 1 ; at={bytes},1 repeats=9\n&");
+        for k in 0..9 {
+            text +=
+                &format!(" {:.4e}@{}", seconds * (1.0 + 0.001 * f64::from(k)), f64::from(12 * k + exponent));
+        }
+        text.push('\n');
+    }
+    text += "model Barrier\nBarrier 2e-7 ; repeats=1\n& 2e-7@1\n";
+    Results::of(&Samples::parse(&text, "made up").unwrap())
+}
+
+#[test]
+fn results_print_in_the_forms_of_other_benchmarks() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    for (folder, factor) in [(&old, 1.0), (&new, 1.2)] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("comet.json"), results(factor).to_json()).unwrap();
+    }
+    let show = |format: &str| {
+        let (status, out, err) = comet(&["--read", old.to_str().unwrap(), "--format", format]);
+        assert_eq!(status, Some(0), "{err}");
+        out
+    };
+    let table = show("table");
+    assert!(table.contains("t_startup 1.004 µs") && table.contains("n½ 1000 bytes"), "{table}");
+    let osu = show("osu");
+    let rows: Vec<Vec<&str>> = osu.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(osu.contains("# OSU MPI Latency Test") && rows.contains(&vec!["1024", "2.03"]), "{osu}");
+    let imb = show("imb");
+    let rows: Vec<Vec<&str>> = imb.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(
+        imb.contains("# Benchmarking PingPong")
+            && rows.iter().any(|row| row.first() == Some(&"1024") && row.len() == 4),
+        "{imb}"
+    );
+    assert_eq!(show("csv").lines().count(), 14);
+    assert!(show("json-lines").lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    assert!(serde_json::from_str::<serde_json::Value>(&show("json")).is_ok());
+    let (_, compared, _) = comet(&["--read", new.to_str().unwrap(), "--compare", old.to_str().unwrap()]);
+    assert!(compared.contains("12 of 13 points have changed significantly"), "{compared}");
+}
