@@ -352,6 +352,12 @@ impl Job {
         }
     }
 
+    /// Whether the programs of all other nodes have ended; what they wrote before is visible then.
+    pub(super) fn all_others_left(&self, rank: usize) -> bool {
+        self.leavers.load(Ordering::Acquire) > 0
+            && (0..self.size()).all(|node| node == rank || self.left[node].load(Ordering::Acquire))
+    }
+
     /// Unwinds if a node has ended without arriving at rendezvous `epoch`, which then never
     /// completes.
     fn unwind_if_incomplete(&self, rank: usize, epoch: u64, call: &Call) {

@@ -81,11 +81,14 @@ pub(crate) struct Threads {
     taken: usize,
     /// This node's bit of the asynchronous or.
     bit: bool,
+    /// Whether the programs of all other nodes were seen to have ended, so that memory that they
+    /// share no longer changes.
+    alone: bool,
 }
 
 impl Threads {
     fn new(job: Arc<Job>, rank: usize) -> Self {
-        Self { job, rank, epoch: 0, busy: false, pending: None, taken: 0, bit: true }
+        Self { job, rank, epoch: 0, busy: false, pending: None, taken: 0, bit: true, alone: false }
     }
 
     /// Arrives at the next rendezvous, with `bytes` on the slot and the memory at `lent` lent until
@@ -414,7 +417,13 @@ impl Endpoint for Threads {
                 if came() {
                     return;
                 }
-                job.check(rank, call, Peers::Programs, &came);
+                // The caller has looked at the memory before, and all others may have written to it and
+                // left since: only what it does not find hereafter never comes.
+                if self.alone {
+                    job.check(rank, call, Peers::Programs, &came);
+                }
+                job.unwind_if_failed();
+                self.alone = job.all_others_left(rank);
                 if long {
                     std::thread::sleep(SHORT_SLEEP);
                 } else {

@@ -205,6 +205,26 @@ fn who_waits_for_nodes_that_are_gone_names_them() {
     assert!(message.starts_with("left the program while node 0 waits in "), "{message}");
 }
 
+/// What others wrote before they left must be looked for once more.
+#[test]
+fn memory_is_looked_at_again_after_the_others_have_left() {
+    static PAUSES: AtomicUsize = AtomicUsize::new(0);
+    let failed = run(2, |node| {
+        if node.rank() == 0 {
+            // Long enough, as a rule, for the other to leave.
+            std::thread::sleep(Duration::from_millis(100));
+            loop {
+                pause(node, Awaited::Memory { long: false });
+                PAUSES.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    let (rank, message) = failed.unwrap_err();
+    assert_eq!(rank, 1);
+    assert!(message.starts_with("left the program while node 0 waits in "), "{message}");
+    assert!(PAUSES.load(Ordering::Relaxed) > 0);
+}
+
 #[test]
 fn a_failure_reaches_nodes_whatever_they_wait_for() {
     let waits: [fn(&mut dyn Endpoint); 5] = [
