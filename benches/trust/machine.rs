@@ -271,7 +271,7 @@ fn judge(specc: &Path, models: &Path, truth: &[Problem]) -> Result<Score, String
     let mut regrets = Vec::new();
     for problem in truth {
         let end = Command::new(specc)
-            .args(["choose", "--json"])
+            .args(["choose", "--json", "--nodes", &nodes().to_string()])
             .arg(models)
             .args(["sort", &format!("keys={}", problem.keys), &format!("width={}", problem.width)])
             .output()
@@ -309,10 +309,14 @@ fn tell(name: &str, run: u64, score: &Score) {
     ]);
 }
 
+/// One for each core, as `specc calibrate` takes.
+fn nodes() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Random problems, equal in every run, with measured times.
 fn truth(problems: u64) -> Result<Vec<Problem>, String> {
-    let nodes = std::thread::available_parallelism().map_or(1, usize::from);
-    let all = Machine::threads(nodes).and_then(|m| m.run(|node: &mut Node| Ok(measure(node, problems))));
+    let all = Machine::threads(nodes()).and_then(|m| m.run(|node: &mut Node| Ok(measure(node, problems))));
     all.map_err(|error| error.to_string())?.into_iter().next().ok_or_else(|| "no nodes".to_owned())
 }
 
