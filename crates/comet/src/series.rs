@@ -36,7 +36,8 @@ pub struct Belief {
 pub struct Contaminated {
     /// Why, in a sentence.
     pub reason: String,
-    /// How many times slower the slow periods are than the fast ones.
+    /// How many times slower the slow periods are than the fast ones; under a load that never
+    /// changed, by how much it divides the machine.
     pub slowdown: f64,
 }
 

@@ -66,12 +66,60 @@ fn load() -> Option<f64> {
     let stat = || std::fs::read_to_string("/proc/stat").ok();
     let before = stat()?;
     std::thread::sleep(WATCH);
-    busy(&before, &stat()?)
+    let (busy, total) = passed(&before, &stat()?)?;
+    Some(busy / total)
 }
 
-/// The busy part of the time between two texts of `/proc/stat`: all but idle and waiting for a
-/// disk. What the host of a virtual machine has taken (steal) is busy.
-fn busy(before: &str, after: &str) -> Option<f64> {
+/// What other programs do on this machine while this one and those that it starts measure.
+pub(super) struct Watch {
+    /// `/proc/stat` and `/proc/self/stat` at the beginning.
+    before: Option<(String, String)>,
+}
+
+impl Watch {
+    pub(super) fn start() -> Self {
+        Self { before: Self::read() }
+    }
+
+    fn read() -> Option<(String, String)> {
+        let read = |path: &str| std::fs::read_to_string(path).ok();
+        read("/proc/stat").zip(read("/proc/self/stat"))
+    }
+
+    /// In words, what others have done since the beginning, if the nodes can have noticed: the
+    /// number of cores that they kept busy on average, and by how much the nodes' share of the
+    /// machine was less for it. Programs that were started here must have ended.
+    pub(super) fn disturbed(&self, nodes: usize) -> Option<(String, f64)> {
+        let (before, after) = (self.before.as_ref()?, Self::read()?);
+        let (busy, total) = passed(&before.0, &after.0)?;
+        let own = own(&after.1)? - own(&before.1)?;
+        disturbed(nodes, cores(), (busy - own).max(0.0) / total)
+    }
+}
+
+/// As [`Watch::disturbed`], where others had this part of the time of all cores.
+fn disturbed(nodes: usize, cores: usize, others: f64) -> Option<(String, f64)> {
+    let busy = others * cores as f64;
+    let free = cores as f64 - busy;
+    (others >= NOTABLE && free < nodes as f64).then(|| {
+        let cores = count(cores, "core", "cores");
+        (format!("other programs kept {busy:.1} of {cores} busy on average"), 1.0 / (1.0 - others).max(0.01))
+    })
+}
+
+/// The ticks that a program and those that it has waited for have used, by its `/proc/self/stat`.
+fn own(stat: &str) -> Option<f64> {
+    // The second field is the program's name in parentheses, and may hold anything.
+    let (_, rest) = stat.rsplit_once(')')?;
+    // utime, stime, cutime and cstime are the fields 14 to 17.
+    let ticks: Vec<f64> =
+        rest.split_whitespace().skip(11).take(4).map_while(|word| word.parse().ok()).collect();
+    (ticks.len() == 4).then(|| ticks.iter().sum())
+}
+
+/// The busy ticks between two texts of `/proc/stat` and all of them, of all cores together. Busy is
+/// all but idle and waiting for a disk; what the host of a virtual machine has taken (steal), too.
+fn passed(before: &str, after: &str) -> Option<(f64, f64)> {
     let times = |text: &str| -> Option<Vec<f64>> {
         let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
         // What guests use is counted among user and nice already.
@@ -82,7 +130,7 @@ fn busy(before: &str, after: &str) -> Option<f64> {
         after.iter().zip(&before).map(|(after, before)| (after - before).max(0.0)).collect();
     let total: f64 = passed.iter().sum();
     let idle = passed.get(3)? + passed.get(4).unwrap_or(&0.0);
-    (total > 0.0).then(|| 1.0 - idle / total)
+    (total > 0.0).then_some((total - idle, total))
 }
 
 #[cfg(test)]
@@ -93,11 +141,47 @@ mod tests {
     fn the_busy_part_is_read_from_the_systems_counters() {
         let before = "cpu  100 0 100 1000 50 0 0 10 7 0\ncpu0 1 2 3 4\n";
         let after = "cpu  130 0 110 1030 60 0 0 30 9 0\ncpu0 1 2 3 4\n";
-        assert!((busy(before, after).unwrap() - 0.6).abs() < 1e-9);
-        assert_eq!(busy(before, before), None, "no time has passed");
+        assert_eq!(passed(before, after), Some((60.0, 100.0)));
+        assert_eq!(passed(before, before), None, "no time has passed");
         for torn in ["", "cpu  1 2\n", "cpu  a b c d e\n", "intr 7\n"] {
-            assert_eq!(busy(torn, torn), None, "{torn}");
+            assert_eq!(passed(torn, torn), None, "{torn}");
         }
+    }
+
+    #[test]
+    fn own_time_is_that_of_the_program_and_of_those_it_started() {
+        let stat = "77 (a) name) S 1 77 77 0 -1 4194304 9 8 7 6 10 20 300 4000 20 0 1 0 5";
+        assert_eq!(own(stat), Some(4330.0));
+        for torn in ["", "77 (name", "77 (name) S 1", "77 (name) S 1 77 77 0 -1 4194304 9 8 7 6 x 20 3 4"] {
+            assert_eq!(own(torn), None, "{torn}");
+        }
+    }
+
+    #[test]
+    fn others_disturb_where_the_nodes_have_fewer_cores_left() {
+        let (reason, slower) = disturbed(2, 2, 0.5).unwrap();
+        assert_eq!(reason, "other programs kept 1.0 of 2 cores busy on average");
+        assert_eq!(slower, 2.0);
+        for (nodes, cores, others) in [(2, 2, 0.05), (2, 8, 0.5), (1, 2, 0.4)] {
+            assert_eq!(disturbed(nodes, cores, others), None, "{nodes} {cores} {others}");
+        }
+        assert!(disturbed(4, 2, 1.0).unwrap().1.is_finite());
+    }
+
+    /// This program's own work is not that of others, even where it fills all cores.
+    #[test]
+    fn what_is_waited_for_is_ones_own() {
+        let Some((before, _)) = Watch::read() else { return };
+        let own_before = own(&Watch::read().unwrap().1).unwrap();
+        let mut child = std::process::Command::new("sh");
+        let status =
+            child.args(["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"]).status().unwrap();
+        assert!(status.success());
+        let (after, stat) = Watch::read().unwrap();
+        let (busy, _) = passed(&before, &after).unwrap();
+        let spent = own(&stat).unwrap() - own_before;
+        assert!(spent >= 5.0, "{spent} ticks");
+        assert!(spent <= busy + 5.0, "{spent} of {busy} ticks");
     }
 
     #[test]

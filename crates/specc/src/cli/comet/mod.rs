@@ -7,6 +7,7 @@ mod source;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Kernel};
 use strata_comet::{Results, ResultsError, compare, machine_file, report};
 use strata_model::{Points, Samples};
@@ -127,6 +128,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         most: Some(MOST),
         program: None,
     };
+    let watch = machine::Watch::start();
     let campaign = Campaign::new(&spec, &target, output)?;
     if given.resume {
         join(&mut points, &campaign.earlier());
@@ -149,6 +151,13 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         path = campaign.points(&points, true, if simulated { budget } else { left.min(ROUND * budget) })?;
         (samples, bytes) = load(&path)?;
         results = Results::of(&samples);
+    }
+    // A load that never changes leaves no slow periods in the timings.
+    if !simulated
+        && results.contaminated.is_none()
+        && let Some((reason, slowdown)) = watch.disturbed(nodes)
+    {
+        results.contaminated = Some(Contaminated { reason, slowdown });
     }
     keep(&spec, (&samples, &bytes), &results, output)?;
     eprintln!(
