@@ -96,12 +96,15 @@ fn ipsc860() -> Result<f64, String> {
     Ok(worst)
 }
 
+/// What is timed on each node, in seconds of one call.
+type Kernel = fn(&mut Node) -> f64;
+
 /// R² of times over log₂ P, P = 2 to 128; the least.
 fn logarithm() -> Result<f64, String> {
     let ipsc = machine("ipsc860")?;
     println!("\nOver log₂ P, P = 2 to 128\n");
     head(&["", "R²"]);
-    let kernels: [(&str, fn(&mut Node) -> f64); 4] = [
+    let kernels: [(&str, Kernel); 4] = [
         ("broadcast of 8 bytes", |node| comet::broadcast(node, 8)),
         ("broadcast of 1024 bytes", |node| comet::broadcast(node, 1024)),
         ("sum", comet::reduce),
