@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 28e12ed7ee7c3620bfc7b2037ff142c9787e33f804387f8f0bca52ef8ce5445e
-//! samples  sha256 33d025a0ce46cc874d570f75a4b603be3d1d6d98242e9994884aacc8fcdb6513
-//! models   sha256 14eb3e3c8bf8635cc3a1ffbed17899cc5a60ebe50a7f67e789e88fc778530898
+//! spec     specs/sort  sha256 764a1fa74cd22baf175debf6aa048b2edda5f49c732e549561be51f9af4966e9
+//! samples  sha256 15049987cc05f9f32b326027b24161bf09a39121a00771650d9226033630a127
+//! models   sha256 b9b6c89f5e9f5d231dc80b85d66872b3a404c3cc218a0fd9879acba6938070ee
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: doubtful, rank 6 of 6, condition 3.6e0; held-out error 9.4 % (60 of 168 samples)
 //!     valid for keys in 16..=4096, width in 1..=64, 1 to 4 nodes
@@ -520,7 +520,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "14eb3e3c8bf8635cc3a1ffbed17899cc5a60ebe50a7f67e789e88fc778530898",
+    digest: "b9b6c89f5e9f5d231dc80b85d66872b3a404c3cc218a0fd9879acba6938070ee",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

@@ -5,8 +5,8 @@
 //! then fits all candidate terms, asks [`advise`] which samples would lower the expected loss of
 //! what the models of the relevant terms choose most, and measures those; a quarter of each round
 //! fills the ranges evenly whatever the models say, since what no term describes shows only where
-//! somebody looks. A goal that seems reached is one only if fits of parts of the samples agree
-//! ([`folds`]). Verification points are drawn as ever and take no part in the advice.
+//! somebody looks. A goal that seems reached is one only if fits of parts of the samples
+//! agree. Verification points are drawn as ever and take no part in the advice.
 //!
 //! Nothing here measures: the caller does, so that a machine can be real or made up.
 
