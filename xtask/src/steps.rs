@@ -6,7 +6,8 @@ use std::time::Instant;
 use crate::mpi;
 
 /// Features of the members that have an MPI part.
-const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi,strata-benches/mpi";
+const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,\
+    strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi";
 
 /// rsmpi's build script is not run again when the MPI library changes, so each library has its own
 /// target folder.
@@ -78,6 +79,8 @@ const WITH_MPI: &[Check] = &[
             "-p",
             "strata-tcs",
             "-p",
+            "strata-comet",
+            "-p",
             "strata-benches",
             "--all-targets",
             "--features",
@@ -103,13 +106,16 @@ const WITH_MPI: &[Check] = &[
             "strata-stencil",
             "-p",
             "strata-tcs",
+            "-p",
+            "strata-comet",
             "--lib",
             "--test",
             "mpi",
             "--test",
             "develop_mpi",
             "--features",
-            "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi",
+            "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi,\
+             strata-comet/mpi",
         ],
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
     },

@@ -1,0 +1,14 @@
+//! Every kernel on nodes that are MPI processes: starts itself again under `mpirun` with 1 to 4
+//! processes.
+//!
+//! `cargo test -p strata-comet --features mpi --test mpi`; without `mpirun` it says so and skips.
+
+#[path = "../../runtime/tests/mpirun/alike.rs"]
+mod alike;
+mod common;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    alike::main(common::everything, None)
+}
