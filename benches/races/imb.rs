@@ -81,9 +81,10 @@ fn ours(output: &Path, budget: &str) -> Result<(Table, f64), String> {
 /// Intel's benchmarks with their usual numbers of repetitions.
 fn intel(folder: &Path) -> Result<(Table, f64), String> {
     let mut libraries = vec![folder.join("lib"), folder.join("lib/libfabric")];
-    libraries.extend(std::env::var_os("LD_LIBRARY_PATH").map(PathBuf::from));
+    let of = |name: &str| std::env::var_os(name).unwrap_or_default();
+    libraries.extend(std::env::split_paths(&of("LD_LIBRARY_PATH")));
     let mut paths = vec![folder.join("bin")];
-    paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    paths.extend(std::env::split_paths(&of("PATH")));
     let join = |paths: Vec<PathBuf>| std::env::join_paths(paths).map_err(|error| error.to_string());
     let mut command = Command::new(folder.join("bin/mpiexec.hydra"));
     command
