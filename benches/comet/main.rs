@@ -6,6 +6,9 @@
 //! All times are simulated, so the tables are the same on every host. `--seed N` makes other machines
 //! and runs up.
 
+#[path = "../../crates/comet/tests/common/unseen.rs"]
+mod unseen;
+
 use std::process::ExitCode;
 
 use chacha20::ChaCha8Rng;
@@ -127,35 +130,11 @@ fn logarithm() -> Result<f64, String> {
     Ok(least)
 }
 
-/// A machine made up.
-fn unseen(seed: u64) -> Result<SimulatedMachine, String> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut draw = |low: u32, high: u32| random.random_range(low..high);
-    let text = format!(
-        "name = \"unseen-{seed}\"\nsummary = \"made up\"\n[cpu]\nfrequency_mhz = 1000\nkernel_factor = 1\n\
-         [interface]\nsend_ns = {}\nsend_byte_ns = 0\nafter_send_cycles = 0\nreceive_ns = {}\n\
-         receive_byte_ns = 0\nfailed_poll_ns = {}\ndispatch_cycles = {}\nblock_setup_cycles = 0\n\
-         combine_word_cycles = 4\npacket_bytes = {}\nheader_bytes = {}\nlatency_ns = {}\n\
-         send_queue_packets = 8\nreceive_queue_packets = 16\n[topology]\nkind = \"crossbar\"\n[link]\n\
-         bandwidth_mb_per_s = {}\nlatency_ns = {}\nbuffer_packets = 4\nswitching = \"cut-through\"\n",
-        draw(100, 3000),
-        draw(100, 3000),
-        draw(5, 50),
-        draw(0, 100),
-        draw(16, 512),
-        draw(0, 16),
-        draw(200, 5000),
-        draw(50, 5000),
-        draw(10, 500),
-    );
-    SimulatedMachine::parse("unseen.toml", text.as_bytes()).map_err(|error| error.to_string())
-}
-
 /// LogGP's parameters beside the platforms'; the greatest relative error.
 fn loggp(seed: u64) -> Result<f64, String> {
     let mut machines = vec![machine("cm5")?, machine("ethernet-25g")?];
     for number in 0..10 {
-        machines.push(unseen(1000 * seed + number)?);
+        machines.push(unseen::machine(1000 * seed + number)?);
     }
     println!("\nLogGP, small messages of 8 bytes: found over true\n");
     head(&["machine", "L", "o_s", "o_r", "g", "G"]);

@@ -54,9 +54,9 @@ pub struct Curve {
 pub struct Break {
     /// The greatest measured size before it.
     pub after: f64,
-    /// The least measured size behind it.
+    /// The least measured size after it.
     pub before: f64,
-    /// The time at `before` by the piece behind it over that by the piece before it.
+    /// The time at `before` by the piece after it over that by the piece before it.
     pub jump: f64,
 }
 
@@ -66,11 +66,11 @@ const PIECES: usize = 6;
 /// Points of a piece.
 const LEAST: usize = 3;
 
-/// Relative scatter below which nothing is explained any more: packets that are not full and the like
-/// are no protocols.
+/// Pieces are added only while relative residuals scatter by more than this: the last, partly filled
+/// packet of a message makes steps, too, which are no change of protocol.
 const FLOOR: f64 = 0.015;
 
-/// Fits of disturbed copies, for intervals.
+/// Bootstrap samples from which intervals are computed.
 const COPIES: usize = 200;
 
 impl Curve {

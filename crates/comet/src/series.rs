@@ -47,14 +47,17 @@ const NOTABLE: f64 = 1.08;
 /// Timings of one period.
 const PERIODS: [usize; 2] = [15, 5];
 
-/// How much more periods have to scatter than those of any shuffled copy.
+/// Periods have to scatter this many times as much as those of any shuffled copy.
 const MARGIN: f64 = 1.25;
 
 /// Shuffled copies of the run to which its order is compared.
 const SHUFFLES: usize = 99;
 
-/// Timings far above their point's usual: on a machine that is idle but for daemons one in fifty.
+/// A timing above this many times the first quartile of its point is *far*. Where only system
+/// services run besides, about one timing in fifty is.
 const FAR: f64 = 1.5;
+
+/// A run is marked where a greater share of its timings than this is far.
 const MANY_FAR: f64 = 0.1;
 
 impl Belief {

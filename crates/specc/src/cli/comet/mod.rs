@@ -99,7 +99,8 @@ fn chosen(given: &Comet, nodes: usize) -> Result<Vec<&'static Kernel>, Failure> 
     }
     if kernels.is_empty() {
         return Err(Failure::Usage(format!(
-            "no kernel is left on {nodes} nodes; communication takes at least two, as in --nodes 2"
+            "no kernel is left on {}; communication takes at least two nodes, as in --nodes 2",
+            strata_model::count(nodes, "node", "nodes")
         )));
     }
     Ok(kernels)
