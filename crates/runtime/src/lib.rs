@@ -49,6 +49,8 @@ pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested}
 pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};
 pub use number::{Number, Op, Operand};
 pub use simulation::Simulation;
+/// Copies by the routine that is fastest for their size.
+pub use strata_copy as copy;
 pub use transport::{Boundary, Network};
 pub use work::{Computing, Work};
 

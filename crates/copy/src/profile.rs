@@ -1,0 +1,98 @@
+//! Single copies under known conditions, for calibration, benchmarks and tests.
+//!
+//! The profiling programs generated from `specs/copy` call these functions.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+
+use crate::Routine;
+
+/// Sources that are cold lie in so many bytes, which no cache holds.
+const ARENA: usize = 160 << 20;
+
+/// A source and its target begin so far apart within their pages: where they are equally far into
+/// a page, loads wait for stores that only look as if they were to the same place.
+const APART: usize = 2048;
+
+const PAGE: usize = 4096;
+
+/// The conditions of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// How many bytes are copied.
+    pub bytes: usize,
+    /// So many bytes after an aligned address the source begins, below 64; the target is aligned.
+    pub shift: usize,
+    /// Whether the source was not used for long, and is in no cache.
+    pub cold: bool,
+    /// Whether the target is read by the same thread right after the copy, which counts.
+    pub read: bool,
+}
+
+/// What is copied, kept between measurements.
+struct Memory {
+    sources: Vec<u8>,
+    target: Vec<u8>,
+    /// How many cold sources were copied so far, so that none comes again soon.
+    turn: usize,
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = const { RefCell::new(Memory { sources: Vec::new(), target: Vec::new(), turn: 0 }) };
+}
+
+/// The seconds of one copy by `routine`, the mean of as many as take about 40 µs; `now` returns
+/// seconds since some moment.
+pub fn seconds(now: impl FnMut() -> f64, routine: &Routine, cell: Cell) -> f64 {
+    seconds_of(now, cell, |to, from| routine.copy(to, from))
+}
+
+/// As [`seconds`], of any way to copy.
+pub fn seconds_of(mut now: impl FnMut() -> f64, cell: Cell, mut copy: impl FnMut(&mut [u8], &[u8])) -> f64 {
+    let Cell { bytes, shift, cold, read } = cell;
+    let shift = shift % 64;
+    // What one copy is at most expected to take, in ns; from it, how many are timed at once.
+    let expected = if cold { 60 + bytes / 6 } else { 4 + bytes / 20 };
+    let count = (40_000 / expected).max(1);
+    MEMORY.with_borrow_mut(|Memory { sources, target, turn }| {
+        let step = (bytes + shift).next_multiple_of(64);
+        // A power of two, to which any odd stride is coprime: every slot comes before one comes again.
+        let slots = if cold { ((ARENA / step).max(2) + 1).next_power_of_two() / 2 } else { 1 };
+        let needed = slots * step + APART + 2 * PAGE;
+        if sources.len() < needed {
+            *sources = vec![1; needed];
+        }
+        if target.len() < bytes + 2 * PAGE {
+            *target = vec![1; bytes + 2 * PAGE];
+        }
+        let first = sources.as_ptr().align_offset(PAGE) + APART + shift;
+        // Neighbours in time are no neighbours in memory, or prefetchers would fetch them.
+        let stride = (slots as f64 * 0.618) as usize | 1;
+        let start = target.as_ptr().align_offset(PAGE);
+        let target = &mut target[start..start + bytes];
+        let mut run = |count: usize, sources: &[u8]| {
+            let mut sum = 0;
+            for _ in 0..count {
+                let at = first + turn.wrapping_mul(stride) % slots * step;
+                copy(black_box(&mut *target), black_box(&sources[at..at + bytes]));
+                if read {
+                    sum = u64::wrapping_add(sum, read_all(target));
+                }
+                *turn = turn.wrapping_add(1);
+            }
+            black_box(sum);
+        };
+        // The first copies bring the code, the target and a hot source into the caches.
+        run(if cold { 2 } else { count.clamp(1, 100) }, sources);
+        let start = now();
+        run(count, sources);
+        (now() - start) / count as f64
+    })
+}
+
+/// Reads every word.
+fn read_all(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let sum = words.iter().fold(0, |sum: u64, word| sum.wrapping_add(u64::from_ne_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| sum.wrapping_add(u64::from(*byte)))
+}

@@ -1,0 +1,198 @@
+//! The catalogue: every routine that this processor can run, behind one safe call.
+
+#![allow(unsafe_code, reason = "calls the kernels; `Routine::copy` checks what they require")]
+
+use std::fmt;
+use std::sync::OnceLock;
+
+/// One way to copy bytes.
+///
+/// Those of [`routines`] can run on this processor; the first is the C library's `memcpy`.
+#[derive(Clone, Copy)]
+pub struct Routine {
+    name: &'static str,
+    least: usize,
+    features: Features,
+    #[cfg(target_arch = "x86_64")]
+    kernel: Option<crate::x86_64::Kernel>,
+}
+
+/// What a processor needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Features {
+    None,
+    #[cfg(target_arch = "x86_64")]
+    Strings,
+    #[cfg(target_arch = "x86_64")]
+    Avx,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The routine that every other is compared with: the C library's `memcpy`.
+pub static DEFAULT: Routine = Routine {
+    name: "memcpy",
+    least: 0,
+    features: Features::None,
+    #[cfg(target_arch = "x86_64")]
+    kernel: None,
+};
+
+impl Routine {
+    /// Its name, as models and settings call it, such as `avx512_forward_stream`.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Fewer bytes than these are copied by `memcpy` instead.
+    #[must_use]
+    pub const fn least(&self) -> usize {
+        self.least
+    }
+
+    /// The routine of this name; `None` where there is none or this processor cannot run it.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        routines().iter().copied().find(|routine| routine.name == name)
+    }
+
+    /// Whether this is `memcpy`.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        self.name == DEFAULT.name
+    }
+
+    /// Copies all of `from` to `to`. What was written is visible to other threads as after any
+    /// copy, also after streaming stores.
+    ///
+    /// # Panics
+    /// The lengths differ, as with `copy_from_slice`.
+    #[inline]
+    #[track_caller]
+    pub fn copy(&self, to: &mut [u8], from: &[u8]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(kernel) = self.kernel
+            && from.len() >= self.least
+        {
+            assert_eq!(to.len(), from.len(), "the slices of a copy have different lengths");
+            // SAFETY: both slices are valid for their length, which is at least `least`, and a
+            // mutable one overlaps no other. A `Routine` with a kernel is only reached through
+            // `routines`, which leaves out those whose features this processor lacks.
+            return unsafe { kernel(to.as_mut_ptr(), from.as_ptr(), from.len()) };
+        }
+        to.copy_from_slice(from);
+    }
+}
+
+impl fmt::Debug for Routine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Routine({}, from {} bytes)", self.name, self.least)
+    }
+}
+
+impl PartialEq for Routine {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Routine {}
+
+/// Whether this processor has the features.
+fn has(features: Features) -> bool {
+    match features {
+        Features::None => true,
+        // Every x86_64 has `rep movsb`; where it is not "enhanced" it is slow, and models say so.
+        #[cfg(target_arch = "x86_64")]
+        Features::Strings => true,
+        #[cfg(target_arch = "x86_64")]
+        Features::Avx => is_x86_feature_detected!("avx"),
+        #[cfg(target_arch = "x86_64")]
+        Features::Avx512 => is_x86_feature_detected!("avx512f"),
+    }
+}
+
+/// The routines that this processor can run; the first is [`DEFAULT`].
+///
+/// On processors other than x86_64 there is no other.
+#[must_use]
+pub fn routines() -> &'static [&'static Routine] {
+    static RUNNABLE: OnceLock<Vec<&'static Routine>> = OnceLock::new();
+    RUNNABLE.get_or_init(|| {
+        std::iter::once(&DEFAULT).chain(catalogue()).filter(|routine| has(routine.features)).collect()
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn catalogue() -> &'static [Routine] {
+    &[]
+}
+
+#[cfg(target_arch = "x86_64")]
+fn catalogue() -> &'static [Routine] {
+    &x86_64::CATALOGUE
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use super::{Features, Routine};
+    use crate::x86_64::{
+        CACHED, GROUPED, IN_TURN, Kernel, NO_PREFETCH, STREAMED, TO_ALL, TO_NEAREST, avx, avx512, rep_movsb,
+        sse2,
+    };
+
+    const fn routine(name: &'static str, least: usize, features: Features, kernel: Kernel) -> Routine {
+        Routine { name, least, features, kernel: Some(kernel) }
+    }
+
+    /// The twelve routines of one width.
+    macro_rules! of_width {
+        ($module:ident, $features:expr) => {
+            [
+                of_width!($module, $features, "forward", forward::<CACHED, NO_PREFETCH, IN_TURN>),
+                of_width!($module, $features, "forward_grouped", forward::<CACHED, NO_PREFETCH, GROUPED>),
+                of_width!($module, $features, "forward_t0", forward::<CACHED, TO_ALL, GROUPED>),
+                of_width!($module, $features, "forward_nta", forward::<CACHED, TO_NEAREST, GROUPED>),
+                of_width!($module, $features, "forward_stream", forward::<STREAMED, NO_PREFETCH, IN_TURN>),
+                of_width!(
+                    $module,
+                    $features,
+                    "forward_stream_grouped",
+                    forward::<STREAMED, NO_PREFETCH, GROUPED>
+                ),
+                of_width!($module, $features, "forward_stream_nta", forward::<STREAMED, TO_NEAREST, GROUPED>),
+                of_width!($module, $features, "backward", backward::<CACHED, NO_PREFETCH, IN_TURN>),
+                of_width!($module, $features, "backward_t0", backward::<CACHED, TO_ALL, GROUPED>),
+                of_width!($module, $features, "backward_stream", backward::<STREAMED, NO_PREFETCH, GROUPED>),
+                of_width!($module, $features, "blocks", blocks::<false>),
+                of_width!($module, $features, "blocks_primed", blocks::<true>),
+            ]
+        };
+        ($module:ident, $features:expr, $name:literal, $($kernel:tt)+) => {
+            routine(
+                concat!(stringify!($module), "_", $name),
+                2 * $module::WIDTH,
+                $features,
+                $module::$($kernel)+,
+            )
+        };
+    }
+
+    static SSE2: [Routine; 12] = of_width!(sse2, Features::None);
+    static AVX: [Routine; 12] = of_width!(avx, Features::Avx);
+    static AVX512: [Routine; 12] = of_width!(avx512, Features::Avx512);
+
+    /// All but the default.
+    pub(super) static CATALOGUE: [Routine; 37] = {
+        let mut all = [routine("rep_movsb", 1, Features::Strings, rep_movsb); 37];
+        let mut index = 0;
+        while index < 12 {
+            all[1 + index] = SSE2[index];
+            all[13 + index] = AVX[index];
+            all[25 + index] = AVX512[index];
+            index += 1;
+        }
+        all
+    };
+}
