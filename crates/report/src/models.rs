@@ -29,6 +29,7 @@ pub(crate) fn section(page: &mut Page, model: &Model, fitted: Option<&Fitted>, p
             ));
             domain(page, model);
         }
+        Kind::Unmeasured => page.add(format_args!("</h3>\n<p>Not known: {}.</p>\n", Escaped(&model.reason))),
         Kind::Fitted => {
             page.add(format_args!(" {}</h3>\n", Badge(model.verdict)));
             if !model.reason.is_empty() {

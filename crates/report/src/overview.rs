@@ -24,7 +24,10 @@ pub(crate) fn summary(page: &mut Page, report: &Report<'_>) {
         let name = verdict.to_string();
         count(fitted().filter(|m| m.verdict == verdict).count(), &name, &name);
     }
-    count(set.models.len() - fitted().count(), "factored", "factored, never fitted");
+    let factored = |m: &&Model| matches!(m.kind, Kind::Factored { .. });
+    count(set.models.iter().filter(factored).count(), "factored", "factored, never fitted");
+    let unmeasured = set.models.iter().filter(|m| m.kind == Kind::Unmeasured).count();
+    count(unmeasured, "unverified", "not measured");
     count(report.failures.len(), "failed", "without a fit");
     page.add(format_args!("</ul>\n"));
     if !report.failures.is_empty() {
@@ -53,6 +56,13 @@ fn row(page: &mut Page, model: &Model) {
             "<td>factored</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td>\
              <td><code>= {}</code></td></tr>\n",
             Escaped(expression)
+        ));
+        return;
+    }
+    if model.kind == Kind::Unmeasured {
+        page.add(format_args!(
+            "<td class=\"why\" colspan=\"6\">not known: {}</td></tr>\n",
+            Escaped(&model.reason)
         ));
         return;
     }

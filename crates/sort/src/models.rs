@@ -14,15 +14,15 @@ mod generated {
 //!
 //! ```text
 //! spec     specs/sort  sha256 764a1fa74cd22baf175debf6aa048b2edda5f49c732e549561be51f9af4966e9
-//! samples  sha256 15049987cc05f9f32b326027b24161bf09a39121a00771650d9226033630a127
-//! models   sha256 b9b6c89f5e9f5d231dc80b85d66872b3a404c3cc218a0fd9879acba6938070ee
+//! samples  sha256 86930b7f925fd3093b0e565709db5c27ecf87de75726d8e5042f29838522c08e
+//! models   sha256 3a21880eb93807879b33a1f7daa8000d71f1bc4b5b0178cc4dd4b84e344bbf60
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! Batcher: doubtful, rank 6 of 6, condition 3.6e0; held-out error 9.4 % (60 of 168 samples)
-//!     valid for keys in 16..=4096, width in 1..=64, 1 to 4 nodes
+//! Batcher: not known: `batcher` of library `sort` requires P>=8
+//!     valid for nothing
 //! Gather: doubtful, rank 6 of 6, condition 2.1e1; held-out error 6.2 % (60 of 240 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
-//! Histogram: doubtful, rank 6 of 6, condition 3.0e0; held-out error 9.6 % (60 of 168 samples)
-//!     valid for keys in 16..=1048576, width in 1..=64, 1 to 4 nodes
+//! Histogram: not known: `histogram` of library `sort` requires P>=8
+//!     valid for nothing
 //! Radix: doubtful, rank 12 of 12, condition 5.1e0; held-out error 12 % (60 of 840 samples)
 //!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
 //! SampleSort: doubtful, rank 16 of 16, condition 7.3e1; held-out error 11 % (60 of 672 samples)
@@ -33,51 +33,23 @@ mod generated {
 use strata_select::Math as _;
 use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
 
-/// `Batcher`: doubtful, rank 6 of 6, condition 3.6e0; held-out error 9.4 % (60 of 168 samples).
+/// `Batcher`: not known: \`batcher\` of library \`sort\` requires P\>=8.
 ///
-/// Valid for keys in 16..=4096, width in 1..=64, 1 to 4 nodes.
+/// Valid for nothing.
 #[must_use]
 pub fn batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
     let seconds = batcher_seconds(nodes, keys, width)?;
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        keys.log2(),
-        keys * 1.0_f64.max(p / 2.0),
-        (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
-        log_p,
-        0.0_f64.max(p - 2.0),
-        (keys * log_p) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [7.127835617596333e-17, -5.621768212603657e-19, -1.0676986024418436e-20, -3.7091393515208654e-16, 1.4019669188953034e-16, 3.534433521460344e-19],
-        [-5.621768212603657e-19, 4.820618948127884e-20, -2.650153090072643e-21, 2.5930910845732906e-18, 9.18402934585919e-19, -1.2324422054722737e-20],
-        [-1.0676986024418436e-20, -2.650153090072643e-21, 2.892987077461523e-22, 1.3625314931321044e-20, 3.775722870107377e-20, -4.1348445775571645e-22],
-        [-3.7091393515208654e-16, 2.5930910845732906e-18, 1.3625314931321044e-20, 2.6109021611087552e-14, -1.9139804067957986e-14, -1.411013889723495e-17],
-        [1.4019669188953034e-16, 9.18402934585919e-19, 3.775722870107377e-20, -1.9139804067957986e-14, 1.770952820200777e-13, -2.697128892715253e-17],
-        [3.534433521460344e-19, -1.2324422054722737e-20, -4.1348445775571645e-22, -1.411013889723495e-17, -2.697128892715253e-17, 9.645041481593363e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.934253440739477 * (from_fit + 0.04452084730286206 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.009691706385768507 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    Prediction::new(seconds, 0.0)
 }
 
 /// The time of [`batcher`] in seconds, without its interval.
 #[must_use]
 pub fn batcher_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes) && within(keys, 16.0, 4096.0) && within(width, 1.0, 64.0);
+    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
     if !valid {
         return None;
     }
-    let seconds = 1.9781195955766842e-7 * keys.log2()
-        + 1.269153844787443e-9 * (keys * 1.0_f64.max(p / 2.0))
-        + 8.84294531045091e-11 * ((keys * width.min(16.0)) * 1.0_f64.max(p / 2.0))
-        + 2.747775378136506e-6 * log_p
-        + 7.415494503334343e-6 * 0.0_f64.max(p - 2.0)
-        + 4.7279439630562185e-9 * ((keys * log_p) * 1.0_f64.max(p / 2.0));
+    let seconds = f64::NAN;
     checked(seconds)
 }
 
@@ -129,51 +101,23 @@ pub fn gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
     checked(seconds)
 }
 
-/// `Histogram`: doubtful, rank 6 of 6, condition 3.0e0; held-out error 9.6 % (60 of 168 samples).
+/// `Histogram`: not known: \`histogram\` of library \`sort\` requires P\>=8.
 ///
-/// Valid for keys in 16..=1048576, width in 1..=64, 1 to 4 nodes.
+/// Valid for nothing.
 #[must_use]
 pub fn histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
     let seconds = histogram_seconds(nodes, keys, width)?;
-    let p = nodes as f64;
-    let terms = [
-        p.powi(2) * p.log2(),
-        keys.log2() * p.powi(2),
-        keys * p,
-        (keys.sqrt() * p.powi(2)) / width.sqrt(),
-        ((keys * keys.log2()) * width.log2()) * p.log2(),
-        (keys.powi(2) * width.log2()) * p,
-    ];
-    let covariance = [
-        [1.5641049712180314e-15, -1.5348420506158313e-16, 3.762103786369234e-19, -1.4994774049269824e-17, -1.0751830897339395e-20, -2.995109799685634e-26],
-        [-1.5348420506158313e-16, 5.276734114852747e-17, -1.8342814874634853e-20, -1.2959511015819895e-17, -1.313949950944603e-21, 1.350575849529936e-26],
-        [3.762103786369234e-19, -1.8342814874634853e-20, 5.291196689132144e-21, -1.4807570023189825e-19, -9.429083534408072e-23, -8.26101829062545e-28],
-        [-1.4994774049269824e-17, -1.2959511015819895e-17, -1.4807570023189825e-19, 1.8162460209102432e-17, 2.6973590068688943e-21, 2.1260512582638382e-26],
-        [-1.0751830897339395e-20, -1.313949950944603e-21, -9.429083534408072e-23, 2.6973590068688943e-21, 1.146973608767081e-23, -4.8215284533860994e-29],
-        [-2.995109799685634e-26, 1.350575849529936e-26, -8.26101829062545e-28, 2.1260512582638382e-26, -4.8215284533860994e-29, 2.317370831881858e-33],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.934253440739477 * (from_fit + 0.019936047255217963 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.012634189747740755 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    Prediction::new(seconds, 0.0)
 }
 
 /// The time of [`histogram`] in seconds, without its interval.
 #[must_use]
 pub fn histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(width, 1.0, 64.0);
+    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
     if !valid {
         return None;
     }
-    let seconds = 5.868605993241885e-7 * (p.powi(2) * p.log2())
-        + 1.8360500254207328e-7 * (keys.log2() * p.powi(2))
-        + 2.56371411722876e-9 * (keys * p)
-        + (-4.1621533667130885e-8) * ((keys.sqrt() * p.powi(2)) / width.sqrt())
-        + 3.8954103133201284e-11 * (((keys * keys.log2()) * width.log2()) * p.log2())
-        + 3.9314154328635073e-16 * ((keys.powi(2) * width.log2()) * p);
+    let seconds = f64::NAN;
     checked(seconds)
 }
 
@@ -455,20 +399,11 @@ fn sort_batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
 
 fn sort_batcher_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
     let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 4096.0)
-        && within(width, 1.0, 64.0)
-        && holds(f64::from(p >= 8.0));
+    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
     if !valid {
         return None;
     }
-    let seconds = 1.9781195955766842e-7 * keys.log2()
-        + 1.269153844787443e-9 * (keys * 1.0_f64.max(p / 2.0))
-        + 8.84294531045091e-11 * ((keys * width.min(16.0)) * 1.0_f64.max(p / 2.0))
-        + 2.747775378136506e-6 * log_p
-        + 7.415494503334343e-6 * 0.0_f64.max(p - 2.0)
-        + 4.7279439630562185e-9 * ((keys * log_p) * 1.0_f64.max(p / 2.0));
+    let seconds = f64::NAN;
     checked(seconds)
 }
 
@@ -489,19 +424,11 @@ fn sort_histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
 
 fn sort_histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(width, 1.0, 64.0)
-        && holds(f64::from(p >= 8.0));
+    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
     if !valid {
         return None;
     }
-    let seconds = 5.868605993241885e-7 * (p.powi(2) * p.log2())
-        + 1.8360500254207328e-7 * (keys.log2() * p.powi(2))
-        + 2.56371411722876e-9 * (keys * p)
-        + (-4.1621533667130885e-8) * ((keys.sqrt() * p.powi(2)) / width.sqrt())
-        + 3.8954103133201284e-11 * (((keys * keys.log2()) * width.log2()) * p.log2())
-        + 3.9314154328635073e-16 * ((keys.powi(2) * width.log2()) * p);
+    let seconds = f64::NAN;
     checked(seconds)
 }
 
@@ -520,7 +447,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "b9b6c89f5e9f5d231dc80b85d66872b3a404c3cc218a0fd9879acba6938070ee",
+    digest: "3a21880eb93807879b33a1f7daa8000d71f1bc4b5b0178cc4dd4b84e344bbf60",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -551,7 +478,7 @@ pub static SORT: Table = Table {
         Entry {
             name: "batcher",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Unverified,
             expected_ratio: 1.0,
             seconds: sort_batcher_seconds_at,
             predict: sort_batcher_at,
@@ -559,7 +486,7 @@ pub static SORT: Table = Table {
         Entry {
             name: "histogram",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Unverified,
             expected_ratio: 1.0,
             seconds: sort_histogram_seconds_at,
             predict: sort_histogram_at,

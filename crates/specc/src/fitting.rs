@@ -13,6 +13,7 @@ use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, 
 use strata_model::{Expr, Platform, Samples, did_you_mean, sha256_hex};
 
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
+use crate::points::{competing, not_competing};
 
 /// What the command line says against the spec, or the samples that carry its words.
 #[derive(Clone, Debug, Default)]
@@ -152,11 +153,18 @@ impl Fitting {
             self.failures.push(strangers);
             return;
         }
+        let numbers = samples.node_counts();
+        let matters = |name: &str| {
+            numbers.is_empty() || numbers.iter().any(|nodes| competing(spec, *nodes).contains(name))
+        };
+        let excluded =
+            |name: &str| numbers.first().map_or(String::new(), |nodes| not_competing(spec, name, *nodes));
         for &index in &spec.order {
             let model = &spec.models[index];
             if let ModelKind::Factored(expression) = &model.kind {
                 match expression.calls().iter().find(|name| self.set.model(name).is_none()) {
                     None => self.set.models.push(factored(model, expression)),
+                    Some(_) if !matters(&model.name) => {}
                     Some(missing) => self.warnings.push(format!(
                         "model `{}` is left out: it calls `{missing}`, which has no fit",
                         model.name
@@ -172,7 +180,7 @@ impl Fitting {
                     ));
                     continue;
                 }
-                if !timeless.contains(&model.name) {
+                if !timeless.contains(&model.name) && matters(&model.name) {
                     self.failures.push(format!(
                         "model `{}` has no samples; profile it, or remove it from the spec",
                         model.name
@@ -201,6 +209,17 @@ impl Fitting {
             let outcome = fit_model(measured, &structure, &options, lookup);
             self.keep(outcome);
         }
+        // Candidates keep their place without a model, so that what is generated names them all.
+        for candidate in spec.libraries.iter().flat_map(|library| &library.candidates) {
+            let model = &spec.models[candidate.model];
+            if self.set.model(&model.name).is_none() {
+                let reason = match matters(&model.name) {
+                    true => "it could not be fitted".to_owned(),
+                    false => excluded(&model.name),
+                };
+                self.set.models.push(Model { kind: Kind::Unmeasured, ..without_fit(model, reason) });
+            }
+        }
         // The set lists the models as the spec does, not in the order in which they had to be
         // fitted.
         self.set.models.sort_by_key(|m| spec.models.iter().position(|s| s.name == m.name));
@@ -215,12 +234,12 @@ impl Fitting {
             let mut candidates = Vec::new();
             for candidate in &library.candidates {
                 let model = &spec.models[candidate.model].name;
-                if self.set.model(model).is_none() {
+                let known = self.set.model(model).is_some_and(|model| model.kind != Kind::Unmeasured);
+                if !known && matters(model) {
                     self.warnings.push(format!(
                         "`{}` of library `{}` cannot be chosen: its model `{model}` could not be fitted",
                         candidate.name, library.name
                     ));
-                    continue;
                 }
                 candidates.push(LibraryCandidate {
                     name: candidate.name.clone(),
@@ -296,6 +315,12 @@ fn terms_here(model: &SpecModel, platform: Option<&Platform>) -> Result<Vec<Expr
 /// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the
 /// models that it calls.
 fn factored(model: &SpecModel, expression: &Expr) -> Model {
+    let kind = Kind::Factored { expression: expression.to_string() };
+    Model { kind, ..without_fit(model, "an expression over other models".into()) }
+}
+
+/// A model of which no samples are known.
+fn without_fit(model: &SpecModel, reason: String) -> Model {
     let input = |i: &crate::lang::plan::Input| strata_model::set::Input {
         name: i.name.clone(),
         min: f64::NEG_INFINITY,
@@ -306,8 +331,7 @@ fn factored(model: &SpecModel, expression: &Expr) -> Model {
         name: model.name.clone(),
         inputs: model.inputs.iter().map(input).collect(),
         requires: model.requires.iter().map(Expr::to_string).collect(),
-        kind: Kind::Factored { expression: expression.to_string() },
-        reason: "an expression over other models".into(),
+        reason,
         ..Model::default()
     }
 }
@@ -365,5 +389,25 @@ mod tests {
         // A name that the model defines is its own.
         let own = only_machine.replace("copies", "cores").replace("cache1/8192", "6");
         assert!(fitted("sim:cm5", "", &own).failures.iter().all(|f| !f.contains("reads `cores`")));
+    }
+
+    #[test]
+    fn a_candidate_that_cannot_be_chosen_where_it_was_measured_keeps_its_place() {
+        let many = "model Many(bytes) { for bytes in 1..=9 task { } }
+            library copy(bytes) { candidate copy = Copy(bytes, 1) candidate many = Many(bytes) require P >= 8 }";
+        let plain = SPEC.replace("knee(bytes)*copies, max(0, bytes-cache1/8192)*copies", "copies");
+        let fitting = fitted("threads", "", &format!("{plain}{many}"));
+        assert!(fitting.failures.is_empty() && fitting.set.libraries[0].candidates.len() == 2);
+        let model = fitting.set.model("Many").unwrap();
+        assert_eq!(model.kind, Kind::Unmeasured);
+        assert_eq!(model.reason, "`many` of library `copy` requires P>=8");
+        assert!(fitting.warnings.iter().all(|warning| !warning.contains("Many")), "{:?}", fitting.warnings);
+        let emitted = strata_fit::emit::rust(&fitting.set).unwrap();
+        assert!(emitted.contains("    Many,\n"), "the enum names it");
+        // Where it could be chosen, samples are missing.
+        let fitting = fitted("threads", "", &format!("{plain}{}", many.replace("P >= 8", "P >= 1")));
+        assert!(fitting.failures[0].contains("`Many` has no samples"), "{:?}", fitting.failures);
+        assert!(fitting.warnings.iter().any(|w| w.contains("`many` of library `copy` cannot be chosen")));
+        assert_eq!(fitting.set.model("Many").unwrap().reason, "it could not be fitted");
     }
 }

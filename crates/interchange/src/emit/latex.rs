@@ -2,7 +2,7 @@
 
 use strata_model::ModelSet;
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp};
-use strata_model::set::SetError;
+use strata_model::set::{Kind, SetError};
 
 use super::plain::{PlainModel, origin, resolve};
 
@@ -19,7 +19,8 @@ pub fn latex(set: &ModelSet) -> Result<String, SetError> {
     let models = resolve(set, &[])?.models;
     let mut text: String = origin(set).iter().map(|line| format!("% {line}\n")).collect();
     text += "% Needs \\usepackage{amsmath}.\n";
-    for (model, fitted) in models.iter().zip(&set.models) {
+    let all = models.iter().zip(&set.models);
+    for (model, fitted) in all.filter(|(_, model)| model.kind != Kind::Unmeasured) {
         text += &equation(model, &fitted.name);
     }
     Ok(text)

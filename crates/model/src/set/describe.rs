@@ -7,8 +7,10 @@ impl Model {
     /// How a model was fitted, in one line.
     #[must_use]
     pub fn quality(&self) -> String {
-        if let Kind::Factored { expression } = &self.kind {
-            return format!("factored, {expression}");
+        match &self.kind {
+            Kind::Factored { expression } => return format!("factored, {expression}"),
+            Kind::Unmeasured => return format!("not known: {}", self.reason),
+            Kind::Fitted => {}
         }
         let kept = self.terms.iter().filter(|t| t.relevant).count();
         let error = self
@@ -29,6 +31,9 @@ impl Resolved {
     /// Where a model predicts, in one line.
     #[must_use]
     pub fn validity(&self, model: &Model) -> String {
+        if model.kind == Kind::Unmeasured {
+            return "nothing".to_owned();
+        }
         let formula = self.formula(&model.name);
         let ranges = formula.map_or(&[][..], |formula| &formula.ranges);
         let mut parts: Vec<String> = model

@@ -73,8 +73,8 @@ pub struct Model {
     pub inputs: Vec<Input>,
     /// Expressions that must hold, or the model predicts nothing.
     pub requires: Vec<String>,
-    /// Fitted to samples, or an expression over other models. In the text: `expression = "…"` for
-    /// the latter.
+    /// Fitted to samples, an expression over other models, or not known. In the text:
+    /// `expression = "…"` and `unmeasured = true` for the latter two.
     pub kind: Kind,
     /// Which error the fit minimised.
     pub mode: Mode,
@@ -182,6 +182,9 @@ pub enum Kind {
         /// Its text.
         expression: String,
     },
+    /// Not known: nothing was measured, or no fit was possible. It predicts nothing; its inputs
+    /// stand here because what is generated for a candidate names them.
+    Unmeasured,
 }
 
 /// Which error a fit minimises.

@@ -73,9 +73,12 @@ fn model(value: &Value<'_>) -> Result<Model, SetError> {
         name: table.required("name", Value::text)?,
         inputs: table.list("inputs", input)?,
         requires: table.list("requires", Value::text)?,
-        kind: table
-            .optional("expression", Value::text)?
-            .map_or(Kind::Fitted, |expression| Kind::Factored { expression }),
+        kind: match (table.optional("expression", Value::text)?, table.or_default("unmeasured", Value::flag)?)
+        {
+            (Some(expression), _) => Kind::Factored { expression },
+            (None, true) => Kind::Unmeasured,
+            (None, false) => Kind::Fitted,
+        },
         mode: table.or_default("mode", |mode| mode.one_of(&[Mode::Relative, Mode::Absolute]))?,
         terms: table.list("terms", term)?,
         covariance: table.list("covariance", |row| row.list(Value::float))?,

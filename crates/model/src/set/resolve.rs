@@ -155,6 +155,7 @@ impl Resolving<'_> {
         let whole = match &model.kind {
             Kind::Factored { expression } => parse(&place, "the expression", expression)?,
             Kind::Fitted => linear(&terms),
+            Kind::Unmeasured => Expr::number(f64::NAN),
         };
         let requires = model.requires.iter().map(|text| parse(&place, "the requirement", text));
         let requires = requires.collect::<Result<Vec<_>, _>>()?;
@@ -189,7 +190,7 @@ impl Resolving<'_> {
             chain: inliner.chain,
             own_error: inliner.own_error.max(model.own_error),
             verdict: match model.kind {
-                Kind::Fitted => model.verdict,
+                Kind::Fitted | Kind::Unmeasured => model.verdict,
                 Kind::Factored { .. } => inliner.verdict.unwrap_or_default(),
             },
             checks: inliner.checks,

@@ -79,8 +79,10 @@ impl Text {
         self.entry("name", &toml_string(&model.name));
         self.list("inputs", &model.inputs, input);
         self.list("requires", &model.requires, |text| toml_string(text));
-        if let Kind::Factored { expression } = &model.kind {
-            self.entry("expression", &toml_string(expression));
+        match &model.kind {
+            Kind::Fitted => {}
+            Kind::Factored { expression } => self.entry("expression", &toml_string(expression)),
+            Kind::Unmeasured => self.entry("unmeasured", "true"),
         }
         self.entry("mode", &toml_string(&model.mode.to_string()));
         self.list("terms", &model.terms, term);

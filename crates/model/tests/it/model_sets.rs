@@ -101,6 +101,30 @@ fn the_text_is_pinned_and_reads_back() {
 }
 
 #[test]
+fn a_candidate_whose_model_was_not_measured_keeps_its_place_and_predicts_nothing() {
+    let mut set = sorts();
+    let everything = (f64::NEG_INFINITY, f64::INFINITY);
+    set.models[1] = Model {
+        name: "Sample".into(),
+        inputs: vec![input("keys", everything.0, everything.1)],
+        kind: Kind::Unmeasured,
+        reason: "it requires more nodes".into(),
+        ..Model::default()
+    };
+    assert_eq!(ModelSet::read(&set.to_text()).unwrap(), set);
+    let resolved = set.resolve().unwrap();
+    assert_eq!(resolved.predict("Sample", 4, &[100.0]), None);
+    assert_eq!(resolved.predict("Both", 4, &[100.0]), None);
+    let library = resolved.library("sort").unwrap();
+    assert_eq!(library.candidate("sample"), Some(1));
+    assert_eq!(library.seconds(1, 4, &[100.0, 32.0], &[]), None);
+    assert!(library.seconds(0, 4, &[100.0, 32.0], &[8]).is_some());
+    assert_eq!(library.domain().nodes, (4, 4), "what is not known limits nothing");
+    assert_eq!(library.domain().inputs[0], (1.0, 1e6));
+    assert_eq!(set.models[1].quality(), "not known: it requires more nodes");
+}
+
+#[test]
 fn a_set_written_by_hand_reads() {
     let text = "strata-models = 1\n[[models]]\nname = \"A\"\nterms = [{term = \"1\", coefficient = 1, relevant = true}]\n";
     let set = ModelSet::read(text).unwrap();

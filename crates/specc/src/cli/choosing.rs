@@ -87,6 +87,9 @@ pub(super) fn predict(
     let Some(model) = set.model(name) else {
         return Err(no_such(path, "model", name, set.models.iter().map(|m| m.name.as_str())));
     };
+    if model.kind == Kind::Unmeasured {
+        return Err(fault(format!("`{name}` predicts nothing: {}", model.reason)));
+    }
     let names: Vec<String> = model.inputs.iter().map(|i| i.name.clone()).collect();
     let inputs = values(&format!("model `{name}`"), &names, given)?;
     let resolved = set.resolve().map_err(|e| fault(e.to_string()))?;

@@ -16,6 +16,7 @@ pub(super) fn fit_table(set: &ModelSet) -> String {
         let terms = match &model.kind {
             Kind::Factored { expression } => format!("= {expression}"),
             Kind::Fitted => kept(model),
+            Kind::Unmeasured => continue,
         };
         let fitted = model.kind == Kind::Fitted;
         let or_dash = |text: String| if fitted { text } else { "-".into() };

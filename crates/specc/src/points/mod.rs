@@ -6,6 +6,7 @@
 //! Fig 3-4). Everything that a spec computes is computed here, once: the generated program holds
 //! the spec's Rust code and nothing else.
 
+mod competing;
 mod space;
 
 use chacha20::ChaCha8Rng;
@@ -15,6 +16,7 @@ use strata_model::{Points, count, did_you_mean};
 
 use crate::lang::plan::{CheckedSpec, ModelKind, Timed};
 
+pub use competing::{competing, not_competing};
 pub use space::{Space, evenly, spaces};
 
 /// How often a verification point that fails a `require` is drawn again before it is given up.
@@ -25,11 +27,13 @@ const MAX_DRAWS: usize = 1_000;
 const SAMPLES_OF_ONE_PLACE: usize = 10;
 
 /// Plans the measurements of a spec on `nodes` nodes: at the points of its loops, or of the models
-/// that `given` names at those points. Returns what is to be said about it too.
+/// that `given` names at those points. Models that cannot matter there ([`competing`]) are left out
+/// unless `given` names them. Returns what is to be said about it too.
 ///
 /// # Errors
 /// One message for each model that cannot be measured: its loops are empty or have more than a
-/// million points, its `require`s allow none of them, or a given point is none of its own.
+/// million points, its `require`s allow none of them, or a given point is none of its own. One
+/// where no model matters.
 pub fn plan(
     spec: &CheckedSpec,
     nodes: usize,
@@ -37,7 +41,18 @@ pub fn plan(
     given: &Points,
 ) -> Result<(Run, Vec<String>), Vec<String>> {
     let (mut models, mut notes, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    let needed = competing(spec, nodes);
+    let mut omitted = Vec::new();
     for space in spec.models.iter().filter_map(|model| Space::new(model, nodes)) {
+        if !needed.contains(space.name()) && given.of(space.name()).is_none() {
+            omitted.push(format!(
+                "model {} is not measured on {}: {}",
+                space.name(),
+                count(nodes, "node", "nodes"),
+                not_competing(spec, space.name(), nodes)
+            ));
+            continue;
+        }
         match plan_model(&space, nodes, seed, given.of(space.name())) {
             Ok((plan, note)) => {
                 models.push(plan);
@@ -57,6 +72,10 @@ pub fn plan(
                 format!("the spec measures no model `{}`{meant}", given.model)
             }),
     );
+    if models.is_empty() && faults.is_empty() && !omitted.is_empty() {
+        faults.append(&mut omitted);
+    }
+    notes.splice(0..0, omitted);
     if faults.is_empty() { Ok((Run { nodes, seed, models }, notes)) } else { Err(faults) }
 }
 

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use strata_model::expr::{Expr, Program, RESERVED, holds};
 use strata_model::plan::PlanPoint;
 
+use super::competing;
 use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind};
 use crate::lang::{Nest, TooManyPoints};
 
@@ -28,10 +29,13 @@ pub struct Space<'a> {
     columns: Vec<Program>,
 }
 
-/// The spaces of all models of a spec that have iteration variables, in the spec's order.
+/// The spaces of the models of a spec that have iteration variables and matter on `nodes` nodes
+/// ([`competing`]), in the spec's order.
 #[must_use]
 pub fn spaces(spec: &CheckedSpec, nodes: usize) -> Vec<Space<'_>> {
-    let spaces = spec.models.iter().filter_map(|model| Space::new(model, nodes));
+    let needed = competing(spec, nodes);
+    let models = spec.models.iter().filter(|model| needed.contains(model.name.as_str()));
+    let spaces = models.filter_map(|model| Space::new(model, nodes));
     spaces.filter(|space| !space.measured.loops.is_empty()).collect()
 }
 
