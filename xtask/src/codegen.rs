@@ -1,9 +1,11 @@
-//! `cargo xtask codegen`: sources that are generated from committed samples, so that they can be
-//! checked.
+//! `cargo xtask codegen`: sources and pictures that are generated from committed samples, so that
+//! they can be checked.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use crate::pictures::{PICTURES, picture};
 
 /// Samples of a reference platform, the spec they were taken for, and what is made from them.
 struct Generated {
@@ -83,22 +85,33 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
         }
         for (fresh, kept) in pairs {
             let text = fs::read(&fresh).map_err(|e| format!("{fresh}: {e}"))?;
-            if fs::read(&kept).is_ok_and(|old| old == text) {
-                continue;
-            }
-            if check {
-                stale.push(kept);
-            } else {
-                write(Path::new(&kept), &text)?;
-                println!("wrote {kept}");
-            }
+            stale.extend(renew(&kept, &text, check)?);
         }
+    }
+    for (folder, title, kept) in PICTURES {
+        let report = format!("target/codegen/{folder}/report.html");
+        let html = fs::read_to_string(&report).map_err(|e| format!("{report}: {e}"))?;
+        let picture = picture(&html, title).ok_or_else(|| format!("{report} has no figure `{title}`"))?;
+        stale.extend(renew(kept, picture.as_bytes(), check)?);
     }
     if stale.is_empty() {
         Ok(())
     } else {
         Err(format!("out of date: {}; run `cargo xtask codegen`", stale.join(", ")))
     }
+}
+
+/// Writes a file that is to have this text; with `check` it only names it if it has another.
+fn renew(kept: &str, text: &[u8], check: bool) -> Result<Option<String>, String> {
+    if fs::read(kept).is_ok_and(|old| old == text) {
+        return Ok(None);
+    }
+    if check {
+        return Ok(Some(kept.to_owned()));
+    }
+    write(Path::new(kept), text)?;
+    println!("wrote {kept}");
+    Ok(None)
 }
 
 fn write(path: &Path, text: &[u8]) -> Result<(), String> {

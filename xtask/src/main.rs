@@ -3,6 +3,7 @@
 
 mod codegen;
 mod mpi;
+mod pictures;
 mod steps;
 
 use std::process::ExitCode;

@@ -16,7 +16,14 @@ pub fn compute(competition: &Competition, fitted: &[Fitted]) -> Vec<Curves> {
     let values: Vec<Vec<f64>> = ranges.iter().map(|(low, high)| grid(*low, *high)).collect();
     let middle: Vec<f64> = values.iter().map(|v| v[v.len() / 2]).collect();
     let along = (0..values.len()).filter(|input| values[*input].len() > 1);
-    along.map(|input| along_input(competition, fitted, input, &values[input], &middle)).collect()
+    let drawn = |input: usize| to_the_ends(&values[input], ranges[input]);
+    along.map(|input| along_input(competition, fitted, input, &drawn(input), &middle)).collect()
+}
+
+/// Rising values, with the ends of their range: samples lie up to there.
+fn to_the_ends(values: &[f64], (low, high): (f64, f64)) -> Vec<f64> {
+    let inside = values.iter().copied().filter(|value| low < *value && *value < high);
+    std::iter::once(low).chain(inside).chain([high]).collect()
 }
 
 fn along_input(
