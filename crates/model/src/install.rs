@@ -29,8 +29,10 @@ pub enum InstallError {
     Unused(String),
 }
 
-/// `strata` in the user's cache folder, which is that in `XDG_CACHE_HOME`, or `~/.cache`.
-fn cache() -> Option<PathBuf> {
+/// `strata` in the user's cache folder, which is that in `XDG_CACHE_HOME`, or `~/.cache`; `None` where
+/// neither that nor `HOME` is set.
+#[must_use]
+pub fn cache_folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
     Some(cache.join("strata"))
@@ -49,7 +51,7 @@ fn below(platform: &Platform, library: &str) -> PathBuf {
 /// # Errors
 /// There is no cache folder, or it cannot be written.
 pub fn can_install() -> Result<(), InstallError> {
-    let folder = cache().ok_or(InstallError::NoFolder)?;
+    let folder = cache_folder().ok_or(InstallError::NoFolder)?;
     let probe = folder.join(format!("probe-{}", std::process::id()));
     let tried = fs::create_dir_all(&folder)
         .and_then(|()| write_atomically(&probe, |_| Ok(())))
@@ -80,7 +82,7 @@ pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
     for library in resolved.libraries() {
         let (least, greatest) = strata_select::Source::domain(library).nodes;
         let nodes = if least == greatest { least.to_string() } else { format!("{least}-{greatest}") };
-        let folder = cache().ok_or(InstallError::NoFolder)?.join(below(platform, library.name()));
+        let folder = cache_folder().ok_or(InstallError::NoFolder)?.join(below(platform, library.name()));
         let file = folder.join(nodes).with_extension("toml");
         fs::create_dir_all(&folder)
             .and_then(|()| write_atomically(&file, |out| out.write_all(set.to_text().as_bytes())))
@@ -95,7 +97,7 @@ pub fn install(set: &ModelSet) -> Result<Vec<PathBuf>, InstallError> {
 /// is installed.
 #[must_use]
 pub fn installed_models(platform: &Platform, library: &str) -> Option<PathBuf> {
-    let folder = cache()?.join(below(platform, library));
+    let folder = cache_folder()?.join(below(platform, library));
     let found = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| {
         let path = entry.path();
         let (least, greatest) = range(path.file_name()?.to_str()?.strip_suffix(".toml")?)?;

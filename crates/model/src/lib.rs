@@ -28,6 +28,7 @@ pub mod samples;
 pub mod set;
 
 mod atomic;
+mod detect;
 mod hash;
 mod install;
 mod names;
@@ -36,7 +37,7 @@ mod number;
 pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
 pub use hash::sha256_hex;
-pub use install::{InstallError, can_install, install, installed_models};
+pub use install::{InstallError, cache_folder, can_install, install, installed_models};
 pub use names::{count, did_you_mean};
 pub use number::{number_text, percent};
 pub use plan::{Plan, Points};

@@ -31,7 +31,6 @@ mod message;
 mod node;
 mod number;
 pub mod patterns;
-mod platform;
 pub mod select;
 mod settings;
 pub mod simulation;

@@ -145,7 +145,8 @@ impl Machine {
         match &self.0 {
             Backend::Sim(simulation) => Ok(simulation.run_by(development, program)?.results),
             &Backend::Threads(nodes) => {
-                let settings = Arc::new(Settings::of_this_process(crate::platform::detect("threads", nodes)));
+                let settings =
+                    Arc::new(Settings::of_this_process(strata_model::Platform::detect("threads", nodes)));
                 let job = Job::new(0, nodes, HostClock::start(true), development(&settings)?);
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
@@ -165,7 +166,7 @@ impl Machine {
 /// Node 0's settings, on every node of a job whose nodes have separate environments.
 #[cfg(feature = "mpi")]
 fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str) -> Settings {
-    let own = Settings::of_this_process(crate::platform::detect(name, endpoint.size()));
+    let own = Settings::of_this_process(strata_model::Platform::detect(name, endpoint.size()));
     let mut text = own.to_text().into_bytes();
     let place = std::panic::Location::caller();
     let mut length = text.len() as u64;

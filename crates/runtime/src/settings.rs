@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn settings_survive_being_sent() {
-        let mut own = Settings::of_this_process(crate::platform::detect("mpi", 3));
+        let mut own = Settings::of_this_process(strata_model::Platform::detect("mpi", 3));
         own.variables.insert("STRATA_PIN".to_owned(), "sort=radix:11,\ncopy=x".to_owned());
         own.variables.insert("STRATA_EMPTY".to_owned(), String::new());
         let copy = Settings::from_text(&own.to_text()).unwrap();

@@ -3,20 +3,23 @@
 //! Linux reports processor and caches in `/proc` and `/sys`. Elsewhere, or if those are missing,
 //! fields are `unknown` or empty, except what the standard library reports.
 
+use crate::Platform;
 use std::fs;
 use std::path::Path;
-use strata_model::platform::Platform;
 
-/// Describes this machine as the host of `nodes` nodes on `transport`.
-pub(crate) fn detect(transport: &str, nodes: usize) -> Platform {
-    Platform {
-        transport: transport.to_owned(),
-        nodes,
-        cpu: processor().unwrap_or_else(|| "unknown".to_owned()),
-        cores: std::thread::available_parallelism().map_or(1, usize::from),
-        cache: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
-        os: std::env::consts::OS.to_owned(),
-        arch: instruction_set(),
+impl Platform {
+    /// Describes this machine as the host of `nodes` nodes on `transport`.
+    #[must_use]
+    pub fn detect(transport: &str, nodes: usize) -> Self {
+        Self {
+            transport: transport.to_owned(),
+            nodes,
+            cpu: processor().unwrap_or_else(|| "unknown".to_owned()),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cache: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
+            os: std::env::consts::OS.to_owned(),
+            arch: instruction_set(),
+        }
     }
 }
 
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_cores() {
-        let here = detect("threads", 4);
+        let here = Platform::detect("threads", 4);
         assert!(here.cores > 0);
         assert_eq!((here.transport.as_str(), here.nodes), ("threads", 4));
     }

@@ -1,0 +1,114 @@
+//! Dominators of a flow graph, by which loops are told from what is irreducible.
+//!
+//! K. D. Cooper, T. J. Harvey and K. Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+
+/// No node.
+const NONE: usize = usize::MAX;
+
+/// The dominator tree of the nodes that `start` reaches, and a depth-first tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Dominators {
+    level: Vec<usize>,
+    /// When a depth-first search of the graph came to a node, and when it left it.
+    search: Vec<(usize, usize)>,
+    /// The same for the dominator tree.
+    tree: Vec<(usize, usize)>,
+}
+
+impl Dominators {
+    pub(crate) fn new(successors: &[Vec<usize>], start: usize) -> Self {
+        let (search, order) = depth_first(successors, start);
+        let mut position = vec![NONE; successors.len()];
+        order.iter().enumerate().for_each(|(at, node)| position[*node] = at);
+        let mut predecessors = vec![Vec::new(); successors.len()];
+        for &from in &order {
+            successors[from].iter().for_each(|to| predecessors[*to].push(from));
+        }
+        let mut above = vec![NONE; successors.len()];
+        above[start] = start;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &node in &order[1..] {
+                let mut found = NONE;
+                for &from in predecessors[node].iter().filter(|from| above[**from] != NONE) {
+                    found = if found == NONE { from } else { meet(&above, &position, found, from) };
+                }
+                changed |= above[node] != found;
+                above[node] = found;
+            }
+        }
+        let mut children = vec![Vec::new(); successors.len()];
+        let mut level = vec![NONE; successors.len()];
+        level[start] = 0;
+        for &node in &order[1..] {
+            children[above[node]].push(node);
+            level[node] = level[above[node]] + 1;
+        }
+        let (tree, _) = depth_first(&children, start);
+        Self { level, search, tree }
+    }
+
+    /// Whether `start` reaches the node.
+    pub(crate) fn reached(&self, node: usize) -> bool {
+        self.level[node] != NONE
+    }
+
+    /// The node's depth in the dominator tree.
+    pub(crate) fn level(&self, node: usize) -> usize {
+        self.level[node]
+    }
+
+    /// Whether every path from `start` to `node` passes `above`.
+    pub(crate) fn dominates(&self, above: usize, node: usize) -> bool {
+        within(&self.tree, above, node)
+    }
+
+    /// Whether an edge goes back in the depth-first tree.
+    pub(crate) fn goes_back(&self, from: usize, to: usize) -> bool {
+        within(&self.search, to, from)
+    }
+}
+
+fn within(times: &[(usize, usize)], outer: usize, inner: usize) -> bool {
+    times[outer].0 <= times[inner].0 && times[inner].1 <= times[outer].1
+}
+
+/// The nearest common dominator; `position` is that in reverse postorder.
+fn meet(above: &[usize], position: &[usize], mut one: usize, mut other: usize) -> usize {
+    while one != other {
+        while position[one] > position[other] {
+            one = above[one];
+        }
+        while position[other] > position[one] {
+            other = above[other];
+        }
+    }
+    one
+}
+
+/// When a depth-first search comes to each node and leaves it, and the nodes in reverse postorder.
+fn depth_first(successors: &[Vec<usize>], start: usize) -> (Vec<(usize, usize)>, Vec<usize>) {
+    let mut times = vec![(NONE, NONE); successors.len()];
+    let (mut order, mut time) = (Vec::new(), 1);
+    times[start].0 = 0;
+    let mut path = vec![(start, 0)];
+    while let Some((node, edge)) = path.last_mut() {
+        let node = *node;
+        if let Some(&to) = successors[node].get(*edge) {
+            *edge += 1;
+            if times[to].0 == NONE {
+                times[to].0 = time;
+                time += 1;
+                path.push((to, 0));
+            }
+        } else {
+            times[node].1 = time;
+            time += 1;
+            order.push(node);
+            path.pop();
+        }
+    }
+    order.reverse();
+    (times, order)
+}

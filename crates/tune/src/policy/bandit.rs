@@ -1,0 +1,121 @@
+//! A bandit a knob: no interaction between knobs is assumed.
+
+use super::{Config, Policy, Random, Space, below};
+use crate::stats::Moments;
+use rand::RngExt as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// For each knob the option that is best in a draw from what is believed of all of them (Thompson
+/// 1933): a normal distribution about the median of its times.
+///
+/// Simple, and good where knobs hardly influence each other; their interaction is noise to it.
+/// Confidence bounds in place of draws would move all knobs in step: they see the same times.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Bandit {
+    arms: Vec<Vec<Arm>>,
+    done: u32,
+    budget: u32,
+}
+
+/// An option's times.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Arm {
+    count: u64,
+    /// The last few, of which the median counts: one disturbed execution must not.
+    recent: Vec<f64>,
+    median: f64,
+}
+
+/// So many.
+const RECENT: usize = 15;
+
+impl Arm {
+    fn push(&mut self, time: f64) {
+        if self.recent.len() < RECENT {
+            self.recent.push(time);
+        } else {
+            self.recent[self.count as usize % RECENT] = time;
+        }
+        self.count += 1;
+        self.median = super::median(&self.recent);
+    }
+}
+
+impl Bandit {
+    /// Searches the space by `budget` evaluations.
+    #[must_use]
+    pub fn new(space: &Space, budget: u32) -> Self {
+        let arms = space.options.iter().map(|count| vec![Arm::default(); usize::from(*count)]);
+        Self { arms: arms.collect(), done: 0, budget }
+    }
+}
+
+impl Policy for Bandit {
+    fn name(&self) -> &'static str {
+        "bandit"
+    }
+
+    fn next(&mut self, random: &mut Random, config: &mut Config) {
+        config.clear();
+        for arms in &self.arms {
+            let unseen: Vec<usize> = (0..arms.len()).filter(|arm| arms[*arm].count == 0).collect();
+            if !unseen.is_empty() {
+                config.push(unseen[below(random, unseen.len())] as u16);
+                continue;
+            }
+            let scatter: Moments = arms.iter().map(|arm| arm.median).collect();
+            let scale = scatter.variance().unwrap_or(0.0).sqrt();
+            let mut least = (f64::INFINITY, 0);
+            for (option, arm) in arms.iter().enumerate() {
+                let drawn = arm.median + scale * normal(random) / (arm.count as f64).sqrt();
+                if drawn < least.0 {
+                    least = (drawn, option as u16);
+                }
+            }
+            config.push(least.1);
+        }
+    }
+
+    fn learn(&mut self, _: &mut Random, config: &Config, time: f64) {
+        self.done += 1;
+        for (arms, option) in self.arms.iter_mut().zip(config) {
+            if let Some(arm) = arms.get_mut(usize::from(*option)) {
+                arm.push(time);
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.done >= self.budget
+    }
+
+    fn best(&self) -> Config {
+        let least = |arms: &Vec<Arm>| {
+            let seen = arms.iter().enumerate().filter(|(_, arm)| arm.count > 0);
+            seen.min_by(|a, b| a.1.median.total_cmp(&b.1.median)).map_or(0, |(arm, _)| arm as u16)
+        };
+        self.arms.iter().map(least).collect()
+    }
+
+    fn save(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn restore(&mut self, saved: &Value) -> bool {
+        let Ok(saved) = Self::deserialize(saved) else { return false };
+        let counts = |bandit: &Self| bandit.arms.iter().map(Vec::len).collect::<Vec<_>>();
+        let recent = |arm: &Arm| arm.recent.len() <= RECENT;
+        let fit = counts(&saved) == counts(self) && saved.arms.iter().flatten().all(recent);
+        if fit {
+            *self = saved;
+        }
+        fit
+    }
+}
+
+/// Normally distributed, by Box and Muller.
+fn normal(random: &mut Random) -> f64 {
+    let (radius, angle) = (1.0 - random.random::<f64>(), random.random::<f64>());
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}

@@ -1,0 +1,243 @@
+//! What a tuner keeps between runs: one file in JSON.
+
+use crate::error::TuneError;
+use crate::experiment::{Experiment, Phase, SavedExperiment};
+use crate::intervals::Interval;
+use crate::report::Report;
+use crate::settings::Mode;
+use crate::site::Site;
+use crate::tuner::Tuner;
+use serde::{Deserialize, Serialize};
+use std::hash::BuildHasher as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use strata_model::{Platform, cache_folder, sha256_hex, write_atomically};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// For what choices are valid: places in the source mean something else in another build, and times
+/// on another machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    build: String,
+    machine: String,
+    nodes: usize,
+}
+
+impl Identity {
+    pub(crate) fn here(nodes: usize) -> Self {
+        static HERE: OnceLock<(String, String)> = OnceLock::new();
+        let (build, machine) = HERE.get_or_init(|| {
+            let program = std::env::current_exe().and_then(std::fs::read);
+            let build = program.map_or_else(
+                |_| "unknown".to_owned(),
+                |bytes| format!("{:016x}", rustc_hash::FxBuildHasher.hash_one(&bytes[..])),
+            );
+            // How the nodes talk and how many there are is not the machine's.
+            let platform = Platform { transport: String::new(), ..Platform::detect("", 0) };
+            (build, platform.to_string())
+        });
+        Self { build: build.clone(), machine: machine.clone(), nodes }
+    }
+
+    /// Why what `self` says is not valid for `here`.
+    fn difference(&self, here: &Self) -> Option<&'static str> {
+        if self.machine != here.machine {
+            Some("it is of another machine")
+        } else if self.nodes != here.nodes {
+            Some("it is of another number of nodes")
+        } else if self.build != here.build {
+            Some("it is of another build of the program")
+        } else {
+            None
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    strata_tune: u32,
+    program: String,
+    identity: Identity,
+    sites: Vec<SavedSite>,
+    /// From, to, count; 0 is the begin, sites count from 1.
+    edges: Vec<(usize, usize, u64)>,
+    intervals: Vec<SavedInterval>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedSite {
+    site: Site,
+    labels: Vec<String>,
+}
+
+/// An interval, by the numbers of its sites.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedInterval {
+    nodes: Vec<usize>,
+    experiment: SavedExperiment,
+}
+
+/// The file that a program's tuner uses by default.
+fn usual_file(program: &str, identity: &Identity) -> Result<PathBuf, TuneError> {
+    let folder = cache_folder().ok_or(TuneError::NoFolder)?;
+    let machine = sha256_hex(identity.machine.as_bytes());
+    let name = program.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+    Ok(folder.join("tune").join(&machine[..16]).join(format!("{name}-{}.json", identity.nodes)))
+}
+
+impl Tuner {
+    /// The file in which what is found is kept: that of the mode, or one in the cache folder; `None`
+    /// where nothing is kept.
+    ///
+    /// # Errors
+    /// The mode names no file, and there is no cache folder.
+    pub fn file_of(program: &str, mode: &Mode, nodes: usize) -> Result<Option<PathBuf>, TuneError> {
+        match mode {
+            Mode::Off => Ok(None),
+            Mode::Use(file) | Mode::Record(Some(file)) | Mode::Tune(Some(file)) => Ok(Some(file.clone())),
+            Mode::Record(None) | Mode::Tune(None) => usual_file(program, &Identity::here(nodes)).map(Some),
+        }
+    }
+
+    pub(crate) fn open(&mut self) -> Result<(), TuneError> {
+        let Some(file) = Self::file_of(&self.program, &self.options.mode, self.identity.nodes)? else {
+            return Ok(());
+        };
+        match std::fs::read(&file) {
+            Ok(bytes) => self.take_up(&String::from_utf8_lossy(&bytes), &file.display().to_string()),
+            Err(source) if matches!(self.options.mode, Mode::Use(_)) => {
+                return Err(TuneError::Read { file, source });
+            }
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => self.notes.push(format!("{} is ignored: {source}", file.display())),
+        }
+        self.file = (!matches!(self.options.mode, Mode::Use(_))).then_some(file);
+        Ok(())
+    }
+
+    /// Goes on from what a former run has kept; what does not fit is ignored with a note.
+    pub(crate) fn take_up(&mut self, text: &str, whence: &str) {
+        let state = serde_json::from_str(text).map_err(|error| match error.classify() {
+            serde_json::error::Category::Eof => "it is cut short".to_owned(),
+            _ => format!("it is not what a tuner writes ({error})"),
+        });
+        let fits = |state: State| {
+            if state.strata_tune != VERSION {
+                return Err(format!("it is of format {}, and this is {VERSION}", state.strata_tune));
+            }
+            match state.identity.difference(&self.identity) {
+                Some(difference) => Err(difference.to_owned()),
+                None if state.program != self.program => {
+                    Err(format!("it is of the program `{}`", state.program))
+                }
+                None => Ok(state),
+            }
+        };
+        let taken = state.and_then(fits).and_then(|state| self.take(state));
+        if let Err(why) = taken {
+            self.notes.push(format!("{whence} is ignored: {why}"));
+        }
+    }
+
+    fn take(&mut self, state: State) -> Result<(), String> {
+        let inside = |node: &usize| (1..=state.sites.len()).contains(node);
+        let edges = state.edges.iter().all(|(from, to, _)| (*from == 0 || inside(from)) && inside(to));
+        if !edges || !state.intervals.iter().all(|interval| interval.nodes.iter().all(inside)) {
+            return Err("it names sites that it does not have".to_owned());
+        }
+        for saved in state.sites {
+            let node = self.graph.add(saved.site).ok_or("it has too many sites")?;
+            self.graph.nodes[node].labels = saved.labels;
+        }
+        for (from, to, count) in state.edges {
+            self.graph.add_edge(from, to, count);
+        }
+        if matches!(self.options.mode, Mode::Use(_)) {
+            for saved in state.intervals {
+                let knobs = self.knobs(&Interval { nodes: saved.nodes, stops: Vec::new() });
+                for (node, option) in knobs.zip(saved.experiment.chosen) {
+                    let adopted = saved.experiment.phase == Phase::Adopted;
+                    let options = self.graph.nodes[node].site.as_ref().map_or(1, |site| site.options);
+                    self.force(node, if adopted && option < options { option } else { 0 });
+                }
+            }
+            return Ok(());
+        }
+        self.saved = state.intervals;
+        self.find_intervals();
+        Ok(())
+    }
+
+    /// Lets an experiment go on where an earlier run's ended.
+    pub(crate) fn restore_into(&mut self, interval: &Interval, experiment: &mut Experiment) {
+        let at = self.saved.iter().position(|saved| saved.nodes == interval.nodes);
+        if matches!(self.options.mode, Mode::Record(_)) {
+            return;
+        }
+        let saved = at.map(|at| self.saved.swap_remove(at));
+        if saved.is_some_and(|saved| !experiment.restore(saved.experiment)) {
+            self.notes.push("an interval's saved search does not fit and begins again".to_owned());
+        }
+    }
+
+    /// What a later run goes on from, as [`close`](Self::close) writes it.
+    #[must_use]
+    pub fn state_text(&self) -> String {
+        let sites = self
+            .graph
+            .nodes
+            .iter()
+            .filter_map(|node| Some(SavedSite { site: node.site.clone()?, labels: node.labels.clone() }));
+        let edges = self
+            .graph
+            .nodes
+            .iter()
+            .enumerate()
+            .flat_map(|(from, node)| node.out.iter().map(move |edge| (from, edge.to, edge.count)));
+        let intervals = self.intervals.iter().zip(&self.experiments);
+        let state = State {
+            strata_tune: VERSION,
+            program: self.program.clone(),
+            identity: self.identity.clone(),
+            sites: sites.collect(),
+            edges: edges.collect(),
+            intervals: intervals
+                .map(|(interval, experiment)| SavedInterval {
+                    nodes: interval.nodes.clone(),
+                    experiment: experiment.save(),
+                })
+                .collect(),
+        };
+        serde_json::to_string(&state).unwrap_or_default() + "\n"
+    }
+
+    /// Keeps what was found for later runs, and tells what was done.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn close(self) -> Result<Report, TuneError> {
+        if let Some(file) = &self.file {
+            self.save(file)?;
+        }
+        Ok(self.report())
+    }
+
+    /// Writes what was found to a file: under a temporary name at first, so that a reader never sees
+    /// a part.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, file: &Path) -> Result<(), TuneError> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+        let text = self.state_text();
+        let written = made
+            .map_err(|error| {
+                std::io::Error::new(error.kind(), format!("cannot write {}: {error}", file.display()))
+            })
+            .and_then(|()| write_atomically(file, |to| to.write_all(text.as_bytes())));
+        written.map_err(|source| TuneError::Write { source })
+    }
+}
