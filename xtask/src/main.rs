@@ -3,6 +3,7 @@
 
 mod codegen;
 mod mpi;
+mod package;
 mod pictures;
 mod steps;
 
@@ -31,8 +32,8 @@ enum Chore {
         #[arg(long)]
         no_install: bool,
     },
-    /// Pack every crate that others may depend on and build it from its package, as `cargo publish`
-    /// would.
+    /// Pack every crate that others may depend on, build it from its package, as `cargo publish`
+    /// would, and from a registry of them install `specc`, make a library and calibrate it.
     Package,
     /// Write generated sources again from the committed samples and specs.
     Codegen {
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Setup => mpi::setup(),
         Chore::Test { no_install } => steps::test(no_install),
-        Chore::Package => steps::package(),
+        Chore::Package => package::package(),
         Chore::Codegen { check } => codegen::run(check),
     };
     match outcome {

@@ -126,20 +126,6 @@ const WITH_MPI: &[Check] = &[
     },
 ];
 
-/// Packs the libraries and programs, in their order, and builds each from its package.
-///
-/// # Errors
-/// Cargo found fault with one.
-pub(crate) fn package() -> Result<(), String> {
-    let arguments =
-        ["package", "--workspace", "--exclude", "strata-benches", "--exclude", "xtask", "--allow-dirty"];
-    match Command::new(env!("CARGO")).args(arguments).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("cargo {} ended with {status}", arguments.join(" "))),
-        Err(error) => Err(format!("cannot start cargo: {error}")),
-    }
-}
-
 /// Runs every step, continues after a failure, and counts.
 ///
 /// # Errors

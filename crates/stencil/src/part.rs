@@ -33,12 +33,38 @@ pub(crate) struct Part<T> {
     pub(crate) halo: usize,
     places: Places,
     colours: [Vec<T>; 2],
-    /// Red points before a Jacobi sweep; else empty.
+    /// Red points of the last [`RING`] rows as they were before each of a wave's Jacobi sweeps; else
+    /// empty.
     before: Vec<T>,
     beyond: [Beyond<T>; 4],
     /// Of the neighbours, if they are not a quarter each.
     pub(crate) weights: Option<[T; 4]>,
     arch: Arch,
+}
+
+/// Rows of red points that are kept: those next to a row of black ones, and a power of two.
+const RING: usize = 4;
+
+/// The most Jacobi sweeps of a wave.
+pub(crate) const LONGEST_JACOBI: usize = 16;
+
+/// Which values of the other colour a row is relaxed by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    /// The present ones.
+    Now,
+    /// Those before this sweep of a wave of Jacobi sweeps.
+    Before(usize),
+}
+
+impl Others {
+    /// Where row `y` begins among these values, with `stride` elements a row.
+    fn line(self, y: usize, stride: usize) -> usize {
+        match self {
+            Self::Now => y * stride,
+            Self::Before(sweep) => (sweep * RING + y % RING) * stride,
+        }
+    }
 }
 
 /// Where points lie in the arrays.
@@ -106,8 +132,8 @@ impl<T: Value> Part<T> {
         let size = [block[0].len(), block[1].len()];
         let stride = (size[0] + 2 * halo).div_ceil(2);
         let points = stride as u128 * (size[1] + 2 * halo) as u128;
-        let arrays = if jacobi { 3 } else { 2 };
-        let bytes = points * arrays * size_of::<T>() as u128;
+        let kept = if jacobi && !hollow { LONGEST_JACOBI * RING * stride } else { 0 };
+        let bytes = (points * 2 + kept as u128) * size_of::<T>() as u128;
         let too_much = u64::try_from(bytes).unwrap_or(u64::MAX);
         let points = if hollow { 0 } else { usize::try_from(points).map_err(|_| too_much)? };
         let array = |len: usize| {
@@ -124,7 +150,7 @@ impl<T: Value> Part<T> {
             };
             if at_edge && !periodic[direction] { Beyond::Values } else { Beyond::Halo }
         });
-        let before = array(if jacobi { points } else { 0 })?;
+        let before = array(kept)?;
         let colours = [array(points)?, array(points)?];
         // An even number of halo columns and rows lies before the block's first point.
         let places = Places { corner: (origin[0] + origin[1]) % 2, stride };
@@ -228,7 +254,7 @@ impl<T: Value> Part<T> {
         for front in from..to {
             for (sweep, area) in areas.iter().enumerate() {
                 let Some(y) = front.checked_sub(sweep).filter(|y| area.rows.contains(y)) else { continue };
-                let update = self.row((first + sweep) % 2, y, &area.columns, omega);
+                let update = self.row((first + sweep) % 2, y, &area.columns, omega, Others::Now);
                 if sweep >= uncounted && update > most {
                     most = update;
                 }
@@ -237,47 +263,90 @@ impl<T: Value> Part<T> {
         most
     }
 
-    /// Moves all points of `area` by the values of before; returns the largest update.
-    pub(crate) fn jacobi(&mut self, area: &Area, omega: T) -> T {
-        self.before.copy_from_slice(&self.colours[0]);
-        let red = self.wave(0, std::slice::from_ref(area), omega, 0);
-        std::mem::swap(&mut self.colours[0], &mut self.before);
-        let black = self.wave(1, std::slice::from_ref(area), omega, 0);
-        std::mem::swap(&mut self.colours[0], &mut self.before);
-        if black > red { black } else { red }
+    /// Sweeps `areas.len()` times, each time moving all points of an area by the values of before;
+    /// returns the largest update but in the first `uncounted` sweeps.
+    ///
+    /// A row's red points follow the black ones of the sweep before it in the next row, and precede
+    /// the black ones of the row before: in place, but for a few rows of red points as they were.
+    pub(crate) fn jacobi(&mut self, areas: &[Area], omega: T, uncounted: usize) -> T {
+        let from = areas.iter().map(|area| area.rows.start).min().unwrap_or(0);
+        let to = areas.iter().map(|area| area.rows.end).max().unwrap_or(0) + 2 * areas.len();
+        let mut most = T::default();
+        for front in from..to {
+            for (sweep, area) in areas.iter().enumerate() {
+                let Range { start, end } = area.rows;
+                let Some(y) = front.checked_sub(2 * sweep).filter(|y| (start..=end).contains(y)) else {
+                    continue;
+                };
+                if y == start {
+                    self.keep(sweep, y - 1);
+                }
+                self.keep(sweep, y);
+                let mut update = T::default();
+                if y < end {
+                    update = self.row(0, y, &area.columns, omega, Others::Now);
+                }
+                if y > start {
+                    let black = self.row(1, y - 1, &area.columns, omega, Others::Before(sweep));
+                    update = if black > update { black } else { update };
+                }
+                if sweep >= uncounted && update > most {
+                    most = update;
+                }
+            }
+        }
+        most
+    }
+
+    /// Keeps the red points of row `y` as they are before a Jacobi sweep.
+    fn keep(&mut self, sweep: usize, y: usize) {
+        let stride = self.places.stride;
+        let (from, to) = (Others::Now.line(y, stride), Others::Before(sweep).line(y, stride));
+        self.before[to..to + stride].copy_from_slice(&self.colours[0][from..from + stride]);
     }
 
     /// Relaxes the points of `colour` in a row.
     #[inline]
-    fn row(&mut self, colour: usize, y: usize, columns: &Range<usize>, omega: T) -> T {
-        self.mirror(colour, y, columns);
+    fn row(&mut self, colour: usize, y: usize, columns: &Range<usize>, omega: T, others: Others) -> T {
+        self.mirror(colour, y, columns, others);
         let (shift, own) = self.places.run(colour, columns, y);
         let (len, stride) = (own.len(), self.places.stride);
         let [red, black] = &mut self.colours;
-        let (points, others) = if colour == 0 { (red, &*black) } else { (black, &*red) };
-        let others = |from: usize| &others[from..from + len];
+        let (points, values) = match (colour, others) {
+            (0, _) => (red, &*black),
+            (_, Others::Now) => (black, &*red),
+            (_, Others::Before(_)) => (black, &self.before),
+        };
+        let first = own.start - y * stride;
+        let run = |y: usize, first: usize| &values[others.line(y, stride) + first..][..len];
         let near = Neighbours {
-            west: others(own.start + shift - 1),
-            east: others(own.start + shift),
-            north: others(own.start - stride),
-            south: others(own.start + stride),
+            west: run(y, first + shift - 1),
+            east: run(y, first + shift),
+            north: run(y - 1, first),
+            south: run(y + 1, first),
         };
         self.arch.dispatch(Row { points: &mut points[own], near, omega, weights: self.weights })
     }
 
     /// Sets the points beyond edges with a slope that the points of `colour` in row `y` need.
-    fn mirror(&mut self, colour: usize, y: usize, columns: &Range<usize>) {
-        for (side, at) in [(Side::North, self.halo), (Side::South, self.halo + self.size[1] - 1)] {
-            if y == at
+    fn mirror(&mut self, colour: usize, y: usize, columns: &Range<usize>, others: Others) {
+        let stride = self.places.stride;
+        let values = match others {
+            Others::Now => &mut self.colours[1 - colour],
+            Others::Before(_) => &mut self.before,
+        };
+        // From a place among all points to that among these values.
+        let at = |place: usize| others.line(place / stride, stride) + place % stride;
+        for (side, edge) in [(Side::North, self.halo), (Side::South, self.halo + self.size[1] - 1)] {
+            if y == edge
                 && let Beyond::Mirror(differences) = &self.beyond[side as usize]
             {
                 let (to, from) = if side == Side::North { (y - 1, y + 1) } else { (y + 1, y - 1) };
                 let (shift, to) = self.places.run(1 - colour, columns, to);
                 let (_, from) = self.places.run(1 - colour, columns, from);
-                let first = 2 * (to.start % self.places.stride) + shift;
+                let first = 2 * (to.start % stride) + shift;
                 for (k, (to, from)) in to.zip(from).enumerate() {
-                    let array = &mut self.colours[1 - colour];
-                    array[to] = array[from] + differences[first + 2 * k];
+                    values[at(to)] = values[at(from)] + differences[first + 2 * k];
                 }
             }
         }
@@ -286,8 +355,7 @@ impl<T: Value> Part<T> {
             if let Beyond::Mirror(differences) = &self.beyond[side as usize] {
                 let (other, place) = self.places.of(to, y);
                 if other != colour {
-                    let value = self.colours[other][self.places.of(from, y).1] + differences[y];
-                    self.colours[other][place] = value;
+                    values[at(place)] = values[at(self.places.of(from, y).1)] + differences[y];
                 }
             }
         }

@@ -4,7 +4,7 @@
 use strata_runtime::{Node, Work};
 
 use crate::exchange::Exchange;
-use crate::part::{Area, Part};
+use crate::part::{Area, LONGEST_JACOBI, Part};
 use crate::{Grid, Layout, Method, Progress, StencilError, Value};
 
 /// Bytes of rows that are swept again while they are in the cache.
@@ -159,12 +159,11 @@ impl<T: Value> Solver<T> {
 
     /// The number of sweeps whose rows fit the cache together.
     fn longest_wave(&self) -> usize {
+        let row = (self.part.size[0] + 2 * self.part.halo) * size_of::<T>();
         match self.method {
-            Method::Jacobi => 1,
-            Method::RedBlack => {
-                let row = (self.part.size[0] + 2 * self.part.halo) * size_of::<T>();
-                (WAVE_BYTES / row).clamp(4, LONGEST_WAVE + 2) - 2
-            }
+            // A Jacobi sweep holds two rows, and four of red points as they were.
+            Method::Jacobi => (WAVE_BYTES / (4 * row)).clamp(1, LONGEST_JACOBI),
+            Method::RedBlack => (WAVE_BYTES / row).clamp(4, LONGEST_WAVE + 2) - 2,
         }
     }
 
@@ -182,7 +181,7 @@ impl<T: Value> Solver<T> {
             let (part, omega, method) = (&mut self.part, self.omega, self.method);
             return node.compute(Work::Kernel("StencilSweep", last), || match method {
                 Method::RedBlack => part.wave(usize::from(black), &areas, omega, uncounted).wide(),
-                Method::Jacobi => part.jacobi(&areas[0], omega).wide(),
+                Method::Jacobi => part.jacobi(&areas, omega, uncounted).wide(),
             });
         }
         0.0

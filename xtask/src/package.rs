@@ -1,0 +1,86 @@
+//! `cargo xtask package`: every crate packed, built from its package, and used from a registry as
+//! somebody would who has nothing but cargo.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What `cargo package` leaves aside: nobody depends on these.
+const OURS_ALONE: [&str; 4] = ["--exclude", "strata-benches", "--exclude", "xtask"];
+
+/// Packs the libraries and programs, in their order, and builds each from its package; then
+/// installs `specc` in an empty home, makes a library and calibrates it, all from a registry that
+/// holds the packages.
+///
+/// # Errors
+/// A command that failed, or a file that cannot be written.
+pub(crate) fn package() -> Result<(), String> {
+    run(cargo().args(["package", "--workspace", "--allow-dirty"]).args(OURS_ALONE))?;
+    let target = PathBuf::from(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
+    play(&target)
+}
+
+/// The first steps of a newcomer, in `target/play`.
+fn play(target: &Path) -> Result<(), String> {
+    let folder = target.join("play");
+    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|e| failed(&folder, e))?;
+    }
+    let home = folder.join("home");
+    fs::create_dir_all(&home).map_err(|e| failed(&home, e))?;
+    let [folder, home] = [folder, home].map(|path| path.canonicalize().map_err(|e| failed(&path, e)));
+    let (folder, home) = (folder?, home?);
+
+    // A folder of sources that takes the place of crates.io: what others published, and ours.
+    let registry = folder.join("registry");
+    run(cargo().args(["vendor", "--quiet", "--locked"]).arg(&registry).stdout(std::process::Stdio::null()))?;
+    let packed = target.join("package");
+    for entry in fs::read_dir(&packed).map_err(|e| failed(&packed, e))?.flatten() {
+        let archive = entry.path();
+        if archive.extension().is_none_or(|extension| extension != "crate") {
+            continue;
+        }
+        run(Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(&registry))?;
+        let sums = registry.join(archive.file_stem().unwrap_or_default()).join(".cargo-checksum.json");
+        fs::write(&sums, "{\"files\":{},\"package\":null}\n").map_err(|e| failed(&sums, e))?;
+    }
+    let config = home.join("config.toml");
+    let text = format!(
+        "[source.crates-io]\nreplace-with = \"played\"\n[source.played]\ndirectory = {:?}\n",
+        registry.display().to_string()
+    );
+    fs::write(&config, text).map_err(|e| failed(&config, e))?;
+
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([home.join("bin")].into_iter().chain(std::env::split_paths(&path)))
+        .map_err(|e| e.to_string())?;
+    let newcomer = |folder: &Path| {
+        let mut command = cargo();
+        command.current_dir(folder).env("PATH", &path).env("CARGO_HOME", &home).env_remove("RUSTFLAGS");
+        command.env_remove("CARGO_TARGET_DIR").env("CARGO_NET_OFFLINE", "true");
+        command
+    };
+    run(newcomer(&folder).args(["install", "specc", "--debug"]))?;
+    run(newcomer(&folder).args(["strata", "new", "first"]))?;
+    let first = folder.join("first");
+    run(newcomer(&first).args(["strata", "calibrate", "--budget", "5s"]))?;
+    run(newcomer(&first).arg("test"))
+}
+
+fn cargo() -> Command {
+    Command::new(env!("CARGO"))
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let said = || {
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        format!("{} {}", command.get_program().to_string_lossy(), words.join(" "))
+    };
+    let said = said();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{said} ended with {status}")),
+        Err(error) => Err(format!("cannot start {said}: {error}")),
+    }
+}
