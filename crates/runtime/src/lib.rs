@@ -35,6 +35,7 @@ pub mod select;
 mod settings;
 pub mod simulation;
 mod transport;
+pub mod tune;
 mod work;
 
 pub use block::Block;

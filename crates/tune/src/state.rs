@@ -4,7 +4,7 @@ use crate::error::TuneError;
 use crate::experiment::{Experiment, Phase, SavedExperiment};
 use crate::intervals::Interval;
 use crate::report::Report;
-use crate::settings::Mode;
+use crate::settings::{Mode, Options};
 use crate::site::Site;
 use crate::tuner::Tuner;
 use serde::{Deserialize, Serialize};
@@ -101,24 +101,47 @@ impl Tuner {
         }
     }
 
-    pub(crate) fn open(&mut self) -> Result<(), TuneError> {
+    /// Reads the file of the mode and takes up what fits; returns its text.
+    pub(crate) fn open(&mut self) -> Result<Option<String>, TuneError> {
         let Some(file) = Self::file_of(&self.program, &self.options.mode, self.identity.nodes)? else {
-            return Ok(());
+            return Ok(None);
         };
-        match std::fs::read(&file) {
-            Ok(bytes) => self.take_up(&String::from_utf8_lossy(&bytes), &file.display().to_string()),
+        let text = match std::fs::read(&file) {
+            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(source) if matches!(self.options.mode, Mode::Use(_)) => {
                 return Err(TuneError::Read { file, source });
             }
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => self.notes.push(format!("{} is ignored: {source}", file.display())),
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => None,
+            Err(source) => {
+                self.notes.push(format!("{} is ignored: {source}", file.display()));
+                None
+            }
+        };
+        if let Some(text) = &text {
+            self.take_up(text, &file.display().to_string(), true);
         }
         self.file = (!matches!(self.options.mode, Mode::Use(_))).then_some(file);
-        Ok(())
+        Ok(text)
     }
 
-    /// Goes on from what a former run has kept; what does not fit is ignored with a note.
-    pub(crate) fn take_up(&mut self, text: &str, whence: &str) {
+    /// What a former run of this program has kept for `nodes` nodes, if it fits this build and this
+    /// machine, for [`for_team`](Self::for_team); and a word about what was ignored.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn stored(
+        program: &str,
+        options: &Options,
+        nodes: usize,
+    ) -> Result<(Option<String>, Vec<String>), TuneError> {
+        let mut tuner = Self::blank(program, options.clone(), nodes)?;
+        let text = tuner.open()?;
+        Ok((text.filter(|_| tuner.graph.nodes.len() > 1), tuner.notes))
+    }
+
+    /// Goes on from what a former run has kept; what does not fit is ignored with a note. `judge`:
+    /// also if it is of another build or machine.
+    pub(crate) fn take_up(&mut self, text: &str, whence: &str, judge: bool) {
         let state = serde_json::from_str(text).map_err(|error| match error.classify() {
             serde_json::error::Category::Eof => "it is cut short".to_owned(),
             _ => format!("it is not what a tuner writes ({error})"),
@@ -127,7 +150,7 @@ impl Tuner {
             if state.strata_tune != VERSION {
                 return Err(format!("it is of format {}, and this is {VERSION}", state.strata_tune));
             }
-            match state.identity.difference(&self.identity) {
+            match state.identity.difference(&self.identity).filter(|_| judge) {
                 Some(difference) => Err(difference.to_owned()),
                 None if state.program != self.program => {
                     Err(format!("it is of the program `{}`", state.program))

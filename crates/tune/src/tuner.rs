@@ -89,8 +89,8 @@ impl Tuner {
     }
 
     /// A tuner of one node of a team of `nodes`, which is told by [`agree`](Self::agree) when to
-    /// learn. `text` is what [`state_text`](Self::state_text) of a former run gave, equal on all
-    /// nodes: nothing is read from files here.
+    /// learn. `text` is what one node has [`stored`](Self::stored), equal on all nodes: nothing is
+    /// read from files here, and whether it fits the machine is what that node has judged.
     ///
     /// # Errors
     /// An option is out of its range.
@@ -103,12 +103,12 @@ impl Tuner {
         let mut tuner = Self::blank(program, options, nodes)?;
         tuner.team = true;
         if let Some(text) = text {
-            tuner.take_up(text, "what was found before");
+            tuner.take_up(text, "what was found before", false);
         }
         Ok(tuner)
     }
 
-    fn blank(program: &str, options: Options, nodes: usize) -> Result<Self, TuneError> {
+    pub(crate) fn blank(program: &str, options: Options, nodes: usize) -> Result<Self, TuneError> {
         options.check()?;
         let clock = quanta::Clock::new();
         // Of many ticks, so that rounding to nanoseconds does not matter.
@@ -154,14 +154,14 @@ impl Tuner {
     #[track_caller]
     #[inline]
     pub fn pick<'knob, T>(&mut self, knob: &'knob Knob<T>) -> &'knob T {
-        knob.value(self.option_at(Location::caller(), knob, SizeClass::Any))
+        knob.value(self.option_at(Location::caller(), knob, SizeClass::Any, None))
     }
 
     /// As [`pick`](Self::pick), for each class of sizes separately.
     #[track_caller]
     #[inline]
     pub fn pick_for<'knob, T>(&mut self, knob: &'knob Knob<T>, size: usize) -> &'knob T {
-        knob.value(self.option_at(Location::caller(), knob, SizeClass::of(size)))
+        knob.value(self.option_at(Location::caller(), knob, SizeClass::of(size), None))
     }
 
     /// Marks a place where nothing is chosen, but where an interval may begin or end: a collective,
@@ -170,28 +170,35 @@ impl Tuner {
     #[inline]
     pub fn mark(&mut self, op: &'static str) {
         if self.options.mode != Mode::Off {
-            self.visit(Sig::at(Location::caller(), op, SizeClass::Any, 1), Default::default);
+            self.visit(Sig::at(Location::caller(), op, SizeClass::Any, 1), Default::default, None);
         }
     }
 
-    /// The number of the option to use at a place that the caller has from its own caller.
+    /// The number of the option to use at a place that the caller has from its own caller, at a time
+    /// that it knows (see [`visit_at`](Self::visit_at)) or by this machine's clock.
     #[inline]
     pub fn option_at<T>(
         &mut self,
         place: &'static Location<'static>,
         knob: &Knob<T>,
         class: SizeClass,
+        now: Option<u64>,
     ) -> u16 {
         if self.options.mode == Mode::Off {
             return 0;
         }
-        self.visit(Sig::at(place, knob.name(), class, knob.len()), || knob.describe())
+        self.visit(Sig::at(place, knob.name(), class, knob.len()), || knob.describe(), now)
     }
 
     #[inline]
-    fn visit(&mut self, sig: Sig, describe: impl FnOnce() -> (Vec<String>, Vec<f64>)) -> u16 {
+    fn visit(
+        &mut self,
+        sig: Sig,
+        describe: impl FnOnce() -> (Vec<String>, Vec<f64>),
+        now: Option<u64>,
+    ) -> u16 {
         let Some(node) = self.go_to(sig, describe) else { return 0 };
-        self.pass(node, None);
+        self.pass(node, now);
         self.choices[node]
     }
 
@@ -201,9 +208,7 @@ impl Tuner {
         if self.options.mode == Mode::Off {
             return 0;
         }
-        let Some(node) = self.go_to(sig, Default::default) else { return 0 };
-        self.pass(node, Some(now));
-        self.choices[node]
+        self.visit(sig, Default::default, Some(now))
     }
 
     /// Follows the flow graph; `None` where it is full.
@@ -416,7 +421,9 @@ impl Tuner {
         for experiment in &self.experiments {
             times.extend(experiment.batch().flat_map(|(mean, count)| [mean, -f64::from(count)]));
         }
-        team.max(&mut times);
+        if !times.is_empty() {
+            team.max(&mut times);
+        }
         let mut stops = times.chunks_exact(2).map(|pair| match pair {
             [mean, count] => (*mean, -*count as u32),
             _ => (0.0, 0),
@@ -443,7 +450,8 @@ impl Tuner {
     fn name_the_difference(&self, team: &mut dyn Agree, most: usize) -> TuneError {
         let mut sites: Vec<_> = self.graph.nodes.iter().filter_map(|node| node.site.clone()).collect();
         sites.sort();
-        let mut values = vec![0.0; 2 * most];
+        // At least one: there may be a node without any.
+        let mut values = vec![0.0; 2 * most.max(1)];
         for (site, pair) in sites.iter().zip(values.chunks_exact_mut(2)) {
             let node = self.graph.find(site).unwrap_or(START);
             let hash = (self.graph.hash(&[node]) >> 12) as f64;

@@ -187,6 +187,11 @@ impl Node {
         self.clock.is_simulated()
     }
 
+    /// What a simulated node's clock shows, in ns, without making it go on.
+    pub(crate) fn simulated_ns(&self) -> u64 {
+        self.clock.ns()
+    }
+
     /// The environment variable `name` of node 0, if it starts with `STRATA_`: equal on all nodes,
     /// so that they take the same decisions.
     ///

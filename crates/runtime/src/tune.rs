@@ -1,0 +1,231 @@
+//! Tuning on the nodes of a team, and tuned copies.
+//!
+//! [`Node::tuner`] makes a tuner for which all nodes learn the same, from the slowest node's times,
+//! and change at the same step: that of [`agree`](NodeTuner::agree).
+//!
+//! ```
+//! use strata_runtime::prelude::*;
+//! use strata_tune::Knob;
+//!
+//! Machine::threads(2)?.run(|node| {
+//!     let mut tuner = node.tuner("smooth")?;                    // STRATA_TUNE=tune; unset: the default
+//!     let rows = Knob::new("rows", 64, [16, 256]);
+//!     for _ in 0..100 {
+//!         let rows = *tuner.pick(node, &rows);                  // the value to use here and now
+//!         node.reduce_max(rows as f64);                         // ... the work, with it ...
+//!         tuner.agree(node)?;                                   // collective
+//!     }
+//!     let report = tuner.close(node)?;                          // node 0 keeps what was found
+//!     if node.rank() == 0 {
+//!         node.print(report.to_string());
+//!     }
+//!     Ok(())
+//! })?;
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! [`copy`] is for the copies of one node: it needs no agreement.
+
+use crate::error::Error;
+use crate::node::Node;
+use std::panic::Location;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use strata_copy::{Hint, Routine, SHORT, copy_hinted, routines};
+use strata_tune::{Agree, Knob, Mode, Options, Report, SizeClass, Tuner, VARIABLE};
+
+/// All nodes take the maximum over all nodes.
+impl Agree for Node {
+    fn max(&mut self, values: &mut [f64]) {
+        self.reduce_max(values);
+    }
+}
+
+/// A tuner of one node of a team; made by [`Node::tuner`].
+pub struct NodeTuner {
+    tuner: Tuner,
+    /// Where node 0 keeps what was found.
+    file: Option<PathBuf>,
+}
+
+impl Node {
+    /// A tuner for a program, as node 0's `STRATA_TUNE` says: `off` (also if it is not set),
+    /// `record`, `tune`, `use:FILE`. What node 0 has kept of a former run on as many nodes is taken up
+    /// by all; what does not fit is ignored, which node 0 prints.
+    ///
+    /// # Errors
+    /// `STRATA_TUNE` has a wrong value, node 0 has no cache folder, or cannot read the file that
+    /// `use:FILE` names; the job then ends with that message.
+    ///
+    /// # Participation
+    /// Collective.
+    pub fn tuner(&mut self, program: &str) -> Result<NodeTuner, Error> {
+        let mode = Mode::parse(self.setting(VARIABLE).unwrap_or_default()).map_err(Error::program)?;
+        self.tuner_with(program, Options::of(mode))
+    }
+
+    /// As [`tuner`](Self::tuner), with options of the program's own.
+    ///
+    /// # Errors
+    /// As there, or an option is out of its range.
+    ///
+    /// # Participation
+    /// Collective, with equal options.
+    pub fn tuner_with(&mut self, program: &str, options: Options) -> Result<NodeTuner, Error> {
+        let (mut text, mut file) = (String::new(), None);
+        if self.rank() == 0 {
+            let (stored, notes) = Tuner::stored(program, &options, self.size()).map_err(Error::program)?;
+            text = stored.unwrap_or_default();
+            notes.iter().for_each(|note| eprintln!("strata: {note}"));
+            if !matches!(options.mode, Mode::Use(_)) {
+                file = Tuner::file_of(program, &options.mode, self.size()).map_err(Error::program)?;
+            }
+        }
+        let length = self.broadcast_value(0, text.len() as u64);
+        let mut bytes = text.into_bytes();
+        bytes.resize(length as usize, 0);
+        if length > 0 {
+            self.broadcast(0, &mut bytes);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let text = (length > 0).then_some(&*text);
+        let mut tuner = Tuner::for_team(program, options, self.size(), text).map_err(Error::program)?;
+        if self.is_simulated() {
+            tuner.set_tick(1e-9);
+        }
+        Ok(NodeTuner { tuner, file })
+    }
+}
+
+impl NodeTuner {
+    /// The value to use here and now. Keep it with what it is used for.
+    ///
+    /// # Participation
+    /// Local; but all nodes must come to the same call sites in the same order.
+    #[track_caller]
+    #[inline]
+    pub fn pick<'knob, T>(&mut self, node: &Node, knob: &'knob Knob<T>) -> &'knob T {
+        knob.value(self.option(node, Location::caller(), knob, SizeClass::Any))
+    }
+
+    /// As [`pick`](Self::pick), for each class of sizes separately: sizes must be of equal classes on
+    /// all nodes.
+    ///
+    /// # Participation
+    /// As [`pick`](Self::pick).
+    #[track_caller]
+    #[inline]
+    pub fn pick_for<'knob, T>(&mut self, node: &Node, knob: &'knob Knob<T>, size: usize) -> &'knob T {
+        knob.value(self.option(node, Location::caller(), knob, SizeClass::of(size)))
+    }
+
+    #[inline]
+    fn option<T>(
+        &mut self,
+        node: &Node,
+        place: &'static Location<'static>,
+        knob: &Knob<T>,
+        class: SizeClass,
+    ) -> u16 {
+        let now = node.is_simulated().then(|| node.simulated_ns());
+        self.tuner.option_at(place, knob, class, now)
+    }
+
+    /// A step: all nodes learn the same, and from their next executions on use the same.
+    ///
+    /// # Errors
+    /// On all nodes, if their call sites differ; it names the first that does.
+    ///
+    /// # Participation
+    /// Collective, such as once an iteration.
+    pub fn agree(&mut self, node: &mut Node) -> Result<(), Error> {
+        self.tuner.agree(node).map_err(Error::program)
+    }
+
+    /// Node 0 keeps what was found for later runs, at the end or at any time; returns the report.
+    ///
+    /// # Errors
+    /// On node 0, if the file cannot be written.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn close(self, node: &Node) -> Result<Report, Error> {
+        if let (0, Some(file)) = (node.rank(), &self.file) {
+            self.tuner.save(file).map_err(Error::program)?;
+        }
+        Ok(self.tuner.report())
+    }
+
+    /// The tuner itself, to look at.
+    #[must_use]
+    pub fn tuner(&self) -> &Tuner {
+        &self.tuner
+    }
+}
+
+/// The routines of this processor as options; the default is what models of it choose.
+fn routine_knob() -> &'static Knob<Option<&'static Routine>> {
+    static KNOB: OnceLock<Knob<Option<&'static Routine>>> = OnceLock::new();
+    KNOB.get_or_init(|| {
+        let all = routines().iter().map(|routine| (routine.name(), Some(*routine)));
+        Knob::named("copy", ("models", None), all)
+    })
+}
+
+/// How a copy goes: the choice at its call site, which stays with it however long it takes.
+///
+/// It is made by [`choose_copy`] when a request is made, and used when its data are copied: in
+/// whatever order that happens, each request has its own (the lesson of Borg 2006, §6.4.2).
+#[derive(Clone, Copy, Debug)]
+pub struct CopyChoice(Option<&'static Routine>);
+
+impl CopyChoice {
+    /// Copies all of `from` to `to`.
+    ///
+    /// # Panics
+    /// The lengths differ, as with `copy_from_slice`.
+    #[track_caller]
+    #[inline]
+    pub fn copy(self, hint: Hint, to: &mut [u8], from: &[u8]) {
+        match self.0 {
+            Some(routine) => routine.copy(to, from),
+            None => copy_hinted(hint, to, from),
+        }
+    }
+}
+
+/// Chooses how `bytes` will be copied, for the place of the call and the class of the size. Short
+/// copies are not tuned.
+#[track_caller]
+#[inline]
+pub fn choose_copy(tuner: &mut Tuner, bytes: usize) -> CopyChoice {
+    if bytes <= SHORT {
+        return CopyChoice(None);
+    }
+    let knob = routine_knob();
+    CopyChoice(*knob.value(tuner.option_at(Location::caller(), knob, SizeClass::of(bytes), None)))
+}
+
+/// Copies all of `from` to `to` by the routine that is fastest at this call site, for copies of
+/// about this length: the time until the next call site counts, so that a routine pays for the cache
+/// that it leaves behind.
+///
+/// ```
+/// use strata_runtime::copy::Hint;
+/// use strata_runtime::tune::copy;
+/// use strata_tune::Tuner;
+///
+/// let mut tuner = Tuner::from_env("copies")?;
+/// let (from, mut to) = (vec![7u8; 10_000], vec![0u8; 10_000]);
+/// copy(&mut tuner, Hint::default(), &mut to, &from);
+/// assert_eq!(to, from);
+/// # Ok::<(), strata_tune::TuneError>(())
+/// ```
+///
+/// # Panics
+/// The lengths differ.
+#[track_caller]
+#[inline]
+pub fn copy(tuner: &mut Tuner, hint: Hint, to: &mut [u8], from: &[u8]) {
+    choose_copy(tuner, from.len()).copy(hint, to, from);
+}
