@@ -34,6 +34,11 @@ impl Timings {
         self.seconds.push(seconds);
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.seconds.is_empty()
+    }
+
     /// The timing below which the share `q` (0 to 1) of all timings lies; 0 without timings.
     pub fn quantile(&self, q: f64) -> f64 {
         let mut sorted = self.seconds.clone();

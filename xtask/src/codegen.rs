@@ -26,6 +26,16 @@ const GENERATED: &[Generated] = &[
         folder: "models/epyc-2core-threads/stencil",
         source: Some("crates/stencil/src/models.rs"),
     },
+    Generated {
+        spec: "specs/copy",
+        folder: "models/epyc-2core-threads1/copy",
+        source: Some("crates/copy/src/models.rs"),
+    },
+    Generated {
+        spec: "specs/copy-exchange",
+        folder: "models/epyc-2core-threads2/copy-exchange",
+        source: Some("crates/copy/src/exchange_models.rs"),
+    },
     Generated { spec: "specs/stencil-simulated", folder: "models/sim-alewife-16/stencil", source: None },
     Generated { spec: "specs/sort-simulated", folder: "models/sim-alewife-16/sort", source: None },
     Generated {

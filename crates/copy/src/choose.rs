@@ -1,41 +1,57 @@
 //! Which routine a copy takes.
 
-use crate::{DEFAULT, Routine};
+use std::fmt;
+use std::sync::OnceLock;
+
+use strata_select::Table;
+
+use crate::routine::Place;
+use crate::{DEFAULT, Routine, SHORT, exchange_models, models, processor};
 
 /// What a program knows about the caches, as far as it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hint {
-    /// Whether the source is in a cache.
+    /// Where the source is.
     pub source: Source,
-    /// Whether the target is read soon.
+    /// What becomes of the target.
     pub target: Target,
 }
 
-/// Whether a source is in a cache.
+/// Where a source is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// It may be.
+    /// In this thread's caches, or in none.
     #[default]
     Unknown,
-    /// It was just used.
+    /// It was just used by this thread.
     Hot,
     /// It was not used for long.
     Cold,
+    /// Another thread has just written it.
+    Remote,
 }
 
-/// Whether a target is read soon.
+/// What becomes of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
-    /// It may be.
+    /// It is this thread's, who may read it soon.
     #[default]
     Unknown,
-    /// Not by this thread: it is sent, or kept.
+    /// This thread does not read it soon: it is kept.
     Left,
-    /// By this thread, at once.
+    /// This thread reads it at once.
     Read,
+    /// Another thread has read what was there before, and reads what is written.
+    Remote,
 }
 
 impl Hint {
+    /// To a buffer from which another thread takes it.
+    pub const SEND: Self = Self { source: Source::Unknown, target: Target::Remote };
+
+    /// From a buffer that another thread has filled.
+    pub const RECEIVE: Self = Self { source: Source::Remote, target: Target::Unknown };
+
     /// The source was just used.
     #[must_use]
     pub const fn hot(self) -> Self {
@@ -59,12 +75,194 @@ impl Hint {
     pub const fn read(self) -> Self {
         Self { target: Target::Read, ..self }
     }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.source as usize * 4 + self.target as usize
+    }
+
+    /// The measured situations that it does not exclude, by their places in [`Models`].
+    fn situations(self) -> &'static [usize] {
+        match (self.source, self.target) {
+            (_, Target::Remote) => &[4],
+            (Source::Remote, Target::Unknown) => &[5, 6],
+            (Source::Remote, Target::Left) => &[5],
+            (Source::Remote, Target::Read) => &[6],
+            (Source::Unknown, Target::Unknown) => &[0, 1, 2, 3],
+            (Source::Unknown, Target::Left) => &[0, 2],
+            (Source::Unknown, Target::Read) => &[1, 3],
+            (Source::Hot, Target::Unknown) => &[0, 1],
+            (Source::Hot, Target::Left) => &[0],
+            (Source::Hot, Target::Read) => &[1],
+            (Source::Cold, Target::Unknown) => &[2, 3],
+            (Source::Cold, Target::Left) => &[2],
+            (Source::Cold, Target::Read) => &[3],
+        }
+    }
 }
 
 /// The routine that [`copy_hinted`](crate::copy_hinted) takes for so many bytes; `aligned` says
 /// whether source and target lie a multiple of 64 bytes apart.
+///
+/// The first call for a size and hint evaluates models, which takes some 10 µs; later ones look
+/// the answer up. Answers hold for quarters of a power of two.
+#[inline]
 #[must_use]
 pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
-    let _ = (hint, bytes, aligned);
-    &DEFAULT
+    if bytes <= SHORT {
+        return &DEFAULT;
+    }
+    let class = Class::of(bytes);
+    let place = &CHOSEN[hint.index() * 2 + usize::from(aligned)][class.index()];
+    match place.get() {
+        Some(routine) => routine,
+        None => choose_first(place, hint, class, aligned),
+    }
 }
+
+/// Makes and keeps the choice of a place. Threads that do so at once find the same.
+#[cold]
+fn choose_first(place: &Place, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
+    let routine = models_in_use().map_or(&DEFAULT, |tables| decide(tables, hint, class, aligned));
+    place.set(routine);
+    routine
+}
+
+/// By hint and alignment, and by class.
+static CHOSEN: [[Place; Class::COUNT]; 32] = [const { [const { Place::empty() }; Class::COUNT] }; 32];
+
+/// Lengths from one quarter of a power of two to the next.
+#[derive(Clone, Copy)]
+struct Class {
+    /// Bits of the least length, less one.
+    top: u32,
+    quarter: usize,
+}
+
+impl Class {
+    const FIRST: u32 = SHORT.ilog2();
+    const LAST: u32 = 27;
+    const COUNT: usize = 4 * (Self::LAST - Self::FIRST + 1) as usize;
+
+    /// The class of a length of at least `SHORT`; the longest are in the last class.
+    #[inline]
+    fn of(bytes: usize) -> Self {
+        let top = bytes.ilog2();
+        if top > Self::LAST {
+            return Self { top: Self::LAST, quarter: 3 };
+        }
+        Self { top, quarter: bytes >> (top - 2) & 3 }
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        4 * (self.top - Self::FIRST) as usize + self.quarter
+    }
+
+    /// The lengths at which models are asked: near both ends, and the middle.
+    fn lengths(self) -> [f64; 3] {
+        let step = f64::from(1u32 << (self.top - 2));
+        [0.02, 0.5, 0.98].map(|part| (4.0 + self.quarter as f64 + part) * step)
+    }
+}
+
+/// Models of the libraries of `specs/copy` and `specs/copy-exchange`, in this order: `copy_hot`,
+/// `copy_hot_read`, `copy_cold`, `copy_cold_read`; `copy_send`, `copy_receive`,
+/// `copy_receive_read`. `specc calibrate` writes them for another machine.
+pub type Models = [&'static Table; 7];
+
+static INSTALLED: OnceLock<Models> = OnceLock::new();
+
+/// Chooses by these models from now on, instead of those compiled in.
+///
+/// # Errors
+/// Copies have been chosen already, or models were installed before.
+pub fn install(models: Models) -> Result<(), Installed> {
+    if CHOSEN.iter().flatten().any(|place| place.get().is_some()) {
+        return Err(Installed);
+    }
+    INSTALLED.set(models).map_err(|_| Installed)
+}
+
+/// Models can be installed once, before the first copy of more than [`SHORT`] bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Installed;
+
+impl fmt::Display for Installed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("copies are chosen by other models already; install them once, before the first copy")
+    }
+}
+
+impl std::error::Error for Installed {}
+
+/// Those installed, else those compiled in if they are of this processor: of another one nothing
+/// is known that would be significantly better than `memcpy`.
+fn models_in_use() -> Option<&'static Models> {
+    const COMPILED: Models = [
+        &models::COPY_HOT,
+        &models::COPY_HOT_READ,
+        &models::COPY_COLD,
+        &models::COPY_COLD_READ,
+        &exchange_models::COPY_SEND,
+        &exchange_models::COPY_RECEIVE,
+        &exchange_models::COPY_RECEIVE_READ,
+    ];
+    static OURS: OnceLock<bool> = OnceLock::new();
+    let ours = || processor::is_described_by(COMPILED[0].platform);
+    INSTALLED.get().or_else(|| OURS.get_or_init(ours).then_some(const { &COMPILED }))
+}
+
+/// A routine has to be faster than `memcpy` with this probability, as so many standard deviations:
+/// 95 %, one-sided.
+const SURE: f64 = 1.645;
+
+/// And by at least this factor: less is not worth a call through a pointer.
+const LEAST_GAIN: f64 = 1.02;
+
+/// The routine with the greatest mean gain over `memcpy` in all situations that the hint allows,
+/// of those that are expected to lose in none, and that gain significantly.
+fn decide(models: &Models, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
+    let shift = if aligned { 0.0 } else { 24.0 };
+    let mut best: (f64, &'static Routine) = (0.0, &DEFAULT);
+    for name in models[0].entries.iter().map(|entry| entry.name) {
+        let Some(routine) = Routine::named(name).filter(|routine| !routine.is_default()) else { continue };
+        let (mut gains, mut deviations, mut count, mut least) = (0.0, 0.0, 0.0, f64::INFINITY);
+        for situation in hint.situations().iter().copied() {
+            let mut here = 0.0;
+            for bytes in class.lengths() {
+                let gain = gain_of(models[situation], name, [bytes, shift]);
+                let (gain, deviation) = gain.unwrap_or((f64::NEG_INFINITY, 0.0));
+                here += gain;
+                deviations += deviation;
+                count += 1.0;
+            }
+            least = least.min(here);
+            gains += here;
+        }
+        let (gain, deviation) = (gains / count, deviations / count);
+        if least >= 0.0 && gain >= LEAST_GAIN.ln().max(SURE * deviation) && gain > best.0 {
+            best = (gain, routine);
+        }
+    }
+    best.1
+}
+
+/// The logarithm of `memcpy`'s time over the routine's, and its standard deviation; `None` without
+/// a model of both. Beyond what was measured, at the nearest length that was.
+fn gain_of(table: &Table, name: &str, mut inputs: [f64; 2]) -> Option<(f64, f64)> {
+    // Exchanges are of aligned blocks: their models take the length alone.
+    let inputs = inputs.get_mut(..table.inputs.len())?;
+    let (nodes, _) = table.domain.nearest(1, inputs);
+    let predict = |name| {
+        let entry = table.entries.iter().find(|entry| entry.name == name)?;
+        let found = (entry.predict)(nodes, inputs, &[])?.times(entry.expected_ratio)?;
+        let seconds = found.seconds.get();
+        (seconds > 0.0).then_some((seconds.ln(), found.deviation.get() / seconds))
+    };
+    let (default, routine) = (predict(DEFAULT.name())?, predict(name)?);
+    Some((default.0 - routine.0, default.1.hypot(routine.1)))
+}
+
+#[cfg(test)]
+mod tests;

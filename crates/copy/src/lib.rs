@@ -30,13 +30,18 @@
 #![deny(missing_docs)]
 
 mod choose;
+#[allow(unreachable_pub, dead_code, missing_docs, reason = "generated: it does not know where it stands")]
+mod exchange_models;
+#[allow(unreachable_pub, dead_code, missing_docs, reason = "generated: it does not know where it stands")]
+mod models;
+mod processor;
 pub mod profile;
 mod routine;
 mod strided;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-pub use choose::{Hint, Source, Target, routine_for};
+pub use choose::{Hint, Installed, Models, Source, Target, install, routine_for};
 pub use routine::{DEFAULT, Routine, routines};
 pub use strided::{Strided, StridedError, pack, unpack};
 
@@ -63,15 +68,15 @@ pub fn copy(to: &mut [u8], from: &[u8]) {
 #[inline]
 #[track_caller]
 pub fn copy_hinted(hint: Hint, to: &mut [u8], from: &[u8]) {
-    if from.len() <= SHORT {
-        return to.copy_from_slice(from);
+    // Nothing but this comparison is added to a short copy.
+    if from.len() > SHORT && to.len() == from.len() {
+        return long(to, from, hint);
     }
-    long(hint, to, from);
+    to.copy_from_slice(from);
 }
 
 #[inline(never)]
-#[track_caller]
-fn long(hint: Hint, to: &mut [u8], from: &[u8]) {
+fn long(to: &mut [u8], from: &[u8], hint: Hint) {
     let aligned = to.as_ptr().addr().abs_diff(from.as_ptr().addr()).is_multiple_of(64);
     routine_for(hint, from.len(), aligned).copy(to, from);
 }

@@ -2,10 +2,13 @@
 //!
 //! The profiling programs generated from `specs/copy` call these functions.
 
+mod exchange;
+
 use std::cell::RefCell;
 use std::hint::black_box;
 
-use crate::Routine;
+use crate::{DEFAULT, Hint, Routine, routine_for};
+pub use exchange::exchange;
 
 /// Sources that are cold lie in so many bytes, which no cache holds.
 const ARENA: usize = 160 << 20;
@@ -44,11 +47,43 @@ thread_local! {
 /// The seconds of one copy by `routine`, the mean of as many as take about 40 µs; `now` returns
 /// seconds since some moment.
 pub fn seconds(now: impl FnMut() -> f64, routine: &Routine, cell: Cell) -> f64 {
-    seconds_of(now, cell, |to, from| routine.copy(to, from))
+    seconds_of(now, cell, &|to, from| routine.copy(to, from))
 }
 
-/// As [`seconds`], of any way to copy.
-pub fn seconds_of(mut now: impl FnMut() -> f64, cell: Cell, mut copy: impl FnMut(&mut [u8], &[u8])) -> f64 {
+/// As [`seconds`] with what choosing it costs, by the routine of this name, or by `memcpy` where
+/// this processor cannot run it: then it never seems to be better.
+pub fn sample(
+    now: impl FnMut() -> f64,
+    routine: &str,
+    bytes: usize,
+    shift: usize,
+    cold: bool,
+    read: bool,
+) -> f64 {
+    let routine = named(routine);
+    let cell = Cell { bytes, shift, cold, read };
+    if routine.is_default() {
+        return seconds_of(now, cell, &|to, from| to.copy_from_slice(from));
+    }
+    seconds_of(now, cell, &|to, from| {
+        // `copy` looks the routine up before.
+        black_box(routine_for(Hint::default(), from.len(), shift == 0));
+        routine.copy(to, from);
+    })
+}
+
+fn named(routine: &str) -> &'static Routine {
+    Routine::named(routine).unwrap_or(&DEFAULT)
+}
+
+/// As [`seconds`], of any way to copy. All ways go through the same call, so that how the compiler
+/// happens to place the loop around it plays no part.
+pub fn seconds_of(mut now: impl FnMut() -> f64, cell: Cell, copy: &dyn Fn(&mut [u8], &[u8])) -> f64 {
+    in_cell(&mut now, cell, copy)
+}
+
+#[inline(never)]
+fn in_cell(now: &mut dyn FnMut() -> f64, cell: Cell, copy: &dyn Fn(&mut [u8], &[u8])) -> f64 {
     let Cell { bytes, shift, cold, read } = cell;
     let shift = shift % 64;
     // What one copy is at most expected to take, in ns; from it, how many are timed at once.
@@ -73,7 +108,7 @@ pub fn seconds_of(mut now: impl FnMut() -> f64, cell: Cell, mut copy: impl FnMut
         let mut run = |count: usize, sources: &[u8]| {
             let mut sum = 0;
             for _ in 0..count {
-                let at = first + turn.wrapping_mul(stride) % slots * step;
+                let at = first + (turn.wrapping_mul(stride) & (slots - 1)) * step;
                 copy(black_box(&mut *target), black_box(&sources[at..at + bytes]));
                 if read {
                     sum = u64::wrapping_add(sum, read_all(target));

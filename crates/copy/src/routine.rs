@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// One way to copy bytes.
 ///
@@ -30,7 +31,9 @@ enum Features {
 }
 
 /// The routine that every other is compared with: the C library's `memcpy`.
-pub static DEFAULT: Routine = Routine {
+pub static DEFAULT: Routine = MEMCPY;
+
+const MEMCPY: Routine = Routine {
     name: "memcpy",
     least: 0,
     features: Features::None,
@@ -119,24 +122,40 @@ fn has(features: Features) -> bool {
 #[must_use]
 pub fn routines() -> &'static [&'static Routine] {
     static RUNNABLE: OnceLock<Vec<&'static Routine>> = OnceLock::new();
-    RUNNABLE.get_or_init(|| {
-        std::iter::once(&DEFAULT).chain(catalogue()).filter(|routine| has(routine.features)).collect()
-    })
+    RUNNABLE.get_or_init(|| CATALOGUE.iter().filter(|routine| has(routine.features)).collect())
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn catalogue() -> &'static [Routine] {
-    &[]
-}
+static CATALOGUE: [Routine; 1] = [MEMCPY];
 
 #[cfg(target_arch = "x86_64")]
-fn catalogue() -> &'static [Routine] {
-    &x86_64::CATALOGUE
+use x86_64::CATALOGUE;
+
+/// A place for one of [`routines`], empty at first; reading it takes a load or two.
+pub(crate) struct Place(AtomicU8);
+
+impl Place {
+    pub(crate) const fn empty() -> Self {
+        Self(AtomicU8::new(u8::MAX))
+    }
+
+    /// The routine in it. Only [`set`](Self::set) fills it, with one that this processor can run.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&'static Routine> {
+        CATALOGUE.get(usize::from(self.0.load(Ordering::Relaxed)))
+    }
+
+    /// Puts a routine there; the default in place of one that this processor cannot run.
+    pub(crate) fn set(&self, routine: &Routine) {
+        let same = |other: &Routine| other == routine && has(other.features);
+        let index = CATALOGUE.iter().position(same).and_then(|index| u8::try_from(index).ok());
+        self.0.store(index.unwrap_or(0), Ordering::Relaxed);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
-    use super::{Features, Routine};
+    use super::{Features, MEMCPY, Routine};
     use crate::x86_64::{
         CACHED, GROUPED, IN_TURN, Kernel, NO_PREFETCH, STREAMED, TO_ALL, TO_NEAREST, avx, avx512, rep_movsb,
         sse2,
@@ -183,14 +202,14 @@ mod x86_64 {
     static AVX: [Routine; 12] = of_width!(avx, Features::Avx);
     static AVX512: [Routine; 12] = of_width!(avx512, Features::Avx512);
 
-    /// All but the default.
-    pub(super) static CATALOGUE: [Routine; 37] = {
-        let mut all = [routine("rep_movsb", 1, Features::Strings, rep_movsb); 37];
+    pub(super) static CATALOGUE: [Routine; 38] = {
+        let mut all = [MEMCPY; 38];
+        all[1] = routine("rep_movsb", 1, Features::Strings, rep_movsb);
         let mut index = 0;
         while index < 12 {
-            all[1 + index] = SSE2[index];
-            all[13 + index] = AVX[index];
-            all[25 + index] = AVX512[index];
+            all[2 + index] = SSE2[index];
+            all[14 + index] = AVX[index];
+            all[26 + index] = AVX512[index];
             index += 1;
         }
         all

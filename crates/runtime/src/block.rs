@@ -5,6 +5,7 @@
 //! place. Its memory is whole 64-bit words: any element type of alignment up to 8 fits, a block of
 //! one type can be reused as one of another, and no byte of it is ever uninitialised.
 
+use crate::copy::{Hint, copy_hinted};
 use bytemuck::Pod;
 use std::fmt;
 use std::marker::PhantomData;
@@ -61,7 +62,7 @@ impl RawBlock {
     /// A block that holds a copy of `bytes`.
     pub(crate) fn copy_of(bytes: &[u8]) -> Self {
         let mut block = Self::zeroed(bytes.len());
-        block.as_bytes_mut().copy_from_slice(bytes);
+        copy_hinted(Hint::default().left(), block.as_bytes_mut(), bytes);
         block
     }
 

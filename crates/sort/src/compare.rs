@@ -6,7 +6,7 @@
 //! share where all have equally many, whatever the keys, as elements that compare equal are told
 //! apart by where they stood.
 
-use crate::layout;
+use crate::{layout, work};
 use bytemuck::{Pod, Zeroable};
 use std::cmp::Ordering;
 use strata_runtime::{Block, Node};
@@ -91,7 +91,7 @@ pub fn sort_by<T: Pod + Send + Sync>(
         let mut block = node.block(0);
         if end > start {
             block = Block::zeroed(end - start);
-            block.copy_from_slice(&items[start..end]);
+            work::keep(&mut block, &items[start..end]);
         }
         blocks.push(block);
         start = end;

@@ -35,7 +35,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     } else {
         let copy = |_| {
             let mut block = pool::take(items.len());
-            block.copy_from_slice(items);
+            work::keep(&mut block, items);
             block
         };
         let blocks = node.all_to_all_v((0..problem.nodes()).map(copy).collect());

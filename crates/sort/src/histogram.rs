@@ -49,7 +49,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     let blocks: Vec<Block<T>> = work::copy::<T, _>(node, items.len(), || {
         let block = |end: usize| {
             let mut block = pool::take(end - start);
-            block.copy_from_slice(&items[start..end]);
+            work::keep(&mut block, &items[start..end]);
             start = end;
             block
         };

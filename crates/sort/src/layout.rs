@@ -84,7 +84,7 @@ pub(crate) fn spread<T: Pod>(node: &mut Node, mine: &[T], lens: &[usize], out: &
         let block = |r| {
             let part = if r == me { &[] } else { part(r) };
             let mut block = pool::take(part.len());
-            block.copy_from_slice(part);
+            work::keep(&mut block, part);
             block
         };
         blocks = node.all_to_all_v((0..lens.len()).map(block).collect());
@@ -97,7 +97,7 @@ pub(crate) fn spread<T: Pod>(node: &mut Node, mine: &[T], lens: &[usize], out: &
     work::copy::<T, _>(node, rest.len(), || {
         for source in before.chain([part(me)]).chain(after) {
             let (target, tail) = std::mem::take(&mut rest).split_at_mut(source.len());
-            target.copy_from_slice(source);
+            work::receive(target, source);
             rest = tail;
         }
     });
@@ -118,7 +118,7 @@ pub(crate) fn reverse<T: Pod>(node: &mut Node, items: &mut Vec<T>, lens: &[usize
         let from = layout.start(r).clamp(start, end);
         let part = &items[from - start..layout.end(r).clamp(from, end) - start];
         let mut block = pool::take(part.len());
-        block.copy_from_slice(part);
+        work::keep(&mut block, part);
         block
     };
     let blocks = node.all_to_all_v((0..lens.len()).map(block).collect());

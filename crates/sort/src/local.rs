@@ -9,7 +9,7 @@
 //! distinguished.
 
 use crate::item::Item;
-use crate::pool;
+use crate::{pool, work};
 use bytemuck::Pod;
 use strata_runtime::Block;
 
@@ -243,7 +243,7 @@ fn sort_slice<T: Item>(items: &mut [T], scratch: &mut [T]) {
     let plan = Plan::leading(items.len(), range.width);
     let mut cursors = cursors(&[items], plan, range, items.len());
     if alternate(items, scratch, plan, range, &mut cursors) {
-        items.copy_from_slice(scratch);
+        work::keep(items, scratch);
     }
     repair(items, scratch, range.base, plan.low);
 }
@@ -280,7 +280,7 @@ pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], range: Range) -> Block<T> {
         let mut rest = &mut *sorted;
         for part in parts {
             let (target, tail) = rest.split_at_mut(part.len());
-            target.copy_from_slice(part);
+            work::receive(target, part);
             rest = tail;
         }
         if plan.passes > 0 {

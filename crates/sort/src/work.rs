@@ -1,9 +1,11 @@
-//! Declarations of the sorts' local work; only a simulated machine charges for it (see
+//! Copies, and declarations of the sorts' local work; only a simulated machine charges for it (see
 //! [`strata_runtime::Work`]).
 //!
 //! Kernels were measured with keys of 8 bytes. Where elements are moved, larger ones count as
 //! several.
 
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use strata_runtime::copy::{Hint, copy_hinted};
 use strata_runtime::{Node, Work};
 
 /// Counts `keys` keys into `bins` counters.
@@ -48,6 +50,18 @@ pub(crate) fn probe<R>(node: &mut Node, probes: usize, len: usize, f: impl FnOnc
 #[inline]
 pub(crate) fn copy<T, R>(node: &mut Node, len: usize, f: impl FnOnce() -> R) -> R {
     node.compute_always(Work::Kernel("Copy", &[8.0 * words::<T>(len)]), f)
+}
+
+/// Copies elements that stay with this node, or go to another one in their block.
+#[inline]
+pub(crate) fn keep<T: Pod>(to: &mut [T], from: &[T]) {
+    copy_hinted(Hint::default().left(), cast_slice_mut(to), cast_slice(from));
+}
+
+/// Copies elements that another node has sent.
+#[inline]
+pub(crate) fn receive<T: Pod>(to: &mut [T], from: &[T]) {
+    copy_hinted(Hint::RECEIVE, cast_slice_mut(to), cast_slice(from));
 }
 
 fn words<T>(len: usize) -> f64 {

@@ -8,7 +8,9 @@
 
 use std::ops::Range;
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use pulp::Arch;
+use strata_runtime::copy::copy;
 
 use crate::edge::{Edge, Side};
 use crate::sweep::{Neighbours, Row};
@@ -375,7 +377,7 @@ impl<T: Value> Part<T> {
         let mut rest = into;
         for (colour, run) in self.places.runs(area, colour) {
             let (to, tail) = rest.split_at_mut(run.len());
-            to.copy_from_slice(&self.colours[colour][run]);
+            move_run(to, &self.colours[colour][run]);
             rest = tail;
         }
     }
@@ -385,7 +387,7 @@ impl<T: Value> Part<T> {
         let mut rest = from;
         for (colour, run) in self.places.runs(area, colour) {
             let (values, tail) = rest.split_at(run.len());
-            self.colours[colour][run].copy_from_slice(values);
+            move_run(&mut self.colours[colour][run], values);
             rest = tail;
         }
     }
@@ -402,5 +404,16 @@ impl<T: Value> Part<T> {
             })
         };
         (0..self.size[1]).flat_map(points).collect()
+    }
+}
+
+/// Copies the points of a row: of a column of halos only one or two, for which a call would take
+/// longer than the copy.
+#[inline]
+fn move_run<T: Value>(to: &mut [T], from: &[T]) {
+    if from.len() <= 4 {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    } else {
+        copy(cast_slice_mut(to), cast_slice(from));
     }
 }

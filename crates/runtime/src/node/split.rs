@@ -5,6 +5,7 @@
 
 use super::Node;
 use crate::block::{Block, RawBlock};
+use crate::copy::{Hint, copy_hinted};
 use crate::number::{Number, NumberType, Op};
 use crate::transport::{Action, Awaited, Boundary, Call, Operation, Scan};
 use bytemuck::bytes_of;
@@ -99,7 +100,7 @@ impl Spare<'_> {
     fn fill(&mut self, bytes: &[u8]) -> RawBlock {
         let mut block = std::mem::take(self.0);
         block.hold(bytes.len());
-        block.as_bytes_mut().copy_from_slice(bytes);
+        copy_hinted(Hint::default().left(), block.as_bytes_mut(), bytes);
         block
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{PORT, TOGETHER, begin};
 use crate::block::Block;
+use crate::copy::{Hint, copy, copy_hinted};
 use crate::node::{Node, Piece};
 use crate::transport::{Action, Call};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
@@ -60,7 +61,7 @@ pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, sche
         return receive;
     }
     let mine = rank * each..(rank + 1) * each;
-    receive[mine.clone()].copy_from_slice(&values[mine]);
+    copy(cast_slice_mut(&mut receive[mine.clone()]), cast_slice(&values[mine]));
     if schedule == Schedule::Library {
         return by_library(node, values, receive, each);
     }
@@ -105,7 +106,7 @@ fn by_library<T: Pod>(node: &mut Node, values: &[T], mut receive: Block<T>, each
     let received = node.all_to_all_v(blocks);
     for (from, (part, block)) in receive.chunks_exact_mut(each).zip(&received).enumerate() {
         if from != rank {
-            cast_slice_mut::<T, u8>(part).copy_from_slice(block.bytes());
+            copy_hinted(Hint::RECEIVE, cast_slice_mut(part), block.bytes());
         }
     }
     receive

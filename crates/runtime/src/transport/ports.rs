@@ -1,6 +1,7 @@
 //! A node's open ports.
 
 use crate::block::{Contents, RawBlock};
+use crate::copy::{Hint, copy_hinted};
 use std::collections::BTreeMap;
 
 /// Ports and their arrivals.
@@ -40,7 +41,7 @@ impl Ports {
         if contents.phantom == 0
             && let Some(place) = memory.as_bytes_mut().get_mut(offset..end)
         {
-            place.copy_from_slice(contents.bytes);
+            copy_hinted(Hint::RECEIVE, place, contents.bytes);
         }
         match self.arrived.last_mut() {
             Some((last, sum)) if *last == port => *sum += length,

@@ -41,6 +41,7 @@ mod wait;
 pub(crate) use job::run;
 
 use crate::block::{Contents, RawBlock};
+use crate::copy::{Hint, copy_hinted};
 use crate::number::{NumberType, Op};
 use crate::transport::{
     AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, Failure, Network, Networks, Operation,
@@ -204,7 +205,8 @@ impl Threads {
         if self.rank != root {
             // SAFETY: the root lends this many bytes (the calls agree) until the next rendezvous,
             // and no node writes them.
-            values.copy_from_slice(unsafe { std::slice::from_raw_parts(self.lent(root), bytes) });
+            let roots = unsafe { std::slice::from_raw_parts(self.lent(root), bytes) };
+            copy_hinted(Hint::RECEIVE, values, roots);
         }
         self.end_loan(&call);
     }
@@ -223,7 +225,8 @@ impl Threads {
             for (rank, to) in all.chunks_exact_mut(bytes).enumerate() {
                 // SAFETY: node `rank` lends this many bytes (the calls agree) until the next
                 // rendezvous; no node writes them.
-                to.copy_from_slice(unsafe { std::slice::from_raw_parts(self.lent(rank), bytes) });
+                let from = unsafe { std::slice::from_raw_parts(self.lent(rank), bytes) };
+                copy_hinted(Hint::RECEIVE, to, from);
             }
             self.end_loan(&call);
         }

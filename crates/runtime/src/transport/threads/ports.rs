@@ -9,6 +9,7 @@
 
 use super::loan::Loan;
 use crate::block::RawBlock;
+use crate::copy::{Hint, copy_hinted};
 use crate::transport::PORTS;
 use std::array;
 use std::cell::UnsafeCell;
@@ -93,7 +94,8 @@ impl Port {
         let written = unsafe {
             match (*self.memory.get()).as_ref().map(|loan| (loan.address(), loan.bytes())) {
                 Some((address, bytes)) if end.is_some_and(|end| end <= bytes) => {
-                    address.add(offset).copy_from_nonoverlapping(piece.as_ptr(), piece.len());
+                    let place = std::slice::from_raw_parts_mut(address.add(offset), piece.len());
+                    copy_hinted(Hint::SEND, place, piece);
                     self.arrived.fetch_add(piece.len(), Ordering::Release);
                     Ok(())
                 }

@@ -1,0 +1,105 @@
+use strata_select::{Domain, Entry, Prediction, Table, Verdict};
+
+use super::*;
+
+/// A candidate that takes `$time` times a byte's time, with a deviation of `$deviation` of it.
+macro_rules! entry {
+    ($name:literal, $time:expr, $deviation:expr) => {
+        Entry {
+            name: $name,
+            parameters: &[],
+            verdict: Verdict::Unverified,
+            expected_ratio: 1.0,
+            seconds: |_, inputs, _| Some(1e-10 * inputs[0] * $time),
+            predict: |_, inputs, _| {
+                let seconds = 1e-10 * inputs[0] * $time;
+                Prediction::new(seconds, 0.0)?.with_deviation(seconds * $deviation)
+            },
+        }
+    };
+}
+
+/// Models by which `rep_movsb`, `sse2_forward` and a routine that does not exist take these times;
+/// `memcpy` takes 1.
+macro_rules! table {
+    ($rep:expr, $sse:expr, $deviation:expr) => {{
+        static TABLE: Table = Table {
+            library: "copy",
+            spec: "",
+            platform: "",
+            digest: "",
+            inputs: &["bytes", "shift"],
+            domain: Domain { nodes: (1, 1), inputs: &[(4096.0, 1e6), (0.0, 24.0)] },
+            entries: &[
+                entry!("memcpy", 1.0, $deviation),
+                entry!("rep_movsb", $rep, $deviation),
+                entry!("sse2_forward", $sse, $deviation),
+                entry!("of_another_machine", 0.1, 0.0),
+            ],
+        };
+        &TABLE
+    }};
+}
+
+fn chosen(models: &Models, hint: Hint) -> &'static str {
+    decide(models, hint, Class::of(100_000), true).name()
+}
+
+#[test]
+fn every_length_has_a_class_that_holds_it() {
+    let mut last = 0;
+    for bytes in (SHORT..40_000).chain((5..50).map(|power| SHORT << power)).chain([usize::MAX]) {
+        let class = Class::of(bytes);
+        assert!(class.index() < Class::COUNT && class.index() >= last, "{bytes}");
+        last = class.index();
+        let [low, middle, high] = class.lengths();
+        assert!(low < middle && middle < high);
+        if bytes < 1 << 28 {
+            let bytes = bytes as f64;
+            assert!(bytes >= low * 0.99 && bytes <= high * 1.01, "{bytes} not in {low}..{high}");
+        }
+    }
+    assert_eq!(last, Class::COUNT - 1);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn only_what_is_significantly_better_replaces_memcpy() {
+    let hint = Hint::default();
+    assert_eq!(chosen(&[table!(0.8, 0.9, 0.02); 7], hint), "rep_movsb");
+    assert_eq!(chosen(&[table!(0.9, 0.8, 0.02); 7], hint), "sse2_forward");
+    assert_eq!(chosen(&[table!(0.8, 0.9, 0.20); 7], hint), "memcpy", "within noise");
+    assert_eq!(chosen(&[table!(0.99, 1.1, 0.0); 7], hint), "memcpy", "not worth it");
+    assert_eq!(chosen(&[table!(1.5, 2.0, 0.0); 7], hint), "memcpy");
+    assert_eq!(chosen(&[table!(f64::NAN, f64::NEG_INFINITY, 0.0); 7], hint), "memcpy", "no predictions");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_hint_leaves_out_what_it_excludes() {
+    let (good, bad): (&Table, &Table) = (table!(0.5, 1.0, 0.01), table!(1.2, 1.0, 0.01));
+    // Much faster from a hot source, slower from a cold one.
+    let models = [good, good, bad, bad, bad, good, bad];
+    assert_eq!(chosen(&models, Hint::default().hot()), "rep_movsb");
+    assert_eq!(chosen(&models, Hint::default().cold()), "memcpy");
+    assert_eq!(chosen(&models, Hint::default()), "memcpy", "it may be cold");
+    assert_eq!(chosen(&models, Hint::SEND), "memcpy");
+    assert_eq!(chosen(&models, Hint::RECEIVE.left()), "rep_movsb");
+    assert_eq!(chosen(&models, Hint::RECEIVE.read()), "memcpy");
+    assert_eq!(chosen(&models, Hint::RECEIVE), "memcpy");
+}
+
+#[test]
+fn short_copies_are_memcpy_and_choices_stay() {
+    for hint in [Hint::default(), Hint::SEND, Hint::RECEIVE.read(), Hint::default().cold().left()] {
+        for bytes in [0, 1, 100, SHORT] {
+            assert!(routine_for(hint, bytes, false).is_default());
+        }
+        for bytes in [SHORT + 1, 1 << 14, 1 << 20, 1 << 40, usize::MAX] {
+            for aligned in [false, true] {
+                assert_eq!(routine_for(hint, bytes, aligned), routine_for(hint, bytes, aligned));
+            }
+        }
+    }
+    assert_eq!(install([&exchange_models::COPY_SEND; 7]), Err(Installed), "after the first choice");
+}
