@@ -41,19 +41,36 @@ pub(crate) struct Rounds<'a> {
     pub(crate) way: Way,
     /// The most cycles by which a node begins a block late; random.
     pub(crate) uneven: f64,
+    /// Whether the machine's operating system interrupts the nodes.
+    pub(crate) disturbed: bool,
     /// The target of a node in a round.
     pub(crate) target: &'a (dyn Fn(usize, usize) -> usize + Sync),
 }
 
+/// What came of it.
+pub(crate) struct Run {
+    /// Megabytes a second sent by each sender, by the cycle counter.
+    pub(crate) bandwidth: f64,
+    /// Packets in the network for each node, on average.
+    pub(crate) standing: f64,
+    /// The factor by which a timer of user time would show more.
+    pub(crate) dilation: f64,
+}
+
 impl Rounds<'_> {
-    /// Megabytes a second sent by each sender, from the first start until the last node has
-    /// received everything.
+    /// Megabytes a second sent by each sender.
     pub(crate) fn bandwidth(&self, platform: &SimulatedMachine, seed: u64) -> Result<f64, Error> {
+        self.run(platform, seed).map(|run| run.bandwidth)
+    }
+
+    /// Sends all blocks; the time is from the first start until the last node has received
+    /// everything.
+    pub(crate) fn run(&self, platform: &SimulatedMachine, seed: u64) -> Result<Run, Error> {
         let mut coming = vec![0; self.nodes];
         for rank in 0..self.senders {
             (0..self.rounds).for_each(|round| coming[(self.target)(rank, round)] += self.bytes);
         }
-        let run = Machine::sim(platform, self.nodes)?.seed(seed).run(|node| {
+        let run = Machine::sim(platform, self.nodes)?.seed(seed).disturbed(self.disturbed).run(|node| {
             node.set_random_seed(strata_runtime::Seed::Number(seed << 32 | node.rank() as u64));
             node.install(node.handlers());
             node.open_port(1, Block::<u8>::zeroed(self.bytes));
@@ -73,7 +90,8 @@ impl Rounds<'_> {
         })?;
         let start = run.results.iter().map(|(start, _)| *start).fold(f64::INFINITY, f64::min);
         let end = run.results.iter().map(|(_, end)| *end).fold(0.0, f64::max);
-        Ok((self.rounds * self.bytes) as f64 / (end - start) / 1e6)
+        let bandwidth = (self.rounds * self.bytes) as f64 / (end - start) / 1e6;
+        Ok(Run { bandwidth, standing: run.network.standing, dilation: run.dilation })
     }
 
     fn send(&self, node: &mut Node, platform: &SimulatedMachine) {

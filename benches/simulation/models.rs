@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use strata_fit::{FitOptions, Search, fit_samples};
 use strata_model::Samples;
+use strata_runtime::Network;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_sim::topology::Graph;
@@ -97,24 +98,6 @@ pub(crate) fn round_trip(platform: &SimulatedMachine) -> Result<Vec<f64>, String
     fit(platform, "hops", &lines)
 }
 
-/// `ClearMemory`: the constant, and that of `length` in words of 4 bytes.
-pub(crate) fn clear_memory(platform: &SimulatedMachine) -> Result<Vec<f64>, String> {
-    let simulation = Machine::sim(platform, 1).map_err(|error| error.to_string())?;
-    let mut lines = Vec::new();
-    // The thesis's loop (section 3.2): `x 1 10000 <<=1`; our kernel was not measured below 64
-    // bytes.
-    for exponent in 4..=13 {
-        let length = f64::from(1 << exponent);
-        let run = simulation.run(|node| {
-            let start = node.now().get();
-            node.compute(Work::Kernel("Clear", &[4.0 * length]), || ());
-            Ok(node.now().get() - start)
-        });
-        lines.push((run.map_err(|error| error.to_string())?.results[0], vec![length]));
-    }
-    fit(platform, "length", &lines)
-}
-
 /// `SendRequest`: cycles to send a word and poll both networks once.
 pub(crate) fn send_request(platform: &SimulatedMachine) -> Result<f64, String> {
     let run = Machine::sim(platform, 2).and_then(|simulation| {
@@ -133,4 +116,51 @@ pub(crate) fn send_request(platform: &SimulatedMachine) -> Result<f64, String> {
         })
     });
     Ok(run.map_err(|error| error.to_string())?.results[0])
+}
+
+/// Sending alone and receiving alone, in cycles, as `specs/matching` measures them: a packet put and
+/// a look in vain; looks until a hundred packets have been received, less those in vain.
+pub(crate) fn alone(platform: &SimulatedMachine) -> Result<(f64, f64), String> {
+    let run = Machine::sim(platform, 2).and_then(|simulation| {
+        simulation.run(|node| {
+            let data = vec![1u8; node.packet_bytes()];
+            let sends = node.rank() == 0;
+            node.install(node.handlers());
+            node.open_port(1, Block::<u8>::zeroed(data.len()));
+            node.expect::<u8>(1, if sends { 0 } else { 104 * data.len() });
+            node.barrier();
+            let start = node.now().get();
+            for _ in 0..if sends { 4 } else { 0 } {
+                node.put(1, 1, 0, &data);
+                node.poll_one(Network::Reply);
+            }
+            let send = between(platform, start, node.now().get()) / 4.0;
+            while !sends && node.port_count(1) > 100 * data.len() as i64 {
+                node.poll_one(Network::Request);
+                node.poll_one(Network::Reply);
+            }
+            node.barrier();
+            for _ in 0..if sends { 100 } else { 0 } {
+                node.put(1, 1, 0, &data);
+            }
+            node.compute(if sends { 0.0 } else { 10_000.0 }, || ());
+            let (start, mut looks) = (node.now().get(), 0);
+            while !sends && node.port_count(1) > 0 {
+                node.poll_one(if looks % 2 == 0 { Network::Request } else { Network::Reply });
+                looks += 1;
+            }
+            let with = between(platform, start, node.now().get());
+            node.barrier();
+            let start = node.now().get();
+            for look in 0..looks {
+                node.poll_one(if look % 2 == 0 { Network::Request } else { Network::Reply });
+            }
+            let without = between(platform, start, node.now().get());
+            node.barrier();
+            let vain = without * f64::from(looks.max(100) - 100) / f64::from(looks.max(1));
+            Ok((send, (with - vain) / 100.0))
+        })
+    });
+    let results = run.map_err(|error| error.to_string())?.results;
+    Ok((results[0].0, results[1].1))
 }

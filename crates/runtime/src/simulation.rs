@@ -60,6 +60,9 @@ pub struct Simulated<T> {
     pub hash: u64,
     /// Events in the network.
     pub steps: u64,
+    /// The factor by which the operating system's time slices lengthen all times of this
+    /// simulation, which are stated without it; 1 unless [disturbed](Simulation::disturbed).
+    pub dilation: f64,
 }
 
 impl<T> Simulated<T> {
@@ -86,6 +89,7 @@ impl Simulation {
             steps: STEPS,
             kernels: sim::Kernels::built_in(),
             computing: Computing::Kernels,
+            disturbed: false,
         };
         Ok(Self { setup })
     }
@@ -128,7 +132,29 @@ impl Simulation {
         self
     }
 
-    /// Applies `STRATA_SEED`, `STRATA_STEPS`, `STRATA_KERNELS` and `STRATA_COMPUTE`.
+    /// Lets the machine's operating system interrupt the nodes as its platform says: timer
+    /// interrupts at random phases, which the seed gives, and time slices, which lengthen all times
+    /// by [`Simulated::dilation`]. Without it times are those of undisturbed measurements.
+    ///
+    /// ```
+    /// use strata_runtime::{prelude::*, simulation::SimulatedMachine};
+    ///
+    /// let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
+    /// let run = Machine::sim(&cm5, 1)?.disturbed(true).run(|node| {
+    ///     node.compute(33e6, || ());                          // a second
+    ///     Ok(node.now())
+    /// })?;
+    /// // 60 interrupts of 30 µs.
+    /// assert!((run.results[0].get() - 1.0018).abs() < 1e-4);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn disturbed(mut self, disturbed: bool) -> Self {
+        self.setup.disturbed = disturbed;
+        self
+    }
+
+    /// Applies `STRATA_DISTURBED=1`, `STRATA_SEED`, `STRATA_STEPS`, `STRATA_KERNELS` and `STRATA_COMPUTE`.
     pub(crate) fn by_environment(self) -> Result<Self, Error> {
         let setting = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let number = |name: &'static str| match std::env::var(name) {
@@ -140,7 +166,16 @@ impl Simulation {
         };
         let (seed, steps) = (number("STRATA_SEED")?, number("STRATA_STEPS")?);
         let (seed, steps) = (seed.unwrap_or(self.setup.seed), steps.unwrap_or(self.setup.steps));
-        let mut this = self.seed(seed).steps(steps);
+        let disturbed = match setting("STRATA_DISTURBED").as_deref() {
+            None => self.setup.disturbed,
+            Some("0") => false,
+            Some("1") => true,
+            Some(other) => {
+                let (name, reason) = ("STRATA_DISTURBED", "it is 0 or 1".to_owned());
+                return Err(Error::Setting { name, value: other.to_owned(), reason });
+            }
+        };
+        let mut this = self.seed(seed).steps(steps).disturbed(disturbed);
         if let Some(file) = setting("STRATA_KERNELS") {
             let wrong =
                 |reason: String| Error::Setting { name: "STRATA_KERNELS", value: file.clone(), reason };
@@ -205,11 +240,11 @@ impl Simulation {
         let job = Job::new(0, nodes, HostClock::start(true), development);
         let found =
             sim::run(&self.setup, |transport| job.run_node(&program, transport, Arc::clone(&settings)))?;
-        let sim::Outcome { results, times, network, hash, steps } = found;
+        let sim::Outcome { results, times, network, hash, steps, dilation } = found;
         if settings.variable("STRATA_NETWORK") == Some("1") {
             eprint!("{network}");
         }
-        Ok(Simulated { results, times, network, hash, steps })
+        Ok(Simulated { results, times, network, hash, steps, dilation })
     }
 
     /// The platform for which models are valid: the simulated machine, not the host.

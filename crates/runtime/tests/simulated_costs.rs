@@ -25,6 +25,66 @@ fn work_takes_simulated_time() {
     }
 }
 
+/// Section 3.4.1 of Brewer 1994: an interrupt of 1000 cycles every sixtieth of a second, also of
+/// nodes that wait; and the first table of section 3.4.2: what stands in the network lengthens times.
+#[test]
+fn disturbed_nodes_are_interrupted() {
+    let of = |simulation: &strata_runtime::simulation::Simulation| {
+        simulation
+            .run(|node| {
+                let start = node.now();
+                if node.rank() == 0 {
+                    node.compute(3.3e6, || ());
+                }
+                node.barrier();
+                Ok(node.now().get() - start.get())
+            })
+            .unwrap()
+    };
+    let (calm, disturbed) = (of(&sim("cm5", 4)), of(&sim("cm5", 4).disturbed(true)));
+    assert_eq!(calm.dilation, 1.0);
+    for (calm, disturbed) in calm.results.iter().zip(&disturbed.results) {
+        let cycles = (disturbed - calm) * 33e6;
+        assert!((5900.0..7100.0).contains(&cycles), "{cycles}");
+    }
+    assert_eq!(disturbed.dilation, 1.0, "the network was empty");
+    let again = of(&sim("cm5", 4).disturbed(true));
+    assert_eq!((disturbed.times, disturbed.hash), (again.times, again.hash));
+    // Platforms without interrupts have none.
+    let paragon = of(&sim("paragon", 4).disturbed(true));
+    assert_eq!(paragon.times, of(&sim("paragon", 4)).times);
+    let full = sim("cm5", 2).disturbed(true).run(|node| {
+        node.install(node.handlers());
+        node.open_port(1, Block::<u8>::zeroed(1 << 16));
+        node.expect::<u8>(1, 1 << 16);
+        node.barrier();
+        node.put(1 - node.rank(), 1, 0, &vec![1u8; 1 << 16]);
+        node.wait_for_port(1);
+        Ok(())
+    });
+    let full = full.unwrap();
+    assert!(
+        full.network.standing > 1.0 && full.dilation > 1.001,
+        "{} {}",
+        full.network.standing,
+        full.dilation
+    );
+}
+
+#[test]
+fn a_kernel_may_have_a_factor_of_its_own() {
+    let seconds = |kernel: &'static str| {
+        let run = sim("cm5", 1).run(|node| {
+            node.compute(Work::Kernel(kernel, &[40_000.0]), || ());
+            Ok(node.now().get())
+        });
+        run.unwrap().results[0]
+    };
+    // Figure 6-6: 1.005 cycles a word of 4 bytes; the factor of other kernels makes it 0.12.
+    let cycles = seconds("Clear") * 33e6;
+    assert!((cycles / 10_000.0 - 1.005).abs() < 0.15, "{cycles}");
+}
+
 #[test]
 fn a_kernel_costs_what_its_model_says_times_the_factor() {
     let seconds = |kernel_factor: &str| {

@@ -126,7 +126,8 @@ fn cases() -> Vec<Case> {
 fn machine(topology: Topology, queue: usize) -> SimulatedMachine {
     let mut platform = SimulatedMachine::named("cm5").expect("a built-in platform");
     platform.topology = topology;
-    platform.link = Link { bandwidth: 1e9, latency: Time(1_000), buffer: queue, cut_through: true };
+    platform.link =
+        Link { bandwidth: 1e9, latency: Time(1_000), buffer: queue, cut_through: true, networks: 1 };
     platform.interface.send = Time(5_000);
     platform.interface.receive = Time(5_000);
     platform.interface.latency = Time::ZERO;

@@ -104,7 +104,7 @@ fn figures_follow_from_the_costs() {
     assert!(matches!(cm5.barrier, Barrier::Control(time) if close(time.seconds(), 140.0 / 33e6)));
     // Of the other 63 nodes 3 are two hops away, 12 four and 48 six.
     assert!(close(cm5.hops.0, (3.0 * 2.0 + 12.0 * 4.0 + 48.0 * 6.0) / 63.0));
-    let way = |hops: f64| (76.7 + 7.2 * hops + 8.0 / 20.0 * 33.0) / 33e6;
+    let way = |hops: f64| (70.1 + 7.2 * hops + 12.0 / 20.0 * 33.0) / 33e6;
     assert!(close(cm5.latency.0.seconds(), way(cm5.hops.0)) && close(cm5.latency.1.seconds(), way(6.0)));
 
     let alewife = SimulatedMachine::named("alewife").unwrap();

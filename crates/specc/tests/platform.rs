@@ -73,7 +73,7 @@ fn the_cm5s_limits_are_shown() {
     assert!((number("/bandwidth/two_way") / 5.93e6 - 1.0).abs() < 1e-2);
     assert!((number("/bandwidth/one_way") / 8.52e6 - 1.0).abs() < 1e-2);
     assert!((number("/barrier/time") / (140.0 / 33e6) - 1.0).abs() < 1e-6);
-    assert_eq!((number("/hops/most"), number("/nodes"), number("/bisection")), (4.0, 16.0, 80e6));
+    assert_eq!((number("/hops/most"), number("/nodes"), number("/bisection")), (4.0, 16.0, 160e6));
     assert_eq!(json.pointer("/barrier/control_network"), Some(&Value::Bool(true)));
 }
 

@@ -14,11 +14,15 @@ use rand::{SeedableRng as _, seq::SliceRandom as _};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::time::Duration;
-use strata_model::Seconds;
 use strata_model::set::Resolved;
+use strata_model::{ModelSet, Seconds};
 
 /// Packets of each transfer in a round (Brewer, manual, §8).
 const IN_A_ROUND: usize = 2;
+
+/// Packets that an empty network takes from a sender whose receiver does not receive (Brewer, figure
+/// 7-2): shorter transfers are not paced, as pausing makes them slower (§7.3.3).
+const IN_NETWORK: usize = 10;
 
 /// A started transfer; [`Node::complete_transfer`] returns its block.
 #[must_use = "the block comes back by `complete_transfer`"]
@@ -58,6 +62,8 @@ pub(super) struct Transfers {
     /// The position of each node in this node's order.
     order: Vec<u32>,
     pacing: Option<Pacing>,
+    /// The pacing of patterns by models; `None` before the setting was read.
+    by_models: Option<Option<Pacing>>,
     /// The network that was polled last for pacing.
     polled: Network,
 }
@@ -72,6 +78,7 @@ impl Transfers {
             done: Vec::new(),
             order,
             pacing: None,
+            by_models: None,
             polled: Network::Reply,
         }
     }
@@ -99,14 +106,44 @@ impl Pacing {
         Self { delay, buffered }
     }
 
-    /// The pacing by fitted models of packets of `bytes`: `SendPacket(bytes)` and
-    /// `ReceivePacket(bytes)` of a model set.
+    /// The pacing by fitted models of full packets: `SendAlone()` and `ReceiveAlone()` of a model
+    /// set, which `specc calibrate specs/matching` makes.
     ///
-    /// `None` if the set does not have them, or they do not cover `bytes` on `nodes` nodes.
+    /// `None` if the set does not have them, or they do not hold on `nodes` nodes.
+    ///
+    /// ```
+    /// use strata_model::ModelSet;
+    /// use strata_runtime::Pacing;
+    ///
+    /// let model = |name: &str, seconds: f64| format!(
+    ///     "[[models]]\nname = \"{name}\"\ninputs = []\nterms = [{{ term = \"1\", coefficient = {seconds:e}, \
+    ///      std_error = 0.0, half_width = 0.0, relevant = true }}]\ncovariance = [[0.0]]\n"
+    /// );
+    /// let text = format!("strata-models = 1\n{}{}", model("SendAlone", 1e-6), model("ReceiveAlone", 3e-6));
+    /// let set = ModelSet::read(&text)?.resolve()?;
+    /// let pacing = Pacing::of_models(&set, 4, 10).expect("both are there");
+    /// assert_eq!(pacing.delay_after(9).as_nanos(), 0);
+    /// assert_eq!(pacing.delay_after(10).as_nanos(), 2000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn of_models(models: &Resolved, nodes: usize, bytes: usize, buffered: usize) -> Option<Self> {
-        let seconds = |model| models.seconds(model, nodes, &[bytes as f64]).and_then(Seconds::new);
-        Some(Self::matched(seconds("SendPacket")?, seconds("ReceivePacket")?, buffered))
+    pub fn of_models(models: &Resolved, nodes: usize, buffered: usize) -> Option<Self> {
+        let seconds = |model| models.seconds(model, nodes, &[]).and_then(Seconds::new);
+        Some(Self::matched(seconds("SendAlone")?, seconds("ReceiveAlone")?, buffered))
+    }
+
+    /// The pacing by the model set in a file.
+    fn of_file(path: &str, nodes: usize) -> Result<Self, String> {
+        let wrong = |reason: String| format!("STRATA_PACING={path}: {reason}");
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let set = ModelSet::read(&text).map_err(|error| wrong(error.to_string()))?;
+        let resolved = set.resolve().map_err(|error| wrong(error.to_string()))?;
+        Self::of_models(&resolved, nodes, IN_NETWORK).ok_or_else(|| {
+            wrong(format!(
+                "it has no models `SendAlone` and `ReceiveAlone` for {nodes} nodes; \
+                 `specc calibrate specs/matching -o FOLDER` makes them"
+            ))
+        })
     }
 
     /// The pause after packet number `packet` (from 0) of a transfer.
@@ -117,6 +154,38 @@ impl Pacing {
 }
 
 impl Node {
+    /// Runs a pattern of communication, paced by the models of `STRATA_PACING` where that is set and
+    /// the program has set no pacing.
+    pub(crate) fn paced<T>(&mut self, pattern: impl FnOnce(&mut Self) -> T) -> T {
+        if self.transfers.pacing.is_some() {
+            return pattern(self);
+        }
+        let pacing = match self.transfers.by_models {
+            Some(pacing) => pacing,
+            None => {
+                let nodes = self.size();
+                let read = self.setting("STRATA_PACING").map(|path| Pacing::of_file(path, nodes));
+                match read.transpose() {
+                    Ok(pacing) => *self.transfers.by_models.insert(pacing),
+                    Err(message) => self.fail(message),
+                }
+            }
+        };
+        self.transfers.pacing = pacing;
+        let result = pattern(self);
+        self.transfers.pacing = None;
+        result
+    }
+
+    /// The most bytes of a block that one packet carries here; at most 4096.
+    ///
+    /// # Participation
+    /// Local.
+    #[must_use]
+    pub fn packet_bytes(&self) -> usize {
+        self.transport.put_limit().clamp(1, 4096)
+    }
+
     /// Sets the pacing of [`put`](Self::put) and of transfers; `None`, the initial state, is as
     /// fast as possible.
     ///

@@ -50,7 +50,8 @@ pub fn hypercube<T: Pod>(node: &mut Node, values: &mut [T], mut combine: impl Fn
             node.misuse(&call, "the nodes disagree on its arguments");
         }
         for dimension in 0..dimensions {
-            node.put_all(&call, rank ^ (1 << dimension), port(dimension), 0, cast_slice(values).into());
+            let to = rank ^ (1 << dimension);
+            node.paced(|node| node.put_all(&call, to, port(dimension), 0, cast_slice(values).into()));
             let theirs = node.close_own::<T>(&call, port(dimension));
             combine(dimension, values, &theirs);
         }

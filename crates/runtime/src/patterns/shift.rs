@@ -35,7 +35,7 @@ pub fn cyclic_shift<T: Pod>(node: &mut Node, distance: isize, values: &[T], rece
     let agreed = (values.len() as u64) ^ (distance.rem_euclid(size).unsigned_abs() as u64).rotate_right(16);
     node.receiving(|node| {
         begin(node, &call, receive.reuse::<T>(values.len()), bytes, agreed);
-        node.put_all(&call, to, PORT, 0, cast_slice(values).into());
+        node.paced(|node| node.put_all(&call, to, PORT, 0, cast_slice(values).into()));
         node.close_own(&call, PORT)
     })
 }

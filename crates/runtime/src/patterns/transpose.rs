@@ -66,7 +66,7 @@ pub fn all_to_all<T: Pod>(node: &mut Node, values: &[T], receive: Block<T>, sche
         return by_library(node, values, receive, each);
     }
 
-    node.receiving(|node| by_ports(node, &call, values, receive, schedule))
+    node.receiving(|node| node.paced(|node| by_ports(node, &call, values, receive, schedule)))
 }
 
 fn by_ports<T: Pod>(

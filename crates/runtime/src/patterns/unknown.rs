@@ -91,6 +91,6 @@ fn exchange<T: Pod>(node: &mut Node, call: &Call, slices: &[(usize, &[T])]) -> R
             Piece { to: *to, offset, bytes: cast_slice(slice) }
         })
         .collect();
-    node.put_interleaved(call, PORT, TOGETHER, &pieces);
+    node.paced(|node| node.put_interleaved(call, PORT, TOGETHER, &pieces));
     Received { values: node.close_own(call, PORT), ends }
 }

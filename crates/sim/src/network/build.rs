@@ -23,6 +23,10 @@ pub(super) fn fifos(platform: &SimulatedMachine, graph: &Graph) -> Result<Vec<Fi
     let send = places("interface.send_queue", platform.interface.send_queue)?;
     let receive = places("interface.receive_queue", platform.interface.receive_queue)?;
     let buffer = places("link.buffer", platform.link.buffer)?;
+    if !(1..=2).contains(&platform.link.networks) {
+        let value = platform.link.networks.to_string();
+        return Err(TopologyError::Parameter { name: "link.networks", value, needs: "1 or 2" });
+    }
     let nodes = graph.nodes();
     let inner = graph.wires().iter().filter(|wire| matches!(wire.to, End::Switch(_)));
     let inner: usize = inner.map(|wire| wire.lanes as usize).sum();
@@ -44,8 +48,8 @@ pub(super) fn fifos(platform: &SimulatedMachine, graph: &Graph) -> Result<Vec<Fi
     Ok(fifos)
 }
 
-/// The graph's links, then each node's loop, by which it sends to itself; and the properties that
-/// many of them share.
+/// The graph's links, of one network after the other, then each node's loop, by which it sends to
+/// itself; and the properties that many of them share.
 pub(super) fn links(platform: &SimulatedMachine, graph: &Graph) -> (Vec<Link>, Vec<Class>) {
     let mut classes = Vec::new();
     let mut link = |bandwidth, latency, delivers, first_fifo| {
@@ -58,17 +62,20 @@ pub(super) fn links(platform: &SimulatedMachine, graph: &Graph) -> (Vec<Link>, V
         Link::new(number as u32, first_fifo)
     };
     let nodes = graph.nodes() as u32;
-    let mut links = Vec::with_capacity(graph.wires().len() + graph.nodes());
-    let mut next = 2 * nodes;
-    for wire in graph.wires() {
-        let (first, delivers) = match wire.to {
-            End::Node(node) => (node, true),
-            End::Nodes => (0, true),
-            End::Switch(_) => (next, false),
-        };
-        links.push(link(wire.bandwidth, wire.latency, delivers, first));
-        if !delivers {
-            next += wire.lanes;
+    let mut links = Vec::with_capacity(platform.link.networks * graph.wires().len() + graph.nodes());
+    // The queues at a link's far end are those of the channels, whichever network is theirs.
+    for _ in 0..platform.link.networks {
+        let mut next = 2 * nodes;
+        for wire in graph.wires() {
+            let (first, delivers) = match wire.to {
+                End::Node(node) => (node, true),
+                End::Nodes => (0, true),
+                End::Switch(_) => (next, false),
+            };
+            links.push(link(wire.bandwidth, wire.latency, delivers, first));
+            if !delivers {
+                next += wire.lanes;
+            }
         }
     }
     links.extend((0..nodes).map(|node| link(platform.link.bandwidth, Time::ZERO, true, node)));

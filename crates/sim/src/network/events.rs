@@ -12,6 +12,8 @@ pub(super) enum EventKind {
     /// A packet reached the queue at the far end: its head, or all of it if it cannot continue
     /// before.
     Head = 2,
+    /// A place in a receive queue is free.
+    Place = 3,
 }
 
 /// An event: its time and kind, and the node, link or packet concerned.

@@ -85,12 +85,13 @@ impl<T> Network<T> {
         let queue = &self.fifos[fifo as usize];
         let (place, head) = (queue.at, queue.packets.first as usize);
         let Packet { from, to, channel_offset, .. } = self.packets[head];
-        let mut hop = if place != NONE {
-            self.graph.next(place, to)
-        } else if from == to {
-            Hop { link: self.graph.wires().len() as u32 + to, lane: 0, ways: 1 }
+        let network = channel_offset / self.channel_stride % self.networks;
+        let wires = self.graph.wires().len() as u32;
+        let mut hop = if place == NONE && from == to {
+            Hop { link: self.networks * wires + to, lane: 0, ways: 1 }
         } else {
-            self.graph.first(from, to)
+            let hop = if place == NONE { self.graph.first(from, to) } else { self.graph.next(place, to) };
+            Hop { link: network * wires + hop.link, ..hop }
         };
         if hop.ways > 1 {
             hop = self.choose(hop, channel_offset);

@@ -23,6 +23,9 @@
 //! the fewest packets, chosen at random among equals: "adaptive routing on the way up the tree,
 //! selecting pseudo-randomly from the available links" (Brewer 1994, section 7.1, of the CM-5).
 //!
+//! A machine may have two separate networks (`link.networks`): each has all links of the topology,
+//! and carries the packets of the even or of the odd channels.
+//!
 //! A packet to its own node goes from the send queue to the receive queue by a loop in the
 //! interface: it uses no link, has only the interface's latency, and takes the time of its bytes at
 //! the bandwidth of a link; the loop carries one packet at a time.
@@ -136,7 +139,7 @@ struct Packet<T> {
 /// treated as now). They panic if there is no such node or channel.
 pub struct Network<T> {
     graph: Graph,
-    /// The graph's links, then each node's loop.
+    /// The graph's links, of one network after the other, then each node's loop.
     links: Vec<Link>,
     classes: Vec<link::Class>,
     /// In the order of [`build::fifos`].
@@ -149,6 +152,11 @@ pub struct Network<T> {
     hasher: FxHasher,
     now: Time,
     steps: u64,
+    /// Separate networks, each with the graph's links.
+    networks: u32,
+    /// Packets in the network, times the ps that they have been there, until `counted`.
+    standing: u128,
+    counted: Time,
     header: usize,
     cut_through: bool,
     /// Packets in the interfaces, from the arrival of the tail until they can be received.
@@ -198,6 +206,9 @@ impl<T> Network<T> {
             hasher: FxHasher::default(),
             now: Time::ZERO,
             steps: 0,
+            networks: platform.link.networks as u32,
+            standing: 0,
+            counted: Time::ZERO,
             header: platform.interface.header,
             cut_through: platform.link.cut_through,
             interface: platform.interface.latency,
@@ -251,6 +262,7 @@ impl<T> Network<T> {
             return Err(item);
         }
         queue.room -= 1;
+        self.count(at);
         self.nodes[from].sent += 1;
         self.nodes[to].waiting += 1;
         let packet = self.packets.insert(Packet {
@@ -277,15 +289,33 @@ impl<T> Network<T> {
     /// Removes the oldest packet from a node's receive queue, if there is one; its place is free
     /// from `at` on.
     pub fn receive(&mut self, at: Time, node: usize, channel: Channel) -> Option<Arrival<T>> {
+        self.receive_during(at, node, channel, |_| Time::ZERO)
+    }
+
+    /// As [`receive`](Self::receive); the packet keeps its place while it is read, for a time that
+    /// depends on its bytes of data.
+    pub fn receive_during(
+        &mut self,
+        at: Time,
+        node: usize,
+        channel: Channel,
+        reading: impl FnOnce(usize) -> Time,
+    ) -> Option<Arrival<T>> {
         let at = self.in_order(at);
         let fifo = self.receive_fifo(node, channel);
         let packet = self.pop_packet(fifo)?;
+        self.count(at);
         let Packet { from, item, bytes, sent, .. } = self.packets.remove(packet as usize);
         let traffic = &mut self.nodes[node];
         traffic.received += 1;
         traffic.waiting -= 1;
         traffic.arrived[channel.index()] -= 1;
-        self.release(at, fifo);
+        let reading = reading(bytes);
+        if reading > Time::ZERO {
+            self.events.push(at + reading, EventKind::Place, fifo);
+        } else {
+            self.release(at, fifo);
+        }
         Some(Arrival { from: from as usize, item, bytes, sent })
     }
 
@@ -303,6 +333,10 @@ impl<T> Network<T> {
         let (step, detail) = match event.kind {
             EventKind::Wake => (NetworkEvent::Wake(event.id as usize), 0),
             EventKind::Free => (self.free(event.time, event.id), 0),
+            EventKind::Place => {
+                self.release(event.time, event.id);
+                (NetworkEvent::Moved, 0)
+            }
             EventKind::Head => {
                 let Packet { from, to, .. } = self.packets[event.id as usize];
                 (self.arrive(event.time, event.id), u64::from(from) << 32 | u64::from(to))
@@ -343,11 +377,14 @@ impl<T> Network<T> {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let now = self.now;
-        let links = self.links[..self.graph.wires().len()].iter().enumerate();
+        let wires = self.graph.wires().len();
+        let links = self.links[..wires * self.networks as usize].iter().enumerate();
         let links = links.map(|(number, link)| {
             let busy = link.busy - (link.until - now);
+            let name = self.graph.name(number % wires);
+            let of_network = format!("{name}, network {}", number / wires);
             LinkUse {
-                name: self.graph.name(number),
+                name: if self.networks > 1 { of_network } else { name },
                 packets: link.packets,
                 bytes: link.bytes,
                 busy,
@@ -356,7 +393,15 @@ impl<T> Network<T> {
             }
         });
         let nodes = self.nodes.iter().map(|node| NodeUse { sent: node.sent, received: node.received });
-        Statistics { time: now, links: links.collect(), nodes: nodes.collect() }
+        let standing = self.standing + self.packets.len() as u128 * u128::from((now - self.counted).0);
+        let standing = standing as f64 / (now.0.max(1) as f64 * self.nodes.len() as f64);
+        Statistics { time: now, links: links.collect(), nodes: nodes.collect(), standing }
+    }
+
+    /// Counts the packets that were in the network until `at`; their number is about to change.
+    fn count(&mut self, at: Time) {
+        self.standing += self.packets.len() as u128 * u128::from((at - self.counted).0);
+        self.counted = at;
     }
 
     fn receive_fifo(&self, node: usize, channel: Channel) -> u32 {

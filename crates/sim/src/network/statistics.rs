@@ -11,10 +11,13 @@ const NAMED: usize = 10;
 pub struct Statistics {
     /// The time of the last step.
     pub time: Time,
-    /// Each link, in the order of [`Graph::wires`](crate::topology::Graph::wires).
+    /// Each link, in the order of [`Graph::wires`](crate::topology::Graph::wires); where there are
+    /// two networks, those of the second follow.
     pub links: Vec<LinkUse>,
     /// Each node.
     pub nodes: Vec<NodeUse>,
+    /// Packets in the network for each node, send and receive queues included: the mean over time.
+    pub standing: f64,
 }
 
 /// Statistics of a link.
@@ -77,8 +80,12 @@ mod tests {
             most_waiting: 3,
         };
         let links = vec![link("a", 7), link("b", 50), link("c", 0)];
-        let statistics =
-            Statistics { time: Time(100), links, nodes: vec![NodeUse { sent: 57, received: 50 }] };
+        let statistics = Statistics {
+            time: Time(100),
+            links,
+            nodes: vec![NodeUse { sent: 57, received: 50 }],
+            standing: 0.0,
+        };
         let text = "57 packets in 100 ps; 2 of 3 links used\n \
             50.0 % busy: b, 50 packets, 1000 bytes, at most 3 waiting\n  \
             7.0 % busy: a, 7 packets, 140 bytes, at most 3 waiting\n";

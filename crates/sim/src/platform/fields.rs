@@ -137,6 +137,22 @@ impl<'a> Fields<'a> {
         Some(Time::ZERO)
     }
 
+    /// The value of an optional key that is not there; it counts as known.
+    pub(super) fn absent<T>(&mut self, key: &str, value: T) -> Option<T> {
+        self.known.push(key.to_owned());
+        Some(value)
+    }
+
+    /// All keys of the table, each a number in `range`.
+    pub(super) fn factors(mut self, range: RangeInclusive<f64>) -> Option<BTreeMap<String, f64>> {
+        let keys: Vec<&str> = self.entries.keys().copied().collect();
+        let read: Vec<Option<(String, f64)>> = keys
+            .into_iter()
+            .map(|key| Some((key.to_owned(), self.number(key, range.clone(), "100")?)))
+            .collect();
+        read.into_iter().collect()
+    }
+
     /// A number in `range`.
     pub(super) fn number(&mut self, key: &str, range: RangeInclusive<f64>, example: &str) -> Option<f64> {
         let (_, value) = self.require(key, example)?;

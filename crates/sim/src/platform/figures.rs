@@ -96,7 +96,7 @@ impl Figures {
         };
         Ok(Self {
             nodes,
-            links: graph.wires().len(),
+            links: graph.wires().len() * platform.link.networks,
             hops: (ways.hops, graph.diameter()),
             latency: (ways.mean, ways.most),
             send,
@@ -106,7 +106,7 @@ impl Figures {
             one_way: one_way.recip(),
             two_way: two_way.recip(),
             dma: platform.dma.map(|_| full as f64 / wire(full).seconds()),
-            bisection: graph.bisection(),
+            bisection: graph.bisection() * platform.link.networks as f64,
             barrier,
         })
     }

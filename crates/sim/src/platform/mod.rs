@@ -7,12 +7,15 @@ mod built_in;
 mod error;
 mod fields;
 mod figures;
+mod interruptions;
 mod read;
 
 pub use error::{Fault, FaultKind, Faults, MachineError};
 pub use figures::{Barrier, Figures};
+pub use interruptions::{Interrupts, Slices};
 
 use crate::Time;
+use std::collections::BTreeMap;
 
 /// A machine, for any number of nodes that fits its topology.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +38,12 @@ pub struct SimulatedMachine {
     pub control: Option<Control>,
     /// A unit that moves blocks without the processor, if any.
     pub dma: Option<Dma>,
+    /// Interrupts of the processors' timers, if any.
+    pub interrupts: Option<Interrupts>,
+    /// Time slices that empty the network, if any.
+    pub slices: Option<Slices>,
+    /// Kernels that take another factor than [`Cpu::kernel_factor`].
+    pub kernels: BTreeMap<String, f64>,
 }
 
 /// A node's processor.
@@ -81,6 +90,9 @@ pub struct Interface {
     pub send_queue: usize,
     /// Length of the receive queue in packets, for each channel.
     pub receive_queue: usize,
+    /// Whether a packet keeps its place in the receive queue until the processor has read it;
+    /// otherwise the place is free when reading begins.
+    pub holds_place: bool,
 }
 
 /// How nodes are connected.
@@ -147,6 +159,9 @@ pub struct Link {
     pub buffer: usize,
     /// Whether a switch forwards a packet before it has arrived completely.
     pub cut_through: bool,
+    /// Separate networks, 1 or 2, each with all links of the topology: with two, packets of even
+    /// and of odd channels never share a link.
+    pub networks: usize,
 }
 
 /// A separate network for whole collectives.

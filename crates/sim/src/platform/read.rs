@@ -11,7 +11,7 @@ use toml::de::DeTable;
 
 use super::error::{Fault, FaultKind, Faults, MachineError};
 use super::fields::{self, Fields};
-use super::{Control, Cpu, Dma, Interface, Link, SimulatedMachine, Topology, built_in};
+use super::{Control, Cpu, Dma, Interface, Interrupts, Link, SimulatedMachine, Slices, Topology, built_in};
 use crate::Time;
 
 /// The longest file, in bytes; anything longer is not a platform file.
@@ -22,6 +22,8 @@ const NODES: usize = 1 << 20;
 const PACKET: usize = 1 << 24;
 /// Packets of a queue or buffer.
 const QUEUE: RangeInclusive<usize> = 1..=1 << 20;
+/// Factors of kernels.
+const FACTORS: RangeInclusive<f64> = 1e-6..=1e6;
 /// Children or parents of a switch, or switches of a group.
 const SWITCH: RangeInclusive<usize> = 1..=1 << 16;
 
@@ -138,6 +140,9 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
     let link = file.table("link", "bandwidth_mb_per_s = 20").and_then(link);
     let control = file.optional_table("control").map(control);
     let dma = file.optional_table("dma").map(dma);
+    let interrupts = file.optional_table("interrupts").map(interrupts);
+    let slices = file.optional_table("slices").map(slices);
+    let kernels = file.optional_table("kernels").map(|table| table.factors(FACTORS));
     file.finish();
     Some(SimulatedMachine {
         name: name?,
@@ -149,6 +154,9 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
         link: link?,
         control: or_none(control)?,
         dma: or_none(dma)?,
+        interrupts: or_none(interrupts)?,
+        slices: or_none(slices)?,
+        kernels: or_none(kernels)?.unwrap_or_default(),
     })
 }
 
@@ -193,7 +201,7 @@ fn summary(file: &mut Fields<'_>) -> Option<String> {
 
 fn cpu(mut table: Fields<'_>) -> Option<Cpu> {
     let frequency = table.number("frequency_mhz", 0.001..=1e6, "33");
-    let kernel_factor = table.number("kernel_factor", 1e-6..=1e6, "1");
+    let kernel_factor = table.number("kernel_factor", FACTORS, "1");
     table.finish();
     Some(Cpu { frequency: frequency? * 1e6, kernel_factor: kernel_factor? })
 }
@@ -213,6 +221,10 @@ fn interface(mut table: Fields<'_>) -> Option<Interface> {
     let latency = table.time("latency", "0");
     let send_queue = table.count("send_queue_packets", QUEUE, "2");
     let receive_queue = table.count("receive_queue_packets", QUEUE, "2");
+    let holds_place = match table.place("holds_place") {
+        Some(_) => table.flag("holds_place", "true"),
+        None => table.absent("holds_place", false),
+    };
     for (byte, what) in [(send_byte, "send_byte"), (receive_byte, "receive_byte")] {
         let (Some(byte), Some(packet)) = (byte, packet) else { continue };
         if byte.times(packet as u64).seconds() > fields::LONGEST {
@@ -253,6 +265,7 @@ fn interface(mut table: Fields<'_>) -> Option<Interface> {
         latency: latency?,
         send_queue: send_queue?,
         receive_queue: receive_queue?,
+        holds_place: holds_place?,
     })
 }
 
@@ -261,8 +274,18 @@ fn link(mut table: Fields<'_>) -> Option<Link> {
     let latency = table.time("latency", "7");
     let buffer = table.count("buffer_packets", QUEUE, "1");
     let cut_through = table.word("switching", &[("cut-through", true), ("store-and-forward", false)]);
+    let networks = match table.place("networks") {
+        Some(_) => table.count("networks", 1..=2, "2"),
+        None => table.absent("networks", 1),
+    };
     table.finish();
-    Some(Link { bandwidth: bandwidth?, latency: latency?, buffer: buffer?, cut_through: cut_through? })
+    Some(Link {
+        bandwidth: bandwidth?,
+        latency: latency?,
+        buffer: buffer?,
+        cut_through: cut_through?,
+        networks: networks?,
+    })
 }
 
 fn control(mut table: Fields<'_>) -> Option<Control> {
@@ -300,6 +323,33 @@ fn dma(mut table: Fields<'_>) -> Option<Dma> {
         request_hop: request_hop?,
         receives_short: receives_short?,
     })
+}
+
+fn interrupts(mut table: Fields<'_>) -> Option<Interrupts> {
+    let every = table.time("every", "550000");
+    let time = table.time("time", "1000");
+    let together = table.flag("together", "true");
+    if let (Some(every), Some(time)) = (every, time)
+        && time >= every
+    {
+        table.fault(Fault {
+            kind: FaultKind::Range,
+            message: "interrupts leave the program no time".into(),
+            span: table.head(),
+            label: "`time` is not shorter than `every`".into(),
+            help: "for example `every_us = 16667` and `time_us = 30`".into(),
+        });
+    }
+    table.finish();
+    Some(Interrupts { every: every?, time: time?, together: together? })
+}
+
+fn slices(mut table: Fields<'_>) -> Option<Slices> {
+    let dilation = table.number("dilation", 0.0..=100.0, "0.21");
+    let deviation = table.number("deviation", 0.0..=100.0, "0.1");
+    let full = table.number("full_packets", 0.001..=1e6, "10");
+    table.finish();
+    Some(Slices { dilation: dilation?, deviation: deviation?, full: full? })
 }
 
 /// The kinds of topology, by their keyword in the file.

@@ -8,7 +8,7 @@ use chacha20::rand_core::{Rng, SeedableRng};
 const GB: f64 = 1e9;
 
 fn graph(topology: Topology, nodes: usize) -> Result<Graph, TopologyError> {
-    let link = Link { bandwidth: GB, latency: Time(100), buffer: 2, cut_through: true };
+    let link = Link { bandwidth: GB, latency: Time(100), buffer: 2, cut_through: true, networks: 1 };
     Graph::new(&SimulatedMachine { topology, link, ..SimulatedMachine::named("cm5").unwrap() }, nodes)
 }
 

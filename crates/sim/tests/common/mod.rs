@@ -12,7 +12,7 @@ pub(crate) const GB: f64 = 1e9;
 pub(crate) fn machine(topology: Topology) -> SimulatedMachine {
     let mut platform = SimulatedMachine::named("cm5").expect("a built-in platform");
     platform.topology = topology;
-    platform.link = Link { bandwidth: GB, latency: Time(100), buffer: 2, cut_through: true };
+    platform.link = Link { bandwidth: GB, latency: Time(100), buffer: 2, cut_through: true, networks: 1 };
     platform.interface.header = 4;
     platform.interface.latency = Time::ZERO;
     platform.interface.send_queue = 2;

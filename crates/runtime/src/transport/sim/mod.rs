@@ -140,13 +140,15 @@ impl Sim {
     /// Receives the next packet of a channel.
     fn take(&mut self, channel: Channel) -> Option<Arrival<Payload>> {
         let now = self.world.time(self.rank);
-        let arrival = self.world.sync(self.rank).network.receive(now, self.rank, channel);
+        let interface = &self.world.platform.interface;
+        let reading = |bytes: usize| interface.receive + interface.receive_byte.times(bytes as u64);
+        let held = |bytes| if interface.holds_place { reading(bytes) } else { Time::ZERO };
+        let arrival = self.world.sync(self.rank).network.receive_during(now, self.rank, channel, held);
         let Some(arrival) = arrival else {
             self.poll_failed(channel);
             return None;
         };
-        let interface = &self.world.platform.interface;
-        let time = interface.receive + interface.receive_byte.times(arrival.bytes as u64);
+        let time = reading(arrival.bytes);
         self.spend_polling(channel, time);
         Some(arrival)
     }
@@ -491,7 +493,10 @@ impl Simulated for Sim {
         let seconds = match work {
             Work::Cycles(cycles) => cycles / cpu.frequency,
             Work::Kernel(..) if self.computing() == Computing::Measured => return Ok(Charge::Measure),
-            Work::Kernel(name, inputs) => self.world.kernels.seconds(name, inputs)? * cpu.kernel_factor,
+            Work::Kernel(name, inputs) => {
+                let factor = self.world.platform.kernels.get(name).unwrap_or(&cpu.kernel_factor);
+                self.world.kernels.seconds(name, inputs)? * factor
+            }
         };
         if !(seconds >= 0.0 && seconds.is_finite()) {
             return Err(format!("{work:?} takes {seconds} s"));

@@ -30,6 +30,8 @@ pub(crate) struct Outcome<T> {
     pub(crate) network: Statistics,
     pub(crate) hash: u64,
     pub(crate) steps: u64,
+    /// The factor of times that time slices cause.
+    pub(crate) dilation: f64,
 }
 
 /// Runs `program` on every node of a simulated machine.
@@ -87,10 +89,13 @@ fn simulate<T: Send>(
         return Err(Error::Node { rank, message });
     }
     let results = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
+    let network = state.network.statistics();
+    let slices = setup.platform.slices.filter(|_| setup.disturbed);
     Ok(Outcome {
+        dilation: slices.map_or(1.0, |slices| slices.factor(network.standing, setup.seed)),
         results: results.into_iter().flatten().collect(),
         times: (0..setup.nodes).map(|rank| world.time(rank)).collect(),
-        network: state.network.statistics(),
+        network,
         hash: state.network.hash(),
         steps: state.network.steps(),
     })

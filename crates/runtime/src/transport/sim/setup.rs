@@ -15,4 +15,6 @@ pub(crate) struct Setup {
     pub(crate) steps: u64,
     pub(crate) kernels: Arc<Kernels>,
     pub(crate) computing: Computing,
+    /// Whether the operating system interrupts programs.
+    pub(crate) disturbed: bool,
 }

@@ -102,11 +102,13 @@ pub(super) struct World {
     dma: bool,
     /// Whether blocks wait for a buffer to be granted.
     requests: bool,
+    /// When each node's timer interrupts it next, in ps; empty without interrupts.
+    interrupts: Vec<Cell<u64>>,
 }
 
 impl World {
     pub(super) fn new(setup: &Setup, network: Network<Payload>) -> Self {
-        let Setup { platform, kernels, computing, nodes, steps: limit, .. } = setup.clone();
+        let Setup { platform, kernels, computing, nodes, steps: limit, seed, disturbed } = setup.clone();
         let shown = || Shown {
             state: NodeState::Due(Time::ZERO),
             ports: Ports::default(),
@@ -127,7 +129,10 @@ impl World {
         let dma = platform.dma.is_some();
         let requests = platform.dma.is_some_and(|dma| dma.request_hop > Time::ZERO);
         let clocks = (0..nodes).map(|_| Rc::new(Cell::new(0))).collect();
-        Self { platform, kernels, computing, state: RefCell::new(state), clocks, limit, dma, requests }
+        let first = platform.interrupts.filter(|_| disturbed).map(|timer| timer.first(nodes, seed));
+        let interrupts = first.unwrap_or_default().into_iter().map(|first| Cell::new(first.0)).collect();
+        let state = RefCell::new(state);
+        Self { platform, kernels, computing, state, clocks, limit, dma, requests, interrupts }
     }
 
     pub(super) fn size(&self) -> usize {
@@ -142,6 +147,30 @@ impl World {
     pub(super) fn charge(&self, node: usize, time: Time) {
         let clock = &self.clocks[node];
         clock.set(clock.get().saturating_add(time.0));
+        if !self.interrupts.is_empty() {
+            self.interrupt(node);
+        }
+    }
+
+    /// Charges for the timer interrupts up to a node's time.
+    fn interrupt(&self, node: usize) {
+        let (clock, next) = (&self.clocks[node], &self.interrupts[node]);
+        let Some(timer) = self.platform.interrupts else { return };
+        while next.get() <= clock.get() {
+            clock.set(clock.get().saturating_add(timer.time.0));
+            next.set(next.get().saturating_add(timer.every.0));
+        }
+    }
+
+    /// Lets the timer interrupts pass that came while a node waited: the last may keep its
+    /// processor still.
+    fn interrupt_waiting(&self, node: usize) {
+        let (clock, next) = (&self.clocks[node], &self.interrupts[node]);
+        let Some(timer) = self.platform.interrupts else { return };
+        while next.get() <= clock.get() {
+            clock.set(clock.get().max(next.get().saturating_add(timer.time.0)));
+            next.set(next.get().saturating_add(timer.every.0));
+        }
     }
 
     /// Processes all events up to this node's time, other nodes' steps included.
@@ -189,6 +218,9 @@ impl World {
         let now = self.state.borrow().network.now();
         let clock = &self.clocks[node];
         clock.set(clock.get().max(now.0));
+        if !self.interrupts.is_empty() {
+            self.interrupt_waiting(node);
+        }
     }
 
     /// Lets other nodes run. Unwinds if the job has ended meanwhile.

@@ -1,0 +1,88 @@
+//! What each mechanism of the CM-5's platform does to the experiments of chapter 7: the same
+//! experiments on platforms without it.
+
+use super::bulk::{Rounds, Way};
+use super::{DELAY, NODES, UNEVEN, mean};
+use strata_benches::{head, row};
+use strata_runtime::simulation::SimulatedMachine;
+
+type Change = fn(&mut SimulatedMachine);
+
+const CHANGES: [(&str, Change); 8] = [
+    ("as its file says", |_| ()),
+    ("one network for all packets", |cm5| cm5.link.networks = 1),
+    ("packets of four words", |cm5| cm5.interface.header = 0),
+    ("a place is free when the packet has been read", |cm5| cm5.interface.holds_place = true),
+    ("timer interrupts at each node's own phase", |cm5| {
+        if let Some(interrupts) = &mut cm5.interrupts {
+            interrupts.together = false;
+        }
+    }),
+    ("no timer interrupts", |cm5| cm5.interrupts = None),
+    ("one network, packets of four words", |cm5| {
+        cm5.link.networks = 1;
+        cm5.interface.header = 0;
+    }),
+    ("as its file says, with time slices", |_| ()),
+];
+
+/// Prints the table: megabytes a second of blocks of 1600 bytes, and with the last row those that
+/// a timer of user time would show.
+pub(crate) fn table() -> Result<(), String> {
+    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    head(&[
+        "the CM-5",
+        "barriers, not matched",
+        "matched",
+        "poll once",
+        "free, 32 shifts",
+        "100 shifts",
+        "random targets",
+        "8 in turn",
+        "packets a node, matched",
+        "free",
+    ]);
+    let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
+    let kept = Rounds {
+        nodes: NODES,
+        senders: NODES,
+        rounds: NODES - 1,
+        bytes: 1600,
+        barrier_every: 1,
+        way: Way::Paced(DELAY),
+        uneven: UNEVEN,
+        disturbed: true,
+        target: &step,
+    };
+    let table = super::drawn();
+    let drawn = |rank: usize, round: usize| table[rank * NODES + round];
+    let free = Rounds { barrier_every: 0, ..kept };
+    let random = Rounds { target: &drawn, ..free };
+    let experiments = [
+        Rounds { way: Way::PollAll, ..kept },
+        kept,
+        Rounds { way: Way::PollOnce(35.0), ..kept },
+        Rounds { rounds: 32, ..free },
+        Rounds { rounds: 100, ..free },
+        random,
+        Rounds { way: Way::Interleaved(8, DELAY), ..random },
+    ];
+    for (name, change) in CHANGES {
+        let mut platform = cm5.clone();
+        change(&mut platform);
+        let dilated = name.ends_with("slices");
+        let mut cells = vec![name.to_owned()];
+        let (mut standing, mut bandwidths) = (Vec::new(), Vec::new());
+        for experiment in experiments {
+            let runs = (1..=4).map(|seed| experiment.run(&platform, seed)).collect::<Result<Vec<_>, _>>();
+            let runs = runs.map_err(|error| error.to_string())?;
+            let of = |run: &super::bulk::Run| run.bandwidth / if dilated { run.dilation } else { 1.0 };
+            bandwidths.push(mean(&runs.iter().map(of).collect::<Vec<_>>()).0);
+            standing.push(mean(&runs.iter().map(|run| run.standing).collect::<Vec<_>>()).0);
+        }
+        cells.extend(bandwidths.iter().map(|bandwidth| format!("{bandwidth:.2}")));
+        cells.extend([standing[1], standing[4]].map(|standing| format!("{standing:.1}")));
+        row(&cells);
+    }
+    Ok(())
+}
