@@ -72,6 +72,8 @@ impl Node {
     /// # Participation
     /// Collective, with equal options.
     pub fn tuner_with(&mut self, program: &str, options: Options) -> Result<NodeTuner, Error> {
+        // What is found on threads, or on one simulated machine, says nothing of another.
+        let program = &format!("{program} on {}", self.platform().transport);
         let (mut text, mut file) = (String::new(), None);
         if self.rank() == 0 {
             let (stored, notes) = Tuner::stored(program, &options, self.size()).map_err(Error::program)?;

@@ -52,6 +52,14 @@ const CASES: &[Case] = &[
         run: agrees,
         fails_with: &[],
     },
+    Case { name: "nodes tune alike", least: 1, check: "1", run: |node| tunes(node, false), fails_with: &[] },
+    Case {
+        name: "nodes with different call sites cannot tune",
+        least: 2,
+        check: "0",
+        run: |node| tunes(node, true),
+        fails_with: &["the call sites of this team's nodes differ", "set STRATA_TUNE=off"],
+    },
     Case { name: "long vectors agree with the oracle", least: 1, check: "1", run: long, fails_with: &[] },
     Case { name: "random programs end", least: 1, check: "1", run: random_programs, fails_with: &[] },
     Case {
@@ -299,4 +307,26 @@ fn main() -> ExitCode {
     }
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A loop with a knob, and one more on the last node if sites are to differ: all nodes take the same.
+fn tunes(node: &mut Node, different: bool) -> Result<(), Error> {
+    use strata_tune::{Knob, Mode, Options};
+    let file = std::env::temp_dir().join(format!("strata-tune-{}.json", std::process::id()));
+    let options = Options { budget: Some(20), ..Options::of(Mode::Tune(Some(file.clone()))) };
+    let (knob, other) = (Knob::new("rows", 1u64, [2, 3]), Knob::new("columns", 1u64, [2]));
+    let mut tuner = node.tuner_with("test", options)?;
+    for _ in 0..300 {
+        let rows = *tuner.pick(node, &knob);
+        if different && node.rank() + 1 == node.size() {
+            tuner.pick(node, &other);
+        }
+        assert_eq!(node.reduce_max(rows), rows, "on all nodes the same");
+        tuner.agree(node)?;
+    }
+    tuner.close(node)?;
+    // Only node 0 has written one.
+    let written = std::fs::remove_file(file).is_ok();
+    assert_eq!(written, node.rank() == 0);
+    Ok(())
 }

@@ -21,7 +21,7 @@ pub struct Report {
     pub edges: usize,
     /// The intervals of its loops; those without a knob too.
     pub intervals: Vec<IntervalReport>,
-    /// What was ignored, and why.
+    /// What was ignored, and why; what was used.
     pub notes: Vec<String>,
 }
 
@@ -95,6 +95,7 @@ impl Tuner {
     #[must_use]
     pub fn report(&self) -> Report {
         let mut notes = self.notes.clone();
+        notes.extend(self.used.clone());
         if self.graph.full {
             notes
                 .push("the program has more call sites than are tracked; the others take the default".into());

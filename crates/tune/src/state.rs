@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use strata_model::{Platform, cache_folder, sha256_hex, write_atomically};
+use strata_model::{Platform, cache_folder, count, sha256_hex, write_atomically};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -80,11 +80,11 @@ pub(crate) struct SavedInterval {
 }
 
 /// The file that a program's tuner uses by default.
-fn usual_file(program: &str, identity: &Identity) -> Result<PathBuf, TuneError> {
+fn usual_file(program: &str, identity: &Identity, end: &str) -> Result<PathBuf, TuneError> {
     let folder = cache_folder().ok_or(TuneError::NoFolder)?;
     let machine = sha256_hex(identity.machine.as_bytes());
     let name = program.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
-    Ok(folder.join("tune").join(&machine[..16]).join(format!("{name}-{}.json", identity.nodes)))
+    Ok(folder.join("tune").join(&machine[..16]).join(format!("{name}-{}{end}.json", identity.nodes)))
 }
 
 impl Tuner {
@@ -97,7 +97,8 @@ impl Tuner {
         match mode {
             Mode::Off => Ok(None),
             Mode::Use(file) | Mode::Record(Some(file)) | Mode::Tune(Some(file)) => Ok(Some(file.clone())),
-            Mode::Record(None) | Mode::Tune(None) => usual_file(program, &Identity::here(nodes)).map(Some),
+            Mode::Record(None) => usual_file(program, &Identity::here(nodes), "-recorded").map(Some),
+            Mode::Tune(None) => usual_file(program, &Identity::here(nodes), "").map(Some),
         }
     }
 
@@ -178,14 +179,21 @@ impl Tuner {
             self.graph.add_edge(from, to, count);
         }
         if matches!(self.options.mode, Mode::Use(_)) {
+            let mut others = 0;
+            self.make_room();
             for saved in state.intervals {
                 let knobs = self.knobs(&Interval { nodes: saved.nodes, stops: Vec::new() });
                 for (node, option) in knobs.zip(saved.experiment.chosen) {
                     let adopted = saved.experiment.phase == Phase::Adopted;
                     let options = self.graph.nodes[node].site.as_ref().map_or(1, |site| site.options);
-                    self.force(node, if adopted && option < options { option } else { 0 });
+                    if adopted && option != 0 && option < options {
+                        self.force(node, option);
+                        others += 1;
+                    }
                 }
             }
+            let choices = count(others, "choice", "choices");
+            self.used = Some(format!("{choices} other than the default, as found before"));
             return Ok(());
         }
         self.saved = state.intervals;

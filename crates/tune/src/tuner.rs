@@ -24,6 +24,8 @@ pub struct Tuner {
     pub(crate) options: Options,
     pub(crate) file: Option<PathBuf>,
     pub(crate) notes: Vec<String>,
+    /// What `use:FILE` has put in force.
+    pub(crate) used: Option<String>,
     pub(crate) graph: Graph,
     /// The option in force at each node.
     choices: Vec<u16>,
@@ -119,6 +121,7 @@ impl Tuner {
             identity: if options.mode == Mode::Off { Identity::default() } else { Identity::here(nodes) },
             file: None,
             notes: Vec::new(),
+            used: None,
             graph: Graph::new(),
             choices: vec![0],
             roles: vec![Role::default()],
@@ -233,10 +236,14 @@ impl Tuner {
         }
     }
 
-    #[cold]
-    fn discover(&mut self) {
+    pub(crate) fn make_room(&mut self) {
         self.choices.resize(self.graph.nodes.len(), 0);
         self.roles.resize(self.graph.nodes.len(), Role::default());
+    }
+
+    #[cold]
+    fn discover(&mut self) {
+        self.make_room();
         self.unsettled = !matches!(self.options.mode, Mode::Use(_));
         self.quiet = 0;
     }
@@ -369,10 +376,8 @@ impl Tuner {
         }
     }
 
-    /// Takes these options at these nodes, whatever is measured.
+    /// Takes this option at this node, whatever is measured.
     pub(crate) fn force(&mut self, node: usize, option: u16) {
-        self.choices.resize(self.graph.nodes.len(), 0);
-        self.roles.resize(self.graph.nodes.len(), Role::default());
         self.choices[node] = option;
     }
 

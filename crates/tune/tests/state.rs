@@ -71,6 +71,13 @@ fn a_file_is_used_without_trying_anything() {
     let before = std::fs::read(&file).unwrap();
     program.tuner.close().unwrap();
     assert_eq!(std::fs::read(&file).unwrap(), before, "and it is not written");
+    // Of a program that was too short to find anything.
+    let mut short = Program::new(tune(1));
+    run(&mut short, 3);
+    std::fs::write(&file, short.tuner.state_text()).unwrap();
+    let mut program = Program::new(Options::of(Mode::Use(file)));
+    assert!(run(&mut program, 10).iter().all(|option| *option == 0));
+    assert_eq!(program.tuner.report().notes, ["0 choices other than the default, as found before"]);
     let missing = folder.path().join("nowhere.json");
     let error = Program::with(Options::of(Mode::Use(missing)), None).err().unwrap().to_string();
     assert!(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// For each knob the option that is best in a draw from what is believed of all of them (Thompson
-/// 1933): a normal distribution about the median of its times.
+/// 1933): a normal distribution about the mean of its times.
 ///
 /// Simple, and good where knobs hardly influence each other; their interaction is noise to it.
 /// Confidence bounds in place of draws would move all knobs in step: they see the same times.
@@ -22,13 +22,14 @@ pub struct Bandit {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Arm {
     count: u64,
-    /// The last few, of which the median counts: one disturbed execution must not.
+    /// The last ones, whose mean counts, but for those of more than twice their median: disturbed
+    /// executions.
     recent: Vec<f64>,
-    median: f64,
+    mean: f64,
 }
 
 /// So many.
-const RECENT: usize = 15;
+const RECENT: usize = 63;
 
 impl Arm {
     fn push(&mut self, time: f64) {
@@ -38,7 +39,9 @@ impl Arm {
             self.recent[self.count as usize % RECENT] = time;
         }
         self.count += 1;
-        self.median = super::median(&self.recent);
+        let most = 2.0 * super::median(&self.recent);
+        let kept = self.recent.iter().filter(|time| **time <= most);
+        self.mean = kept.clone().sum::<f64>() / kept.count().max(1) as f64;
     }
 }
 
@@ -64,11 +67,11 @@ impl Policy for Bandit {
                 config.push(unseen[below(random, unseen.len())] as u16);
                 continue;
             }
-            let scatter: Moments = arms.iter().map(|arm| arm.median).collect();
+            let scatter: Moments = arms.iter().map(|arm| arm.mean).collect();
             let scale = scatter.variance().unwrap_or(0.0).sqrt();
             let mut least = (f64::INFINITY, 0);
             for (option, arm) in arms.iter().enumerate() {
-                let drawn = arm.median + scale * normal(random) / (arm.count as f64).sqrt();
+                let drawn = arm.mean + scale * normal(random) / (arm.count as f64).sqrt();
                 if drawn < least.0 {
                     least = (drawn, option as u16);
                 }
@@ -93,7 +96,7 @@ impl Policy for Bandit {
     fn best(&self) -> Config {
         let least = |arms: &Vec<Arm>| {
             let seen = arms.iter().enumerate().filter(|(_, arm)| arm.count > 0);
-            seen.min_by(|a, b| a.1.median.total_cmp(&b.1.median)).map_or(0, |(arm, _)| arm as u16)
+            seen.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean)).map_or(0, |(arm, _)| arm as u16)
         };
         self.arms.iter().map(least).collect()
     }

@@ -25,12 +25,13 @@ pub enum Generator {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Quench {
     generator: Generator,
-    /// How many knobs a candidate changes at first.
+    /// How many knobs a candidate changes.
     redraw: usize,
     done: u32,
     budget: u32,
     knobs: Vec<Rated>,
-    /// The configuration from which candidates start, and its time.
+    /// The configuration from which candidates start, and its time; the largest number until there
+    /// is one, as JSON knows no infinity.
     current: Config,
     current_time: f64,
     best: Config,
@@ -56,8 +57,8 @@ const LARGEST: f64 = 4.0;
 const STALE: u32 = 8;
 
 impl Quench {
-    /// Searches the space by `budget` evaluations; at first half of the knobs change at a time, at
-    /// last one (with [`Generator::Uniform`] always half).
+    /// Searches the space by `budget` evaluations. One knob changes at a time; with
+    /// [`Generator::Uniform`] half of them do, as in the thesis.
     #[must_use]
     pub fn new(space: &Space, budget: u32, generator: Generator) -> Self {
         let knobs = space.options.iter().zip(&space.prior).map(|(count, prior)| {
@@ -68,18 +69,21 @@ impl Quench {
         let start = space.predicted();
         Self {
             generator,
-            redraw: if space.options.len() <= 2 { 1 } else { space.options.len().div_ceil(2) },
+            redraw: match generator {
+                Generator::Rated => 1,
+                Generator::Uniform => space.options.len().div_ceil(2).max(1),
+            },
             done: 0,
             budget: budget.max(1),
             knobs: knobs.collect(),
             current: start.clone(),
-            current_time: f64::INFINITY,
+            current_time: f64::MAX,
             best: start,
-            best_time: f64::INFINITY,
+            best_time: f64::MAX,
         }
     }
 
-    /// At first changes so many knobs at a time, at least one.
+    /// Changes so many knobs at a time, at least one.
     #[must_use]
     pub fn redraw(mut self, knobs: usize) -> Self {
         self.redraw = knobs.clamp(1, self.knobs.len().max(1));
@@ -124,9 +128,7 @@ impl Policy for Quench {
     fn next(&mut self, random: &mut Random, config: &mut Config) {
         config.clone_from(&self.current);
         let temperature = self.temperature();
-        // From half of them to one, as it cools: near the end most of a good configuration stays.
-        let share = if self.generator == Generator::Rated { temperature } else { 1.0 };
-        let mut wanted = 1 + (share * (self.redraw - 1) as f64).round() as usize;
+        let mut wanted = self.redraw;
         let count = self.knobs.len();
         for (at, (knob, option)) in self.knobs.iter_mut().zip(config).enumerate() {
             if below(random, count - at) >= wanted {

@@ -1,0 +1,175 @@
+//! Programs that copy like NAS MG and CG, without and with tuned copies (Borg 2006, tables 6.1 and
+//! 6.2, where tuning lost 0.15 and 0.20 %).
+//!
+//! One node's share, on one core: what is sent is copied to a slot, what is received out of it, and
+//! the work between reads what has come.
+
+use crate::{Run, tune};
+use serde_json::{Value, json};
+use std::hint::black_box;
+use std::time::Instant;
+use strata_benches::{head, row, turns};
+use strata_runtime::Error;
+use strata_runtime::copy::{Hint, copy_hinted};
+use strata_runtime::tune::copy;
+use strata_tune::stats::{Moments, welch};
+use strata_tune::{Phase, Tuner};
+
+/// A node's memory: what it computes on, and the slot through which messages pass.
+struct Memory {
+    grid: Vec<u8>,
+    halo: Vec<u8>,
+    slot: Vec<u8>,
+}
+
+impl Memory {
+    fn new() -> Self {
+        Self { grid: vec![1; 1 << 20], halo: vec![1; 1 << 18], slot: vec![0; 1 << 18] }
+    }
+
+    /// Reads and changes `bytes` of the grid.
+    fn work(&mut self, bytes: usize) {
+        for (grid, halo) in self.grid[..bytes].iter_mut().zip(self.halo.iter().cycle()) {
+            *grid = grid.wrapping_mul(3).wrapping_add(*halo);
+        }
+    }
+}
+
+type Program = fn(&mut Memory, Option<&mut Tuner>, u32);
+
+/// V-cycles: at each level, halos of 8 to 131,072 bytes in three directions, and work on the level.
+fn multigrid(memory: &mut Memory, mut tuner: Option<&mut Tuner>, cycles: u32) {
+    for _ in 0..cycles {
+        for level in (3..=17).rev().chain(4..17) {
+            let bytes = 1usize << level;
+            for direction in 0..3 {
+                let at = direction * bytes;
+                let Memory { grid, halo, slot } = memory;
+                match tuner.as_deref_mut() {
+                    Some(tuner) => {
+                        copy(tuner, Hint::default(), &mut slot[..bytes], &grid[at..at + bytes]);
+                        copy(tuner, Hint::default(), &mut halo[..bytes], &slot[..bytes]);
+                    }
+                    None => {
+                        copy_hinted(Hint::default(), &mut slot[..bytes], &grid[at..at + bytes]);
+                        copy_hinted(Hint::default(), &mut halo[..bytes], &slot[..bytes]);
+                    }
+                }
+            }
+            memory.work(4 * bytes);
+            if let Some(tuner) = tuner.as_deref_mut() {
+                tuner.mark("norm");
+            }
+        }
+    }
+}
+
+/// Outer iterations of 25 inner ones, each with exchanges of 56,000 bytes and a sum.
+fn conjugate(memory: &mut Memory, mut tuner: Option<&mut Tuner>, outer: u32) {
+    const BYTES: usize = 56_000;
+    for _ in 0..outer {
+        for _ in 0..25 {
+            for _ in 0..2 {
+                let Memory { grid, halo, slot } = memory;
+                match tuner.as_deref_mut() {
+                    Some(tuner) => {
+                        copy(tuner, Hint::default(), &mut slot[..BYTES], &grid[..BYTES]);
+                        copy(tuner, Hint::default(), &mut halo[..BYTES], &slot[..BYTES]);
+                    }
+                    None => {
+                        copy_hinted(Hint::default(), &mut slot[..BYTES], &grid[..BYTES]);
+                        copy_hinted(Hint::default(), &mut halo[..BYTES], &slot[..BYTES]);
+                    }
+                }
+                memory.work(2 * BYTES);
+            }
+            if let Some(tuner) = tuner.as_deref_mut() {
+                tuner.mark("sum");
+            }
+        }
+        memory.work(8 * BYTES);
+        if let Some(tuner) = tuner.as_deref_mut() {
+            tuner.mark("norm");
+        }
+    }
+}
+
+pub(crate) fn measure(run: Run) -> Result<Value, Error> {
+    let rounds = if run.quick { 10 } else { 60 };
+    println!("## Programs with tuned copies, {rounds} rounds\n");
+    head(&["program", "", "a run", "against no tuner, 99 %", "significant loss"]);
+    let mut summary = Vec::new();
+    let programs: [(&str, Program, u32); 2] = [("like MG", multigrid, 60), ("like CG", conjugate, 40)];
+    for (name, program, length) in programs {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("found.json");
+        let mut memory = Memory::new();
+        // Enough runs for every search to end; each goes on where the last one ended.
+        let (mut learning, mut started) = (0, 0.0);
+        let report = loop {
+            let mut tuner = Tuner::new(name, tune(&file, run.seed)).map_err(Error::program)?;
+            let start = Instant::now();
+            program(&mut memory, Some(&mut tuner), length);
+            started += start.elapsed().as_secs_f64();
+            learning += 1;
+            let report = tuner.close().map_err(Error::program)?;
+            let ended = |phase| matches!(phase, Phase::Adopted | Phase::Default);
+            if learning >= 200 || report.intervals.iter().all(|each| ended(each.phase)) {
+                break report;
+            }
+        };
+        let adopted = report.intervals.iter().filter(|each| each.phase == Phase::Adopted).count();
+        let with_knobs = report.intervals.iter().filter(|each| !each.knobs.is_empty()).count();
+        let mut times = vec![Vec::new(); 3];
+        for round in 0..rounds {
+            for at in turns(round, 3) {
+                let none = folder.path().join("none.json");
+                let mut tuner = match at {
+                    0 => None,
+                    1 => Some(Tuner::new(name, tune(&file, run.seed)).map_err(Error::program)?),
+                    _ => Some(Tuner::new(name, tune(&none, run.seed)).map_err(Error::program)?),
+                };
+                let start = Instant::now();
+                program(&mut memory, tuner.as_mut(), length);
+                times[at].push(start.elapsed().as_secs_f64());
+            }
+        }
+        black_box(&memory.grid);
+        let clipped = |times: &[f64]| -> Moments {
+            let mut sorted = times.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            let most = sorted[(sorted.len() - 1) * 9 / 10];
+            times.iter().map(|time| time.min(most)).collect()
+        };
+        let none = clipped(&times[0]);
+        let kinds = [
+            format!("no tuner; {learning} runs of {:.1} ms learned", 1e3 * started / f64::from(learning)),
+            format!("later runs: {adopted} of {with_knobs} intervals adopted another copy"),
+            "each the first run, searching".to_owned(),
+        ];
+        for (at, kind) in kinds.iter().enumerate() {
+            let mine = clipped(&times[at]);
+            let Some(more) = welch(&mine, &none, 0.99) else { continue };
+            let share = |seconds: f64| format!("{:+.2} %", 100.0 * seconds / none.mean);
+            let interval =
+                format!("{} ± {}", share(more.mean), share(more.half_width).trim_start_matches('+'));
+            let loss = if at > 0 && more.is_greater() { "**yes**" } else { "no" };
+            row(&[
+                name.to_owned(),
+                kind.clone(),
+                format!("{:.2} ms", 1e3 * mine.mean),
+                interval,
+                loss.to_owned(),
+            ]);
+            if at > 0 {
+                summary.push(json!({
+                    "program": name, "run": if at == 1 { "later" } else { "first" },
+                    "more": more.mean / none.mean, "half_width": more.half_width / none.mean,
+                    "loss": more.is_greater(), "adopted": adopted, "intervals": with_knobs,
+                }));
+            }
+        }
+    }
+    println!();
+    Ok(Value::Array(summary))
+}
