@@ -188,6 +188,14 @@ fn misused_messages_and_ports_name_node_and_place() {
             let request = node.handlers().request(|_, _: u8| {});
             node.send(0, request, 1);
         }),
+        (&["send to node 0 at ", "Reply<u8>(0) is not installed"], |node| {
+            let reply = node.handlers().reply(|_, _: u8| {});
+            node.send_either(0, reply, 1);
+        }),
+        (&["put to node 1 at ", "the offset -2 is negative: offsets count from the first element"], |node| {
+            with_port(node);
+            node.put(1, 3, 0usize.wrapping_sub(2), &[1u64]);
+        }),
         (&["install at ", "the nodes install different handlers"], |node| {
             let mut handlers = node.handlers();
             if node.rank() == 2 {
@@ -227,7 +235,7 @@ fn misused_messages_and_ports_name_node_and_place() {
         (&["put to node 1 at ", "port 3", "80 bytes"], |node| {
             with_port(node);
             if node.rank() == 0 {
-                node.put(1, 3, usize::MAX, &[1u64]);
+                node.put(1, 3, isize::MAX.unsigned_abs(), &[1u64]);
             }
         }),
         (&["put to node 9 at ", "there is no node 9"], |node| {

@@ -39,8 +39,9 @@ pub use crate::node_files::Head;
 
 /// The extension of trace files.
 pub const ENDING: &str = "trace";
-/// The most states; as many as Brewer's Strata has (manual, §10).
-pub const STATES: usize = 16;
+/// The most states: the run-time's own eight, and 16 of the program, as many as Brewer's Strata has
+/// (manual, §10).
+pub const STATES: usize = 24;
 /// The most bytes of a state's name.
 pub const MAX_NAME: usize = 40;
 

@@ -51,7 +51,7 @@ impl Node {
     /// Names states of the program and returns them; a name used before returns the same state
     /// again.
     ///
-    /// There is room for eight. Further names return [`State::BUSY`], so that a library can name
+    /// There is room for 16. Further names return [`State::BUSY`], so that a library can name
     /// its own states safely.
     ///
     /// # Participation

@@ -188,7 +188,7 @@ impl Handlers {
     /// `A` is plain data of at most 64 KiB: up to 64 bytes travel in one packet, more in several.
     ///
     /// # Panics
-    /// There are 65,000 handlers already.
+    /// There are 32,000 handlers already.
     pub fn request<A: Pod>(
         &mut self,
         mut handler: impl FnMut(&mut Requested<'_>, A) + 'static,
@@ -203,7 +203,7 @@ impl Handlers {
     /// Registers a handler of replies.
     ///
     /// # Panics
-    /// There are 65,000 handlers already.
+    /// There are 32,000 handlers already.
     pub fn reply<A: Pod>(&mut self, mut handler: impl FnMut(&Replied, A) + 'static) -> Reply<A> {
         let () = Fits::<A>::CHECK;
         let number = number(self.first_reply + self.replies.len());
@@ -224,10 +224,16 @@ impl<A> Fits<A> {
 /// Higher numbers are the run-time's own.
 pub(crate) const OWN: u16 = 65_000;
 
+/// On the network of requests: the handler is one of replies, which sends nothing.
+pub(crate) const QUIET: u16 = 1 << 15;
+
+/// The most handlers of one kind: with [`QUIET`] their numbers are below [`OWN`].
+const MOST: u16 = 32_000;
+
 fn number(index: usize) -> u16 {
     match u16::try_from(index) {
-        Ok(number) if number < OWN => number,
-        _ => panic!("more than {OWN} handlers"),
+        Ok(number) if number < MOST => number,
+        _ => panic!("more than {MOST} handlers"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A node's state for messages: installed handlers, unsent replies, and incomplete messages of
 //! several packets.
 
-use super::handlers::{Handlers, OnReply, OnRequest, Outbox, Replied, Requested};
+use super::handlers::{Handlers, OnReply, OnRequest, Outbox, QUIET, Replied, Requested};
 use crate::transport::{Network, Packet, Part};
 
 /// A node's handlers and unfinished messages.
@@ -16,6 +16,8 @@ pub(crate) struct Inbox {
     /// Packets sent and received since the first handler was installed.
     pub(crate) sent: u64,
     pub(crate) taken: u64,
+    /// The network that the next message for either tries first.
+    next: Network,
     rank: usize,
 }
 
@@ -28,6 +30,7 @@ impl Inbox {
             parts: [Vec::new(), Vec::new()],
             sent: 0,
             taken: 0,
+            next: Network::Reply,
             rank,
         }
     }
@@ -49,6 +52,12 @@ impl Inbox {
         self.replies.extend(handlers.replies.into_iter().map(|(_, handler)| handler));
         self.parts.iter_mut().for_each(|parts| parts.resize(size, Vec::new()));
         self.outbox.reserve(64);
+    }
+
+    /// The network that a message for either tries first: they alternate (Brewer, manual, §6.1).
+    pub(crate) fn next_network(&mut self) -> Network {
+        self.next = self.next.other();
+        self.next
     }
 
     /// Removes all handlers; none is running.
@@ -88,6 +97,12 @@ impl Inbox {
         let size = self.parts[0].len();
         let index = usize::from(handler);
         match network {
+            Network::Request if handler & QUIET != 0 => {
+                if let Some(on_reply) = self.replies.get_mut(usize::from(handler & !QUIET)) {
+                    on_reply(&Replied { from, rank: self.rank, size }, bytes);
+                    return Ok(());
+                }
+            }
             Network::Request => {
                 if let Some(on_request) = self.requests.get_mut(index) {
                     let (rank, replies) = (self.rank, self.replies.len());

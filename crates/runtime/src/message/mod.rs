@@ -10,7 +10,7 @@ mod handlers;
 mod inbox;
 
 pub use handlers::{Handlers, Replied, Reply, Request, Requested};
-pub(crate) use handlers::{OWN, packets};
+pub(crate) use handlers::{OWN, QUIET, packets};
 pub(crate) use inbox::Inbox;
 
 /// The most bytes of one message's arguments. Longer data should go through a port

@@ -1,8 +1,9 @@
 //! Composite reductions (Brewer, manual, §5): statistics of one number a node.
 //!
-//! Every node receives all numbers and computes the same from them in the same order, so results
-//! are equal to the last bit. That moves 8 bytes a node, and avoids the overflow and the
-//! cancellation of sums of squares.
+//! Sums are reductions, which a control network combines where there is one; they are in rank order,
+//! so results are equal to the last bit. The variance is a second reduction, of the squared
+//! deviations, which avoids the cancellation of sums of squares. Of the median every node receives
+//! all numbers.
 
 use super::Node;
 use crate::number::Number;
@@ -17,8 +18,7 @@ impl Node {
     /// Collective.
     #[track_caller]
     pub fn average<T: Number>(&mut self, value: T) -> f64 {
-        let values = self.gather_numbers(value);
-        mean(&values)
+        self.mean(value.to_f64())
     }
 
     /// The sample variance of every node's `value`: the sum of the squared deviations from the mean
@@ -28,12 +28,12 @@ impl Node {
     /// Collective.
     #[track_caller]
     pub fn sample_variance<T: Number>(&mut self, value: T) -> f64 {
-        let values = self.gather_numbers(value);
-        if values.len() < 2 {
+        let value = value.to_f64();
+        let mean = self.mean(value);
+        if self.size() < 2 {
             return 0.0;
         }
-        let mean = mean(&values);
-        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+        self.reduce_add((value - mean).powi(2)) / (self.size() - 1) as f64
     }
 
     /// The median of every node's `value`; of an even number of nodes, the lower of the two in the
@@ -53,15 +53,12 @@ impl Node {
         *median
     }
 
+    /// Scaled first where the sum of numbers near the largest would overflow.
     #[track_caller]
-    fn gather_numbers<T: Number>(&mut self, value: T) -> Vec<f64> {
-        self.all_gather(&[value]).into_iter().map(T::to_f64).collect()
+    fn mean(&mut self, value: f64) -> f64 {
+        let n = self.size() as f64;
+        let sum = self.reduce_add(value);
+        // Equal on all nodes.
+        if sum.is_finite() { sum / n } else { self.reduce_add(value / n) }
     }
-}
-
-/// Scaled first: the sum of numbers near the largest would overflow.
-fn mean(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let sum: f64 = values.iter().sum();
-    if sum.is_finite() { sum / n } else { values.iter().map(|value| value / n).sum() }
 }

@@ -138,7 +138,12 @@ impl Node {
     }
 
     #[cold]
-    fn bad_send(&mut self, to: usize, handler: &dyn std::fmt::Debug, place: &'static Location<'static>) -> ! {
+    pub(super) fn bad_send(
+        &mut self,
+        to: usize,
+        handler: &dyn std::fmt::Debug,
+        place: &'static Location<'static>,
+    ) -> ! {
         let call = Call::to(Action::Send, to, place);
         if to >= self.size() {
             let last = self.size() - 1;

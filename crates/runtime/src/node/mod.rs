@@ -1,6 +1,7 @@
 //! The program's view of the machine: its node.
 
 mod composite;
+mod either;
 mod global;
 mod local;
 mod messages;

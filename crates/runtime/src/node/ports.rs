@@ -6,7 +6,7 @@
 
 use super::Node;
 use crate::block::{Block, Contents};
-use crate::message::OWN;
+use crate::message::{OWN, Reply};
 use crate::transport::{Action, Call, Endpoint, Network, Networks, Packet, Part, USER_PORTS};
 use bytemuck::{Pod, cast_slice};
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ struct Port {
     /// How often the count has reached zero, less the completions already waited for.
     completions: u64,
     handler: Option<OnComplete>,
+    /// The handler that a header named, and the node that sent it.
+    named: Option<(u16, u32)>,
     user: [u64; USER_WORDS],
 }
 
@@ -193,10 +195,59 @@ impl Node {
     /// Local. Node `to` must exist and its port be open, otherwise the job ends.
     #[track_caller]
     pub fn send_header<T: Pod>(&mut self, to: usize, port: usize, elements: usize) {
+        self.send_header_naming::<T>(to, port, elements, 0, Location::caller());
+    }
+
+    /// As [`send_header`](Self::send_header); when the port is complete, `handler` runs on node `to`
+    /// with the port's number, unless the port has a handler already (Brewer, manual, §7:
+    /// `StrataXferHeaderHandler`).
+    ///
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let ports = Machine::threads(2)?.run(|node| {
+    ///     let complete = Rc::new(Cell::new(0));
+    ///     let seen = Rc::clone(&complete);
+    ///     let mut handlers = node.handlers();
+    ///     let done = handlers.reply(move |_, port: u64| seen.set(port));
+    ///     node.install(handlers);
+    ///     node.open_port(7, Block::<u32>::zeroed(2));
+    ///     node.barrier();
+    ///     let to = 1 - node.rank();
+    ///     node.send_header_then::<u32>(to, 7, 2, done);
+    ///     node.put(to, 7, 0, &[1u32, 2]);
+    ///     node.wait_until(|| complete.get() == 7);
+    ///     Ok(node.close_port::<u32>(7).to_vec())
+    /// })?;
+    /// assert_eq!(ports, [[1, 2], [1, 2]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// As [`send_header`](Self::send_header); `handler` must be installed.
+    #[track_caller]
+    pub fn send_header_then<T: Pod>(&mut self, to: usize, port: usize, elements: usize, handler: Reply<u64>) {
         let place = Location::caller();
+        if usize::from(handler.number) >= self.inbox.handlers().1 {
+            self.bad_send(to, &handler, place);
+        }
+        self.send_header_naming::<T>(to, port, elements, 1 + u64::from(handler.number), place);
+    }
+
+    /// `named` is a handler's number and one, or 0 for none; it shares a word with the port, so that
+    /// a header fits the CM-5's packets.
+    fn send_header_naming<T: Pod>(
+        &mut self,
+        to: usize,
+        port: usize,
+        elements: usize,
+        named: u64,
+        place: &'static Location<'static>,
+    ) {
         self.check_target(to, port, place);
         let bytes = bytes_of_elements::<T>(elements);
-        let words = [port as u64, bytes.cast_unsigned()];
+        let words = [port as u64 | named << 32, bytes.cast_unsigned()];
         let packet = Packet::new(HEADER, Part::Whole, 16, cast_slice(&words));
         if !self.try_send(Network::Request, to, &packet) {
             self.send_when_possible(to, &packet, place);
@@ -215,7 +266,7 @@ impl Node {
     #[track_caller]
     pub fn put<T: Pod>(&mut self, to: usize, port: usize, offset: usize, values: &[T]) {
         let place = Location::caller();
-        let offset = offset.saturating_mul(size_of::<T>());
+        let offset = self.bytes_of_offset::<T>(&Call::to(Action::Put, to, place), offset);
         self.put_contents(to, port, offset, cast_slice(values).into(), place);
     }
 
@@ -227,7 +278,7 @@ impl Node {
     #[track_caller]
     pub fn put_block<T: Pod>(&mut self, to: usize, port: usize, offset: usize, block: &Block<T>) {
         let place = Location::caller();
-        let offset = offset.saturating_mul(size_of::<T>());
+        let offset = self.bytes_of_offset::<T>(&Call::to(Action::Put, to, place), offset);
         self.put_contents(to, port, offset, block.contents(), place);
     }
 
@@ -243,6 +294,19 @@ impl Node {
         if self.may_go_on() {
             self.put_all(&Call::to(Action::Put, to, place), to, port, offset, contents);
         }
+    }
+
+    /// The bytes before element `offset`. Strata's offsets may be negative, as its ports begin
+    /// anywhere in their memory; a negative number that became an offset is told.
+    pub(super) fn bytes_of_offset<T>(&mut self, call: &Call, offset: usize) -> usize {
+        if let Ok(offset) = isize::try_from(offset) {
+            return offset.unsigned_abs().saturating_mul(size_of::<T>());
+        }
+        let message = format!(
+            "the offset {} is negative: offsets count from the first element of a port's memory",
+            offset.cast_signed()
+        );
+        self.misuse(call, &message);
     }
 
     pub(super) fn has_open_ports(&self) -> bool {
@@ -298,11 +362,17 @@ impl Node {
     /// Handles an arrived header.
     #[cold]
     pub(super) fn header_arrived(&mut self, packet: &Packet) {
-        let [port, bytes, ..] = packet.data;
+        let [word, bytes, ..] = packet.data;
+        let (port, named) = (word & u64::from(u32::MAX), word >> 32);
         let port = usize::try_from(port).unwrap_or(usize::MAX);
         if !self.ports.open.contains_key(&port) {
             let from = packet.from;
             self.fail(format!("node {from} sent a header for port {port}, which is not open"));
+        }
+        if let (Some(state), Ok(named)) = (self.ports.open.get_mut(&port), u16::try_from(named))
+            && named > 0
+        {
+            state.named.get_or_insert((named - 1, packet.from));
         }
         self.count(port, bytes.cast_signed());
     }
@@ -316,7 +386,16 @@ impl Node {
             return;
         }
         state.completions += 1;
-        let Some(handler) = &mut state.handler else { return };
+        let Some(handler) = &mut state.handler else {
+            if let Some((number, from)) = state.named {
+                let mut packet = Packet::new(number, Part::Whole, 8, &(port as u64).to_ne_bytes());
+                packet.from = from;
+                if let Err(message) = self.inbox.handle(Network::Reply, &packet) {
+                    self.fail(message);
+                }
+            }
+            return;
+        };
         let user = &mut state.user;
         let mut context = Completed { port, user, transport: &mut *self.transport, closed: false };
         handler(&mut context);

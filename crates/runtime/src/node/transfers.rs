@@ -42,7 +42,11 @@ struct Sending {
     offset: usize,
     block: RawBlock,
     sent: usize,
+    /// Takes the block when all of it was sent.
+    then: Option<Then>,
 }
+
+type Then = Box<dyn FnOnce(RawBlock)>;
 
 /// A piece of a node's data for another node.
 #[derive(Clone, Copy)]
@@ -232,17 +236,69 @@ impl Node {
         offset: usize,
         block: Block<T>,
     ) -> Transfer<T> {
-        let place = Location::caller();
+        let number = self.start_sending(to, port, offset, block, None, Location::caller());
+        Transfer { number, element: PhantomData }
+    }
+
+    /// As [`start_transfer`](Self::start_transfer); when the block was sent completely, `then`
+    /// receives it, inside the call that sent the last of it (Brewer, figure 7-10: `complete`).
+    ///
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let lengths = Machine::threads(2)?.run(|node| {
+    ///     node.install(node.handlers());
+    ///     node.open_port(0, Block::<u64>::zeroed(3));
+    ///     node.expect::<u64>(0, 3);
+    ///     node.barrier();
+    ///     let length = Rc::new(Cell::new(0));
+    ///     let sent = Rc::clone(&length);
+    ///     let block = Block::from_slice(&[1u64, 2, 3]);
+    ///     node.start_transfer_then(1 - node.rank(), 0, 0, block, move |block| sent.set(block.len()));
+    ///     node.complete_transfers();
+    ///     node.wait_for_port(0);
+    ///     node.close_port::<u64>(0);
+    ///     Ok(length.get())
+    /// })?;
+    /// assert_eq!(lengths, [3; 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// As [`start_transfer`](Self::start_transfer).
+    #[track_caller]
+    pub fn start_transfer_then<T: Pod>(
+        &mut self,
+        to: usize,
+        port: usize,
+        offset: usize,
+        block: Block<T>,
+        then: impl FnOnce(Block<T>) + 'static,
+    ) {
+        let then: Then = Box::new(|raw| then(Block::from_raw(raw)));
+        self.start_sending(to, port, offset, block, Some(then), Location::caller());
+    }
+
+    fn start_sending<T: Pod>(
+        &mut self,
+        to: usize,
+        port: usize,
+        offset: usize,
+        block: Block<T>,
+        then: Option<Then>,
+        place: &'static Location<'static>,
+    ) -> u64 {
         self.check_target(to, port, place);
+        let call = Call::to(Action::Put, to, place);
+        let offset = self.bytes_of_offset::<T>(&call, offset);
         self.transfers.started += 1;
         let number = self.transfers.started;
-        let offset = offset.saturating_mul(size_of::<T>());
-        let call = Call::to(Action::Put, to, place);
-        let sending = Sending { number, call, to, port, offset, block: block.into_raw(), sent: 0 };
+        let sending = Sending { number, call, to, port, offset, block: block.into_raw(), sent: 0, then };
         let Transfers { sending: all, order, .. } = &mut self.transfers;
         let at = all.partition_point(|other| order[other.to] <= order[to]);
         all.insert(at, sending);
-        Transfer { number, element: PhantomData }
+        number
     }
 
     /// Sends `2 * rounds` packets of every started transfer, two of each in turn, and receives in
@@ -322,7 +378,10 @@ impl Node {
             is_done && only.is_none_or(|only| only == sending.number)
         };
         for sending in all.extract_if(.., done) {
-            self.transfers.done.push((sending.number, sending.block));
+            match sending.then {
+                Some(then) => then(sending.block),
+                None => self.transfers.done.push((sending.number, sending.block)),
+            }
             moved = true;
         }
         self.transfers.sending = all;
@@ -369,7 +428,7 @@ impl Node {
 
     /// Sends the next packet of `all`, of which `sent` bytes have been sent, if there is one and
     /// room for it.
-    fn put_packet(
+    pub(super) fn put_packet(
         &mut self,
         call: &Call,
         to: usize,

@@ -129,4 +129,92 @@ pub(crate) fn ports(node: &mut Node, seed: u64, length: usize) {
     let from = (rank + size - 1) % size;
     same(&node.close_port::<u64>(4079)[1..], &part(from, 0), "a put");
     node.barrier();
+    if seed.is_multiple_of(2) {
+        either(node, seed, length);
+    }
+}
+
+/// Messages on either network, short and long, among requests; and blocks whose header names a
+/// handler, put with polls.
+fn either(node: &mut Node, seed: u64, length: usize) {
+    let (rank, size) = (node.rank(), node.size());
+    let count = 3 + length % 11;
+    let (short, long, complete) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let mut handlers = node.handlers();
+    let add = handlers.reply({
+        let short = Rc::clone(&short);
+        move |_, value: u64| short.set(short.get() + value)
+    });
+    let many = handlers.reply({
+        let long = Rc::clone(&long);
+        move |context: &strata_runtime::Replied, values: [u64; 30]| {
+            assert!(values.iter().all(|value| *value == context.from() as u64));
+            long.set(long.get() + 1);
+        }
+    });
+    let done = handlers.reply({
+        let complete = Rc::clone(&complete);
+        move |_, port: u64| {
+            assert_eq!(port, 12);
+            complete.set(complete.get() + 1);
+        }
+    });
+    let ask = handlers.request(move |context, value: u64| context.reply(add, value));
+    let announced = Rc::new(Cell::new(0));
+    let announce = handlers.request({
+        let announced = Rc::clone(&announced);
+        move |_, ()| announced.set(announced.get() + 1)
+    });
+    node.install(handlers);
+    node.open_port(12, Block::<u64>::zeroed(length * size));
+    node.barrier();
+    for i in 0..count {
+        for to in 0..size {
+            node.send_either(to, add, 1u64);
+            node.send_either(to, many, [rank as u64; 30]);
+            if mix(seed, i, to).is_multiple_of(2) {
+                node.send(to, ask, 0u64);
+            }
+        }
+    }
+    let part =
+        |from: usize, to: usize| (0..length).map(|i| mix(seed, from * size + to, i)).collect::<Vec<u64>>();
+    for to in 0..size {
+        if rank % 2 == 0 {
+            node.send_header_then::<u64>(to, 12, length, done);
+        }
+        node.put_and_poll(to, 12, rank * length, &part(rank, to));
+        if rank % 2 == 1 {
+            node.send_header_then::<u64>(to, 12, length, done);
+        }
+    }
+    node.wait_until(|| short.get() == (count * size) as u64 && long.get() == count * size);
+    // Headers are messages and keep their order among others.
+    (0..size).for_each(|to| node.send(to, announce, ()));
+    node.wait_until(|| announced.get() == size);
+    while node.port_count(12) != 0 {
+        node.poll();
+    }
+    assert!(length == 0 || complete.get() > 0, "the named handler runs");
+    node.barrier();
+    let wanted: Vec<u64> = (0..size).flat_map(|from| part(from, rank)).collect();
+    same(&node.close_port::<u64>(12), &wanted, "what was put with polls");
+    // Blocks that go back to a function.
+    let back = Rc::new(Cell::new(0));
+    node.open_port(13, Block::<u64>::zeroed(length * size));
+    node.expect::<u64>(13, length * size);
+    node.barrier();
+    for to in 0..size {
+        let back = Rc::clone(&back);
+        let block = Block::from_slice(&part(rank, to));
+        node.start_transfer_then(to, 13, rank * length, block, move |block| {
+            back.set(back.get() + block.len() + 1)
+        });
+    }
+    node.complete_transfers();
+    assert_eq!(back.get(), size * (length + 1));
+    if length > 0 {
+        node.wait_for_port(13);
+    }
+    same(&node.close_port::<u64>(13), &wanted, "transfers with functions");
 }

@@ -9,7 +9,7 @@ use super::timeline::{Span, Timeline};
 
 /// A colour a state. Waiting is light and work is dark or bright; the program's own states are
 /// those that colour-blind eyes tell apart best (Okabe and Ito, 2008, and darker ones of them).
-const COLOURS: [RGBColor; 16] = [
+const COLOURS: [RGBColor; 24] = [
     RGBColor(232, 232, 232), // idle
     RGBColor(0, 114, 178),   // busy
     RGBColor(70, 70, 70),    // logging
@@ -26,6 +26,14 @@ const COLOURS: [RGBColor; 16] = [
     RGBColor(0, 50, 100),
     RGBColor(140, 30, 40),
     RGBColor(150, 190, 80),
+    RGBColor(120, 200, 180),
+    RGBColor(30, 60, 160),
+    RGBColor(190, 110, 60),
+    RGBColor(90, 0, 60),
+    RGBColor(60, 120, 40),
+    RGBColor(180, 150, 220),
+    RGBColor(100, 60, 20),
+    RGBColor(210, 60, 100),
 ];
 
 impl Timeline {

@@ -1,0 +1,93 @@
+//! Messages on either network, and puts that receive after every packet.
+
+use super::Node;
+use crate::message::{QUIET, Reply, packets};
+use crate::transport::{Action, Awaited, Call, Network};
+use bytemuck::{Pod, cast_slice};
+use std::panic::Location;
+
+impl Node {
+    /// Sends a message whose handler sends nothing to node `to`, on whichever network has room:
+    /// faster than [`send`](Self::send) where many messages need no answer (Brewer, manual, §6.1:
+    /// `SendBothRLPollBoth`).
+    ///
+    /// Such messages overtake each other, and requests. While neither network has room, the node
+    /// receives.
+    ///
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let sums = Machine::threads(2)?.run(|node| {
+    ///     let sum = Rc::new(Cell::new(0));
+    ///     let mut handlers = node.handlers();
+    ///     let counted = Rc::clone(&sum);
+    ///     let add = handlers.reply(move |_, value: u64| counted.set(counted.get() + value));
+    ///     node.install(handlers);
+    ///     for value in 1..=100 {
+    ///         node.send_either(1 - node.rank(), add, value);
+    ///     }
+    ///     node.wait_until(|| sum.get() == 5050);
+    ///     Ok(sum.get())
+    /// })?;
+    /// assert_eq!(sums, [5050; 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// Local. There must be a node `to`, and `handler` must be installed, otherwise the job ends.
+    #[track_caller]
+    pub fn send_either<A: Pod>(&mut self, to: usize, handler: Reply<A>, arguments: A) {
+        let place = Location::caller();
+        if to >= self.size() || usize::from(handler.number) >= self.inbox.handlers().1 {
+            self.bad_send(to, &handler, place);
+        }
+        let call = Call::to(Action::Send, to, place);
+        // All packets of a message take one network: that where the first found room.
+        let mut taken = None;
+        for mut packet in packets(handler.number, bytemuck::bytes_of(&arguments)) {
+            loop {
+                let first = self.inbox.next_network();
+                let tried = taken.map_or([first, first.other()], |network| [network; 2]);
+                let room = tried.into_iter().find(|network| {
+                    packet.handler = match network {
+                        Network::Request => handler.number | QUIET,
+                        Network::Reply => handler.number,
+                    };
+                    self.try_send(*network, to, &packet)
+                });
+                taken = room.or(taken);
+                if room.is_some() || !self.may_go_on() {
+                    break;
+                }
+                // Room for replies comes without this node's help.
+                if self.receive_all() == 0 {
+                    self.pause(&call, Awaited::Room(taken.unwrap_or(Network::Reply), to));
+                }
+            }
+        }
+    }
+
+    /// As [`put`](Self::put), and after every packet receives until the networks are empty, whatever
+    /// the transport: handlers run while a long block is sent (Brewer, manual, §7:
+    /// `SendBlockXferPollBoth`). `put` alone receives only where it finds no room, and then may
+    /// leave messages for later.
+    ///
+    /// # Participation
+    /// As [`put`](Self::put).
+    #[track_caller]
+    pub fn put_and_poll<T: Pod>(&mut self, to: usize, port: usize, offset: usize, values: &[T]) {
+        let place = Location::caller();
+        self.check_target(to, port, place);
+        let call = Call::to(Action::Put, to, place);
+        let offset = self.bytes_of_offset::<T>(&call, offset);
+        let bytes: &[u8] = cast_slice(values);
+        let mut sent = 0;
+        while sent < bytes.len() && self.may_go_on() {
+            let moved = self.put_packet(&call, to, port, offset, bytes.into(), &mut sent);
+            if self.receive_all() == 0 && !moved {
+                self.pause(&call, Awaited::PutRoom(to));
+            }
+        }
+    }
+}
