@@ -1,6 +1,6 @@
 //! Messages between two threads through a slot: the sender copies to it, the receiver out of it
-//! (Borg 2006, §6.1). The best pair of routines by trying all, the best with the same routine on both
-//! sides, `memcpy`, what models choose, and what the tuner adopts; all on fresh timings.
+//! (Borg 2006, §6.1). The best pair of routines by trying all, the best with the same routine on
+//! both sides, `memcpy`, what models choose, and what the tuner adopts; all on fresh timings.
 
 use crate::{Run, tune};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@
 //! use strata_tune::Knob;
 //!
 //! Machine::threads(2)?.run(|node| {
-//!     let mut tuner = node.tuner("smooth")?;                    // STRATA_TUNE=tune; unset: the default
+//!     let mut tuner = node.tuner("smooth")?;                // by STRATA_TUNE; unset: the default
 //!     let rows = Knob::new("rows", 64, [16, 256]);
 //!     for _ in 0..100 {
 //!         let rows = *tuner.pick(node, &rows);                  // the value to use here and now
@@ -50,8 +50,8 @@ pub struct NodeTuner {
 
 impl Node {
     /// A tuner for a program, as node 0's `STRATA_TUNE` says: `off` (also if it is not set),
-    /// `record`, `tune`, `use:FILE`. What node 0 has kept of a former run on as many nodes is taken up
-    /// by all; what does not fit is ignored, which node 0 prints.
+    /// `record`, `tune`, `use:FILE`. What node 0 has kept of a former run on as many nodes is taken
+    /// up by all; what does not fit is ignored, which node 0 prints.
     ///
     /// # Errors
     /// `STRATA_TUNE` has a wrong value, node 0 has no cache folder, or cannot read the file that
@@ -110,8 +110,8 @@ impl NodeTuner {
         knob.value(self.option(node, Location::caller(), knob, SizeClass::Any))
     }
 
-    /// As [`pick`](Self::pick), for each class of sizes separately: sizes must be of equal classes on
-    /// all nodes.
+    /// As [`pick`](Self::pick), for each class of sizes separately: sizes must be of equal classes
+    /// on all nodes.
     ///
     /// # Participation
     /// As [`pick`](Self::pick).
@@ -209,8 +209,8 @@ pub fn choose_copy(tuner: &mut Tuner, bytes: usize) -> CopyChoice {
 }
 
 /// Copies all of `from` to `to` by the routine that is fastest at this call site, for copies of
-/// about this length: the time until the next call site counts, so that a routine pays for the cache
-/// that it leaves behind.
+/// about this length: the time until the next call site counts, so that a routine pays for the
+/// cache that it leaves behind.
 ///
 /// ```
 /// use strata_runtime::copy::Hint;

@@ -1,7 +1,7 @@
 //! The flow graph as a picture: sites from top to bottom as they were found, intervals in colours.
 //!
-//! Edges to the next site are straight; those that go on further are arcs on the left, those that go
-//! back are arcs on the right, as loops do. Each has the number of times that it was taken.
+//! Edges to the next site are straight; those that go on further are arcs on the left, those that
+//! go back are arcs on the right, as loops do. Each has the number of times that it was taken.
 
 use crate::experiment::Phase;
 use crate::tuner::Tuner;

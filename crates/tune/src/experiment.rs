@@ -13,6 +13,8 @@ const BASELINE: u32 = 8;
 const WARM_UP: u32 = 1;
 /// How many times the baseline a search may lose before it has to wait for its share.
 const GRACE: f64 = 10.0;
+/// An option that is slower than this factor is charged for no more.
+const PREEMPTED: f64 = 50.0;
 /// Evaluations after which a watch compares, and the confidence that it needs.
 const WATCHED: usize = 30;
 const WATCH_CONFIDENCE: f64 = 0.999;
@@ -248,10 +250,12 @@ impl Experiment {
             reference += f64::from(*count) * stop.reference;
         }
         self.evaluations += 1;
-        self.credit += self.rules.loss * time;
+        // An execution during which the node was preempted is no option's fault.
+        let charged = time.min(PREEMPTED * reference);
+        self.credit += self.rules.loss * charged;
         if self.other {
             self.cost += time - mean_time;
-            self.credit -= (time - mean_time).max(0.0);
+            self.credit -= charged - reference;
         }
         let relative = (reference > 0.0).then_some(time / reference);
         let timed = batch.iter().enumerate().filter(|(_, (_, count))| *count > 0);
@@ -366,8 +370,8 @@ impl Experiment {
     }
 
     /// Whether the default's time has become another since the search ended: the middle half of its
-    /// recent times is far from the middle half of those of before, which single disturbed executions
-    /// do not decide.
+    /// recent times is far from the middle half of those of before, which single disturbed
+    /// executions do not decide.
     fn has_changed(&mut self) -> bool {
         let mut changed = false;
         for stop in self.stops.iter_mut().filter(|stop| stop.recent.len() >= WATCHED) {

@@ -1,10 +1,10 @@
 //! Disjoint intervals of the loops: what one timed experiment spans.
 //!
 //! Loops share nodes, so at a node of two loops it is not known which of them runs. Borg (2006,
-//! §4.3, algorithm 4) therefore divides loops into disjoint intervals. Here an interval is a maximal
-//! run of nodes, each joined to the next by an edge, that are in the same loops; it is cut before
-//! every loop's first node, and where edges meet, so that whoever is at a later node of an interval
-//! has come through its first one.
+//! §4.3, algorithm 4) therefore divides loops into disjoint intervals. Here an interval is a
+//! maximal run of nodes, each joined to the next by an edge, that are in the same loops; it is cut
+//! before every loop's first node, and where edges meet, so that whoever is at a later node of an
+//! interval has come through its first one.
 
 use crate::dominators::Dominators;
 use crate::loops::{Loops, predecessors};

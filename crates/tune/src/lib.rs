@@ -4,7 +4,7 @@
 //! ```
 //! use strata_tune::{Knob, Tuner};
 //!
-//! let mut tuner = Tuner::from_env("sum")?;                   // STRATA_TUNE=tune; unset: always the default
+//! let mut tuner = Tuner::from_env("sum")?;              // by STRATA_TUNE; unset: the default
 //! let block = Knob::new("block", 64, [16, 256, 1024]);       // the default first
 //! let data = vec![1u64; 1 << 12];
 //! let mut sum = 0;
@@ -17,12 +17,13 @@
 //! # Ok::<(), strata_tune::TuneError>(())
 //! ```
 //!
-//! The places where values are picked are nodes of a flow graph. Its loops are divided into disjoint
-//! *intervals*; each execution of one is a timed experiment, after which another *configuration* of
-//! its knobs is tried. The best one must beat the default on fresh timings before it is adopted.
+//! The places where values are picked are nodes of a flow graph. Its loops are divided into
+//! disjoint *intervals*; each execution of one is a timed experiment, after which another
+//! *configuration* of its knobs is tried. The best one must beat the default on fresh timings
+//! before it is adopted.
 //!
-//! After Ø. L. Borg, *Dynamic Selection of MPI Intra-copy Routines Based on Program Characteristics*
-//! (NTNU, 2006), which tuned copies inside an MPI library.
+//! After Ø. L. Borg, *Dynamic Selection of MPI Intra-copy Routines Based on Program
+//! Characteristics* (NTNU, 2006), which tuned copies inside an MPI library.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

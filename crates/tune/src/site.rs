@@ -47,9 +47,9 @@ impl fmt::Display for SizeClass {
 
 /// A visit of a call site: the place in the source, what is done there, and the class of its size.
 ///
-/// The place is that of the caller of a function that is `#[track_caller]`. It survives inlining and
-/// address randomisation, as return addresses do not (Borg 2006, §4.1, took those). It does not pass
-/// through a function pointer or a `dyn` call.
+/// The place is that of the caller of a function that is `#[track_caller]`. It survives inlining
+/// and address randomisation, as return addresses do not (Borg 2006, §4.1, took those). It does not
+/// pass through a function pointer or a `dyn` call.
 #[derive(Clone, Copy, Debug)]
 pub struct Sig {
     place: &'static Location<'static>,
@@ -75,8 +75,8 @@ impl Sig {
         Self { place, op, class, options: if options == 0 { 1 } else { options } }
     }
 
-    /// Whether both are surely equal. Equal ones in different parts of a program may differ in their
-    /// addresses, and then are found by what they say.
+    /// Whether both are surely equal. Equal ones in different parts of a program may differ in
+    /// their addresses, and then are found by what they say.
     #[inline]
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self.place, other.place)

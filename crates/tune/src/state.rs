@@ -88,8 +88,8 @@ fn usual_file(program: &str, identity: &Identity, end: &str) -> Result<PathBuf, 
 }
 
 impl Tuner {
-    /// The file in which what is found is kept: that of the mode, or one in the cache folder; `None`
-    /// where nothing is kept.
+    /// The file in which what is found is kept: that of the mode, or one in the cache folder;
+    /// `None` where nothing is kept.
     ///
     /// # Errors
     /// The mode names no file, and there is no cache folder.
@@ -255,8 +255,8 @@ impl Tuner {
         Ok(self.report())
     }
 
-    /// Writes what was found to a file: under a temporary name at first, so that a reader never sees
-    /// a part.
+    /// Writes what was found to a file: under a temporary name at first, so that a reader never
+    /// sees a part.
     ///
     /// # Errors
     /// It cannot be written.

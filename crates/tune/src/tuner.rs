@@ -14,8 +14,8 @@ use crate::state::{Identity, SavedInterval};
 use std::panic::Location;
 use std::path::PathBuf;
 
-/// Chooses values of knobs at call sites, learns how long the program then takes, and adopts what is
-/// significantly faster than the defaults.
+/// Chooses values of knobs at call sites, learns how long the program then takes, and adopts what
+/// is significantly faster than the defaults.
 ///
 /// A node has its own: nothing is shared. See the [crate's page](crate) for a loop in ten lines.
 pub struct Tuner {
@@ -67,8 +67,8 @@ struct Run {
 
 impl Tuner {
     /// A tuner for a program, as `STRATA_TUNE` says. What was found for it before, by this build on
-    /// this machine, is taken up; a file that does not fit is ignored, which a line on standard error
-    /// says.
+    /// this machine, is taken up; a file that does not fit is ignored, which a line on standard
+    /// error says.
     ///
     /// # Errors
     /// `STRATA_TUNE` has a wrong value, there is no cache folder, or `use:FILE` names a file that
@@ -143,8 +143,8 @@ impl Tuner {
         Ok(tuner)
     }
 
-    /// Says how many seconds one tick of the times given to [`visit_at`](Self::visit_at) lasts, where
-    /// they are not those of this machine's clock.
+    /// Says how many seconds one tick of the times given to [`visit_at`](Self::visit_at) lasts,
+    /// where they are not those of this machine's clock.
     pub fn set_tick(&mut self, seconds: f64) {
         self.tick = seconds;
         self.span = self.options.span as f64 * 1e-9 / seconds;
@@ -177,8 +177,8 @@ impl Tuner {
         }
     }
 
-    /// The number of the option to use at a place that the caller has from its own caller, at a time
-    /// that it knows (see [`visit_at`](Self::visit_at)) or by this machine's clock.
+    /// The number of the option to use at a place that the caller has from its own caller, at a
+    /// time that it knows (see [`visit_at`](Self::visit_at)) or by this machine's clock.
     #[inline]
     pub fn option_at<T>(
         &mut self,
@@ -337,7 +337,8 @@ impl Tuner {
                 return;
             }
             self.run.active = false;
-            // An edge that is newer than the intervals leads to no stop: that execution is left out.
+            // An edge that is newer than the intervals leads to no stop: that execution is left
+            // out.
             if let Some(stop) = interval.stops.iter().position(|stop| *stop == node) {
                 // The clock is read only where a time is needed.
                 let clock = &self.clock;
@@ -381,12 +382,13 @@ impl Tuner {
         self.choices[node] = option;
     }
 
-    /// A step of a team: all nodes learn the same, from the slowest node's times, and from now on use
-    /// the same. Choices of a team change here and nowhere else, each at its interval's next
+    /// A step of a team: all nodes learn the same, from the slowest node's times, and from now on
+    /// use the same. Choices of a team change here and nowhere else, each at its interval's next
     /// execution.
     ///
     /// # Participation
-    /// Collective: every node calls it, at the same place of the program, such as once an iteration.
+    /// Collective: every node calls it, at the same place of the program, such as once an
+    /// iteration.
     ///
     /// # Errors
     /// On all nodes, if their call sites differ.
@@ -395,8 +397,8 @@ impl Tuner {
             return Ok(());
         }
         self.steps += 1;
-        // Whether a node is unsettled, and whether one is not yet quiet; then what must be equal, and
-        // its negative, whose maximum is the minimum.
+        // Whether a node is unsettled, and whether one is not yet quiet; then what must be equal,
+        // and its negative, whose maximum is the minimum.
         let sites: Vec<usize> = (1..self.graph.nodes.len()).collect();
         let (hash, structure) = (self.graph.hash(&sites), self.structure());
         let equal =

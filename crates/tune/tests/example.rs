@@ -1,4 +1,4 @@
-//! `examples/tune_loop.rs`, as a user runs it.
+//! The examples, as users run them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// The program, which `cargo test` builds beside its tests; `None` where only this test was built.
-fn program() -> Option<PathBuf> {
+fn program(name: &str) -> Option<PathBuf> {
     let tests = std::env::current_exe().unwrap();
-    let program = tests.parent()?.parent()?.join("examples").join("tune_loop");
+    let program = tests.parent()?.parent()?.join("examples").join(name);
     program.is_file().then_some(program)
 }
 
@@ -26,7 +26,7 @@ fn run(program: &PathBuf, setting: Option<&str>, arguments: &[&str]) -> (Output,
 
 #[test]
 fn a_loop_with_a_knob() {
-    let Some(program) = program() else {
+    let Some(program) = program("tune_loop") else {
         println!("skipped: cargo build -p strata-tune --examples");
         return;
     };
@@ -62,4 +62,29 @@ fn a_loop_with_a_knob() {
     let (output, _, err) = run(&program, Some("tine"), &[]);
     assert!(!output.status.success());
     assert!(err.contains("STRATA_TUNE=tine: there is no `tine` (did you mean `tune`?); set off"), "{err}");
+}
+
+/// A command that sleeps for as many ms as a variable says.
+#[test]
+fn variables_of_a_command() {
+    let Some(program) = program("tune_launch") else {
+        println!("skipped: cargo build -p strata-tune --examples");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let keep = folder.path().join("found.json");
+    let call = |knob: &str, command: &str| {
+        let arguments =
+            ["--prefix", "PAUSE_", "--runs", "120", "--keep", keep.to_str().unwrap(), "--knob", knob];
+        run(&program, None, &[&arguments[..], &["--", "sh", "-c", command]].concat())
+    };
+    let (output, out, err) = call("S=0.03,0.002", "sleep $PAUSE_S");
+    assert!(output.status.success(), "{err}");
+    assert_eq!(out, "export PAUSE_S=0.002\n", "{err}");
+    assert!(keep.is_file());
+    let (output, _, err) = call("S=1,2", "exit $PAUSE_S");
+    assert!(!output.status.success());
+    assert!(err.contains("tune_launch: with PAUSE_S=1 the command ended with exit status: 1"), "{err}");
+    let (output, _, err) = call("S=1", "true");
+    assert!(output.status.code() == Some(2) && err.contains("at least two values"), "{err}");
 }

@@ -144,7 +144,8 @@ fn intervals_are_disjoint_and_entered_at_their_begin() {
                 prop_assert!(inside == 0 || inside == interval.nodes.len());
             }
         }
-        // Who goes on from one node to another that is in a loop with it comes to a begin, or to the next.
+        // Who goes on from one node to another that is in a loop with it comes to a begin, or to
+        // the next.
         for (from, to) in successors.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |to| (from, *to))) {
             let Some(number) = owner[to] else { continue };
             let at = found[number].nodes.iter().position(|node| *node == to).unwrap();

@@ -67,8 +67,8 @@ impl Space {
     }
 }
 
-/// A way to search. It is told the time of each configuration that it asked for, relative to that of
-/// the default, so that executions which end at different places compare.
+/// A way to search. It is told the time of each configuration that it asked for, relative to that
+/// of the default, so that executions which end at different places compare.
 ///
 /// Everything follows from the numbers in `random` and the times: on a team all nodes get equal
 /// ones.

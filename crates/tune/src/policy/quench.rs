@@ -19,9 +19,9 @@ pub enum Generator {
 ///
 /// The thesis gives no formula for its generators, and calls what it does close to probabilistic
 /// tabu search. Here every option has a rating, the exponential average of the relative times of
-/// executions in which it took part. It is drawn with the weight exp(-(8/3) (1-T) z), where z is its
-/// rating's distance from the knob's best in standard deviations: at the temperature T = 1 all are
-/// equal. Options without a time count as the best.
+/// executions in which it took part. It is drawn with the weight exp(-(8/3) (1-T) z), where z is
+/// its rating's distance from the knob's best in standard deviations: at the temperature T = 1 all
+/// are equal. Options without a time count as the best.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Quench {
     generator: Generator,
