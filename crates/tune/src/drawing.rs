@@ -61,7 +61,7 @@ impl Tuner {
         };
         let left = MARGIN + room(true);
         let (width, height) = (left + box_width + room(false) + MARGIN, position(nodes.len()) + MARGIN);
-        let mut out = String::new();
+        let (mut out, mut counts) = (String::new(), String::new());
         // Writing to a string cannot fail.
         let _ = write!(
             out,
@@ -96,11 +96,17 @@ impl Tuner {
             };
             let _ = writeln!(
                 out,
-                "<path d=\"{path}\" fill=\"none\" stroke=\"#41536b\" marker-end=\"url(#tip)\"/>\
-                 <text x=\"{x:.0}\" y=\"{y:.0}\" fill=\"#41536b\">{}</text>",
+                "<path d=\"{path}\" fill=\"none\" stroke=\"#41536b\" marker-end=\"url(#tip)\"/>"
+            );
+            // Above all arcs, on white.
+            let _ = writeln!(
+                counts,
+                "<text x=\"{x:.0}\" y=\"{y:.0}\" fill=\"#41536b\" stroke=\"white\" stroke-width=\"3\" \
+                 paint-order=\"stroke\">{}</text>",
                 edge.count
             );
         }
+        out.push_str(&counts);
         for (node, [first, second]) in lines.iter().enumerate() {
             let (top, x) = (position(node), left + 10.0);
             let _ = writeln!(
