@@ -1,6 +1,6 @@
 //! Copies by `strata_copy` beside `memcpy` and the best of all routines, in turns.
 //!
-//!     cargo bench -p strata-benches --bench copies [-- --rounds 21 --seed 1 --only cells|exchange]
+//!     cargo bench -p strata-benches --bench copies [-- --rounds 21 --seed 1 --only cells|exchange|strided]
 //!
 //! **Cells**: sizes from 8 B to 64 MiB, alignments, source hot or cold, target read or left. Each
 //! routine is timed in a few rounds; the fastest of them, `memcpy`, [`copy`](strata_copy::copy) and
@@ -11,9 +11,12 @@
 //! fro (ping-pong); the sender's block is written before, and the receiver's read after, or neither
 //! (Borg 2006, §6.1). All pairs of the candidates are timed; the best pair, the best pair of equal
 //! routines, the default and ours then meet on fresh samples.
+//!
+//! **Strided**: `pack` and `unpack` beside a loop that copies each block.
 
 mod cells;
 mod exchange;
+mod strided;
 
 use std::process::ExitCode;
 
@@ -32,7 +35,7 @@ fn main() -> ExitCode {
     let settings = match read() {
         Ok(settings) => settings,
         Err(error) => {
-            eprintln!("copies: {error}; known are --rounds N, --seed N and --only cells|exchange");
+            eprintln!("copies: {error}; known are --rounds N, --seed N and --only cells|exchange|strided");
             return ExitCode::from(2);
         }
     };
@@ -41,7 +44,8 @@ fn main() -> ExitCode {
     let run = || -> Result<(), strata_runtime::Error> {
         let cells = if wanted("cells") { Some(cells::race(&settings)?) } else { None };
         let exchange = if wanted("exchange") { Some(exchange::race(&settings)?) } else { None };
-        println!("summary {}", json!({ "cells": cells, "exchange": exchange }));
+        let strided = if wanted("strided") { Some(strided::race(&settings)?) } else { None };
+        println!("summary {}", json!({ "cells": cells, "exchange": exchange, "strided": strided }));
         Ok(())
     };
     match run() {
@@ -63,7 +67,7 @@ fn read() -> Result<Settings, lexopt::Error> {
             Long("seed") => settings.seed = parser.value()?.parse()?,
             Long("only") => {
                 let part = parser.value()?.string()?;
-                if !["cells", "exchange"].contains(&part.as_str()) {
+                if !["cells", "exchange", "strided"].contains(&part.as_str()) {
                     return Err(format!("no part `{part}`").into());
                 }
                 settings.only = Some(part);

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use strata_select::Table;
+use strata_select::{Pins, Table, closest};
 
 use crate::routine::Place;
-use crate::{DEFAULT, Routine, SHORT, exchange_models, models, processor};
+use crate::{DEFAULT, Routine, SHORT, exchange_models, models, processor, routines};
 
 /// What a program knows about the caches, as far as it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,20 +112,57 @@ pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine 
     if bytes <= SHORT {
         return &DEFAULT;
     }
-    let class = Class::of(bytes);
-    let place = &CHOSEN[hint.index() * 2 + usize::from(aligned)][class.index()];
-    match place.get() {
+    match place(hint, bytes, aligned).get() {
         Some(routine) => routine,
-        None => choose_first(place, hint, class, aligned),
+        None => choose_first(hint, bytes, aligned),
     }
+}
+
+/// A copy of more than [`SHORT`] bytes. In a function of its own, so that a short one pays for
+/// nothing but a comparison; the caller's place would be one argument more than go in registers.
+#[inline(never)]
+pub(crate) fn long(to: &mut [u8], from: &[u8], hint: Hint) {
+    let aligned = to.as_ptr().addr().abs_diff(from.as_ptr().addr()).is_multiple_of(64);
+    match place(hint, from.len(), aligned).get() {
+        Some(routine) => routine.copy(to, from),
+        None => choose_first(hint, from.len(), aligned).copy(to, from),
+    }
+}
+
+#[inline(always)]
+fn place(hint: Hint, bytes: usize, aligned: bool) -> &'static Place {
+    &CHOSEN[hint.index() * 2 + usize::from(aligned)][Class::of(bytes).index()]
 }
 
 /// Makes and keeps the choice of a place. Threads that do so at once find the same.
 #[cold]
-fn choose_first(place: &Place, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
-    let routine = models_in_use().map_or(&DEFAULT, |tables| decide(tables, hint, class, aligned));
-    place.set(routine);
+#[inline(never)]
+fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
+    let class = Class::of(bytes);
+    let by_models = || models_in_use().map_or(&DEFAULT, |tables| decide(tables, hint, class, aligned));
+    let routine = pinned().unwrap_or_else(by_models);
+    place(hint, bytes, aligned).set(routine);
     routine
+}
+
+/// The routine of `STRATA_PIN=copy=NAME`. A name that this processor has no routine of is said once
+/// on standard error: a copy cannot fail.
+fn pinned() -> Option<&'static Routine> {
+    static PINNED: OnceLock<Option<&'static Routine>> = OnceLock::new();
+    *PINNED.get_or_init(|| {
+        let text = std::env::var("STRATA_PIN").ok()?;
+        let pin = Pins::parse(&text).ok()?.get("copy")?;
+        let routine = Routine::named(pin.candidate).filter(|_| pin.parameters.is_empty());
+        if routine.is_none() {
+            let meant = closest(pin.candidate, routines().iter().map(|routine| routine.name()));
+            let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            eprintln!(
+                "strata: STRATA_PIN: `{pin}` had no effect: this processor has no such routine{meant}; the \
+                 example `copy_routines` lists them"
+            );
+        }
+        routine
+    })
 }
 
 /// By hint and alignment, and by class.
@@ -220,6 +257,10 @@ const SURE: f64 = 1.645;
 /// And by at least this factor: less is not worth a call through a pointer.
 const LEAST_GAIN: f64 = 1.02;
 
+/// What a call through a pointer costs a program beyond what a loop that repeats one copy shows: its
+/// branches are predicted worse. About a mispredicted branch.
+const INDIRECT: f64 = 3e-9;
+
 /// The routine with the greatest mean gain over `memcpy` in all situations that the hint allows,
 /// of those that are expected to lose in none, and that gain significantly.
 fn decide(models: &Models, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
@@ -257,7 +298,8 @@ fn gain_of(table: &Table, name: &str, mut inputs: [f64; 2]) -> Option<(f64, f64)
     let predict = |name| {
         let entry = table.entries.iter().find(|entry| entry.name == name)?;
         let found = (entry.predict)(nodes, inputs, &[])?.times(entry.expected_ratio)?;
-        let seconds = found.seconds.get();
+        let extra = if name == DEFAULT.name() { 0.0 } else { INDIRECT };
+        let seconds = found.seconds.get() + extra;
         (seconds > 0.0).then_some((seconds.ln(), found.deviation.get() / seconds))
     };
     let (default, routine) = (predict(DEFAULT.name())?, predict(name)?);

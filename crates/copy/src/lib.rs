@@ -69,16 +69,10 @@ pub fn copy(to: &mut [u8], from: &[u8]) {
 #[track_caller]
 pub fn copy_hinted(hint: Hint, to: &mut [u8], from: &[u8]) {
     // Nothing but this comparison is added to a short copy.
-    if from.len() > SHORT && to.len() == from.len() {
-        return long(to, from, hint);
+    if from.len() > SHORT {
+        return choose::long(to, from, hint);
     }
     to.copy_from_slice(from);
-}
-
-#[inline(never)]
-fn long(to: &mut [u8], from: &[u8], hint: Hint) {
-    let aligned = to.as_ptr().addr().abs_diff(from.as_ptr().addr()).is_multiple_of(64);
-    routine_for(hint, from.len(), aligned).copy(to, from);
 }
 
 /// Copies all of `from` to `to` by this routine, whatever the models say.

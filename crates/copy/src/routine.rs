@@ -78,7 +78,9 @@ impl Routine {
         if let Some(kernel) = self.kernel
             && from.len() >= self.least
         {
-            assert_eq!(to.len(), from.len(), "the slices of a copy have different lengths");
+            if to.len() != from.len() {
+                different(to.len(), from.len());
+            }
             // SAFETY: both slices are valid for their length, which is at least `least`, and a
             // mutable one overlaps no other. A `Routine` with a kernel is only reached through
             // `routines`, which leaves out those whose features this processor lacks.
@@ -86,6 +88,13 @@ impl Routine {
         }
         to.copy_from_slice(from);
     }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn different(to: usize, from: usize) -> ! {
+    panic!("a copy of {from} bytes to {to}: the lengths differ");
 }
 
 impl fmt::Debug for Routine {

@@ -47,3 +47,37 @@ fn nothing_is_copied_of_nothing() {
     copy(&mut [], &[]);
     routines().iter().for_each(|routine| copy_with(routine, &mut [], &[]));
 }
+
+/// What a pin does can only be seen from a process that has one: this test starts itself again.
+#[test]
+fn a_pin_takes_one_routine_everywhere() {
+    const ROLE: &str = "STRATA_COPY_TEST_ROLE";
+    if let Ok(expected) = std::env::var(ROLE) {
+        for hint in HINTS {
+            for bytes in [3000, 1 << 20, 1 << 27] {
+                assert_eq!(strata_copy::routine_for(hint, bytes, true).name(), expected);
+            }
+        }
+        return;
+    }
+    let last = routines()[routines().len() - 1].name();
+    for (pin, expected, says) in
+        [(format!("sort=radix, copy={last}"), last, ""), ("copy=memcpy".to_owned(), "memcpy", "")]
+    {
+        let again = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["a_pin_takes_one_routine_everywhere", "--exact", "--nocapture"])
+            .env("STRATA_PIN", pin)
+            .env(ROLE, expected)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&again.stderr).into_owned();
+        assert!(again.status.success() && said.contains(says), "{said}");
+    }
+    let again = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["a_copy_is_equal", "--exact", "--nocapture"])
+        .env("STRATA_PIN", "copy=memcopy")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(again.status.success() && said.contains("did you mean `memcpy`?"), "{said}");
+}

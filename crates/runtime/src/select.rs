@@ -504,7 +504,9 @@ impl Node {
             Err(error) if asked.is_empty() => eprintln!("strata: STRATA_PIN: {error}"),
             Err(_) => {}
             Ok(pins) => {
-                for pin in pins.iter().filter(|pin| !asked.contains(&pin.library)) {
+                // Copies look for theirs themselves, on each node.
+                let used = |pin: &Pin<'_>| pin.library == "copy" || asked.contains(&pin.library);
+                for pin in pins.iter().filter(|pin| !used(pin)) {
                     let meant = closest(pin.library, asked.iter().copied());
                     let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
                     eprintln!(
