@@ -2,6 +2,8 @@
 //! machines, beside his figures.
 //!
 //!     cargo bench -p strata-benches --bench simulation
+//!     cargo bench -p strata-benches --bench simulation -- --svg ../docs/pictures
+//!     STRATA_TRACE=../target/flight cargo bench -p strata-benches --bench simulation -- --flight
 //!
 //! All times are simulated, so the table is the same on every host. Random results are means over
 //! seeds.
@@ -9,12 +11,14 @@
 mod bulk;
 mod mechanisms;
 mod models;
+mod pictures;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bulk::{Rounds, Way};
 use chacha20::ChaCha8Rng;
+use pictures::Bar;
 use rand::{RngExt as _, SeedableRng};
 use strata_benches::{head, row};
 use strata_runtime::simulation::SimulatedMachine;
@@ -63,7 +67,94 @@ fn drawn() -> Vec<usize> {
     (0..NODES * NODES).map(|_| draw.random_range(0..NODES)).collect()
 }
 
+/// Draws the experiments of figures 6-4, 7-5 and 7-8 into a folder.
+fn draw(folder: &str) -> Result<(), String> {
+    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let by_four = |rank: usize, _| (rank + 4) % NODES;
+    let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
+    let table = drawn();
+    let random = |rank: usize, _| table[rank];
+    let block = Rounds {
+        nodes: NODES,
+        senders: NODES,
+        rounds: 1,
+        bytes: 4096,
+        barrier_every: 0,
+        way: Way::Paced(DELAY),
+        uneven: UNEVEN,
+        disturbed: false,
+        target: &by_four,
+    };
+    let kept =
+        Rounds { rounds: NODES - 1, bytes: 1600, barrier_every: 1, disturbed: true, target: &step, ..block };
+    let bar = |name, thesis, rounds: Rounds<'_>| -> Result<Bar, String> {
+        let runs = (1..=4).map(|seed| rounds.bandwidth(&cm5, seed)).collect::<Result<Vec<f64>, _>>();
+        Ok(Bar { name, thesis, ours: mean(&runs.map_err(|error| error.to_string())?).0 })
+    };
+    let blocks = [
+        bar("cyclic shift, not matched", None, Rounds { way: Way::PollAll, ..block })?,
+        bar("cyclic shift, matched", Some(5.3), block)?,
+        bar("cyclic shift, poll once", Some(5.93), Rounds { way: Way::PollOnce(DELAY), ..block })?,
+        bar("random targets, matched", Some(5.3 / 3.6), Rounds { target: &random, ..block })?,
+    ];
+    let transposes = [
+        bar("barriers, not matched", Some(4.85 / 1.3), Rounds { way: Way::PollAll, ..kept })?,
+        bar("barriers, matched", Some(4.85), kept)?,
+        bar("barriers, poll once", Some(5.33), Rounds { way: Way::PollOnce(35.0), ..kept })?,
+        bar("no barriers, 32 shifts", Some(2.22), Rounds { rounds: 32, barrier_every: 0, ..kept })?,
+        bar("no barriers, 100 shifts", Some(1.67), Rounds { rounds: 100, barrier_every: 0, ..kept })?,
+    ];
+    for (file, title, bars) in [
+        ("cm5-blocks.svg", "Blocks of 4 kB among 64 nodes, MB/s a node", &blocks[..]),
+        ("cm5-transposes.svg", "Shifts of 1600 B among 64 nodes, MB/s a node", &transposes[..]),
+    ] {
+        let path = std::path::Path::new(folder).join(file);
+        std::fs::write(&path, pictures::svg(title, bars))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// Nodes in the picture of packets on their way.
+const FLYING: usize = 16;
+
+/// 60 shifts of 1600 bytes among 16 nodes without barriers, for a trace of them (figure 7-7).
+fn flight() -> Result<(), String> {
+    let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
+    let step = |rank: usize, round: usize| (rank + round + 1) % FLYING;
+    let rounds = Rounds {
+        nodes: FLYING,
+        senders: FLYING,
+        rounds: 60,
+        bytes: 1600,
+        barrier_every: 0,
+        way: Way::Paced(DELAY),
+        uneven: UNEVEN,
+        disturbed: true,
+        target: &step,
+    };
+    let found = rounds.bandwidth(&cm5, 1).map_err(|error| error.to_string())?;
+    eprintln!("{found:.2} MB/s; STRATA_TRACE=DIR keeps its trace");
+    Ok(())
+}
+
 fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let drawing = match arguments.find(|argument| argument == "--svg" || argument == "--flight") {
+        Some(argument) if argument == "--flight" => Some(flight()),
+        Some(_) => Some(arguments.next().ok_or("--svg needs a folder".to_owned()).and_then(|to| draw(&to))),
+        None => None,
+    };
+    if let Some(result) = drawing {
+        return result.map_or_else(
+            |message| {
+                eprintln!("simulation: {message}");
+                ExitCode::FAILURE
+            },
+            |()| ExitCode::SUCCESS,
+        );
+    }
     head(&["experiment", "thesis", "its figure", "ours", "accepted", "within"]);
     let tables = figure_6_6().and_then(|()| chapters()).and_then(|()| {
         println!();
