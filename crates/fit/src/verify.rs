@@ -227,7 +227,8 @@ fn resolution(fit: &[Residual], options: &FitOptions) -> Option<String> {
     let steps = times.windows(2).map(|w| w[1] - w[0]).filter(|step| *step > 1e-6 * middle);
     let step = steps.fold(f64::INFINITY, f64::min);
     let whole = |t: &f64| (t / step - (t / step).round()).abs() < 0.01;
-    let coarse = middle < COARSE && step > options.accept * middle && times.iter().all(whole);
+    let coarse =
+        middle < COARSE && step.is_finite() && step > options.accept * middle && times.iter().all(whole);
     coarse.then(|| {
         format!(
             "times are multiples of {:.0} ns, the timer's resolution: repeat the task within one timing",

@@ -405,6 +405,10 @@ fn what_is_no_task_is_named() {
     assert!(away.contains("optimised away"), "{away}");
     let coarse = reason(&|k| 1e-7 * (1.0 + f64::from(k % 12 / 4)));
     assert!(coarse.contains("multiples of 100 ns, the timer's resolution"), "{coarse}");
+    // A simulated time may be the same everywhere: there is no step to tell a resolution by.
+    let rows: String = (0..24).map(|k| format!("M 1e-7 {}\n", 1 + k % 12)).collect();
+    let reason = try_fit(&format!("M x\n{rows}"), &options).unwrap().model.reason;
+    assert!(!reason.contains("multiples"), "{reason}");
 }
 
 #[test]

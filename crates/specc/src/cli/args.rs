@@ -1,16 +1,15 @@
 //! The command line: its grammar, its help, and the values that it takes.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use strata_fit::{Elimination, Robust, Search, Weights};
+use strata_fit::{Elimination, Search, Weights};
 use strata_interchange::{Format, HoldOut, TimeColumn};
-use strata_model::Seconds;
-use strata_model::expr::is_name;
 
 pub(super) use super::comet::args::Comet;
+use super::values::prefix;
+pub(super) use super::values::{Binding, Outliers, duration, percentage};
 
 /// Compile performance-model specs into profiling programs, run them, fit models, and choose by
 /// them.
@@ -443,18 +442,6 @@ pub(super) enum Form {
     JsonLines,
 }
 
-/// How outliers lose their weight; `none`: they do not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Outliers(pub(super) Option<Robust>);
-
-impl FromStr for Outliers {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" { Ok(Self(None)) } else { text.parse().map(|how| Self(Some(how))) }
-    }
-}
-
 /// How to fit; counts more than what the spec says, or the samples with the words of their spec.
 #[derive(Clone, Debug, Args)]
 pub(super) struct How {
@@ -526,57 +513,6 @@ pub(super) struct Fit {
     pub(super) output: Option<PathBuf>,
 }
 
-/// An input and its value, `keys=1000`.
-#[derive(Clone, Debug)]
-pub(super) struct Binding {
-    /// The input's name.
-    pub(super) name: String,
-    /// Its value.
-    pub(super) value: f64,
-}
-
-impl FromStr for Binding {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) =
-            text.split_once('=').ok_or_else(|| format!("`{text}` is not of the form NAME=VALUE"))?;
-        let number: f64 =
-            value.replace('_', "").parse().map_err(|_| format!("`{value}` is not a number, in `{text}`"))?;
-        if !number.is_finite() {
-            return Err(format!("`{name}` must be finite"));
-        }
-        Ok(Self { name: name.trim().to_owned(), value: number })
-    }
-}
-
-/// Reads `60s`, `500ms`, `1.5m` or `2h`; a bare number is in seconds.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let time: Seconds = text.parse()?;
-    match Duration::try_from_secs_f64(time.get()) {
-        Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err("a budget is longer than zero".into()),
-    }
-}
-
-/// Takes what a name in C may begin with.
-fn prefix(text: &str) -> Result<String, String> {
-    if is_name(text) && !text.starts_with('_') {
-        Ok(text.to_owned())
-    } else {
-        Err("a letter, then letters, digits and `_`".into())
-    }
-}
-
-/// Reads `0.2%` as a fraction.
-pub(super) fn percentage(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').and_then(|digits| digits.trim().parse::<f64>().ok());
-    match number {
-        Some(number) if number > 0.0 && number <= 100.0 => Ok(number / 100.0),
-        _ => Err("a percentage above 0% and up to 100%, for example `0.2%`".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -585,32 +521,5 @@ mod tests {
     #[test]
     fn arguments_are_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn times_read_with_their_units() {
-        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("20"), Ok(Duration::from_secs(20)));
-        for bad in ["", "s", "0", "-1s", "5 parsecs", "nan", "1e400", "µ"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn percentages_become_fractions() {
-        assert_eq!(percentage("0.5%"), Ok(0.005));
-        assert_eq!(percentage("100 %"), Ok(1.0));
-        for bad in ["", "%", "0.5", "0%", "-1%", "101%", "nan%", "inf%"] {
-            assert!(percentage(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn bindings_are_finite_numbers() {
-        assert_eq!("keys=65_536".parse::<Binding>().map(|b| b.value), Ok(65_536.0));
-        for bad in ["keys", "keys=", "keys=many", "keys=inf"] {
-            assert!(bad.parse::<Binding>().is_err(), "{bad}");
-        }
     }
 }

@@ -15,6 +15,7 @@ mod refining;
 mod specs;
 mod stages;
 mod tables;
+mod values;
 
 use std::path::Path;
 use std::process::ExitCode;
