@@ -20,7 +20,7 @@ pub(crate) fn package() -> Result<(), String> {
     play(&target)
 }
 
-/// The first steps of a newcomer, in `target/play`.
+/// The first steps of a newcomer, with a home in `target/play`.
 fn play(target: &Path) -> Result<(), String> {
     let folder = target.join("play");
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
@@ -62,10 +62,15 @@ fn play(target: &Path) -> Result<(), String> {
         command
     };
     run(newcomer(&folder).args(["install", "specc", "--debug"]))?;
-    run(newcomer(&folder).args(["strata", "new", "first"]))?;
-    let first = folder.join("first");
-    run(newcomer(&first).args(["strata", "calibrate", "--budget", "5s"]))?;
-    run(newcomer(&first).arg("test"))
+    // Elsewhere: cargo makes what is new inside a workspace a member of it.
+    let elsewhere = std::env::temp_dir().join(format!("strata-play-{}", std::process::id()));
+    fs::create_dir_all(&elsewhere).map_err(|e| failed(&elsewhere, e))?;
+    let first = elsewhere.join("first");
+    let played = run(newcomer(&elsewhere).args(["strata", "new", "first"]))
+        .and_then(|()| run(newcomer(&first).args(["strata", "calibrate", "--budget", "5s"])))
+        .and_then(|()| run(newcomer(&first).arg("test")));
+    fs::remove_dir_all(&elsewhere).map_err(|e| failed(&elsewhere, e))?;
+    played
 }
 
 fn cargo() -> Command {
