@@ -15,9 +15,33 @@ const OURS_ALONE: [&str; 4] = ["--exclude", "strata-benches", "--exclude", "xtas
 /// # Errors
 /// A command that failed, or a file that cannot be written.
 pub(crate) fn package() -> Result<(), String> {
+    forget()?;
     run(cargo().args(["package", "--workspace", "--allow-dirty"]).args(OURS_ALONE))?;
     let target = PathBuf::from(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
     play(&target)
+}
+
+/// Removes what cargo unpacked of our crates when they were packed before: it is taken for the
+/// crate of its version, though that may have changed since.
+fn forget() -> Result<(), String> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))).unwrap_or_default();
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
+    let named = |path: &Path, start: &str| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start))
+    };
+    for kind in ["src", "cache"] {
+        // Registries without a host are those that `cargo package` makes.
+        let registries = entries(&home.join("registry").join(kind)).filter(|folder| named(folder, "-"));
+        for path in registries.flat_map(|folder| entries(&folder).collect::<Vec<_>>()) {
+            if !named(&path, "strata-") && !named(&path, "specc-") {
+                continue;
+            }
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// The first steps of a newcomer, with a home in `target/play`.
