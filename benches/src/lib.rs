@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accuracy;
+pub mod peer;
 pub mod trust;
 
 /// The programs of the workspace's first page.

@@ -17,8 +17,6 @@ use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_stencil::{Grid, Layout, Method, profile};
 
-use peer::Peer;
-
 const SIDES: [usize; 3] = [512, 2048, 4096];
 
 /// Points updated in a timing.
@@ -66,8 +64,8 @@ fn run(options: &Options) -> Result<(), String> {
     let folder = tempfile::TempDir::new().map_err(|e| e.to_string())?;
     let mut peers = Vec::new();
     for (name, peer) in [
-        ("Devito", Peer::devito(folder.path(), options.threads)),
-        ("PETSc DMDA", Peer::petsc(folder.path(), options.threads)),
+        ("Devito", peer::devito(folder.path(), options.threads)),
+        ("PETSc DMDA", peer::petsc(folder.path(), options.threads)),
     ] {
         match peer {
             Ok(peer) => peers.push((name, peer)),
@@ -90,7 +88,7 @@ fn run(options: &Options) -> Result<(), String> {
                     None => ours(options.threads, side, WAYS[who], iterations),
                     Some(peer) => {
                         let (name, peer) = &mut peers[peer];
-                        peer.seconds(side, iterations).map_err(|e| format!("{name}: {e}"))
+                        peer.seconds(&format!("{side} {iterations}")).map_err(|e| format!("{name}: {e}"))
                     }
                 };
                 let difference = seconds(iterations)? - seconds(iterations / 4)?;

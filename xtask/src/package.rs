@@ -16,13 +16,16 @@ const OURS_ALONE: [&str; 4] = ["--exclude", "strata-benches", "--exclude", "xtas
 /// A command that failed, or a file that cannot be written.
 pub(crate) fn package() -> Result<(), String> {
     forget()?;
-    run(cargo().args(["package", "--workspace", "--allow-dirty"]).args(OURS_ALONE))?;
     let target = PathBuf::from(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
+    let target = target.join("packages");
+    remove(&target)?;
+    let package = ["package", "--workspace", "--allow-dirty", "--target-dir"];
+    run(cargo().args(package).arg(&target).args(OURS_ALONE))?;
     play(&target)
 }
 
-/// Removes what cargo unpacked of our crates when they were packed before: it is taken for the
-/// crate of its version, though that may have changed since.
+/// Removes what cargo unpacked of our crates when they were packed before. Cargo takes it, and what
+/// it built of it, for the crate of its version, though that may have changed since.
 fn forget() -> Result<(), String> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))).unwrap_or_default();
@@ -37,20 +40,26 @@ fn forget() -> Result<(), String> {
             if !named(&path, "strata-") && !named(&path, "specc-") {
                 continue;
             }
-            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            removed.map_err(|e| format!("{}: {e}", path.display()))?;
+            remove(&path)?;
         }
     }
     Ok(())
 }
 
-/// The first steps of a newcomer, with a home in `target/play`.
+/// Removes a file, or a folder and all in it, if it is there.
+fn remove(path: &Path) -> Result<(), String> {
+    let removed = match path {
+        path if path.is_dir() => fs::remove_dir_all(path),
+        path if path.exists() => fs::remove_file(path),
+        _ => Ok(()),
+    };
+    removed.map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The first steps of a newcomer, with a home in `target/packages/play`.
 fn play(target: &Path) -> Result<(), String> {
     let folder = target.join("play");
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    if folder.exists() {
-        fs::remove_dir_all(&folder).map_err(|e| failed(&folder, e))?;
-    }
     let home = folder.join("home");
     fs::create_dir_all(&home).map_err(|e| failed(&home, e))?;
     let [folder, home] = [folder, home].map(|path| path.canonicalize().map_err(|e| failed(&path, e)));
