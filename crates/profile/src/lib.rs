@@ -41,7 +41,7 @@ use signals::Interrupt;
 pub use strata_model::plan::PlanPoint as Point;
 
 pub use stats::{median, relative_half_width};
-pub use support::{Random, Scratch, clear_memory};
+pub use support::{ClearMemory, Random, Scratch, clear_memory};
 pub use timer::{Clock, NodeClock, Timer};
 
 /// Any error of code in a spec, for use with `?`.
@@ -49,7 +49,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Names that code in a spec has in scope without a `use` line.
 pub mod prelude {
-    pub use super::clear_memory;
+    pub use super::{ClearMemory, clear_memory};
     pub use strata_runtime::prelude::*;
 }
 

@@ -42,6 +42,17 @@ pub fn clear_memory(data: &mut [i64], bytes: usize) {
     std::hint::black_box(start);
 }
 
+/// [`clear_memory`] under the name that the thesis prints, of `words` words of 4 bytes (Brewer 1994,
+/// figure 3-3).
+///
+/// # Panics
+/// As [`clear_memory`].
+#[allow(non_snake_case, reason = "specs of the thesis call it so")]
+#[inline]
+pub fn ClearMemory(data: &mut [i64], words: usize) {
+    clear_memory(data, words.saturating_mul(4));
+}
+
 /// A stream of random numbers, the same in every run with the same seed.
 #[derive(Debug)]
 pub struct Random(ChaCha8Rng);

@@ -73,7 +73,7 @@ fn a_small_spec_is_measured() {
     let platform = samples.platform.unwrap();
     assert_eq!((platform.transport.as_str(), platform.nodes), ("threads", 2));
     let names: Vec<&str> = samples.models.iter().map(|model| model.name.as_str()).collect();
-    assert_eq!(names, ["clear_memory", "Reduce", "Own"]);
+    assert_eq!(names, ["ClearMemory", "Reduce", "Own"]);
     for model in &samples.models {
         assert!(!model.rows.is_empty(), "{text}");
         assert!(model.rows.iter().all(|row| row.seconds > 0.0 && row.seconds < 1.0), "{text}");

@@ -99,9 +99,42 @@ impl Reader<'_> {
             Rule::model => file.items.extend(self.model(pair).map(Item::Model)),
             Rule::line_model => file.items.extend(self.line_model(pair).map(Item::Model)),
             Rule::library => file.items.extend(self.library(pair).map(Item::Library)),
-            Rule::stray => self.stray(pair, Rule::top, "a model, a library or `use`"),
+            Rule::stray if !self.unclosed(pair, file) => {
+                self.stray(pair, Rule::top, "a model, a library or `use`");
+            }
             _ => {}
         }
+    }
+
+    /// Reports the parenthesis of a call that is not closed: a factored model's expression ends before
+    /// it, at the name. Returns whether it is one.
+    fn unclosed(&mut self, pair: &Pair<'_, Rule>, file: &mut File) -> bool {
+        let Span { start, .. } = span(pair);
+        let Some(Item::Model(model)) = file.items.last_mut() else { return false };
+        let follows = self.text[model.span.end..start].trim().is_empty();
+        if !follows || !matches!(model.body, Body::Factored(_)) || !self.text[start..].starts_with('(') {
+            return false;
+        }
+        // It would be closed before the line ends that has no other one open, or the next model begins.
+        let rest = &self.scan.shallow[start..];
+        let end = ["\nmodel ", "\nlibrary ", "\nuse ", "\n{{"]
+            .iter()
+            .filter_map(|next| rest.find(next))
+            .min()
+            .unwrap_or(rest.len());
+        let depth = rest[..end].chars().fold(0i64, |depth, c| match c {
+            '(' => depth + 1,
+            ')' => depth - 1,
+            _ => depth,
+        });
+        if depth <= 0 {
+            return false;
+        }
+        // What the name before it stands for is not known.
+        model.complete = false;
+        let here = Span { start, end: start + 1 };
+        self.fail(here, "this parenthesis is not closed".to_owned(), "opened here");
+        true
     }
 
     /// Reports text that is no `rule`, by trying to read it as one.

@@ -177,6 +177,8 @@ impl<'a> Checker<'a> {
             Some(terms) => self.terms(terms, models),
             None => self.default_terms(),
         }
+        // What options say does not change what can be sampled.
+        let before = self.errors.len();
         for error in options::fit(&mut self.options, parts.fit.unwrap_or_default()) {
             self.errors.push(error);
         }
@@ -185,8 +187,9 @@ impl<'a> Checker<'a> {
                 self.errors.push(error);
             }
         }
+        let of_options = self.errors.len() - before;
         let work = self.code(parts)?;
-        if self.errors.is_empty() && self.model.complete {
+        if self.errors.len() == of_options && self.model.complete {
             self.sampling(&nest.plans, parts, effort);
         }
         let (setup, cleanup) = (parts.setup.cloned(), parts.cleanup.cloned());
