@@ -8,7 +8,7 @@ use crate::{Run, tune};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::Instant;
-use strata_benches::{head, row, turns};
+use strata_benches::{Timings, head, row, turns};
 use strata_runtime::Error;
 use strata_runtime::copy::{Hint, copy_hinted};
 use strata_runtime::tune::copy;
@@ -99,7 +99,7 @@ fn conjugate(memory: &mut Memory, mut tuner: Option<&mut Tuner>, outer: u32) {
 pub(crate) fn measure(run: Run) -> Result<Value, Error> {
     let rounds = if run.quick { 10 } else { 60 };
     println!("## Programs with tuned copies, {rounds} rounds\n");
-    head(&["program", "", "a run", "against no tuner, 99 %", "significant loss"]);
+    head(&["program", "", "a run", "against no tuner, 99 %", "lower quartiles", "significant loss"]);
     let mut summary = Vec::new();
     let programs: [(&str, Program, u32); 2] = [("like MG", multigrid, 200), ("like CG", conjugate, 100)];
     for (name, program, length) in programs {
@@ -144,6 +144,8 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
             times.iter().map(|time| time.min(most)).collect()
         };
         let none = clipped(&times[0]);
+        // Runs that nothing disturbed, on a machine that is not quiet.
+        let quartile = |times: &[f64]| Timings::from_iter(times.iter().copied()).quantile(0.25);
         let kinds = [
             format!("no tuner; {learning} runs of {:.1} ms learned", 1e3 * started / f64::from(learning)),
             format!("later runs: {adopted} of {with_knobs} intervals adopted another copy"),
@@ -155,18 +157,20 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
             let share = |seconds: f64| format!("{:+.2} %", 100.0 * seconds / none.mean);
             let interval =
                 format!("{} ± {}", share(more.mean), share(more.half_width).trim_start_matches('+'));
+            let undisturbed = quartile(&times[at]) - quartile(&times[0]);
             let loss = if at > 0 && more.is_greater() { "**yes**" } else { "no" };
             row(&[
                 name.to_owned(),
                 kind.clone(),
                 format!("{:.2} ms", 1e3 * mine.mean),
                 interval,
+                share(undisturbed),
                 loss.to_owned(),
             ]);
             if at > 0 {
                 summary.push(json!({
                     "program": name, "run": if at == 1 { "later" } else { "first" },
-                    "more": more.mean / none.mean, "half_width": more.half_width / none.mean,
+                    "more": more.mean / none.mean, "half_width": more.half_width / none.mean, "undisturbed": undisturbed / none.mean,
                     "loss": more.is_greater(), "adopted": adopted, "intervals": with_knobs,
                 }));
             }

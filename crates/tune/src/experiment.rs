@@ -33,6 +33,8 @@ pub(crate) struct Rules {
     pub(crate) seed: u64,
     /// Executions between two of a watch, on average.
     pub(crate) watch: u32,
+    /// Ticks that timing one execution takes.
+    pub(crate) clock: f64,
     /// Only times are recorded.
     pub(crate) record: bool,
 }
@@ -106,6 +108,10 @@ pub(crate) struct Experiment {
     chosen: Config,
     pub(crate) stops: Vec<Stop>,
     warm_up: u32,
+    /// Whether a gate of an earlier run goes on after the baseline.
+    goes_on: bool,
+    /// Whether the last evaluation could not be compared, so that the next one is of the default.
+    unknown: bool,
     gate: Gate,
     /// Time that a search may lose.
     credit: f64,
@@ -114,6 +120,9 @@ pub(crate) struct Experiment {
     idle: u32,
     /// Time of the current evaluation.
     spent: f64,
+    /// What the last evaluation would have taken with the default, and its executions.
+    last_reference: f64,
+    last_executions: f64,
     pub(crate) evaluations: u64,
     /// Time lost by what was tried, beyond the default's; in ticks.
     pub(crate) cost: f64,
@@ -133,6 +142,7 @@ pub(crate) struct SavedExperiment {
     pub(crate) reopened: u32,
     pub(crate) tried: Vec<Vec<Tried>>,
     pub(crate) policy: Value,
+    pub(crate) gate: Option<Gate>,
 }
 
 impl Experiment {
@@ -151,11 +161,15 @@ impl Experiment {
             other: false,
             stops: vec![Stop::default(); stops],
             warm_up: WARM_UP,
+            unknown: false,
+            goes_on: false,
             gate: Gate::new(rules.confidence),
             credit: 0.0,
             timing: !idle,
             idle: u32::MAX,
             spent: 0.0,
+            last_reference: 0.0,
+            last_executions: 0.0,
             evaluations: 0,
             cost: 0.0,
             gain: None,
@@ -252,11 +266,13 @@ impl Experiment {
         self.evaluations += 1;
         // An execution during which the node was preempted is no option's fault.
         let charged = time.min(PREEMPTED * reference);
-        self.credit += self.rules.loss * charged;
+        let executions: f64 = batch.iter().map(|(_, count)| f64::from(*count)).sum();
+        self.credit += self.rules.loss * charged - self.rules.clock * executions;
         if self.other {
             self.cost += time - mean_time;
             self.credit -= charged - reference;
         }
+        (self.last_reference, self.last_executions) = (reference, executions);
         let relative = (reference > 0.0).then_some(time / reference);
         let timed = batch.iter().enumerate().filter(|(_, (_, count))| *count > 0);
         let timed = timed.map(|(stop, (mean, count))| (stop, *mean, f64::from(*count)));
@@ -268,7 +284,7 @@ impl Experiment {
                     self.credit =
                         GRACE * batch.iter().map(|(mean, count)| mean * f64::from(*count)).sum::<f64>();
                     self.stops.iter_mut().for_each(|stop| stop.fix());
-                    self.phase = Phase::Search;
+                    self.phase = if self.goes_on { Phase::Gate } else { Phase::Search };
                 }
             }
             Phase::Search => match relative {
@@ -278,9 +294,9 @@ impl Experiment {
                         tried[usize::from(*option)].push(relative);
                     }
                 }
-                // The default's turn, as the search has used up what it may lose.
+                // Of stops without a time of the default nothing is learned; now it is their turn.
                 _ if !self.other => timed.for_each(|(stop, mean, _)| self.stops[stop].push_default(mean)),
-                _ => {}
+                _ => self.unknown = true,
             },
             Phase::Gate => {
                 self.gate.push(self.other, timed);
@@ -324,9 +340,11 @@ impl Experiment {
                 self.phase = Phase::Gate;
             }
         }
+        self.wait_for_credit();
         self.other = match self.phase {
             Phase::Baseline | Phase::Default => false,
-            Phase::Search => self.credit > 0.0,
+            Phase::Search | Phase::Gate if !self.timing => false,
+            Phase::Search => !std::mem::take(&mut self.unknown),
             Phase::Gate => self.gate.next(&mut self.random),
             // Between two evaluations of a watch.
             Phase::Adopted => !self.timing || self.gate.next(&mut self.random),
@@ -345,6 +363,20 @@ impl Experiment {
             _ => {}
         }
         self.next = (next != self.config).then_some(next);
+    }
+
+    /// A search that has used up what it may lose rests, untimed and with the default, until its
+    /// share of the time makes up for it.
+    fn wait_for_credit(&mut self) {
+        let between = self.phase == Phase::Search || self.phase == Phase::Gate && self.gate.is_even();
+        if !between || !self.timing || self.credit > 0.0 || self.last_reference <= 0.0 {
+            return;
+        }
+        let evaluations = -self.credit / (self.rules.loss * self.last_reference);
+        let executions = (evaluations * self.last_executions).ceil().max(1.0);
+        self.idle = executions.min(f64::from(u32::MAX - 1)) as u32;
+        self.credit = f64::MIN_POSITIVE;
+        self.timing = false;
     }
 
     fn settle(&mut self, phase: Phase, outcome: Option<Outcome>) {
@@ -397,16 +429,18 @@ impl Experiment {
             *stop = Stop { endings: stop.endings, ..Stop::default() };
         }
         self.gain = None;
+        self.goes_on = false;
         self.chosen = self.space.default_config();
         self.phase = Phase::Baseline;
         self.timing = true;
     }
 
     pub(crate) fn save(&self) -> SavedExperiment {
-        // A gate is not continued: its timings belong to this run's conditions.
-        let phase = if self.phase == Phase::Gate { Phase::Search } else { self.phase };
+        // A run that was too short for more than a baseline leaves the gate to the next one.
+        let phase = if self.phase == Phase::Baseline && self.goes_on { Phase::Gate } else { self.phase };
         SavedExperiment {
             phase,
+            gate: (phase == Phase::Gate).then(|| self.gate.clone()),
             chosen: self.chosen.clone(),
             gain: self.gain,
             evaluations: self.evaluations,
@@ -435,6 +469,14 @@ impl Experiment {
                 self.pause();
                 self.plan();
             }
+            // A gate goes on: its pairs are of one run each, but perhaps the last. The baseline comes
+            // first in every run.
+            Phase::Gate if saved.gate.as_ref().is_some_and(|gate| gate.fits(self.stops.len())) => {
+                self.chosen = saved.chosen;
+                self.gate = saved.gate.unwrap_or_else(|| Gate::new(self.rules.confidence));
+                self.goes_on = true;
+            }
+            Phase::Gate => return false,
             _ if saved.policy.is_null() || self.policy.restore(&saved.policy) => {}
             _ => return false,
         }

@@ -6,6 +6,7 @@
 use crate::policy::Random;
 use crate::stats::{Difference, Moments, stratified};
 use rand::RngExt as _;
+use serde::{Deserialize, Serialize};
 
 /// Numbers of pairs after which is looked. Each look has an equal share of the risk (Bonferroni).
 const LOOKS: [usize; 4] = [30, 60, 120, 240];
@@ -14,16 +15,20 @@ const LOOKS: [usize; 4] = [30, 60, 120, 240];
 const CLIPPED: f64 = 0.95;
 
 /// Fresh timings of two configurations in turns, by chance of which is first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Gate {
     /// For each stop the times with the default, and with the other configuration.
     times: Vec<[Vec<f64>; 2]>,
     /// Executions that each of those times is the mean of.
     weights: Vec<f64>,
-    /// Evaluations taken of each.
-    taken: [usize; 2],
-    /// Whether the second of a pair is due, and which that is.
+    /// Pairs that are complete.
+    pairs: usize,
+    /// Whether the second of a pair is due, and which that is; and what the first one took. A later
+    /// run begins with a whole pair.
+    #[serde(skip)]
     second: Option<bool>,
+    #[serde(skip)]
+    first: Option<(bool, Vec<(usize, f64, f64)>)>,
     confidence: f64,
     looks: usize,
 }
@@ -53,8 +58,9 @@ impl Gate {
         Self {
             times: Vec::new(),
             weights: Vec::new(),
-            taken: [0; 2],
+            pairs: 0,
             second: None,
+            first: None,
             confidence,
             looks: LOOKS.len(),
         }
@@ -63,6 +69,17 @@ impl Gate {
     /// A comparison with one look, after 30 pairs.
     pub(crate) fn short(confidence: f64) -> Self {
         Self { looks: 1, ..Self::new(confidence) }
+    }
+
+    /// Whether what a file says can be a gate of an interval with so many stops.
+    pub(crate) fn fits(&self, stops: usize) -> bool {
+        let most = LOOKS[LOOKS.len() - 1];
+        self.times.len() <= stops
+            && self.weights.len() == self.times.len()
+            && self.looks == LOOKS.len()
+            && self.pairs < most
+            && self.confidence > 0.0
+            && self.confidence < 1.0
     }
 
     /// Whether the next evaluation is one of the other configuration.
@@ -79,13 +96,18 @@ impl Gate {
 
     /// Whether both of every pair have been taken.
     pub(crate) fn is_even(&self) -> bool {
-        self.second.is_none()
+        self.second.is_none() && self.first.is_none()
     }
 
     /// Adds an evaluation: for each stop the mean time of so many executions.
     pub(crate) fn push(&mut self, other: bool, times: impl Iterator<Item = (usize, f64, f64)>) {
-        self.taken[usize::from(other)] += 1;
-        for (stop, time, executions) in times {
+        let Some((before, first)) = self.first.take() else {
+            self.first = Some((other, times.collect()));
+            return;
+        };
+        self.pairs += 1;
+        let second = times.map(|time| (other, time));
+        for (other, (stop, time, executions)) in first.into_iter().map(|time| (before, time)).chain(second) {
             if self.times.len() <= stop {
                 self.times.resize(stop + 1, Default::default());
                 self.weights.resize(stop + 1, 0.0);
@@ -97,7 +119,7 @@ impl Gate {
 
     /// What is known; `None` between looks.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
-        let pairs = self.taken[0].min(self.taken[1]);
+        let pairs = self.pairs;
         if !self.is_even() || !LOOKS[..self.looks].contains(&pairs) {
             return None;
         }

@@ -73,8 +73,8 @@ pub struct Options {
     pub search: Search,
     /// Evaluations of each interval's search; by default 40 a knob times the root of its options.
     pub budget: Option<u32>,
-    /// The share of an interval's time that searching may lose, 0.05 by default: where what was
-    /// tried has cost more, executions with the default come between.
+    /// The share of an interval's time that tuning may lose, 0.05 by default: where what was tried
+    /// and the readings of the clock have cost more, it rests, with the default.
     pub loss: f64,
     /// The confidence with which a configuration must be faster to be adopted, 0.99 by default.
     pub confidence: f64,

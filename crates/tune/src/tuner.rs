@@ -42,6 +42,8 @@ pub struct Tuner {
     /// Seconds of a tick, and ticks that an evaluation spans.
     pub(crate) tick: f64,
     span: f64,
+    /// Ticks that timing an execution takes; 0 where nodes must decide alike.
+    clock_cost: f64,
     pub(crate) team: bool,
     pub(crate) steps: u64,
     pub(crate) visits: u64,
@@ -86,6 +88,7 @@ impl Tuner {
     /// cannot be read.
     pub fn new(program: &str, options: Options) -> Result<Self, TuneError> {
         let mut tuner = Self::blank(program, options, 1)?;
+        tuner.clock_cost = clock_cost(&tuner.clock);
         tuner.open()?;
         Ok(tuner)
     }
@@ -134,6 +137,7 @@ impl Tuner {
             clock,
             tick,
             span: 0.0,
+            clock_cost: 0.0,
             team: false,
             steps: 0,
             visits: 0,
@@ -148,6 +152,7 @@ impl Tuner {
     pub fn set_tick(&mut self, seconds: f64) {
         self.tick = seconds;
         self.span = self.options.span as f64 * 1e-9 / seconds;
+        self.clock_cost = 0.0;
     }
 
     /// The value to use here and now: what is in force for this call site.
@@ -317,6 +322,7 @@ impl Tuner {
             confidence: self.options.confidence,
             seed: self.options.seed,
             watch: self.options.watch,
+            clock: self.clock_cost,
             record: matches!(self.options.mode, Mode::Record(_)),
         };
         let mut made = Experiment::new(space, interval.stops.len(), rules, self.graph.hash(&interval.nodes));
@@ -478,4 +484,15 @@ impl Tuner {
              what all nodes do, or set STRATA_TUNE=off"
         ))
     }
+}
+
+/// What reading the clock twice takes, in ticks: the median of some.
+fn clock_cost(clock: &quanta::Clock) -> f64 {
+    let mut costs = [0; 31];
+    for cost in &mut costs {
+        let start = clock.raw();
+        *cost = clock.raw().saturating_sub(start);
+    }
+    costs.sort_unstable();
+    2.0 * costs[costs.len() / 2] as f64
 }

@@ -60,6 +60,20 @@ fn a_search_goes_on_where_it_ended() {
     assert_eq!(last.tuner.report().intervals[0].knobs[0].chosen, "option 2", "{}", last.tuner.report());
 }
 
+/// Runs that are each too short for a gate, some for a baseline.
+#[test]
+fn a_gate_goes_on_where_it_ended() {
+    let mut text = None;
+    for turn in 0..120 {
+        let mut program = Program::with(tune(1), text.as_deref()).unwrap();
+        assert_eq!(program.tuner.notes(), [""; 0]);
+        run(&mut program, if turn == 0 { 100 } else { 5 + turn % 30 });
+        text = Some(program.tuner.state_text());
+    }
+    let mut last = Program::with(tune(1), text.as_deref()).unwrap();
+    assert_eq!(run(&mut last, 1), [2], "{}", last.tuner.report());
+}
+
 #[test]
 fn a_file_is_used_without_trying_anything() {
     let folder = tempfile::tempdir().unwrap();
