@@ -14,6 +14,9 @@ const LOOKS: [usize; 4] = [30, 60, 120, 240];
 /// says nothing about either, and would hide the difference.
 const CLIPPED: f64 = 0.95;
 
+/// A stop, the mean time of executions that ended there, and how many they are.
+type Timed = (usize, f64, f64);
+
 /// Fresh timings of two configurations in turns, by chance of which is first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Gate {
@@ -28,7 +31,7 @@ pub(crate) struct Gate {
     #[serde(skip)]
     second: Option<bool>,
     #[serde(skip)]
-    first: Option<(bool, Vec<(usize, f64, f64)>)>,
+    first: Option<(bool, Vec<Timed>)>,
     confidence: f64,
     looks: usize,
 }
@@ -100,7 +103,7 @@ impl Gate {
     }
 
     /// Adds an evaluation: for each stop the mean time of so many executions.
-    pub(crate) fn push(&mut self, other: bool, times: impl Iterator<Item = (usize, f64, f64)>) {
+    pub(crate) fn push(&mut self, other: bool, times: impl Iterator<Item = Timed>) {
         let Some((before, first)) = self.first.take() else {
             self.first = Some((other, times.collect()));
             return;
