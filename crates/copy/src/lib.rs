@@ -13,7 +13,8 @@
 //! ```
 //!
 //! What the program knows about the caches helps: a source that was not used for long, a target
-//! that nobody here reads soon.
+//! that nobody here reads soon; [`Hint::SEND`] is for a buffer from which another thread takes what
+//! is copied, [`Hint::RECEIVE`] for one that it has filled.
 //!
 //! ```
 //! use strata_copy::{Hint, copy_hinted};
