@@ -10,10 +10,10 @@ use std::hint::black_box;
 use std::time::Instant;
 use strata_benches::{Timings, head, row, turns};
 use strata_runtime::Error;
-use strata_runtime::copy::{Hint, copy_hinted};
+use strata_runtime::copy::Hint;
 use strata_runtime::tune::copy;
 use strata_tune::stats::{Moments, welch};
-use strata_tune::{Phase, Tuner};
+use strata_tune::{Options, Phase, Tuner};
 
 /// A node's memory: what it computes on, and the slot through which messages pass.
 struct Memory {
@@ -37,69 +37,47 @@ impl Memory {
     }
 }
 
-type Program = fn(&mut Memory, Option<&mut Tuner>, u32);
+type Program = fn(&mut Memory, &mut Tuner, u32);
 
 /// V-cycles: at each level, halos of 8 to 131,072 bytes in three directions, and work on the level.
-fn multigrid(memory: &mut Memory, mut tuner: Option<&mut Tuner>, cycles: u32) {
+fn multigrid(memory: &mut Memory, tuner: &mut Tuner, cycles: u32) {
     for _ in 0..cycles {
         for level in (3..=17).rev().chain(4..17) {
             let bytes = 1usize << level;
             for direction in 0..3 {
                 let at = direction * bytes;
                 let Memory { grid, halo, slot } = memory;
-                match tuner.as_deref_mut() {
-                    Some(tuner) => {
-                        copy(tuner, Hint::default(), &mut slot[..bytes], &grid[at..at + bytes]);
-                        copy(tuner, Hint::default(), &mut halo[..bytes], &slot[..bytes]);
-                    }
-                    None => {
-                        copy_hinted(Hint::default(), &mut slot[..bytes], &grid[at..at + bytes]);
-                        copy_hinted(Hint::default(), &mut halo[..bytes], &slot[..bytes]);
-                    }
-                }
+                copy(tuner, Hint::default(), &mut slot[..bytes], &grid[at..at + bytes]);
+                copy(tuner, Hint::default(), &mut halo[..bytes], &slot[..bytes]);
             }
             memory.work(4 * bytes);
-            if let Some(tuner) = tuner.as_deref_mut() {
-                tuner.mark("norm");
-            }
+            tuner.mark("norm");
         }
     }
 }
 
 /// Outer iterations of 25 inner ones, each with exchanges of 56,000 bytes and a sum.
-fn conjugate(memory: &mut Memory, mut tuner: Option<&mut Tuner>, outer: u32) {
+fn conjugate(memory: &mut Memory, tuner: &mut Tuner, outer: u32) {
     const BYTES: usize = 56_000;
     for _ in 0..outer {
         for _ in 0..25 {
             for _ in 0..2 {
                 let Memory { grid, halo, slot } = memory;
-                match tuner.as_deref_mut() {
-                    Some(tuner) => {
-                        copy(tuner, Hint::default(), &mut slot[..BYTES], &grid[..BYTES]);
-                        copy(tuner, Hint::default(), &mut halo[..BYTES], &slot[..BYTES]);
-                    }
-                    None => {
-                        copy_hinted(Hint::default(), &mut slot[..BYTES], &grid[..BYTES]);
-                        copy_hinted(Hint::default(), &mut halo[..BYTES], &slot[..BYTES]);
-                    }
-                }
+                copy(tuner, Hint::default(), &mut slot[..BYTES], &grid[..BYTES]);
+                copy(tuner, Hint::default(), &mut halo[..BYTES], &slot[..BYTES]);
                 memory.work(2 * BYTES);
             }
-            if let Some(tuner) = tuner.as_deref_mut() {
-                tuner.mark("sum");
-            }
+            tuner.mark("sum");
         }
         memory.work(8 * BYTES);
-        if let Some(tuner) = tuner.as_deref_mut() {
-            tuner.mark("norm");
-        }
+        tuner.mark("norm");
     }
 }
 
 pub(crate) fn measure(run: Run) -> Result<Value, Error> {
     let rounds = if run.quick { 10 } else { 60 };
     println!("## Programs with tuned copies, {rounds} rounds\n");
-    head(&["program", "", "a run", "against no tuner, 99 %", "lower quartiles", "significant loss"]);
+    head(&["program", "", "a run", "against `off`, 99 %", "lower quartiles", "significant loss"]);
     let mut summary = Vec::new();
     let programs: [(&str, Program, u32); 2] = [("like MG", multigrid, 200), ("like CG", conjugate, 100)];
     for (name, program, length) in programs {
@@ -111,7 +89,7 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         let report = loop {
             let mut tuner = Tuner::new(name, tune(&file, run.seed)).map_err(Error::program)?;
             let start = Instant::now();
-            program(&mut memory, Some(&mut tuner), length);
+            program(&mut memory, &mut tuner, length);
             started += start.elapsed().as_secs_f64();
             learning += 1;
             let report = tuner.close().map_err(Error::program)?;
@@ -127,12 +105,12 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
             for at in turns(round, 3) {
                 let none = folder.path().join("none.json");
                 let mut tuner = match at {
-                    0 => None,
-                    1 => Some(Tuner::new(name, tune(&file, run.seed)).map_err(Error::program)?),
-                    _ => Some(Tuner::new(name, tune(&none, run.seed)).map_err(Error::program)?),
+                    0 => Tuner::new(name, Options::default()).map_err(Error::program)?,
+                    1 => Tuner::new(name, tune(&file, run.seed)).map_err(Error::program)?,
+                    _ => Tuner::new(name, tune(&none, run.seed)).map_err(Error::program)?,
                 };
                 let start = Instant::now();
-                program(&mut memory, tuner.as_mut(), length);
+                program(&mut memory, &mut tuner, length);
                 times[at].push(start.elapsed().as_secs_f64());
             }
         }
@@ -147,7 +125,7 @@ pub(crate) fn measure(run: Run) -> Result<Value, Error> {
         // Runs that nothing disturbed, on a machine that is not quiet.
         let quartile = |times: &[f64]| Timings::from_iter(times.iter().copied()).quantile(0.25);
         let kinds = [
-            format!("no tuner; {learning} runs of {:.1} ms learned", 1e3 * started / f64::from(learning)),
+            format!("`off`; {learning} runs of {:.1} ms learned", 1e3 * started / f64::from(learning)),
             format!("later runs: {adopted} of {with_knobs} intervals adopted another copy"),
             "each the first run, searching".to_owned(),
         ];
