@@ -93,8 +93,9 @@ impl Transfers {
 ///
 /// A sender that outruns its receiver fills the network's buffers, and all senders behind them
 /// stall. The least pause that avoids this is the time to receive a packet less that to send one.
-/// Pausing costs time where the buffers would have absorbed the transfer, so the packets that fit
-/// into them are sent without pauses.
+/// Pausing costs time where the buffers would have absorbed the transfer, so transfers that fit
+/// into them are sent without pauses; longer ones pause from their first packet on, as a network that
+/// was filled once stays full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
     delay: Duration,
@@ -126,8 +127,8 @@ impl Pacing {
     /// let text = format!("strata-models = 1\n{}{}", model("SendAlone", 1e-6), model("ReceiveAlone", 3e-6));
     /// let set = ModelSet::read(&text)?.resolve()?;
     /// let pacing = Pacing::of_models(&set, 4, 10).expect("both are there");
-    /// assert_eq!(pacing.delay_after(9).as_nanos(), 0);
-    /// assert_eq!(pacing.delay_after(10).as_nanos(), 2000);
+    /// assert_eq!(pacing.delay_in(10).as_nanos(), 0);
+    /// assert_eq!(pacing.delay_in(11).as_nanos(), 2000);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -150,10 +151,11 @@ impl Pacing {
         })
     }
 
-    /// The pause after packet number `packet` (from 0) of a transfer.
+    /// The pause after each packet of a transfer of so many packets: none if they fit into the
+    /// network.
     #[must_use]
-    pub fn delay_after(&self, packet: usize) -> Duration {
-        if packet < self.buffered { Duration::ZERO } else { self.delay }
+    pub fn delay_in(&self, packets: usize) -> Duration {
+        if packets <= self.buffered { Duration::ZERO } else { self.delay }
     }
 }
 
@@ -444,9 +446,8 @@ impl Node {
         if piece.len() == 0 || !self.transport.try_put(call, to, port, offset, piece) {
             return false;
         }
-        let packet = *sent / limit;
         *sent = end;
-        self.keep_pace(packet);
+        self.keep_pace(all.len().div_ceil(limit));
         true
     }
 
@@ -474,9 +475,9 @@ impl Node {
     /// It also keeps nodes in step. Nodes that receive from both networks find the next packet
     /// whenever they have handled one, send nothing meanwhile, and end up alternating between whole
     /// bursts of sending and receiving; the packets of one network leave gaps.
-    fn keep_pace(&mut self, packet: usize) {
+    fn keep_pace(&mut self, packets: usize) {
         let Some(pacing) = self.transfers.pacing else { return };
-        let delay = pacing.delay_after(packet);
+        let delay = pacing.delay_in(packets);
         if delay.is_zero() {
             return;
         }
