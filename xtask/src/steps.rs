@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::mpi;
 
 /// Features of the members that have an MPI part.
-const MPI_FEATURES: &str = "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,\
+const MPI_FEATURES: &str = "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\
     strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi";
 
 /// rsmpi's build script is not run again when the MPI library changes, so each library has its own
@@ -114,8 +114,8 @@ const WITH_MPI: &[Check] = &[
             "--test",
             "develop_mpi",
             "--features",
-            "strata-runtime/mpi,strata-sort/mpi,strata-stencil/mpi,strata-global/mpi,strata-tcs/mpi,\
-             strata-comet/mpi",
+            "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\
+             strata-global/mpi,strata-tcs/mpi,strata-comet/mpi",
         ],
         environment: &[("CARGO_TARGET_DIR", MPI_TARGET), ("INSTA_UPDATE", "no")],
     },

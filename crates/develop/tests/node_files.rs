@@ -45,7 +45,7 @@ fn a_trace() -> impl Strategy<Value = Trace> {
     use trace::What::*;
     let what = |nodes: u32| {
         prop_oneof![
-            (0u8..16).prop_map(State),
+            (0..trace::STATES as u8).prop_map(State),
             Just(Off),
             (0..nodes, any::<u32>()).prop_map(|(to, bytes)| Sent { to, bytes }),
             (0..nodes, any::<u32>()).prop_map(|(from, bytes)| Taken { from, bytes }),
@@ -57,7 +57,7 @@ fn a_trace() -> impl Strategy<Value = Trace> {
     let clock = prop::option::of(
         (any::<i64>(), any::<u64>()).prop_map(|(offset, bound)| ClockOffset { offset, bound }),
     );
-    (head(), clock, prop::collection::vec("[a-z][a-z é/]{0,8}[a-z]", 16)).prop_flat_map(
+    (head(), clock, prop::collection::vec("[a-z][a-z é/]{0,8}[a-z]", trace::STATES)).prop_flat_map(
         move |(head, clock, names)| {
             prop::collection::vec((any::<u64>(), what(head.nodes as u32)), 0..20).prop_map(move |events| {
                 let mut events: Vec<Event> =
@@ -167,7 +167,7 @@ fn bad_lines_are_named_with_their_place() {
     let first = "strata-trace 1 node=0 nodes=4 began=1000\nstate 0 idle\n";
     for (line, message) in [
         ("5 s 1", "x:3: state 1 has no name"),
-        ("state 16 more", "x:3: states are 0 to 15, not 16"),
+        ("state 24 more", "x:3: states are 0 to 23, not 24"),
         (
             "state 1 ",
             "x:3: a state's name is 1 to 40 bytes in one line, with no space at its ends, but this is ``",

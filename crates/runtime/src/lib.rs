@@ -35,6 +35,7 @@ pub mod select;
 mod settings;
 pub mod simulation;
 mod transport;
+#[cfg(feature = "tune")]
 pub mod tune;
 mod work;
 

@@ -75,10 +75,10 @@ fn variables_of_a_command() {
     let keep = folder.path().join("found.json");
     let call = |knob: &str, command: &str| {
         let arguments =
-            ["--prefix", "PAUSE_", "--runs", "120", "--keep", keep.to_str().unwrap(), "--knob", knob];
+            ["--prefix", "PAUSE_", "--runs", "300", "--keep", keep.to_str().unwrap(), "--knob", knob];
         run(&program, None, &[&arguments[..], &["--", "sh", "-c", command]].concat())
     };
-    let (output, out, err) = call("S=0.03,0.002", "sleep $PAUSE_S");
+    let (output, out, err) = call("S=0.02,0.002", "sleep $PAUSE_S");
     assert!(output.status.success(), "{err}");
     assert_eq!(out, "export PAUSE_S=0.002\n", "{err}");
     assert!(keep.is_file());
