@@ -189,6 +189,7 @@ impl Node {
     }
 
     /// What a simulated node's clock shows, in ns, without making it go on.
+    #[cfg(feature = "tune")]
     pub(crate) fn simulated_ns(&self) -> u64 {
         self.clock.ns()
     }
