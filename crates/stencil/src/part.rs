@@ -256,10 +256,9 @@ impl<T: Value> Part<T> {
         for front in from..to {
             for (sweep, area) in areas.iter().enumerate() {
                 let Some(y) = front.checked_sub(sweep).filter(|y| area.rows.contains(y)) else { continue };
-                let update = self.row((first + sweep) % 2, y, &area.columns, omega, Others::Now);
-                if sweep >= uncounted && update > most {
-                    most = update;
-                }
+                let (colour, counted) = ((first + sweep) % 2, sweep >= uncounted);
+                let update = self.row(colour, y, &area.columns, omega, Others::Now, counted);
+                most = if counted && update > most { update } else { most };
             }
         }
         most
@@ -284,16 +283,14 @@ impl<T: Value> Part<T> {
                     self.keep(sweep, y - 1);
                 }
                 self.keep(sweep, y);
-                let mut update = T::default();
+                let counted = sweep >= uncounted;
                 if y < end {
-                    update = self.row(0, y, &area.columns, omega, Others::Now);
+                    let red = self.row(0, y, &area.columns, omega, Others::Now, counted);
+                    most = if counted && red > most { red } else { most };
                 }
                 if y > start {
-                    let black = self.row(1, y - 1, &area.columns, omega, Others::Before(sweep));
-                    update = if black > update { black } else { update };
-                }
-                if sweep >= uncounted && update > most {
-                    most = update;
+                    let black = self.row(1, y - 1, &area.columns, omega, Others::Before(sweep), counted);
+                    most = if counted && black > most { black } else { most };
                 }
             }
         }
@@ -307,9 +304,18 @@ impl<T: Value> Part<T> {
         self.before[to..to + stride].copy_from_slice(&self.colours[0][from..from + stride]);
     }
 
-    /// Relaxes the points of `colour` in a row.
+    /// Relaxes the points of `colour` in a row; returns the largest update, infinite where a value
+    /// that is `counted` is not finite.
     #[inline]
-    fn row(&mut self, colour: usize, y: usize, columns: &Range<usize>, omega: T, others: Others) -> T {
+    fn row(
+        &mut self,
+        colour: usize,
+        y: usize,
+        columns: &Range<usize>,
+        omega: T,
+        others: Others,
+        counted: bool,
+    ) -> T {
         self.mirror(colour, y, columns, others);
         let (shift, own) = self.places.run(colour, columns, y);
         let (len, stride) = (own.len(), self.places.stride);
@@ -327,7 +333,14 @@ impl<T: Value> Part<T> {
             north: run(y - 1, first),
             south: run(y + 1, first),
         };
-        self.arch.dispatch(Row { points: &mut points[own], near, omega, weights: self.weights })
+        let points = &mut points[own];
+        let update = self.arch.dispatch(Row { points: &mut *points, near, omega, weights: self.weights });
+        // A value that overflowed before the last look may be no number by now, which no comparison
+        // finds.
+        match counted && points.iter().any(|value| !value.wide().is_finite()) {
+            true => T::nearest(f64::INFINITY),
+            false => update,
+        }
     }
 
     /// Sets the points beyond edges with a slope that the points of `colour` in row `y` need.

@@ -92,7 +92,6 @@ fn relax<T: Value, const N: usize, const EQUAL: bool>(
     }
     for lane in 0..N {
         let size = change[lane].magnitude();
-        // Not so for what is no number: an update was infinite before.
         most[lane] = if size > most[lane] { size } else { most[lane] };
     }
 }

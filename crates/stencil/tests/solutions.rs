@@ -86,7 +86,7 @@ fn refused(grid: impl Fn() -> Grid<'static, f64> + Sync) -> String {
 #[test]
 fn what_is_wrong_is_said_on_every_node() {
     let new = Grid::<f64>::new;
-    let cases: [(String, &str); 18] = [
+    let cases: [(String, &str); 19] = [
         (refused(|| new(0, 0)), "a grid of 0 by 0 points"),
         (refused(|| new(5, 0)), "a grid of 5 by 0 points"),
         (refused(|| new(usize::MAX, 2)), "at most 2^48"),
@@ -111,6 +111,11 @@ fn what_is_wrong_is_said_on_every_node() {
             "the value of the west edge at 60 is inf",
         ),
         (refused(|| new(90, 70).initial(|_, _| f64::MAX)), "overflow at or before iteration 1:"),
+        (
+            // Infinite values have become no numbers before the first look.
+            refused(|| new(90, 70).initial(|_, _| f64::MAX).check_every(60)),
+            "overflow at or before iteration 60:",
+        ),
     ];
     for (error, expected) in cases {
         assert!(error.contains(expected), "{error}\n{expected}");
