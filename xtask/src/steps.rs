@@ -7,7 +7,7 @@ use crate::mpi;
 
 /// Features of the members that have an MPI part.
 const MPI_FEATURES: &str = "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\
-    strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi";
+    strata-global/mpi,strata-tcs/mpi,strata-comet/mpi,strata-benches/mpi,strata-benches/tune";
 
 /// rsmpi's build script is not run again when the MPI library changes, so each library has its own
 /// target folder.
@@ -31,6 +31,11 @@ const PLAIN: &[Check] = &[
         name: "tests",
         arguments: &["test", "--workspace", "--no-fail-fast"],
         environment: &[("INSTA_UPDATE", "no")],
+    },
+    Check {
+        name: "the tuner in the run-time",
+        arguments: &["test", "-p", "strata-runtime", "--features", "tune", "--test", "tune"],
+        environment: &[],
     },
     Check {
         name: "documentation",
