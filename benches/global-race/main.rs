@@ -92,7 +92,7 @@ fn run(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds Lamellar's side; the program.
+/// Builds the program of Lamellar's side; its path.
 fn build() -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lamellar-peer");
     std::fs::create_dir_all(folder.join("src")).map_err(|e| format!("{}: {e}", folder.display()))?;

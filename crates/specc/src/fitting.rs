@@ -234,8 +234,7 @@ impl Fitting {
             let mut candidates = Vec::new();
             for candidate in &library.candidates {
                 let model = &spec.models[candidate.model].name;
-                let known = self.set.model(model).is_some_and(|model| model.kind != Kind::Unmeasured);
-                if !known && matters(model) {
+                if self.set.known(model).is_none() && matters(model) {
                     self.warnings.push(format!(
                         "`{}` of library `{}` cannot be chosen: its model `{model}` could not be fitted",
                         candidate.name, library.name

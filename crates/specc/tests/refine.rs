@@ -7,7 +7,7 @@ use std::process::Command;
 
 use specc::competition::Competition;
 use specc::fitting::{self, Overrides};
-use specc::lang::{CheckedSpec, load_paths};
+use specc::lang::{CheckedSpec, load, load_paths};
 use specc::points::{Space, evenly, spaces};
 use specc::refine::{Goals, Machine, Round, pilot, refine};
 use strata_fit::Search;
@@ -308,6 +308,26 @@ fn the_stencil_is_chosen_as_well_from_half_the_samples() {
         half_is_as_good(&spec, "sor", &time, noise);
         goals_are_kept(&spec, "sor", &time, noise);
     }
+}
+
+/// Where the number of nodes leaves one candidate nothing is chosen, and its model is refined for
+/// what it predicts.
+#[test]
+fn a_candidate_that_is_left_alone_is_refined_for_its_model() {
+    let text = "
+        model Few(n) { for n in 1..=1000 step *2 task { () } }
+        model Many(n) { for n in 1..=1000 step *2 task { () } }
+        library work(n) {
+            candidate few = Few(n)
+            candidate many = Many(n) require P >= 8
+        }";
+    let spec = load("work.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let mut machine = Made::new(&spec, &|_, inputs| Some(1e-6 + 1e-9 * inputs[0]), 0.02, 1);
+    let start = pilot(&machine.spaces);
+    refine(&spec, NODES, start, GOALS, &mut machine).unwrap();
+    let last = machine.rounds.last().unwrap();
+    let targets: Vec<String> = last.targets.iter().map(|(target, ..)| format!("{target:?}")).collect();
+    assert_eq!(targets, ["Model(\"Few\")"]);
 }
 
 /// Runs specc and gives standard output and standard error of what must succeed.

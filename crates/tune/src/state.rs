@@ -259,7 +259,7 @@ impl Tuner {
     /// sees a part.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn save(&self, file: &Path) -> Result<(), TuneError> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         let made = folder.map_or(Ok(()), std::fs::create_dir_all);

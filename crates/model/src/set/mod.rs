@@ -320,6 +320,12 @@ impl ModelSet {
         self.models.iter().find(|model| model.name == name)
     }
 
+    /// The model of this name that predicts something: not an [`Unmeasured`](Kind::Unmeasured) one.
+    #[must_use]
+    pub fn known(&self, name: &str) -> Option<&Model> {
+        self.model(name).filter(|model| model.kind != Kind::Unmeasured)
+    }
+
     /// The library of this name.
     #[must_use]
     pub fn library(&self, name: &str) -> Option<&Library> {

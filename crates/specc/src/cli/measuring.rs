@@ -41,6 +41,9 @@ impl<'a> Campaign<'a> {
             output: output.join("samples.txt"),
         };
         options.check()?;
+        if target.points.is_none() {
+            points::measurable(spec, options.nodes).map_err(Failure::Fault)?;
+        }
         fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
         let emitted =
             emit::emit(spec, target.program.as_deref().unwrap_or(output), &target.features.features)?;

@@ -5,6 +5,7 @@
 //! `P`, `logP` and `sqrtP`, so that a prediction needs nothing else; loop bounds and values read
 //! iteration variables.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use strata_model::expr::{Expr, Span};
@@ -263,6 +264,26 @@ impl CheckedSpec {
     #[must_use]
     pub fn library(&self, name: &str) -> Option<&Library> {
         self.libraries.iter().find(|library| library.name == name)
+    }
+
+    /// These models and all that they call, directly or not, by their index.
+    #[must_use]
+    pub fn with_callees(&self, mut open: Vec<usize>) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        while let Some(index) = open.pop() {
+            if !found.insert(index) {
+                continue;
+            }
+            let model = &self.models[index];
+            let formula = match &model.kind {
+                ModelKind::Factored(expression) => Some(expression),
+                ModelKind::Measured(_) | ModelKind::Unmeasured => None,
+            };
+            let terms = model.terms.iter().map(|term| &term.value);
+            let calls = formula.into_iter().chain(terms).chain(&model.requires).flat_map(Expr::calls);
+            open.extend(calls.filter_map(|name| self.models.iter().position(|other| other.name == name)));
+        }
+        found
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use strata_model::count;
 use strata_model::expr::{Expr, Program, RESERVED, holds, node_values};
 
 use crate::lang::plan::{Candidate, CheckedSpec, ModelKind};
@@ -13,11 +14,44 @@ use crate::lang::plan::{Candidate, CheckedSpec, ModelKind};
 pub fn competing(spec: &CheckedSpec, nodes: usize) -> BTreeSet<&str> {
     let candidates = || spec.libraries.iter().flat_map(|library| &library.candidates);
     let names = |candidates: Vec<&Candidate>| candidates.iter().map(|one| one.model).collect();
-    let of_libraries = with_callees(spec, names(candidates().collect()));
+    let of_libraries = spec.with_callees(names(candidates().collect()));
     let mut roots: Vec<usize> =
         names(candidates().filter(|candidate| excluded(candidate, nodes).is_none()).collect());
     roots.extend((0..spec.models.len()).filter(|model| !of_libraries.contains(model)));
-    with_callees(spec, roots).into_iter().map(|model| spec.models[model].name.as_str()).collect()
+    spec.with_callees(roots).into_iter().map(|model| spec.models[model].name.as_str()).collect()
+}
+
+/// Numbers of nodes beyond this are not proposed.
+const MOST_NODES: usize = 65_536;
+
+/// Whether anything is to be measured on `nodes` nodes.
+///
+/// # Errors
+/// Each measured model with what keeps it out there, and the least number of nodes that would let
+/// one in, if there is one.
+pub fn measurable(spec: &CheckedSpec, nodes: usize) -> Result<(), String> {
+    let measured = || spec.models.iter().filter(|model| matches!(model.kind, ModelKind::Measured(_)));
+    let some = |nodes| {
+        let needed = competing(spec, nodes);
+        measured().any(|model| needed.contains(model.name.as_str()))
+    };
+    if measured().next().is_none() || some(nodes) {
+        return Ok(());
+    }
+    let mut lines: Vec<String> = measured().map(|model| not_measured(spec, &model.name, nodes)).collect();
+    let powers = std::iter::successors(Some(1_usize), |nodes| Some(nodes * 2));
+    let near = (1..=64).chain(powers.skip(7).take_while(|nodes| *nodes <= MOST_NODES));
+    lines.push(match near.into_iter().find(|nodes| some(*nodes)) {
+        Some(enough) => format!("nothing is left to measure; `--nodes {enough}` would measure some of it"),
+        None => "nothing is left to measure: change what the candidates require".to_owned(),
+    });
+    Err(lines.join("\n"))
+}
+
+/// Says that a model is left out on `nodes` nodes, and why.
+pub(super) fn not_measured(spec: &CheckedSpec, model: &str, nodes: usize) -> String {
+    let reasons = not_competing(spec, model, nodes);
+    format!("model {model} is not measured on {}: {reasons}", count(nodes, "node", "nodes"))
 }
 
 /// Why a model does not matter on `nodes` nodes, in words: its candidates and what they require.
@@ -26,7 +60,7 @@ pub fn not_competing(spec: &CheckedSpec, model: &str, nodes: usize) -> String {
     let mut reasons = Vec::new();
     for library in &spec.libraries {
         for candidate in &library.candidates {
-            let calls = with_callees(spec, vec![candidate.model]);
+            let calls = spec.with_callees(vec![candidate.model]);
             if let Some(require) = excluded(candidate, nodes)
                 && calls.iter().any(|called| spec.models[*called].name == model)
             {
@@ -47,26 +81,6 @@ fn excluded(candidate: &Candidate, nodes: usize) -> Option<&Expr> {
         program.is_ok_and(|program| !holds(program.eval(&node_values(nodes))))
     };
     candidate.requires.iter().find(fails)
-}
-
-/// These models and all that they call, directly or not.
-fn with_callees(spec: &CheckedSpec, mut open: Vec<usize>) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
-    while let Some(index) = open.pop() {
-        if !found.insert(index) {
-            continue;
-        }
-        let model = &spec.models[index];
-        let formula = match &model.kind {
-            ModelKind::Factored(expression) => Some(expression),
-            ModelKind::Measured(_) | ModelKind::Unmeasured => None,
-        };
-        let all =
-            formula.into_iter().chain(model.terms.iter().map(|term| &term.value)).chain(&model.requires);
-        let calls = all.flat_map(Expr::calls);
-        open.extend(calls.filter_map(|name| spec.models.iter().position(|other| other.name == name)));
-    }
-    found
 }
 
 #[cfg(test)]
@@ -95,5 +109,23 @@ mod tests {
         let why = not_competing(&spec, "Many", 2);
         assert_eq!(why, "`many` of library `work` requires P>=8, `both` of library `work` requires logP>=4");
         assert_eq!(not_competing(&spec, "Few", 2), "");
+    }
+
+    #[test]
+    fn nothing_to_measure_names_the_nodes_that_would_mend_it() {
+        let spec = |require: &str| {
+            let text = format!(
+                "model Many(n) {{ for n in 1..=9 task {{ () }} }}
+                 library work(n) {{ candidate many = Many(n) require {require} }}"
+            );
+            crate::lang::load("work.spec", &text).unwrap_or_else(|e| panic!("{}", e.render(false)))
+        };
+        let eight = spec("P >= 8");
+        assert_eq!(measurable(&eight, 8), Ok(()));
+        let fault = measurable(&eight, 2).unwrap_err();
+        assert!(fault.starts_with("model Many is not measured on 2 nodes: `many`"), "{fault}");
+        assert!(fault.ends_with("`--nodes 8` would measure some of it"), "{fault}");
+        assert!(measurable(&spec("P >= 1000"), 2).unwrap_err().contains("`--nodes 1024`"));
+        assert!(measurable(&spec("P >= 70_000"), 2).unwrap_err().ends_with("what the candidates require"));
     }
 }

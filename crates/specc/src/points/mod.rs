@@ -16,7 +16,8 @@ use strata_model::{Points, count, did_you_mean};
 
 use crate::lang::plan::{CheckedSpec, ModelKind, Timed};
 
-pub use competing::{competing, not_competing};
+use competing::not_measured;
+pub use competing::{competing, measurable, not_competing};
 pub use space::{Space, evenly, spaces};
 
 /// How often a verification point that fails a `require` is drawn again before it is given up.
@@ -42,15 +43,9 @@ pub fn plan(
 ) -> Result<(Run, Vec<String>), Vec<String>> {
     let (mut models, mut notes, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     let needed = competing(spec, nodes);
-    let mut omitted = Vec::new();
     for space in spec.models.iter().filter_map(|model| Space::new(model, nodes)) {
         if !needed.contains(space.name()) && given.of(space.name()).is_none() {
-            omitted.push(format!(
-                "model {} is not measured on {}: {}",
-                space.name(),
-                count(nodes, "node", "nodes"),
-                not_competing(spec, space.name(), nodes)
-            ));
+            notes.push(not_measured(spec, space.name(), nodes));
             continue;
         }
         match plan_model(&space, nodes, seed, given.of(space.name())) {
@@ -72,10 +67,9 @@ pub fn plan(
                 format!("the spec measures no model `{}`{meant}", given.model)
             }),
     );
-    if models.is_empty() && faults.is_empty() && !omitted.is_empty() {
-        faults.append(&mut omitted);
+    if models.is_empty() && faults.is_empty() {
+        faults.extend(measurable(spec, nodes).err());
     }
-    notes.splice(0..0, omitted);
     if faults.is_empty() { Ok((Run { nodes, seed, models }, notes)) } else { Err(faults) }
 }
 

@@ -15,8 +15,6 @@ mod pilot;
 
 pub use pilot::pilot;
 
-use std::collections::BTreeSet;
-
 use strata_model::set::Verdict;
 use strata_model::{ModelSet, Points, Samples};
 
@@ -142,8 +140,8 @@ pub fn refine<M: Machine>(
         machine.tell(&round);
         // A model that cannot be fitted yet, or fails, has yet to show what it is.
         let good = |space: &Space<'_>| {
-            set.model(space.name()).is_some()
-                && chosen.model(space.name()).is_some_and(|m| m.verdict != Verdict::Failed)
+            set.known(space.name()).is_some()
+                && chosen.known(space.name()).is_some_and(|m| m.verdict != Verdict::Failed)
         };
         if spaces.iter().all(good)
             && !round.targets.is_empty()
@@ -192,33 +190,22 @@ fn explore(spaces: &[Space<'_>], points: &mut Points, total: usize) {
     }
 }
 
-/// The libraries, then the fitted models that no candidate of theirs comes from.
+/// The libraries of which several candidates have models, then the fitted models that no candidate
+/// of theirs comes from.
 #[must_use]
 pub fn targets(spec: &CheckedSpec, set: &ModelSet) -> Vec<Target> {
-    let mut competing: BTreeSet<String> = BTreeSet::new();
-    let mut open: Vec<String> = Vec::new();
-    for library in set.libraries.iter().filter(|library| library.candidates.len() > 1) {
-        open.extend(library.candidates.iter().map(|candidate| candidate.model.clone()));
-    }
-    while let Some(name) = open.pop() {
-        if !competing.insert(name.clone()) {
-            continue;
-        }
-        if let Some(model) = spec.model(&name) {
-            if let ModelKind::Factored(expression) = &model.kind {
-                open.extend(expression.calls());
-            }
-            open.extend(model.terms.iter().flat_map(|term| term.value.calls()));
-        }
-    }
-    let libraries = set.libraries.iter().filter(|library| library.candidates.len() > 1);
-    let alone = spec.models.iter().filter(|model| {
-        matches!(&model.kind, ModelKind::Measured(measured) if !measured.loops.is_empty())
-            && set.model(&model.name).is_some()
-            && !competing.contains(&model.name)
+    let known = |index: &usize| set.known(&spec.models[*index].name).is_some();
+    let candidates = spec.libraries.iter().map(|library| {
+        let models: Vec<usize> = library.candidates.iter().map(|one| one.model).filter(known).collect();
+        (library, models)
     });
-    libraries
-        .map(|library| Target::Library(library.name.clone()))
-        .chain(alone.map(|model| Target::Model(model.name.clone())))
-        .collect()
+    let (libraries, models): (Vec<_>, Vec<_>) = candidates.filter(|(_, models)| models.len() > 1).unzip();
+    let competing = spec.with_callees(models.concat());
+    let alone = spec.models.iter().enumerate().filter(|(index, model)| {
+        matches!(&model.kind, ModelKind::Measured(measured) if !measured.loops.is_empty())
+            && known(index)
+            && !competing.contains(index)
+    });
+    let libraries = libraries.into_iter().map(|library| Target::Library(library.name.clone()));
+    libraries.chain(alone.map(|(_, model)| Target::Model(model.name.clone()))).collect()
 }
