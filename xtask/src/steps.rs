@@ -38,6 +38,11 @@ const PLAIN: &[Check] = &[
         environment: &[],
     },
     Check {
+        name: "the tuner's examples",
+        arguments: &["test", "-p", "strata-runtime", "--features", "tune", "--doc", "tune"],
+        environment: &[],
+    },
+    Check {
         name: "documentation",
         arguments: &["doc", "--workspace", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
