@@ -827,176 +827,64 @@ pub fn avx_forward_stream_send_seconds(nodes: usize, bytes: f64) -> Option<f64> 
     checked(seconds)
 }
 
-fn copy_receive_memcpy(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_memcpy_seconds(nodes, bytes)?;
-    memcpy_receive(nodes, bytes)
-}
-
-fn copy_receive_memcpy_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.533784128279702e-7
-        + 2.2134692863904142e-11 * bytes
-        + 1.765221814070003e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.2149718556613526e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.3644696305949055e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
-}
-
 fn copy_receive_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_memcpy(nodes, x0)
+    memcpy_receive(nodes, x0)
 }
 
 fn copy_receive_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_memcpy_seconds(nodes, x0)
-}
-
-fn copy_receive_rep_movsb(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_rep_movsb_seconds(nodes, bytes)?;
-    rep_movsb_receive(nodes, bytes)
-}
-
-fn copy_receive_rep_movsb_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5428266684122517e-7
-        + 2.2193661810628625e-11 * bytes
-        + 1.642123155945431e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.613713217832858e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.819633120695245e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
+    memcpy_receive_seconds(nodes, x0)
 }
 
 fn copy_receive_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_rep_movsb(nodes, x0)
+    rep_movsb_receive(nodes, x0)
 }
 
 fn copy_receive_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_rep_movsb_seconds(nodes, x0)
-}
-
-fn copy_receive_avx512_forward(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_avx512_forward_seconds(nodes, bytes)?;
-    avx512_forward_receive(nodes, bytes)
-}
-
-fn copy_receive_avx512_forward_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.2840229082667505e-7
-        + 2.2568192681000294e-11 * bytes
-        + 2.912616350460851e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.5796214108046737e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.1554114413731521e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.618484409397697e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 1.3399483999849104e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    rep_movsb_receive_seconds(nodes, x0)
 }
 
 fn copy_receive_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_avx512_forward(nodes, x0)
+    avx512_forward_receive(nodes, x0)
 }
 
 fn copy_receive_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_avx512_forward_seconds(nodes, x0)
-}
-
-fn copy_receive_avx512_forward_t0(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_avx512_forward_t0_seconds(nodes, bytes)?;
-    avx512_forward_t0_receive(nodes, bytes)
-}
-
-fn copy_receive_avx512_forward_t0_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.2951274141784248e-7
-        + 2.2524668110502693e-11 * bytes
-        + 4.6957325595953776e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.0831391010078333e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.131315576662858e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
+    avx512_forward_receive_seconds(nodes, x0)
 }
 
 fn copy_receive_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_avx512_forward_t0(nodes, x0)
+    avx512_forward_t0_receive(nodes, x0)
 }
 
 fn copy_receive_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_avx512_forward_t0_seconds(nodes, x0)
-}
-
-fn copy_receive_avx_forward(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_avx_forward_seconds(nodes, bytes)?;
-    avx_forward_receive(nodes, bytes)
-}
-
-fn copy_receive_avx_forward_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.2188520881201978e-7
-        + 2.4778880379613372e-11 * bytes
-        + 1.6182305589779494e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.1577303119049395e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.5141729661079573e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
+    avx512_forward_t0_receive_seconds(nodes, x0)
 }
 
 fn copy_receive_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_avx_forward(nodes, x0)
+    avx_forward_receive(nodes, x0)
 }
 
 fn copy_receive_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_avx_forward_seconds(nodes, x0)
-}
-
-fn copy_receive_avx_forward_stream(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_avx_forward_stream_seconds(nodes, bytes)?;
-    avx_forward_stream_receive(nodes, bytes)
-}
-
-fn copy_receive_avx_forward_stream_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 5.18980896511888e-7
-        + 6.542871382048296e-11 * bytes
-        + (-2.6470903883553964e-11) * 0.0_f64.max(bytes - (49152.0 / 4.0))
-        + 2.2061341192665604e-11 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-1.0344832873475098e-11) * 0.0_f64.max(bytes - 131072.0)
-        + 1.0658430091402808e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 1.3935553114739282e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    avx_forward_receive_seconds(nodes, x0)
 }
 
 fn copy_receive_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_avx_forward_stream(nodes, x0)
+    avx_forward_stream_receive(nodes, x0)
 }
 
 fn copy_receive_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_avx_forward_stream_seconds(nodes, x0)
+    avx_forward_stream_receive_seconds(nodes, x0)
 }
 
 /// The candidates of library `copy_receive` over `bytes`.
@@ -1107,174 +995,64 @@ impl Library for CopyReceive {
     }
 }
 
-fn copy_receive_read_memcpy(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_read_memcpy_seconds(nodes, bytes)?;
-    memcpy_receive_read(nodes, bytes)
-}
-
-fn copy_receive_read_memcpy_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.4195654836066677e-7
-        + 3.7231734948644476e-11 * bytes
-        + 1.7446570193756056e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.939336605667658e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
-}
-
 fn copy_receive_read_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_memcpy(nodes, x0)
+    memcpy_receive_read(nodes, x0)
 }
 
 fn copy_receive_read_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_memcpy_seconds(nodes, x0)
-}
-
-fn copy_receive_read_rep_movsb(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_read_rep_movsb_seconds(nodes, bytes)?;
-    rep_movsb_receive_read(nodes, bytes)
-}
-
-fn copy_receive_read_rep_movsb_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.3950282643073167e-7
-        + 3.711407497033128e-11 * bytes
-        + 1.6312441175816254e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.1016797420842786e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.585349186908103e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
+    memcpy_receive_read_seconds(nodes, x0)
 }
 
 fn copy_receive_read_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_rep_movsb(nodes, x0)
+    rep_movsb_receive_read(nodes, x0)
 }
 
 fn copy_receive_read_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_rep_movsb_seconds(nodes, x0)
-}
-
-fn copy_receive_read_avx512_forward(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_read_avx512_forward_seconds(nodes, bytes)?;
-    avx512_forward_receive_read(nodes, bytes)
-}
-
-fn copy_receive_read_avx512_forward_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.3347343593190097e-7
-        + 3.392079532231926e-11 * bytes
-        + 6.911535525966284e-12 * 0.0_f64.max(bytes - (49152.0 / 4.0))
-        + 1.373180448068503e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.8362272644198404e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
+    rep_movsb_receive_read_seconds(nodes, x0)
 }
 
 fn copy_receive_read_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_avx512_forward(nodes, x0)
+    avx512_forward_receive_read(nodes, x0)
 }
 
 fn copy_receive_read_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_avx512_forward_seconds(nodes, x0)
-}
-
-fn copy_receive_read_avx512_forward_t0(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_read_avx512_forward_t0_seconds(nodes, bytes)?;
-    avx512_forward_t0_receive_read(nodes, bytes)
-}
-
-fn copy_receive_read_avx512_forward_t0_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.208549153315405e-7
-        + 3.743227429167729e-11 * bytes
-        + 4.735274482200855e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.3214076252595423e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 4.290762936048715e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-3.0407868253905685e-10) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    avx512_forward_receive_read_seconds(nodes, x0)
 }
 
 fn copy_receive_read_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_avx512_forward_t0(nodes, x0)
+    avx512_forward_t0_receive_read(nodes, x0)
 }
 
 fn copy_receive_read_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_avx512_forward_t0_seconds(nodes, x0)
-}
-
-fn copy_receive_read_avx_forward(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_read_avx_forward_seconds(nodes, bytes)?;
-    avx_forward_receive_read(nodes, bytes)
-}
-
-fn copy_receive_read_avx_forward_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.2483598513586064e-7
-        + 3.811268130329515e-11 * bytes
-        + 2.880624380578368e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.3398717044080479e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 3.534834457098854e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-1.6040018704105196e-10) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    avx512_forward_t0_receive_read_seconds(nodes, x0)
 }
 
 fn copy_receive_read_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_avx_forward(nodes, x0)
+    avx_forward_receive_read(nodes, x0)
 }
 
 fn copy_receive_read_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_avx_forward_seconds(nodes, x0)
-}
-
-fn copy_receive_read_avx_forward_stream(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_receive_read_avx_forward_stream_seconds(nodes, bytes)?;
-    avx_forward_stream_receive_read(nodes, bytes)
-}
-
-fn copy_receive_read_avx_forward_stream_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 5.381431140114772e-7
-        + 9.60158243731718e-11 * bytes
-        + (-2.937951416667453e-11) * 0.0_f64.max(bytes - (49152.0 / 4.0))
-        + 7.101875828771946e-12 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 3.130241463814107e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-1.93121562988118e-10) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    avx_forward_receive_read_seconds(nodes, x0)
 }
 
 fn copy_receive_read_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_avx_forward_stream(nodes, x0)
+    avx_forward_stream_receive_read(nodes, x0)
 }
 
 fn copy_receive_read_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_receive_read_avx_forward_stream_seconds(nodes, x0)
+    avx_forward_stream_receive_read_seconds(nodes, x0)
 }
 
 /// The candidates of library `copy_receive_read` over `bytes`.
@@ -1385,176 +1163,64 @@ impl Library for CopyReceiveRead {
     }
 }
 
-fn copy_send_memcpy(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_send_memcpy_seconds(nodes, bytes)?;
-    memcpy_send(nodes, bytes)
-}
-
-fn copy_send_memcpy_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.549786108991743e-7
-        + 2.2163223408670908e-11 * bytes
-        + 1.8916897857868018e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.2658303964781145e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.5713991648456244e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-7.896183626715537e-11) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
-}
-
 fn copy_send_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_memcpy(nodes, x0)
+    memcpy_send(nodes, x0)
 }
 
 fn copy_send_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_memcpy_seconds(nodes, x0)
-}
-
-fn copy_send_rep_movsb(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_send_rep_movsb_seconds(nodes, bytes)?;
-    rep_movsb_send(nodes, bytes)
-}
-
-fn copy_send_rep_movsb_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5343089599509535e-7
-        + 2.225431240252224e-11 * bytes
-        + 1.5997934494469544e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.3770935744049155e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.260249974548468e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 1.4945086186618695e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    memcpy_send_seconds(nodes, x0)
 }
 
 fn copy_send_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_rep_movsb(nodes, x0)
+    rep_movsb_send(nodes, x0)
 }
 
 fn copy_send_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_rep_movsb_seconds(nodes, x0)
-}
-
-fn copy_send_avx512_forward(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_send_avx512_forward_seconds(nodes, bytes)?;
-    avx512_forward_send(nodes, bytes)
-}
-
-fn copy_send_avx512_forward_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.4038043703634577e-7
-        + 3.740106273361572e-11 * bytes
-        + (-1.1789064083086736e-11) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.0728762247964663e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 1.8552908144588552e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 6.701350351016637e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    rep_movsb_send_seconds(nodes, x0)
 }
 
 fn copy_send_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_avx512_forward(nodes, x0)
+    avx512_forward_send(nodes, x0)
 }
 
 fn copy_send_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_avx512_forward_seconds(nodes, x0)
-}
-
-fn copy_send_avx512_forward_t0(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_send_avx512_forward_t0_seconds(nodes, bytes)?;
-    avx512_forward_t0_send(nodes, bytes)
-}
-
-fn copy_send_avx512_forward_t0_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.3185747420724348e-7
-        + 3.761384607206504e-11 * bytes
-        + (-3.795832581577881e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.788756897855745e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 6.724666847929249e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    avx512_forward_send_seconds(nodes, x0)
 }
 
 fn copy_send_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_avx512_forward_t0(nodes, x0)
+    avx512_forward_t0_send(nodes, x0)
 }
 
 fn copy_send_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_avx512_forward_t0_seconds(nodes, x0)
-}
-
-fn copy_send_avx_forward(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_send_avx_forward_seconds(nodes, bytes)?;
-    avx_forward_send(nodes, bytes)
-}
-
-fn copy_send_avx_forward_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.1553445338505498e-7
-        + 3.69173578595936e-11 * bytes
-        + (-1.0693688397720788e-11) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.1376077600228266e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.3418840928718015e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-8.800501685689428e-11) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    avx512_forward_t0_send_seconds(nodes, x0)
 }
 
 fn copy_send_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_avx_forward(nodes, x0)
+    avx_forward_send(nodes, x0)
 }
 
 fn copy_send_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_avx_forward_seconds(nodes, x0)
-}
-
-fn copy_send_avx_forward_stream(nodes: usize, bytes: f64) -> Option<Prediction> {
-    copy_send_avx_forward_stream_seconds(nodes, bytes)?;
-    avx_forward_stream_send(nodes, bytes)
-}
-
-fn copy_send_avx_forward_stream_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 6.028969967906602e-7
-        + 7.179339954643834e-11 * bytes
-        + (-2.2714121341208955e-11) * 0.0_f64.max(bytes - (49152.0 / 4.0))
-        + 1.1636547749855088e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 1.1425702300842142e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    avx_forward_send_seconds(nodes, x0)
 }
 
 fn copy_send_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_avx_forward_stream(nodes, x0)
+    avx_forward_stream_send(nodes, x0)
 }
 
 fn copy_send_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    copy_send_avx_forward_stream_seconds(nodes, x0)
+    avx_forward_stream_send_seconds(nodes, x0)
 }
 
 /// The candidates of library `copy_send` over `bytes`.

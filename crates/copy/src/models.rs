@@ -1541,203 +1541,64 @@ pub fn avx_forward_stream_hot_read_seconds(nodes: usize, bytes: f64, shift: f64)
     checked(seconds)
 }
 
-fn copy_cold_memcpy(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_memcpy_seconds(nodes, bytes, shift)?;
-    memcpy_cold(nodes, bytes, shift)
-}
-
-fn copy_cold_memcpy_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.9316625926910148e-7
-        + 6.597700015947041e-11 * bytes
-        + 1.978186173995972e-12 * (f64::from(shift > 0.0) * bytes)
-        + 8.823763034776855e-8 * (f64::from(shift > 0.0) * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.3650917564305537e-11) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-2.1675343016337967e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-4.1826516507316064e-6) * f64::from(bytes >= 1048576.0)
-        + 1.1191078200326585e-11 * (bytes * f64::from(bytes >= 1048576.0))
-        + 2.656393053887543e-12 * (bytes * f64::from(bytes > (33554432.0 / 4.0)))
-        + 3.6346677368371087e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)))
-        + 1.2897024452863129e-11 * 0.0_f64.max(bytes - 33554432.0);
-    checked(seconds)
-}
-
 fn copy_cold_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_memcpy(nodes, x0, x1)
+    memcpy_cold(nodes, x0, x1)
 }
 
 fn copy_cold_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_memcpy_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_rep_movsb(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_rep_movsb_seconds(nodes, bytes, shift)?;
-    rep_movsb_cold(nodes, bytes, shift)
-}
-
-fn copy_cold_rep_movsb_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.3027007779565952e-7
-        + 6.28937808886551e-11 * bytes
-        + 3.743181535411667e-12 * (f64::from(shift > 0.0) * bytes)
-        + (-1.1770608427462043e-11) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-2.1071068338687477e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-3.56715892044221e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 2.012148580442825e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + (-3.713623715408033e-6) * f64::from(bytes >= 1048576.0)
-        + 3.795903817377736e-12 * (bytes * f64::from(bytes >= 1048576.0))
-        + 1.1555580694869433e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    memcpy_cold_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_rep_movsb(nodes, x0, x1)
+    rep_movsb_cold(nodes, x0, x1)
 }
 
 fn copy_cold_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_rep_movsb_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_avx512_forward(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_avx512_forward_seconds(nodes, bytes, shift)?;
-    avx512_forward_cold(nodes, bytes, shift)
-}
-
-fn copy_cold_avx512_forward_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.9716449731606773e-7
-        + 6.607960806226518e-11 * bytes
-        + 9.426556981968968e-13 * (f64::from(shift > 0.0) * bytes)
-        + (-1.041923387333807e-11) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.6358446625875906e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-2.259794867171576e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 3.9031256723626635e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 5.143055534207995e-12 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 9.7470734025568e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0));
-    checked(seconds)
+    rep_movsb_cold_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_avx512_forward(nodes, x0, x1)
+    avx512_forward_cold(nodes, x0, x1)
 }
 
 fn copy_cold_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_avx512_forward_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_avx512_forward_t0(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_avx512_forward_t0_seconds(nodes, bytes, shift)?;
-    avx512_forward_t0_cold(nodes, bytes, shift)
-}
-
-fn copy_cold_avx512_forward_t0_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.5997569612742555e-7
-        + 5.524249666518543e-11 * bytes
-        + 1.3547518579672776e-12 * (f64::from(shift > 0.0) * bytes)
-        + 2.7835206630788635e-12 * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.638467372811824e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-2.6888355594787603e-12) * 0.0_f64.max(bytes - 131072.0)
-        + 3.635516854645417e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.0649824916589216e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + (-1.6793421862935755e-12) * (bytes * f64::from(bytes > (33554432.0 / 4.0)))
-        + 6.157203516091517e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0));
-    checked(seconds)
+    avx512_forward_cold_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_avx512_forward_t0(nodes, x0, x1)
+    avx512_forward_t0_cold(nodes, x0, x1)
 }
 
 fn copy_cold_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_avx512_forward_t0_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_avx_forward(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_avx_forward_seconds(nodes, bytes, shift)?;
-    avx_forward_cold(nodes, bytes, shift)
-}
-
-fn copy_cold_avx_forward_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.828241635035981e-7
-        + 6.356000630891485e-11 * bytes
-        + 2.454630195204974e-12 * (f64::from(shift > 0.0) * bytes.min(49152.0 / 2.0))
-        + (-5.696746571989353e-13) * (f64::from(shift > 0.0) * bytes)
-        + (-9.294438257485412e-12) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.5512317828949186e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-1.8076572825702423e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + (-3.407117190241437e-6) * f64::from(bytes >= 1048576.0)
-        + 3.4874321829302975e-12 * (bytes * f64::from(bytes >= 1048576.0))
-        + 8.89962628895659e-12 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 4.3547504834560045e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0))
-        + 5.1927717687794274e-12 * 0.0_f64.max(bytes - 33554432.0);
-    checked(seconds)
+    avx512_forward_t0_cold_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_avx_forward(nodes, x0, x1)
+    avx_forward_cold(nodes, x0, x1)
 }
 
 fn copy_cold_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_avx_forward_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_avx_forward_stream(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_avx_forward_stream_seconds(nodes, bytes, shift)?;
-    avx_forward_stream_cold(nodes, bytes, shift)
-}
-
-fn copy_cold_avx_forward_stream_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.2096140320860044e-7
-        + 6.790936196361091e-11 * bytes
-        + 5.549270330797185e-13 * (f64::from(shift > 0.0) * bytes)
-        + (-1.0327018522421838e-11) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.944996252945628e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 7.954210811199338e-13 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + (-2.0518859858848535e-6) * f64::from(bytes >= 1048576.0)
-        + 1.4700565684484977e-12 * (bytes * f64::from(bytes >= 1048576.0))
-        + 3.612037328180906e-12 * 0.0_f64.max(bytes - 33554432.0);
-    checked(seconds)
+    avx_forward_cold_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_avx_forward_stream(nodes, x0, x1)
+    avx_forward_stream_cold(nodes, x0, x1)
 }
 
 fn copy_cold_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_avx_forward_stream_seconds(nodes, x0, x1)
+    avx_forward_stream_cold_seconds(nodes, x0, x1)
 }
 
 /// The candidates of library `copy_cold` over `bytes`, `shift`.
@@ -1848,214 +1709,64 @@ impl Library for CopyCold {
     }
 }
 
-fn copy_cold_read_memcpy(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_read_memcpy_seconds(nodes, bytes, shift)?;
-    memcpy_cold_read(nodes, bytes, shift)
-}
-
-fn copy_cold_read_memcpy_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.9357032733534645e-7
-        + 6.943674838399719e-11 * bytes
-        + 2.3456580134038257e-12 * (f64::from(shift > 0.0) * bytes)
-        + 1.0331060049212775e-7 * (f64::from(shift > 0.0) * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.1394541510186571e-11) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.2271579069650031e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 7.942580138301566e-12 * (bytes * f64::from(bytes >= 1048576.0))
-        + 6.380905030864961e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.507517063004535e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + (-4.17131143182728e-12) * (bytes * f64::from(bytes > (33554432.0 / 4.0)))
-        + 3.175755321088774e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)));
-    checked(seconds)
-}
-
 fn copy_cold_read_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_memcpy(nodes, x0, x1)
+    memcpy_cold_read(nodes, x0, x1)
 }
 
 fn copy_cold_read_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_memcpy_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_read_rep_movsb(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_read_rep_movsb_seconds(nodes, bytes, shift)?;
-    rep_movsb_cold_read(nodes, bytes, shift)
-}
-
-fn copy_cold_read_rep_movsb_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 4.133942327716566e-7
-        + 6.748779309177412e-11 * bytes
-        + (-1.882036055852266e-12) * (f64::from(shift > 0.0) * bytes.min(49152.0 / 2.0))
-        + 4.899905337843465e-12 * (f64::from(shift > 0.0) * bytes)
-        + (-7.581490368713464e-12) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.537910151838575e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.5032785824640077e-12 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 1.5919813898534167e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 6.1558045051671625e-12 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 2.879020865273551e-11 * 0.0_f64.max(bytes - (33554432.0 / 2.0))
-        + (-6.213343680401046e-12) * 0.0_f64.max(bytes - 33554432.0);
-    checked(seconds)
+    memcpy_cold_read_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_read_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_rep_movsb(nodes, x0, x1)
+    rep_movsb_cold_read(nodes, x0, x1)
 }
 
 fn copy_cold_read_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_rep_movsb_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_read_avx512_forward(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_read_avx512_forward_seconds(nodes, bytes, shift)?;
-    avx512_forward_cold_read(nodes, bytes, shift)
-}
-
-fn copy_cold_read_avx512_forward_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.595599206130218e-7
-        + 7.075758762994024e-11 * bytes
-        + 2.252032857362844e-12 * (f64::from(shift > 0.0) * bytes.min(49152.0 / 2.0))
-        + 1.4346227973010989e-12 * (f64::from(shift > 0.0) * bytes)
-        + (-6.587417103796777e-8) * (f64::from(shift > 0.0) * f64::from(bytes > (49152.0 / 2.0)))
-        + (-5.109543987900938e-12) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.1628988014351597e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-9.486790620174865e-13) * 0.0_f64.max(bytes - 131072.0)
-        + 3.128498048054385e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.97100004418854e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + (-2.67342476092999e-12) * (bytes * f64::from(bytes > (33554432.0 / 4.0)))
-        + 9.023179718125287e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0))
-        + 2.7286512821380497e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)));
-    checked(seconds)
+    rep_movsb_cold_read_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_read_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_avx512_forward(nodes, x0, x1)
+    avx512_forward_cold_read(nodes, x0, x1)
 }
 
 fn copy_cold_read_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_avx512_forward_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_read_avx512_forward_t0(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_read_avx512_forward_t0_seconds(nodes, bytes, shift)?;
-    avx512_forward_t0_cold_read(nodes, bytes, shift)
-}
-
-fn copy_cold_read_avx512_forward_t0_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.452637872393035e-7
-        + 6.840537972984646e-11 * bytes
-        + 1.6120120057862637e-8 * f64::from(shift > 0.0)
-        + 1.227142542798722e-12 * (f64::from(shift > 0.0) * bytes)
-        + (-7.505672158109437e-12) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-5.857287937151004e-12) * 0.0_f64.max(bytes - 49152.0)
-        + 5.021176054276245e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 1.4307958038647354e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + (-1.870898244314518e-12) * (bytes * f64::from(bytes > (33554432.0 / 4.0)))
-        + 1.0189790729092326e-11 * 0.0_f64.max(bytes - (33554432.0 / 2.0))
-        + 4.941517497258512e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)));
-    checked(seconds)
+    avx512_forward_cold_read_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_read_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_avx512_forward_t0(nodes, x0, x1)
+    avx512_forward_t0_cold_read(nodes, x0, x1)
 }
 
 fn copy_cold_read_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_avx512_forward_t0_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_read_avx_forward(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_read_avx_forward_seconds(nodes, bytes, shift)?;
-    avx_forward_cold_read(nodes, bytes, shift)
-}
-
-fn copy_cold_read_avx_forward_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.911072894072496e-7
-        + 7.428930660592457e-11 * bytes
-        + (-4.1240940344153276e-13) * (f64::from(shift > 0.0) * bytes)
-        + (-6.955389092506524e-12) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.3396259643833263e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-3.226996295812343e-12) * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-7.605198618729634e-6) * f64::from(bytes >= 1048576.0)
-        + 7.00499127064024e-12 * (bytes * f64::from(bytes >= 1048576.0))
-        + (-3.9661056022065974e-12) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 4.179226384597819e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 1.2619119053326396e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 7.028524286678936e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0))
-        + 5.9161053723893005e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)))
-        + 5.493814377169206e-12 * 0.0_f64.max(bytes - 33554432.0);
-    checked(seconds)
+    avx512_forward_t0_cold_read_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_read_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_avx_forward(nodes, x0, x1)
+    avx_forward_cold_read(nodes, x0, x1)
 }
 
 fn copy_cold_read_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_avx_forward_seconds(nodes, x0, x1)
-}
-
-fn copy_cold_read_avx_forward_stream(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_cold_read_avx_forward_stream_seconds(nodes, bytes, shift)?;
-    avx_forward_stream_cold_read(nodes, bytes, shift)
-}
-
-fn copy_cold_read_avx_forward_stream_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 4.910862052192425e-7
-        + 1.1144921499318554e-10 * bytes
-        + 9.750831178760513e-12 * (f64::from(shift > 0.0) * bytes.min(49152.0 / 2.0))
-        + (-2.597068369307809e-7) * (f64::from(shift > 0.0) * f64::from(bytes > (49152.0 / 2.0)))
-        + (-4.639353136207265e-12) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-4.09661862656464e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 6.1424319875021775e-12 * 0.0_f64.max(bytes - 131072.0)
-        + (-4.987164850117757e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.847688028368109e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 3.8345960660316545e-12 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + (-1.9616235056547964e-12) * (bytes * f64::from(bytes > (33554432.0 / 2.0)))
-        + 5.563557367661082e-12 * 0.0_f64.max(bytes - 33554432.0);
-    checked(seconds)
+    avx_forward_cold_read_seconds(nodes, x0, x1)
 }
 
 fn copy_cold_read_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_avx_forward_stream(nodes, x0, x1)
+    avx_forward_stream_cold_read(nodes, x0, x1)
 }
 
 fn copy_cold_read_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_cold_read_avx_forward_stream_seconds(nodes, x0, x1)
+    avx_forward_stream_cold_read_seconds(nodes, x0, x1)
 }
 
 /// The candidates of library `copy_cold_read` over `bytes`, `shift`.
@@ -2166,219 +1877,64 @@ impl Library for CopyColdRead {
     }
 }
 
-fn copy_hot_memcpy(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_memcpy_seconds(nodes, bytes, shift)?;
-    memcpy_hot(nodes, bytes, shift)
-}
-
-fn copy_hot_memcpy_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 4.856146975739959e-9
-        + 5.997473201590295e-12 * bytes
-        + (-3.968473625226538e-13) * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + 2.2440019784745637e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.2141681123376044e-12 * 0.0_f64.max(bytes - 49152.0)
-        + (-2.01333628310493e-12) * 0.0_f64.max(bytes - 131072.0)
-        + 1.0710227321059776e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 4.049477418787899e-12 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 7.056255876037759e-13 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + 2.1838824243202405e-12 * (bytes * f64::from(bytes > (2.0 * 1048576.0)))
-        + 9.3501132699289e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 2.6570087114269855e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + (-3.734715275688585e-12) * 0.0_f64.max(bytes - (33554432.0 / 2.0));
-    checked(seconds)
-}
-
 fn copy_hot_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_memcpy(nodes, x0, x1)
+    memcpy_hot(nodes, x0, x1)
 }
 
 fn copy_hot_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_memcpy_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_rep_movsb(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_rep_movsb_seconds(nodes, bytes, shift)?;
-    rep_movsb_hot(nodes, bytes, shift)
-}
-
-fn copy_hot_rep_movsb_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 6.351958223219461e-9
-        + 5.813367124254182e-12 * bytes
-        + (-3.9775665422274274e-13) * (f64::from(shift > 0.0) * bytes.min(49152.0 / 2.0))
-        + 4.887255771082713e-13 * (f64::from(shift > 0.0) * bytes)
-        + (-1.2036133188592599e-8) * (f64::from(shift > 0.0) * f64::from(bytes > (49152.0 / 2.0)))
-        + 1.8752334449444775e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.2732579813689813e-12 * 0.0_f64.max(bytes - 49152.0)
-        + (-2.721238657099486e-12) * 0.0_f64.max(bytes - 131072.0)
-        + 1.0959525957447047e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.7674920270712907e-12 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 1.3950119826010394e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + 8.964018373658792e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 1.0842287014256731e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 3.6848745115625665e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0))
-        + 2.9174354946720804e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)));
-    checked(seconds)
+    memcpy_hot_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_rep_movsb(nodes, x0, x1)
+    rep_movsb_hot(nodes, x0, x1)
 }
 
 fn copy_hot_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_rep_movsb_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_avx512_forward(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_avx512_forward_seconds(nodes, bytes, shift)?;
-    avx512_forward_hot(nodes, bytes, shift)
-}
-
-fn copy_hot_avx512_forward_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 4.27212191574874e-9
-        + 3.979085603263488e-12 * bytes
-        + 4.440497735671173e-9 * f64::from(shift > 0.0)
-        + 3.6374514627903623e-13 * (f64::from(shift > 0.0) * bytes)
-        + 4.470579252552528e-12 * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-4.563109016075719e-13) * 0.0_f64.max(bytes - 49152.0)
-        + 1.2918255628344829e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + (-2.3310404435019676e-12) * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.2473213191292525e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + 3.5124591416421975e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.07053372281949e-11 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 1.3708853805499877e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 1.0570174797464127e-11 * 0.0_f64.max(bytes - (33554432.0 / 2.0));
-    checked(seconds)
+    rep_movsb_hot_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_avx512_forward(nodes, x0, x1)
+    avx512_forward_hot(nodes, x0, x1)
 }
 
 fn copy_hot_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_avx512_forward_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_avx512_forward_t0(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_avx512_forward_t0_seconds(nodes, bytes, shift)?;
-    avx512_forward_t0_hot(nodes, bytes, shift)
-}
-
-fn copy_hot_avx512_forward_t0_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 5.755009106479797e-9
-        + 3.991180468772518e-12 * bytes
-        + 1.8071582558487427e-9 * f64::from(shift > 0.0)
-        + 5.814549160175955e-13 * (f64::from(shift > 0.0) * bytes)
-        + 1.6987620047583685e-8 * (f64::from(shift > 0.0) * f64::from(bytes > (49152.0 / 2.0)))
-        + 4.628079444956409e-12 * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + 2.0550011489394574e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-2.493263047187646e-12) * 0.0_f64.max(bytes - 49152.0)
-        + 1.3426546922281238e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.5792159572254462e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + 7.0310808134103806e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 7.999353225085024e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 1.2440125698395896e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 9.276626161741885e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0));
-    checked(seconds)
+    avx512_forward_hot_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_avx512_forward_t0(nodes, x0, x1)
+    avx512_forward_t0_hot(nodes, x0, x1)
 }
 
 fn copy_hot_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_avx512_forward_t0_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_avx_forward(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_avx_forward_seconds(nodes, bytes, shift)?;
-    avx_forward_hot(nodes, bytes, shift)
-}
-
-fn copy_hot_avx_forward_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 5.093670313796667e-9
-        + 4.8888446055743086e-12 * bytes
-        + 9.132364050510376e-13 * (f64::from(shift > 0.0) * bytes)
-        + 3.3556130364842265e-12 * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-8.317379005210975e-13) * 0.0_f64.max(bytes - 131072.0)
-        + 1.3159931595984895e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 2.0986603132218484e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + (-1.4041696656272887e-6) * f64::from(bytes >= 1048576.0)
-        + 8.784325197890988e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + (-1.7892880798099214e-12) * (bytes * f64::from(bytes > (2.0 * 1048576.0)))
-        + 5.542810832654354e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 1.9540006022532527e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
+    avx512_forward_t0_hot_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_avx_forward(nodes, x0, x1)
+    avx_forward_hot(nodes, x0, x1)
 }
 
 fn copy_hot_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_avx_forward_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_avx_forward_stream(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_avx_forward_stream_seconds(nodes, bytes, shift)?;
-    avx_forward_stream_hot(nodes, bytes, shift)
-}
-
-fn copy_hot_avx_forward_stream_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.9343045492181733e-7
-        + 1.4184846412275474e-11 * bytes
-        + 3.095844951148961e-8 * f64::from(shift > 0.0)
-        + 2.4814681187289956e-12 * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + 1.2757076791015591e-11 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-5.029465727539363e-12) * 0.0_f64.max(bytes - 49152.0)
-        + 1.7279110408504856e-12 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 5.4253790698730375e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 7.107571403603676e-12 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 7.051148303625887e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0));
-    checked(seconds)
+    avx_forward_hot_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_avx_forward_stream(nodes, x0, x1)
+    avx_forward_stream_hot(nodes, x0, x1)
 }
 
 fn copy_hot_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_avx_forward_stream_seconds(nodes, x0, x1)
+    avx_forward_stream_hot_seconds(nodes, x0, x1)
 }
 
 /// The candidates of library `copy_hot` over `bytes`, `shift`.
@@ -2489,214 +2045,64 @@ impl Library for CopyHot {
     }
 }
 
-fn copy_hot_read_memcpy(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_read_memcpy_seconds(nodes, bytes, shift)?;
-    memcpy_hot_read(nodes, bytes, shift)
-}
-
-fn copy_hot_read_memcpy_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.1025182146841608e-11 * bytes
-        + 4.848706336233704e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-3.1713023339024394e-12) * 0.0_f64.max(bytes - 49152.0)
-        + 1.3779779493933238e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.2082916938443318e-12 * (bytes * f64::from(bytes >= 1048576.0))
-        + 2.46565875282496e-12 * (bytes * f64::from(bytes > (2.0 * 1048576.0)))
-        + 1.3311241847585154e-11 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 3.0519150916489825e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 4.372084159134679e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)));
-    checked(seconds)
-}
-
 fn copy_hot_read_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_memcpy(nodes, x0, x1)
+    memcpy_hot_read(nodes, x0, x1)
 }
 
 fn copy_hot_read_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_memcpy_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_read_rep_movsb(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_read_rep_movsb_seconds(nodes, bytes, shift)?;
-    rep_movsb_hot_read(nodes, bytes, shift)
-}
-
-fn copy_hot_read_rep_movsb_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 7.562263385725863e-9
-        + 1.9970049715791853e-11 * bytes
-        + (-1.1220050482048169e-12) * (f64::from(shift > 0.0) * bytes.min(49152.0 / 2.0))
-        + 1.4480600054132555e-12 * (f64::from(shift > 0.0) * bytes)
-        + (-3.620055532128555e-8) * (f64::from(shift > 0.0) * f64::from(bytes > (49152.0 / 2.0)))
-        + 1.8166877404053486e-12 * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + 2.871797155703869e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-2.5356410096262785e-12) * 0.0_f64.max(bytes - 49152.0)
-        + 1.2034828603631654e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.6007545618173236e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + 1.1787633119423824e-11 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 2.326952946970001e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 9.541874600170024e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0));
-    checked(seconds)
+    memcpy_hot_read_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_read_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_rep_movsb(nodes, x0, x1)
+    rep_movsb_hot_read(nodes, x0, x1)
 }
 
 fn copy_hot_read_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_rep_movsb_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_read_avx512_forward(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_read_avx512_forward_seconds(nodes, bytes, shift)?;
-    avx512_forward_hot_read(nodes, bytes, shift)
-}
-
-fn copy_hot_read_avx512_forward_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.0613490256205607e-8
-        + 2.000800218830628e-11 * bytes
-        + 3.740470599831601e-9 * f64::from(shift > 0.0)
-        + 4.57421551666057e-13 * (f64::from(shift > 0.0) * bytes)
-        + 7.909941655179918e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-4.785612985591987e-12) * 0.0_f64.max(bytes - 49152.0)
-        + 1.2269582039617753e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 2.105596999009808e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + 6.617166152422728e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 7.902616783321441e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 3.0934366724075784e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + (-2.490772909485042e-12) * (bytes * f64::from(bytes > (33554432.0 / 4.0)))
-        + 5.770247214908491e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0))
-        + 2.934328350572127e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)));
-    checked(seconds)
+    rep_movsb_hot_read_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_read_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_avx512_forward(nodes, x0, x1)
+    avx512_forward_hot_read(nodes, x0, x1)
 }
 
 fn copy_hot_read_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_avx512_forward_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_read_avx512_forward_t0(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_read_avx512_forward_t0_seconds(nodes, bytes, shift)?;
-    avx512_forward_t0_hot_read(nodes, bytes, shift)
-}
-
-fn copy_hot_read_avx512_forward_t0_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.007866195636839e-8
-        + 2.0121278583418562e-11 * bytes
-        + 2.5004647553947207e-9 * f64::from(shift > 0.0)
-        + 5.999843971884101e-13 * (f64::from(shift > 0.0) * bytes)
-        + 1.0304549986878619e-11 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-6.956033216073224e-12) * 0.0_f64.max(bytes - 49152.0)
-        + 1.2478848290121005e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 2.7605581551773386e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + 1.3608388647181814e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + (-1.6699463186657906e-12) * (bytes * f64::from(bytes > (2.0 * 1048576.0)))
-        + 6.642894252494242e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 2.7588138982645864e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + (-2.582689044890891e-12) * (bytes * f64::from(bytes > (33554432.0 / 4.0)))
-        + 9.894672547257184e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0));
-    checked(seconds)
+    avx512_forward_hot_read_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_read_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_avx512_forward_t0(nodes, x0, x1)
+    avx512_forward_t0_hot_read(nodes, x0, x1)
 }
 
 fn copy_hot_read_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_avx512_forward_t0_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_read_avx_forward(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_read_avx_forward_seconds(nodes, bytes, shift)?;
-    avx_forward_hot_read(nodes, bytes, shift)
-}
-
-fn copy_hot_read_avx_forward_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -7.706684414954551e-9
-        + 1.9630447183920065e-11 * bytes
-        + 1.552292364602512e-12 * (f64::from(shift > 0.0) * bytes.min(49152.0 / 2.0))
-        + 1.5083902752568815e-12 * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + 5.2178703257823465e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-2.6912739412262717e-12) * 0.0_f64.max(bytes - 49152.0)
-        + 1.1352361872955225e-11 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 2.3570344809116565e-12 * (bytes * f64::from(bytes > (1048576.0 / 2.0)))
-        + 4.2838287996854586e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 9.231596614634994e-12 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 2.8838113188873836e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0))
-        + 4.555916044406508e-12 * 0.0_f64.max(bytes - (33554432.0 / 2.0))
-        + 4.617080808874887e-12 * (bytes * f64::from(bytes > (33554432.0 / 2.0)));
-    checked(seconds)
+    avx512_forward_t0_hot_read_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_read_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_avx_forward(nodes, x0, x1)
+    avx_forward_hot_read(nodes, x0, x1)
 }
 
 fn copy_hot_read_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_avx_forward_seconds(nodes, x0, x1)
-}
-
-fn copy_hot_read_avx_forward_stream(nodes: usize, bytes: f64, shift: f64) -> Option<Prediction> {
-    copy_hot_read_avx_forward_stream_seconds(nodes, bytes, shift)?;
-    avx_forward_stream_hot_read(nodes, bytes, shift)
-}
-
-fn copy_hot_read_avx_forward_stream_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(bytes, 2112.0, 70080000.0) && within(shift, 0.0, 24.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.9354609717345266e-8
-        + 3.349901188573451e-11 * bytes
-        + 2.611268182892161e-7 * f64::from(shift > 0.0)
-        + 2.8898483865457802e-11 * (f64::from(shift > 0.0) * bytes.min(49152.0 / 2.0))
-        + (-1.049552647169936e-6) * (f64::from(shift > 0.0) * f64::from(bytes > (49152.0 / 2.0)))
-        + 3.7314114058608094e-11 * (bytes * f64::from(bytes > (49152.0 / 2.0)))
-        + (-1.3073423148704802e-11) * 0.0_f64.max(bytes - 49152.0)
-        + 1.2005810173697656e-11 * 0.0_f64.max(bytes - (4.0 * 1048576.0))
-        + 1.515928086024422e-11 * 0.0_f64.max(bytes - 33554432.0);
-    checked(seconds)
+    avx_forward_hot_read_seconds(nodes, x0, x1)
 }
 
 fn copy_hot_read_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_avx_forward_stream(nodes, x0, x1)
+    avx_forward_stream_hot_read(nodes, x0, x1)
 }
 
 fn copy_hot_read_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    copy_hot_read_avx_forward_stream_seconds(nodes, x0, x1)
+    avx_forward_stream_hot_read_seconds(nodes, x0, x1)
 }
 
 /// The candidates of library `copy_hot_read` over `bytes`, `shift`.

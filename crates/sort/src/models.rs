@@ -273,36 +273,14 @@ pub fn sample_sort_seconds(nodes: usize, keys: f64, width: f64, oversample: f64)
     checked(seconds)
 }
 
-fn sort_gather(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    sort_gather_seconds(nodes, keys, width)?;
-    gather(nodes, keys, width)
-}
-
-fn sort_gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 262144.0)
-        && within(width, 1.0, 64.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.8571164479061552e-7 * p.powi(3)
-        + 6.383420761721014e-8 * (keys.sqrt() * p)
-        + 8.583734589157628e-10 * (keys * width.log2())
-        + 1.2205236646998375e-10 * ((keys * keys.log2()) * p.powi(2))
-        + (-6.159336580058891e-10) * ((keys * f64::from(keys > 128.0)) * width.log2())
-        + 2.624587988675535e-9 * ((keys * p.log2()) / width);
-    checked(seconds)
-}
-
 fn sort_gather_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_gather(nodes, x0, x1)
+    gather(nodes, x0, x1)
 }
 
 fn sort_gather_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_gather_seconds(nodes, x0, x1)
+    gather_seconds(nodes, x0, x1)
 }
 
 fn sort_radix(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<Prediction> {
@@ -348,48 +326,14 @@ fn sort_radix_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Op
     sort_radix_seconds(nodes, x0, x1, k0 as f64)
 }
 
-fn sort_sample(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
-    sort_sample_seconds(nodes, keys, width, oversample)?;
-    sample_sort(nodes, keys, width, oversample)
-}
-
-fn sort_sample_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(width, 1.0, 64.0)
-        && within(oversample, 8.0, 64.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.3110122479264993e-7
-        + 3.986450777990036e-6 * log_p
-        + 9.136045649010432e-6 * 0.0_f64.max(p - 2.0)
-        + 1.0057067603323426e-7 * (keys.sqrt() * f64::from(p == 1.0))
-        + 3.7364451174450457e-8 * (keys.min(oversample) * f64::from(p > 1.0))
-        + 7.306916544104604e-8 * (keys.min(oversample) * 0.0_f64.max(p - 2.0))
-        + 3.553236497583558e-7 * (keys.log2() * f64::from(p > 1.0))
-        + (-3.6603143076094006e-9) * (keys * 1.0_f64.max(p / 2.0))
-        + 6.464425618514427e-9 * ((keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0))
-        + 1.1454778713274082e-10 * ((keys * width.min(16.0)) * 1.0_f64.max(p / 2.0))
-        + 1.0911348813267174e-9 * ((keys * log_p) * 1.0_f64.max(p / 2.0))
-        + 3.393026108150396e-10 * ((keys * keys.log2()) * f64::from(p == 1.0))
-        + (-1.9771127105722695e-9) * (0.0_f64.max(keys - 103662.0) * f64::from(p == 1.0))
-        + 1.9126563453892104e-9 * (((keys / oversample.sqrt()) * f64::from(p > 1.0)) * f64::from(p <= 2.0))
-        + 7.081969322081863e-10 * (0.0_f64.max(keys - 103662.0) * 1.0_f64.max(p / 2.0))
-        + 8.702725877785895e-11 * ((0.0_f64.max(keys - 103662.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
 fn sort_sample_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_sample(nodes, x0, x1, k0 as f64)
+    sample_sort(nodes, x0, x1, k0 as f64)
 }
 
 fn sort_sample_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_sample_seconds(nodes, x0, x1, k0 as f64)
+    sample_sort_seconds(nodes, x0, x1, k0 as f64)
 }
 
 fn sort_batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {

@@ -145,36 +145,14 @@ pub fn blocks_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo:
     checked(seconds)
 }
 
-fn stencil_one(nodes: usize, width: f64, height: f64, every: f64) -> Option<Prediction> {
-    stencil_one_seconds(nodes, width, height, every)?;
-    one(nodes, width, height, every)
-}
-
-fn stencil_one_seconds(nodes: usize, width: f64, height: f64, every: f64) -> Option<f64> {
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 4.0, 2048.0)
-        && within(height, 4.0, 2048.0)
-        && within(every, 1.0, 16.0)
-        && holds(f64::from((width * height) <= 4194304.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 5.262303452274954e-8
-        + 1.8068033180476828e-8 * height
-        + 2.2476520347692997e-10 * (width * height)
-        + 2.8245593828803404e-11 * 0.0_f64.max((width * height) - 4096.0)
-        + 5.486296207657926e-10 * 0.0_f64.max((width * height) - 2097152.0);
-    checked(seconds)
-}
-
 fn stencil_one_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    stencil_one(nodes, x0, x1, x2)
+    one(nodes, x0, x1, x2)
 }
 
 fn stencil_one_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    stencil_one_seconds(nodes, x0, x1, x2)
+    one_seconds(nodes, x0, x1, x2)
 }
 
 fn stencil_columns(nodes: usize, width: f64, height: f64, every: f64, columns: f64, halo: f64) -> Option<Prediction> {

@@ -31,8 +31,9 @@ const LOCALS: [&str; 14] = [
 /// Lines are broken beyond this.
 const WIDTH: usize = 100;
 
-/// The function names of all models.
-pub(super) struct Functions {
+/// The functions of all models.
+pub(super) struct Functions<'a> {
+    resolved: &'a Resolved,
     names: BTreeMap<String, String>,
     pub(super) scope: Scope,
 }
@@ -62,16 +63,21 @@ impl<'a> Subject<'a> {
     }
 }
 
-impl Functions {
+impl<'a> Functions<'a> {
     /// Gives every model its name in Rust.
-    pub(super) fn name(set: &ModelSet) -> Self {
+    pub(super) fn name(set: &ModelSet, resolved: &'a Resolved) -> Self {
         let mut scope = Scope::with(&RESERVED);
         let names = set
             .models
             .iter()
             .map(|m| (m.name.clone(), scope.claim(&snake(&m.name), &["", "_seconds"])))
             .collect();
-        Self { names, scope }
+        Self { resolved, names, scope }
+    }
+
+    /// The name of a model's function, and what it computes.
+    pub(super) fn of(&self, model: &str) -> Option<(&str, &Formula)> {
+        self.names.get(model).map(String::as_str).zip(self.resolved.formula(model))
     }
 
     /// Both functions of a model.

@@ -2,7 +2,7 @@
 
 use strata_model::codegen::{Scope, snake};
 use strata_model::expr::rust_number;
-use strata_model::set::{Library, LibraryCandidate, LibraryModels, ModelSet, SetError};
+use strata_model::set::{Formula, Library, LibraryCandidate, LibraryModels, ModelSet, SetError};
 
 use super::function::{Functions, Subject};
 use super::typed;
@@ -12,7 +12,7 @@ use strata_select::{Domain, Source as _, Step};
 pub(super) fn table(
     set: &ModelSet,
     (library, models): (&Library, &LibraryModels),
-    functions: &Functions,
+    functions: &Functions<'_>,
     digest: &str,
 ) -> Result<String, SetError> {
     let prefix = snake(&library.name);
@@ -30,11 +30,22 @@ pub(super) fn table(
     for (index, candidate) in library.candidates.iter().enumerate() {
         let wanted = format!("{prefix}_{}", snake(&candidate.name));
         let name = scope.claim(&wanted, &["", "_seconds", "_at", "_seconds_at"]);
-        if let Some(formula) = models.formula(index) {
-            code += &functions.emit(&name, &Subject::candidate(formula));
+        let called = match (models.formula(index), functions.of(&candidate.model)) {
+            (Some(formula), Some((function, model))) if same(formula, model) => function,
+            (Some(formula), _) => {
+                code += &functions.emit(&name, &Subject::candidate(formula));
+                &name
+            }
+            (None, _) => &name,
+        };
+        for (suffix, result) in [("", "Prediction"), ("_seconds", "f64")] {
+            code += &wrapper(
+                (&format!("{name}{suffix}"), &format!("{called}{suffix}")),
+                result,
+                library,
+                candidate,
+            );
         }
-        code += &wrapper(&name, "", "Prediction", library, candidate);
-        code += &wrapper(&name, "_seconds", "f64", library, candidate);
         let parameters: String = candidate
             .parameters
             .iter()
@@ -82,10 +93,14 @@ pub(super) fn table(
     Ok(if entries.is_empty() { code.replace("    entries: &[\n    ],", "    entries: &[],") } else { code })
 }
 
-/// The function that takes inputs and parameters as slices.
+/// Whether two formulas compute the same of arguments in the same order.
+fn same(a: &Formula, b: &Formula) -> bool {
+    (&a.inputs, &a.ranges, &a.mean, &a.checks, a.nodes) == (&b.inputs, &b.ranges, &b.mean, &b.checks, b.nodes)
+}
+
+/// The function that takes inputs and parameters as slices, and the one that it calls.
 fn wrapper(
-    name: &str,
-    suffix: &str,
+    (name, called): (&str, &str),
     result: &str,
     library: &Library,
     candidate: &LibraryCandidate,
@@ -100,9 +115,9 @@ fn wrapper(
         .map(|a| format!(", {a}"))
         .collect();
     format!(
-        "fn {name}{suffix}_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<{result}> {{\n    \
+        "fn {name}_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<{result}> {{\n    \
          let (&[{}], &[{}]) = (inputs, parameters) else {{ return None }};\n    \
-         {name}{suffix}(nodes{arguments})\n}}\n\n",
+         {called}(nodes{arguments})\n}}\n\n",
         inputs.join(", "),
         parameters.join(", ")
     )

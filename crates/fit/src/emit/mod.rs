@@ -28,7 +28,7 @@ use function::{Functions, Subject};
 pub fn rust(set: &ModelSet) -> Result<String, SetError> {
     let resolved = set.resolve()?;
     let digest = set.digest();
-    let functions = Functions::name(set);
+    let functions = Functions::name(set, &resolved);
     let mut body = String::new();
     for model in &set.models {
         if let Some(formula) = resolved.formula(&model.name) {

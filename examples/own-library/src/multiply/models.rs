@@ -129,79 +129,34 @@ pub fn blocked_seconds(nodes: usize, n: f64, b: f64) -> Option<f64> {
     checked(seconds)
 }
 
-fn matmul_naive(nodes: usize, n: f64) -> Option<Prediction> {
-    matmul_naive_seconds(nodes, n)?;
-    naive(nodes, n)
-}
-
-fn matmul_naive_seconds(nodes: usize, n: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(n, 4.0, 362.0);
-    if !valid {
-        return None;
-    }
-    let seconds = (8.40033173085997e-9 * n) + (8.046494658846761e-10 * ((n * n) * n));
-    checked(seconds)
-}
-
 fn matmul_naive_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    matmul_naive(nodes, x0)
+    naive(nodes, x0)
 }
 
 fn matmul_naive_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    matmul_naive_seconds(nodes, x0)
-}
-
-fn matmul_transposed(nodes: usize, n: f64) -> Option<Prediction> {
-    matmul_transposed_seconds(nodes, n)?;
-    transposed(nodes, n)
-}
-
-fn matmul_transposed_seconds(nodes: usize, n: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(n, 4.0, 362.0);
-    if !valid {
-        return None;
-    }
-    let seconds = (1.2590027465409536e-8 * n) + (4.693792391371638e-10 * ((n * n) * n));
-    checked(seconds)
+    naive_seconds(nodes, x0)
 }
 
 fn matmul_transposed_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    matmul_transposed(nodes, x0)
+    transposed(nodes, x0)
 }
 
 fn matmul_transposed_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    matmul_transposed_seconds(nodes, x0)
-}
-
-fn matmul_blocked(nodes: usize, n: f64, b: f64) -> Option<Prediction> {
-    matmul_blocked_seconds(nodes, n, b)?;
-    blocked(nodes, n, b)
-}
-
-fn matmul_blocked_seconds(nodes: usize, n: f64, b: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(n, 4.0, 362.0) && within(b, 8.0, 128.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.3683951653300445e-8
-        + 1.6013886441552954e-9 * (n * n)
-        + 2.3791029582387213e-10 * ((n * n) * n)
-        + 1.418096899472296e-8 * ((n * (n / b).ceil()) * (n / b).ceil());
-    checked(seconds)
+    transposed_seconds(nodes, x0)
 }
 
 fn matmul_blocked_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    matmul_blocked(nodes, x0, k0 as f64)
+    blocked(nodes, x0, k0 as f64)
 }
 
 fn matmul_blocked_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    matmul_blocked_seconds(nodes, x0, k0 as f64)
+    blocked_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `matmul` over `n`.
