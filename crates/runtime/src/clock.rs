@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use strata_model::Seconds;
+use strata_sim::Time;
 
 /// When the program began, by this machine's clock.
 #[derive(Clone, Copy)]
@@ -71,6 +72,14 @@ impl Clock {
         match self {
             Self::Host(clock) => clock.ns(),
             Self::Simulated(clock) => clock.time.get() / 1000,
+        }
+    }
+
+    /// The simulated time that it shows, without making it go on; zero where none is simulated.
+    pub(crate) fn simulated_time(&self) -> Time {
+        match self {
+            Self::Host(_) => Time::ZERO,
+            Self::Simulated(clock) => Time(clock.time.get()),
         }
     }
 

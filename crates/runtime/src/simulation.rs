@@ -11,9 +11,10 @@ use crate::work::Computing;
 use std::sync::Arc;
 use strata_model::ModelSet;
 
+pub use crate::node::Circuits;
 pub use strata_sim::Time;
 pub use strata_sim::network::{LinkUse, NodeUse, Statistics};
-pub use strata_sim::platform::SimulatedMachine;
+pub use strata_sim::platform::{SimulatedMachine, Topology};
 
 /// Steps after which a simulation is stopped by default: hours of simulating.
 const STEPS: u64 = 100_000_000_000;

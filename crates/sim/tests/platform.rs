@@ -47,6 +47,23 @@ fn built_in_platforms_are_right() {
 }
 
 #[test]
+fn circuits_are_read_and_checked() {
+    let iwarp = include_str!("../platforms/iwarp.toml");
+    let circuits = SimulatedMachine::named("iwarp").unwrap().circuits.unwrap();
+    assert_eq!((circuits.overhead, circuits.hop, circuits.slots, circuits.barriers), (36.0, 5.0, 15, 4));
+    assert_eq!(SimulatedMachine::named("cm5").unwrap().circuits, None);
+    for (line, wrong, kind) in [
+        ("slots = 15", "slots = 0", FaultKind::Range),
+        ("spool_cycles = 106", "spool = 106", FaultKind::Missing),
+        ("hop_cycles = 5", "hop_cycles = -5", FaultKind::Range),
+        ("restore_cycles = 69", "restore_cycles = 69\nrestores = 1", FaultKind::Unknown),
+    ] {
+        let found = faults(&iwarp.replace(line, wrong));
+        assert!(found.faults.iter().any(|fault| fault.kind == kind), "{wrong}: {found:?}");
+    }
+}
+
+#[test]
 fn the_cm5_is_brewers() {
     let cm5 = SimulatedMachine::named("cm5").unwrap();
     let cycle = 1.0 / cm5.cpu.frequency;

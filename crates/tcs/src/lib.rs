@@ -62,6 +62,6 @@ pub use describe::{
 pub use link::{Image, LinkError, LinkErrors, Options, Placement, link, link_with};
 pub use report::Report;
 pub use run::switch;
-pub use run::{Cell, Net, RunOptions, Simulated, run, run_with, simulate};
+pub use run::{Cell, Net, RunOptions, Simulated, Spool, run, run_with, simulate};
 pub use shape::{Path, Shape};
 pub use target::Target;

@@ -2,6 +2,8 @@
 
 use crate::barrier::Costs;
 use crate::shape::Shape;
+use std::sync::{Arc, OnceLock};
+use strata_runtime::simulation::{SimulatedMachine, Time, Topology};
 
 /// A machine that an application is linked for. Times are in its clocks.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub struct Target {
     pub overhead: f64,
     /// Clocks from a cell to the next.
     pub hop: f64,
+    /// Clocks to start a transfer by a spool.
+    pub spool: f64,
     /// Connections at a cell at once, those passing through included; `None`: no limit.
     pub slots: Option<usize>,
     /// Barriers that may be pending at a cell; `None`: no limit.
@@ -39,39 +43,69 @@ pub struct Target {
     pub task_change: f64,
     /// Clocks of a task's end besides its barrier.
     pub restore: f64,
+    /// The simulated machine that it is, if it is one: ordinary messages cost what that says.
+    pub machine: Option<Arc<SimulatedMachine>>,
 }
 
 impl Target {
-    /// iWarp: a torus of 20 MHz cells with 20 connections each (Warfel 1996, §3.1).
-    ///
-    /// A transfer takes 36 clocks, 5 for each cell, and one for 1.998 bytes (§3.2.1). Of a cell's 20
-    /// hardware connections 5 serve barriers: 1 out, and 1 for each of 4 pending ones (§4.4); a
-    /// barrier has one sender to each cell, which makes it a ring. The costs of barrier, switch,
-    /// start and end lie on the lines through the measured rows of 4 and 64 cells (Figs 4.22, 5.1,
-    /// 5.3, 5.4): `S + 11.72 (N - 1)`, 152 + three barriers, 130 + a switch, 69 + a barrier.
+    /// iWarp: a torus of 20 MHz cells with 20 connections each (Warfel 1996, §3.1). Its costs stand,
+    /// each with its source, in the simulated machine `iwarp`.
     #[must_use]
     pub fn iwarp(width: usize, height: usize) -> Self {
-        Self {
-            name: format!("iwarp {width}x{height}"),
-            cells: width * height,
-            shape: Shape::Torus { width, height },
-            mhz: 20.0,
-            link_rate: 1.998,
-            overhead: 36.0,
-            hop: 5.0,
-            slots: Some(15),
-            barriers: Some(4),
-            barrier_peers: Some(1),
-            native_barrier: None,
-            // The sum of the three is the slope; 8.7 clocks of latency explain the skew of 64 cells
-            // with one late (Fig 4.23: 547 = 8.7 · 63). The startup: 97 - 3 · 11.72.
-            barrier: Costs { startup: 61.85, send: 1.51, latency: 8.7, receive: 1.51, hop: 5.0 },
-            // Of the one that was measured: 448 clocks, 8x8 (Fig 4.22); the thesis does not explain it.
-            barrier_dimension: 222.0,
-            reconfigure: 152.0,
-            task_change: 130.0,
-            restore: 69.0,
-        }
+        static IWARP: OnceLock<Target> = OnceLock::new();
+        let iwarp = IWARP.get_or_init(|| {
+            let machine = SimulatedMachine::named("iwarp").ok();
+            match machine.and_then(|machine| Self::simulated(&machine, 1)) {
+                Some(target) => target,
+                None => unreachable!("it is built in, and has circuits"),
+            }
+        });
+        let name = format!("iwarp {width}x{height}");
+        let shape = Shape::Torus { width, height };
+        Self { name, cells: width * height, shape, ..iwarp.clone() }
+    }
+
+    /// So many cells of a simulated machine; `None` if it has no reserved circuits. A grid of two
+    /// dimensions has its shape, any other topology is taken for a crossbar.
+    ///
+    /// Run on nodes of that machine, an application has its connections on circuits, whose times
+    /// these costs give, and ordinary messages beside them.
+    #[must_use]
+    pub fn simulated(machine: &SimulatedMachine, cells: usize) -> Option<Self> {
+        let circuits = machine.circuits?;
+        let frequency = machine.cpu.frequency;
+        let shape = match (&machine.topology, machine.topology.columns_and_rows(cells)) {
+            (Topology::Mesh { wrap: true, .. }, Some([width, height])) => Shape::Torus { width, height },
+            (_, Some([width, height])) => Shape::Mesh { width, height },
+            _ => Shape::Crossbar,
+        };
+        let barrier = Costs {
+            startup: circuits.barrier_startup,
+            send: circuits.barrier_send,
+            latency: circuits.barrier_latency,
+            receive: circuits.barrier_receive,
+            hop: circuits.hop,
+        };
+        Some(Self {
+            name: format!("{} of {cells}", machine.name),
+            cells,
+            shape,
+            mhz: frequency * 1e-6,
+            link_rate: machine.link.bandwidth / frequency,
+            overhead: circuits.overhead,
+            hop: circuits.hop,
+            spool: circuits.spool,
+            slots: Some(circuits.slots),
+            barriers: Some(circuits.barriers),
+            barrier_peers: Some(circuits.barrier_peers),
+            native_barrier: machine.control.map(|control| control.barrier.seconds() * frequency),
+            barrier,
+            barrier_dimension: circuits.barrier_dimension,
+            reconfigure: circuits.reconfigure,
+            task_change: circuits.task_change,
+            restore: circuits.restore,
+            machine: Some(Arc::new(machine.clone())),
+        })
     }
 
     /// Cells that are equally far from each other, without budgets: threads of a process, or MPI
@@ -87,6 +121,7 @@ impl Target {
             link_rate: 8.0,
             overhead: 60.0,
             hop: 60.0,
+            spool: 0.0,
             slots: None,
             barriers: None,
             barrier_peers: None,
@@ -96,6 +131,7 @@ impl Target {
             reconfigure: 50.0,
             task_change: 50.0,
             restore: 20.0,
+            machine: None,
         }
     }
 
@@ -130,4 +166,26 @@ impl Target {
     pub fn seconds(&self, clocks: f64) -> f64 {
         clocks / (self.mhz * 1e6)
     }
+}
+
+impl Target {
+    /// The simulated machine in this target's shape.
+    pub(crate) fn host(&self) -> Option<SimulatedMachine> {
+        let mut machine = self.machine.as_deref()?.clone();
+        machine.topology = match self.shape {
+            Shape::Crossbar => machine.topology,
+            Shape::Mesh { width, height } => grid(width, height, false),
+            Shape::Torus { width, height } => grid(width, height, true),
+        };
+        Some(machine)
+    }
+
+    /// A number of clocks as simulated time.
+    pub(crate) fn time(&self, clocks: f64) -> Time {
+        Time::from_seconds(self.seconds(clocks))
+    }
+}
+
+fn grid(width: usize, height: usize, wrap: bool) -> Topology {
+    Topology::Mesh { extents: Some(vec![width, height]), dimensions: 2, wrap }
 }

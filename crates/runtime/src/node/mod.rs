@@ -1,5 +1,6 @@
 //! The program's view of the machine: its node.
 
+mod circuits;
 mod composite;
 mod either;
 mod global;
@@ -11,6 +12,7 @@ mod shared;
 mod split;
 mod transfers;
 
+pub use circuits::Circuits;
 pub use ports::{Completed, USER_WORDS};
 pub use random::Seed;
 pub use split::{Payload, Pending};

@@ -17,6 +17,8 @@ use crate::number::{NumberType, Op};
 use crate::work::{Charge, Computing, Work};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
+use strata_sim::Time;
+use strata_sim::platform::Circuits;
 
 mod call;
 mod contributions;
@@ -146,6 +148,22 @@ pub(crate) trait Simulated {
     fn charge_host(&mut self, seconds: f64);
     /// The source of the time of work.
     fn computing(&self) -> Computing;
+    /// The machine's reserved circuits, if it has any.
+    fn circuits(&self) -> Option<Circuits>;
+    /// Lets this node's clock show at least `time`.
+    fn pass_until(&mut self, time: Time);
+    /// Wakes node `to`, if it waits for memory, at `time` at the latest.
+    fn wake(&mut self, to: usize, time: Time);
+    /// Places this node's value of its next round; the last node of a round wakes the others.
+    /// Returns the round.
+    fn place(&mut self, value: Value) -> u64;
+    /// Whether all nodes have placed their values of a round.
+    fn is_placed(&mut self, round: u64) -> bool;
+    /// The values of a round, by rank; this node's clock shows at least the time when the last was
+    /// placed.
+    fn take(&mut self, round: u64) -> Vec<Value>;
+    /// Whether packets have arrived for this node.
+    fn has_packets(&mut self) -> bool;
 }
 
 /// The ports of a node; as many as Brewer's Strata has (manual, §7).
@@ -253,8 +271,11 @@ pub(crate) struct Failure {
 /// The abort handle: ends the job from a thread that is no node; waiting nodes unwind.
 pub(crate) type AbortHandle = Box<dyn Fn(Failure) + Send + Sync>;
 
+/// A value that nodes share.
+pub(crate) type Value = Arc<dyn Any + Send + Sync>;
+
 /// A place for a value of each node, by rank.
-pub(crate) type Shelf = Mutex<Vec<Option<Arc<dyn Any + Send + Sync>>>>;
+pub(crate) type Shelf = Mutex<Vec<Option<Value>>>;
 
 /// The text of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {

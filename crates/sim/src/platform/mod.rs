@@ -4,12 +4,14 @@
 //! The format is TOML; `platforms/cm5.toml` is an example, and explains itself.
 
 mod built_in;
+mod circuits;
 mod error;
 mod fields;
 mod figures;
 mod interruptions;
 mod read;
 
+pub use circuits::Circuits;
 pub use error::{Fault, FaultKind, Faults, MachineError};
 pub use figures::{Barrier, Figures};
 pub use interruptions::{Interrupts, Slices};
@@ -38,6 +40,8 @@ pub struct SimulatedMachine {
     pub control: Option<Control>,
     /// A unit that moves blocks without the processor, if any.
     pub dma: Option<Dma>,
+    /// Connections that are reserved beforehand and take no packets, if the machine has them.
+    pub circuits: Option<Circuits>,
     /// Interrupts of the processors' timers, if any.
     pub interrupts: Option<Interrupts>,
     /// Time slices that empty the network, if any.
@@ -146,6 +150,18 @@ pub enum Topology {
         /// Latency of one global link.
         global_latency: Time,
     },
+}
+
+impl Topology {
+    /// Columns and rows of a grid of two dimensions for so many nodes; `None` of other topologies.
+    #[must_use]
+    pub fn columns_and_rows(&self, nodes: usize) -> Option<[usize; 2]> {
+        match self {
+            Self::Mesh { extents: Some(extents), .. } => extents[..].try_into().ok(),
+            Self::Mesh { extents: None, dimensions: 2, .. } => Some(crate::topology::squarest(nodes)),
+            _ => None,
+        }
+    }
 }
 
 /// A link, in one direction.

@@ -11,7 +11,9 @@ use toml::de::DeTable;
 
 use super::error::{Fault, FaultKind, Faults, MachineError};
 use super::fields::{self, Fields};
-use super::{Control, Cpu, Dma, Interface, Interrupts, Link, SimulatedMachine, Slices, Topology, built_in};
+use super::{
+    Circuits, Control, Cpu, Dma, Interface, Interrupts, Link, SimulatedMachine, Slices, Topology, built_in,
+};
 use crate::Time;
 
 /// The longest file, in bytes; anything longer is not a platform file.
@@ -140,6 +142,7 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
     let link = file.table("link", "bandwidth_mb_per_s = 20").and_then(link);
     let control = file.optional_table("control").map(control);
     let dma = file.optional_table("dma").map(dma);
+    let circuits = file.optional_table("circuits").map(Circuits::read);
     let interrupts = file.optional_table("interrupts").map(interrupts);
     let slices = file.optional_table("slices").map(slices);
     let kernels = file.optional_table("kernels").map(|table| table.factors(FACTORS));
@@ -154,6 +157,7 @@ fn platform(table: &DeTable<'_>, sha256: String, faults: &RefCell<Vec<Fault>>) -
         link: link?,
         control: or_none(control)?,
         dma: or_none(dma)?,
+        circuits: or_none(circuits)?,
         interrupts: or_none(interrupts)?,
         slices: or_none(slices)?,
         kernels: or_none(kernels)?.unwrap_or_default(),

@@ -182,7 +182,7 @@ impl Shape for Grid {
 }
 
 /// The two most equal factors of a number, the larger first.
-fn squarest(nodes: usize) -> [usize; 2] {
+pub(crate) fn squarest(nodes: usize) -> [usize; 2] {
     let less = (1..=nodes.isqrt()).rev().find(|&factor| nodes.is_multiple_of(factor)).unwrap_or(1);
     [nodes / less, less]
 }

@@ -17,6 +17,7 @@ mod hypercube;
 mod star;
 
 pub use error::TopologyError;
+pub(crate) use grid::squarest;
 
 use crate::Time;
 use crate::platform::{SimulatedMachine, Topology};

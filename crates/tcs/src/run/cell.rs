@@ -28,6 +28,8 @@ pub struct Cell<'a> {
     frames: Vec<Frame>,
     /// Clocks, in a simulation.
     time: f64,
+    /// Whether the node's clock is that of the simulated machine, and follows.
+    clocked: bool,
     tables: BTreeMap<(usize, usize, usize), Rc<Table>>,
 }
 
@@ -46,8 +48,9 @@ pub(super) type Table = Vec<Option<Active>>;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Active {
     /// Bytes a clock.
-    rate: f64,
-    hops: usize,
+    pub(super) rate: f64,
+    /// Clocks from one end to the other.
+    pub(super) latency: f64,
 }
 
 impl<'a> Cell<'a> {
@@ -57,9 +60,28 @@ impl<'a> Cell<'a> {
         fabric: Fabric,
         options: RunOptions,
         id: usize,
+        clocked: bool,
     ) -> Self {
         let frames = vec![Frame { instance: 0, id, active: None }];
-        Self { node, image, fabric, options, frames, time: 0.0, tables: BTreeMap::new() }
+        let tables = BTreeMap::new();
+        let mut this = Self { node, image, fabric, options, frames, time: 0.0, clocked, tables };
+        this.absorb();
+        this
+    }
+
+    /// Lets the node's clock show this cell's time.
+    fn show(&mut self) {
+        if self.clocked {
+            self.node.circuit_pass_until(self.image.target.time(self.time));
+        }
+    }
+
+    /// Lets this cell's time be at least that of the node, on which it has done other things.
+    pub(in crate::run) fn absorb(&mut self) {
+        let now = self.node.circuit_time();
+        if self.clocked && now > self.image.target.time(self.time) {
+            self.time = now.seconds() * self.image.target.mhz * 1e6;
+        }
     }
 
     /// This cell's number in the task that it executes.
@@ -201,6 +223,7 @@ impl<'a> Cell<'a> {
         if let Err(error) = &result {
             self.fail(error);
         }
+        self.finish_all();
         result
     }
 
@@ -369,7 +392,8 @@ impl<'a> Cell<'a> {
                 if table.len() <= at {
                     table.resize(at + 1, None);
                 }
-                table[at] = Some(Active { rate: guarantee.rate, hops: path.hops() });
+                table[at] =
+                    Some(Active { rate: guarantee.rate, latency: image.target.hop * path.hops() as f64 });
             }
             Rc::new(table)
         });
@@ -411,7 +435,9 @@ impl<'a> Cell<'a> {
     /// Whether something of the old set was not received, or something of the new one is early.
     #[track_caller]
     fn check(&mut self, left: &[usize], entered: &[usize]) {
-        self.node.poll();
+        if !self.clocked {
+            self.node.poll();
+        }
         let arrived = |number: &&usize| match &self.fabric {
             Fabric::Shared(shared) => shared.has_arrived(**number),
             Fabric::Messages(messages) => messages.has_arrived(**number),
@@ -436,7 +462,11 @@ impl<'a> Cell<'a> {
         let membership = &image.barriers[barrier];
         if membership.algorithm == Algorithm::Native {
             // All of the machine's cells take part, and there are no other nodes.
-            if self.options.simulated {
+            self.show();
+            if self.clocked {
+                self.node.barrier();
+                self.absorb();
+            } else if self.options.simulated {
                 self.time = self.node.reduce_max(self.time) + membership.clocks;
             } else {
                 self.node.barrier();
@@ -461,9 +491,15 @@ impl<'a> Cell<'a> {
             match *step {
                 Step::Send(to) => {
                     time += costs.send;
-                    messages.step(self.node, membership.cells[to], barrier, member, time);
+                    let to = membership.cells[to];
+                    let hops = target.shape.distance(machine, to);
+                    let arrival = time + costs.latency_over(hops);
+                    messages.step(self.node, to, (barrier, member), time, arrival);
                 }
                 Step::Receive(from) => {
+                    if self.clocked {
+                        self.node.circuit_pass_until(target.time(time));
+                    }
                     let sent = messages.await_step(self.node, barrier, from);
                     let hops = target.shape.distance(membership.cells[from], machine);
                     time = time.max(sent + costs.latency_over(hops)) + costs.receive;
@@ -474,26 +510,34 @@ impl<'a> Cell<'a> {
     }
 
     fn tell_ready(&mut self, number: usize) {
+        let linked = &self.image.connections[number];
+        let latency = self.readiness(number);
         match &mut self.fabric {
             Fabric::Shared(shared) => shared.tell_ready(number),
             Fabric::Messages(messages) => {
                 self.time += self.image.target.barrier.send;
-                messages.tell_ready(self.node, self.image.connections[number].from, number, self.time);
+                messages.tell_ready(self.node, linked.from, number, self.time, self.time + latency);
             }
         }
     }
 
     #[track_caller]
     fn await_ready(&mut self, number: usize) {
+        self.show();
+        let latency = self.readiness(number);
         match &mut self.fabric {
             Fabric::Shared(shared) => shared.await_ready(self.node, number),
             Fabric::Messages(messages) => {
                 let sent = messages.await_ready(self.node, number);
-                let linked = &self.image.connections[number];
-                let hops = self.image.target.shape.distance(linked.from, linked.to);
-                let costs = &self.image.target.barrier;
-                self.time = self.time.max(sent + costs.latency_over(hops)) + costs.receive;
+                self.time = self.time.max(sent + latency) + self.image.target.barrier.receive;
             }
         }
+    }
+
+    /// The latency of a barrier message between a connection's ends.
+    fn readiness(&self, number: usize) -> f64 {
+        let linked = &self.image.connections[number];
+        let target = &self.image.target;
+        target.barrier.latency_over(target.shape.distance(linked.from, linked.to))
     }
 }

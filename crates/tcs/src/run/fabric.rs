@@ -2,6 +2,7 @@
 
 use super::messages::Messages;
 use super::ring::{Counter, LINE, Receiver, Ring, Sender};
+use super::spool::{Spools, Transfer};
 use crate::barrier::Step;
 use crate::link::Image;
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ pub(super) struct Shared {
     counts: Vec<(Arc<Counter>, u64)>,
     /// By connection: readiness that this cell tells or awaits, and how often it has.
     ready: BTreeMap<usize, (Arc<Counter>, u64)>,
+    pub(super) spools: Spools,
 }
 
 #[derive(Clone, Copy)]
@@ -47,10 +49,11 @@ struct Resolved {
 }
 
 impl Fabric {
-    /// Collective. `timed`: whether messages carry times, which only messages do.
-    pub(super) fn open(node: &mut Node, image: &Image, timed: bool) -> Self {
+    /// Collective. `timed`: whether messages carry times, which only messages do; `circuits`: the
+    /// picoseconds of a clock, where this is a simulated machine with circuits.
+    pub(super) fn open(node: &mut Node, image: &Image, timed: bool, circuits: Option<f64>) -> Self {
         if timed {
-            return Self::Messages(Box::new(Messages::install(node)));
+            return Self::Messages(Box::new(Messages::open(node, circuits)));
         }
         let me = node.rank();
         let mut own = Own::default();
@@ -72,7 +75,7 @@ impl Fabric {
         }
         match node.share(Arc::new(own)) {
             Some(all) => Self::Shared(Box::new(Shared::new(image, me, &all))),
-            None => Self::Messages(Box::new(Messages::install(node))),
+            None => Self::Messages(Box::new(Messages::open(node, None))),
         }
     }
 }
@@ -85,6 +88,7 @@ impl Shared {
             barriers: Vec::new(),
             counts: Vec::new(),
             ready: BTreeMap::new(),
+            spools: Spools::default(),
         };
         for (number, linked) in image.connections.iter().enumerate() {
             let ring = || all.get(linked.to)?.rings.get(&number).map(Arc::clone);
@@ -124,14 +128,15 @@ impl Shared {
     #[inline]
     #[track_caller]
     pub(super) fn send(&mut self, node: &mut Node, connection: usize, bytes: &[u8]) {
-        let Some(Some(sender)) = self.senders.get_mut(connection) else { return };
         let mut rest = bytes;
         loop {
+            let Some(Some(sender)) = self.senders.get_mut(connection) else { return };
             if !sender.has_room() {
-                wait(node, || sender.has_room());
-                if !sender.has_room() {
+                let room = |this: &mut Self| this.has_room(connection);
+                if !self.wait_for(node, room) {
                     return; // The node unwinds.
                 }
+                continue;
             }
             let (piece, after) = rest.split_at(rest.len().min(LINE));
             sender.send(piece, after.is_empty());
@@ -146,16 +151,79 @@ impl Shared {
     #[inline]
     #[track_caller]
     pub(super) fn receive(&mut self, node: &mut Node, connection: usize, sink: &mut impl FnMut(&[u8])) {
-        let Some(Some(receiver)) = self.receivers.get_mut(connection) else { return };
         loop {
+            let Some(Some(receiver)) = self.receivers.get_mut(connection) else { return };
             if !receiver.is_ready() {
-                wait(node, || receiver.is_ready());
-                if !receiver.is_ready() {
+                if !self.wait_for(node, |this| this.has_arrived(connection)) {
                     return;
                 }
+                continue;
             }
             if receiver.take(sink) {
                 return;
+            }
+        }
+    }
+
+    fn has_room(&mut self, connection: usize) -> bool {
+        self.senders.get_mut(connection).and_then(Option::as_mut).is_some_and(Sender::has_room)
+    }
+
+    /// Moves all transfers in the background on.
+    pub(super) fn advance(&mut self) {
+        let moving: Vec<u64> = self.spools.moving().map(|(number, _)| number).collect();
+        for number in moving {
+            let Some(transfer) = self.spools.get_mut(number) else { continue };
+            if transfer.sends {
+                let Some(Some(sender)) = self.senders.get_mut(transfer.connection) else { continue };
+                while !transfer.ended && sender.has_room() {
+                    let rest = transfer.rest();
+                    let piece = &rest[..rest.len().min(LINE)];
+                    sender.send(piece, piece.len() == rest.len());
+                    let sent = piece.len();
+                    transfer.sent(sent);
+                }
+            } else {
+                let Some(Some(receiver)) = self.receivers.get_mut(transfer.connection) else { continue };
+                while !transfer.ended && receiver.is_ready() {
+                    let mut bytes = [0; LINE];
+                    let mut length = 0;
+                    let last = receiver.take(&mut |piece| {
+                        length = piece.len();
+                        bytes[..length].copy_from_slice(piece);
+                    });
+                    transfer.came(&bytes[..length], last);
+                }
+            }
+        }
+    }
+
+    /// Waits until `there`, and moves transfers in the background on meanwhile. False if the node
+    /// unwinds.
+    #[track_caller]
+    pub(super) fn wait_for(&mut self, node: &mut Node, mut there: impl FnMut(&mut Self) -> bool) -> bool {
+        loop {
+            if self.spools.is_empty() {
+                wait(node, || there(self));
+                return there(self);
+            }
+            self.advance();
+            if there(self) {
+                return true;
+            }
+            let movable = |this: &mut Self| {
+                let ends: Vec<(usize, bool)> = this
+                    .spools
+                    .moving()
+                    .map(|(_, Transfer { connection, sends, .. })| (*connection, *sends))
+                    .collect();
+                ends.into_iter().any(|(connection, sends)| {
+                    if sends { this.has_room(connection) } else { this.has_arrived(connection) }
+                })
+            };
+            wait(node, || there(self) || movable(self));
+            if !there(self) && !movable(self) {
+                return false;
             }
         }
     }
@@ -168,13 +236,15 @@ impl Shared {
     #[inline]
     #[track_caller]
     pub(super) fn barrier(&mut self, node: &mut Node, barrier: usize) {
-        for step in &self.barriers[barrier] {
+        for at in 0..self.barriers[barrier].len() {
+            let step = self.barriers[barrier][at];
             let (counter, count) = &mut self.counts[step.count];
             *count += 1;
+            let count = *count;
             if step.sends {
-                counter.raise(*count);
-            } else if counter.get() < *count {
-                wait(node, || counter.get() >= *count);
+                counter.raise(count);
+            } else if counter.get() < count {
+                self.wait_for(node, |this| this.counts[step.count].0.get() >= count);
             }
         }
     }

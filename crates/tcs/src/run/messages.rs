@@ -1,9 +1,13 @@
-//! Connections by active messages: what nodes use that share no memory, and what carries the time
-//! of a simulation.
+//! Connections by messages: what nodes use that share no memory, and what carries simulated time.
+//!
+//! Pieces of messages, credits for them, and the steps of barriers are items that are delivered at
+//! another node: as active messages, or on a simulated machine with reserved circuits into its memory,
+//! with the time at which they are there.
 
-use std::cell::RefCell;
+use super::spool::{Spools, Transfer};
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use strata_runtime::simulation::Time;
 use strata_runtime::{Node, Request};
 
 /// Bytes of data in a small piece: with its header and time it fills one packet.
@@ -21,28 +25,91 @@ struct Piece {
     time: f64,
 }
 
-/// What has arrived at a node.
+/// What has arrived at a node. All times are those of arrival.
 #[derive(Default)]
 struct Inbox {
     pieces: BTreeMap<usize, VecDeque<Piece>>,
-    /// Bytes that receivers have taken, by connection.
-    taken: BTreeMap<usize, u64>,
-    /// Messages of barriers: times, by barrier and sender.
+    /// Bytes that receivers have taken, by connection, and when it is known.
+    taken: BTreeMap<usize, VecDeque<(u64, f64)>>,
+    /// Messages of barriers: times of sending, by barrier and sender.
     steps: BTreeMap<(usize, usize), VecDeque<f64>>,
-    /// Readiness for a set, by connection: times.
+    /// Readiness for a set, by connection: times of sending.
     ready: BTreeMap<usize, VecDeque<f64>>,
+}
+
+impl Inbox {
+    fn piece(&mut self, connection: usize, piece: Piece) {
+        self.pieces.entry(connection).or_default().push_back(piece);
+    }
+
+    fn credit(&mut self, connection: usize, bytes: u64, time: f64) {
+        self.taken.entry(connection).or_default().push_back((bytes, time));
+    }
+
+    fn step(&mut self, barrier: usize, from: usize, time: f64) {
+        self.steps.entry((barrier, from)).or_default().push_back(time);
+    }
+
+    fn ready(&mut self, connection: usize, time: f64) {
+        self.ready.entry(connection).or_default().push_back(time);
+    }
+}
+
+type Inboxes = Arc<Mutex<Inbox>>;
+
+/// No code panics while it holds the lock.
+fn open(inbox: &Mutex<Inbox>) -> MutexGuard<'_, Inbox> {
+    inbox.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How items are delivered.
+enum Way {
+    Packets(Box<Packets>),
+    /// Into the memory of each node; picoseconds of a clock.
+    Circuits(Vec<Inboxes>, f64),
+}
+
+struct Packets {
+    small: Request<[u64; WORDS_SMALL]>,
+    large: Request<[u64; WORDS_LARGE]>,
+    taken: Request<[u64; 3]>,
+    step: Request<[u64; 3]>,
+    ready: Request<[u64; 2]>,
 }
 
 /// A node's end of all its connections.
 pub(super) struct Messages {
-    inbox: Rc<RefCell<Inbox>>,
-    small: Request<[u64; WORDS_SMALL]>,
-    large: Request<[u64; WORDS_LARGE]>,
-    taken: Request<[u64; 2]>,
-    step: Request<[u64; 3]>,
-    ready: Request<[u64; 2]>,
-    sent: BTreeMap<usize, u64>,
+    inbox: Inboxes,
+    way: Way,
+    /// Bytes sent, and of these known to be taken, by connection.
+    sent: BTreeMap<usize, [u64; 2]>,
     untold: BTreeMap<usize, u64>,
+    pub(super) spools: Spools,
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    pub(super) connection: usize,
+    /// The node at the other end.
+    pub(super) peer: usize,
+    pub(super) depth: usize,
+    /// Bytes a clock.
+    pub(super) rate: f64,
+    /// Clocks from one end to the other.
+    pub(super) latency: f64,
+}
+
+impl End {
+    fn of(transfer: &Transfer) -> Self {
+        Self {
+            connection: transfer.connection,
+            peer: transfer.peer,
+            depth: transfer.depth,
+            rate: transfer.active.rate,
+            latency: transfer.active.latency,
+        }
+    }
 }
 
 /// The header: connection, bytes, whether it is the message's last piece.
@@ -50,24 +117,20 @@ fn header(connection: usize, bytes: usize, last: bool) -> u64 {
     (connection as u64) << 32 | (bytes as u64) << 1 | u64::from(last)
 }
 
-fn arrived(inbox: &RefCell<Inbox>, words: &[u64]) {
+fn arrived(inbox: &Mutex<Inbox>, words: &[u64]) {
     let [header, time, data @ ..] = words else { return };
     let bytes = (*header as u32 >> 1) as usize;
     let data: &[u8] = bytemuck::cast_slice(data);
-    let piece = Piece {
-        bytes: data.get(..bytes).unwrap_or(data).to_vec(),
-        last: header & 1 == 1,
-        time: f64::from_bits(*time),
-    };
-    inbox.borrow_mut().pieces.entry((header >> 32) as usize).or_default().push_back(piece);
+    let bytes = data.get(..bytes).unwrap_or(data).to_vec();
+    let piece = Piece { bytes, last: header & 1 == 1, time: f64::from_bits(*time) };
+    open(inbox).piece((header >> 32) as usize, piece);
 }
 
-impl Messages {
+impl Packets {
     /// Collective.
-    pub(super) fn install(node: &mut Node) -> Self {
-        let inbox = Rc::new(RefCell::new(Inbox::default()));
+    fn install(node: &mut Node, inbox: &Inboxes) -> Self {
         let mut handlers = node.handlers();
-        let own = || Rc::clone(&inbox);
+        let own = || Arc::clone(inbox);
         let small = handlers.request({
             let inbox = own();
             move |_, words: [u64; WORDS_SMALL]| arrived(&inbox, &words)
@@ -78,134 +141,289 @@ impl Messages {
         });
         let taken = handlers.request({
             let inbox = own();
-            move |_, [connection, bytes]: [u64; 2]| {
-                *inbox.borrow_mut().taken.entry(connection as usize).or_default() += bytes;
+            move |_, [connection, bytes, time]: [u64; 3]| {
+                open(&inbox).credit(connection as usize, bytes, f64::from_bits(time));
             }
         });
         let step = handlers.request({
             let inbox = own();
             move |_, [barrier, from, time]: [u64; 3]| {
-                let mut inbox = inbox.borrow_mut();
-                let steps = inbox.steps.entry((barrier as usize, from as usize)).or_default();
-                steps.push_back(f64::from_bits(time));
+                open(&inbox).step(barrier as usize, from as usize, f64::from_bits(time));
             }
         });
         let ready = handlers.request({
             let inbox = own();
             move |_, [connection, time]: [u64; 2]| {
-                let mut inbox = inbox.borrow_mut();
-                inbox.ready.entry(connection as usize).or_default().push_back(f64::from_bits(time));
+                open(&inbox).ready(connection as usize, f64::from_bits(time));
             }
         });
         node.install(handlers);
+        Self { small, large, taken, step, ready }
+    }
+}
+
+impl Messages {
+    /// Collective. `circuits`: the picoseconds of a clock, where this is a simulated machine on whose
+    /// circuits connections stand.
+    pub(super) fn open(node: &mut Node, circuits: Option<f64>) -> Self {
+        let inbox = Inboxes::default();
+        let shared = circuits.and_then(|clock| Some((node.circuit_share(Arc::clone(&inbox))?, clock)));
+        let way = match shared {
+            Some((inboxes, clock)) => Way::Circuits(inboxes, clock),
+            None => Way::Packets(Box::new(Packets::install(node, &inbox))),
+        };
         let (sent, untold) = (BTreeMap::new(), BTreeMap::new());
-        Self { inbox, small, large, taken, step, ready, sent, untold }
+        Self { inbox, way, sent, untold, spools: Spools::default() }
     }
 
-    /// Sends a message to node `to`, at most `depth` bytes ahead of its receiver.
-    #[track_caller]
-    pub(super) fn send(
-        &mut self,
+    /// Delivers an item at node `to`: as a message, or into its memory, to be there at `time`.
+    fn deliver(
+        &self,
         node: &mut Node,
-        (connection, to): (usize, usize),
-        depth: usize,
-        bytes: &[u8],
+        to: usize,
         time: f64,
+        message: impl FnOnce(&mut Node, &Packets),
+        memory: impl FnOnce(&mut Inbox),
     ) {
-        let mut rest = bytes;
-        loop {
-            let most = if rest.len() <= SMALL { SMALL } else { LARGE };
-            let (piece, after) = rest.split_at(rest.len().min(most));
-            let sent = self.sent.entry(connection).or_default();
-            let before = *sent;
-            // An empty message counts as a word.
-            *sent += piece.len().max(8) as u64;
-            let inbox = Rc::clone(&self.inbox);
-            let after_it = *sent;
-            node.wait_until(|| {
-                let taken = inbox.borrow().taken.get(&connection).copied().unwrap_or(0);
-                // The receiver may have taken this much more than it has told. So a piece longer
-                // than the depth can leave, too.
-                before - taken < untold_at(depth) || after_it - taken <= depth as u64
-            });
-            let head = [header(connection, piece.len(), after.is_empty()), time.to_bits()];
-            if piece.len() <= SMALL {
-                node.send(to, self.small, words(head, piece));
-            } else {
-                node.send(to, self.large, words(head, piece));
+        match &self.way {
+            Way::Packets(packets) => message(node, packets),
+            Way::Circuits(inboxes, clock) => {
+                if let Some(inbox) = inboxes.get(to) {
+                    memory(&mut open(inbox));
+                }
+                node.circuit_wake(to, Time((time * clock).round() as u64));
             }
-            if after.is_empty() {
-                return;
-            }
-            rest = after;
         }
     }
 
-    /// Receives a message from node `from`; returns when it was sent.
+    /// Whether the next piece of a connection may leave; takes the credits that it needs. In
+    /// simulated time it then leaves at `time` at the earliest.
+    fn may_leave(&mut self, end: End, piece: usize, time: &mut f64) -> bool {
+        let [before, taken] = self.sent.entry(end.connection).or_default();
+        // The receiver may have taken this much more than it has told. So a piece longer than the
+        // depth can leave, too. An empty message counts as a word.
+        let room = |taken: u64| {
+            *before - taken < untold_at(end.depth)
+                || *before + piece.max(8) as u64 - taken <= end.depth as u64
+        };
+        while !room(*taken) {
+            let credit = open(&self.inbox).taken.get_mut(&end.connection).and_then(VecDeque::pop_front);
+            let Some((bytes, at)) = credit else { return false };
+            *taken += bytes;
+            *time = time.max(at);
+        }
+        true
+    }
+
+    /// Sends the next piece of `rest`, for which there must be room; returns its length. In simulated
+    /// time it leaves after `time`, when its bytes have.
+    fn send_piece(&mut self, node: &mut Node, end: End, rest: &[u8], time: f64) -> usize {
+        let piece = &rest[..rest.len().min(piece_of(rest.len()))];
+        let last = piece.len() == rest.len();
+        let counts = self.sent.entry(end.connection).or_default();
+        counts[0] += piece.len().max(8) as u64;
+        let arrival = time + end.latency;
+        let head = [header(end.connection, piece.len(), last), arrival.to_bits()];
+        self.deliver(
+            node,
+            end.peer,
+            arrival,
+            |node, packets| {
+                if piece.len() <= SMALL {
+                    node.send(end.peer, packets.small, words(head, piece));
+                } else {
+                    node.send(end.peer, packets.large, words(head, piece));
+                }
+            },
+            |inbox| inbox.piece(end.connection, Piece { bytes: piece.to_vec(), last, time: arrival }),
+        );
+        piece.len()
+    }
+
+    /// Sends a message, at most `depth` bytes ahead of its receiver; returns when it has left.
+    #[track_caller]
+    pub(super) fn send(&mut self, node: &mut Node, end: End, bytes: &[u8], mut time: f64) -> f64 {
+        let mut sent = 0;
+        loop {
+            let rest = &bytes[sent..];
+            let piece = rest.len().min(piece_of(rest.len()));
+            while !self.may_leave(end, piece, &mut time) {
+                if !self.wait_for(node, |this| this.has_credit(end.connection)) {
+                    return time;
+                }
+            }
+            let after = sent + piece;
+            // Whole clocks for the bytes of the whole message.
+            time += (after as f64 / end.rate).floor() - (sent as f64 / end.rate).floor();
+            self.send_piece(node, end, rest, time);
+            sent = after;
+            if sent == bytes.len() {
+                return time;
+            }
+        }
+    }
+
+    /// Takes the next piece of a connection, if it is there.
+    fn take(&mut self, node: &mut Node, end: End, time: &mut f64) -> Option<Piece> {
+        let piece = open(&self.inbox).pieces.get_mut(&end.connection)?.pop_front()?;
+        *time = time.max(piece.time);
+        let untold = self.untold.entry(end.connection).or_default();
+        *untold += piece.bytes.len().max(8) as u64;
+        if *untold >= untold_at(end.depth) {
+            let bytes = std::mem::take(untold);
+            let at = *time + end.latency;
+            self.deliver(
+                node,
+                end.peer,
+                at,
+                |node, packets| {
+                    node.send(end.peer, packets.taken, [end.connection as u64, bytes, at.to_bits()]);
+                },
+                |inbox| inbox.credit(end.connection, bytes, at),
+            );
+        }
+        Some(piece)
+    }
+
+    /// Receives a message; returns when its last byte is here.
     #[track_caller]
     pub(super) fn receive(
         &mut self,
         node: &mut Node,
-        (connection, from): (usize, usize),
-        depth: usize,
+        end: End,
+        mut time: f64,
         sink: &mut impl FnMut(&[u8]),
     ) -> f64 {
         loop {
-            let inbox = Rc::clone(&self.inbox);
-            let next = || inbox.borrow_mut().pieces.get_mut(&connection)?.pop_front();
-            let mut piece = next();
-            if piece.is_none() {
-                node.wait_until(|| {
-                    piece = next();
-                    piece.is_some()
-                });
+            let mut piece = self.take(node, end, &mut time);
+            while piece.is_none() {
+                if !self.wait_for(node, |this| this.has_arrived(end.connection)) {
+                    return time;
+                }
+                piece = self.take(node, end, &mut time);
             }
-            // `wait_until` returns without it only while this node unwinds.
-            let Some(piece) = piece else { return 0.0 };
+            let Some(piece) = piece else { return time };
             sink(&piece.bytes);
-            let untold = self.untold.entry(connection).or_default();
-            *untold += piece.bytes.len().max(8) as u64;
-            if *untold >= untold_at(depth) {
-                let bytes = std::mem::take(untold);
-                node.send(from, self.taken, [connection as u64, bytes]);
-            }
             if piece.last {
-                return piece.time;
+                return time;
             }
         }
     }
 
     pub(super) fn has_arrived(&self, connection: usize) -> bool {
-        self.inbox.borrow().pieces.get(&connection).is_some_and(|pieces| !pieces.is_empty())
+        open(&self.inbox).pieces.get(&connection).is_some_and(|pieces| !pieces.is_empty())
     }
 
-    pub(super) fn step(&self, node: &mut Node, to: usize, barrier: usize, from: usize, time: f64) {
-        node.send(to, self.step, [barrier as u64, from as u64, time.to_bits()]);
+    fn has_credit(&self, connection: usize) -> bool {
+        open(&self.inbox).taken.get(&connection).is_some_and(|credits| !credits.is_empty())
+    }
+
+    /// Moves all transfers in the background on; returns whether any moved.
+    pub(super) fn advance(&mut self, node: &mut Node) -> bool {
+        let mut any = false;
+        loop {
+            let next = self.spools.moving().find(|(_, of)| self.movable(of)).map(|(number, _)| number);
+            let Some(number) = next else { return any };
+            let Some(mut transfer) = self.spools.remove(number) else { return any };
+            let end = End::of(&transfer);
+            let mut time = transfer.time;
+            if transfer.sends {
+                let rest = transfer.rest();
+                let (piece, before) = (rest.len().min(piece_of(rest.len())), transfer.lengths().0);
+                if self.may_leave(end, piece, &mut time) {
+                    let bytes = |sent: usize| (sent as f64 / end.rate).floor();
+                    time += bytes(before + piece) - bytes(before);
+                    let sent = self.send_piece(node, end, rest, time);
+                    transfer.sent(sent);
+                    any = true;
+                }
+            } else if let Some(piece) = self.take(node, end, &mut time) {
+                transfer.came(&piece.bytes, piece.last);
+                any = true;
+            }
+            transfer.time = time;
+            self.spools.put_back(number, transfer);
+        }
+    }
+
+    /// Whether a transfer can go on, or at least knows more.
+    fn movable(&self, transfer: &Transfer) -> bool {
+        if !transfer.sends {
+            return self.has_arrived(transfer.connection);
+        }
+        let [before, taken] = self.sent.get(&transfer.connection).copied().unwrap_or_default();
+        let rest = transfer.rest().len();
+        let piece = rest.min(piece_of(rest)).max(8) as u64;
+        before - taken < untold_at(transfer.depth)
+            || before + piece - taken <= transfer.depth as u64
+            || self.has_credit(transfer.connection)
+    }
+
+    /// Waits until `there`, and moves transfers in the background on meanwhile. False if the node
+    /// unwinds.
+    #[track_caller]
+    pub(super) fn wait_for(&mut self, node: &mut Node, there: impl Fn(&Self) -> bool) -> bool {
+        loop {
+            self.advance(node);
+            if there(self) {
+                return true;
+            }
+            let mut news = || there(self) || self.spools.moving().any(|(_, transfer)| self.movable(transfer));
+            match self.way {
+                Way::Packets(_) => node.wait_until(&mut news),
+                Way::Circuits(..) => node.circuit_wait(&mut news),
+            }
+            // They return without news only while the node unwinds.
+            if !news() {
+                return false;
+            }
+        }
+    }
+
+    pub(super) fn step(
+        &self,
+        node: &mut Node,
+        to: usize,
+        (barrier, from): (usize, usize),
+        time: f64,
+        arrival: f64,
+    ) {
+        self.deliver(
+            node,
+            to,
+            arrival,
+            |node, packets| node.send(to, packets.step, [barrier as u64, from as u64, time.to_bits()]),
+            |inbox| inbox.step(barrier, from, time),
+        );
     }
 
     #[track_caller]
-    pub(super) fn await_step(&self, node: &mut Node, barrier: usize, from: usize) -> f64 {
-        let inbox = Rc::clone(&self.inbox);
-        let mut time = None;
-        node.wait_until(|| {
-            time = inbox.borrow_mut().steps.get_mut(&(barrier, from)).and_then(VecDeque::pop_front);
-            time.is_some()
-        });
-        time.unwrap_or(0.0)
+    pub(super) fn await_step(&mut self, node: &mut Node, barrier: usize, from: usize) -> f64 {
+        let key = (barrier, from);
+        let next = |this: &Self| open(&this.inbox).steps.get_mut(&key).and_then(VecDeque::pop_front);
+        if let Some(time) = next(self) {
+            return time;
+        }
+        self.wait_for(node, |this| open(&this.inbox).steps.get(&key).is_some_and(|steps| !steps.is_empty()));
+        next(self).unwrap_or(0.0)
     }
 
-    pub(super) fn tell_ready(&self, node: &mut Node, to: usize, connection: usize, time: f64) {
-        node.send(to, self.ready, [connection as u64, time.to_bits()]);
+    pub(super) fn tell_ready(&self, node: &mut Node, to: usize, connection: usize, time: f64, arrival: f64) {
+        self.deliver(
+            node,
+            to,
+            arrival,
+            |node, packets| node.send(to, packets.ready, [connection as u64, time.to_bits()]),
+            |inbox| inbox.ready(connection, time),
+        );
     }
 
     #[track_caller]
-    pub(super) fn await_ready(&self, node: &mut Node, connection: usize) -> f64 {
-        let inbox = Rc::clone(&self.inbox);
-        let mut time = None;
-        node.wait_until(|| {
-            time = inbox.borrow_mut().ready.get_mut(&connection).and_then(VecDeque::pop_front);
-            time.is_some()
-        });
+    pub(super) fn await_ready(&mut self, node: &mut Node, connection: usize) -> f64 {
+        let there =
+            |this: &Self| open(&this.inbox).ready.get(&connection).is_some_and(|times| !times.is_empty());
+        self.wait_for(node, there);
+        let time = open(&self.inbox).ready.get_mut(&connection).and_then(VecDeque::pop_front);
         time.unwrap_or(0.0)
     }
 }
@@ -213,6 +431,11 @@ impl Messages {
 /// A receiver tells when it has taken this many bytes.
 fn untold_at(depth: usize) -> u64 {
     (depth as u64 / 4).max(1)
+}
+
+/// The most bytes of a piece, of so many.
+fn piece_of(rest: usize) -> usize {
+    if rest <= SMALL { SMALL } else { LARGE }
 }
 
 fn words<const N: usize>([first, second]: [u64; 2], bytes: &[u8]) -> [u64; N] {

@@ -5,10 +5,12 @@ mod fabric;
 mod messages;
 mod net;
 mod ring;
+mod spool;
 pub mod switch;
 
 pub use cell::Cell;
 pub use net::Net;
+pub use spool::Spool;
 
 use crate::barrier::Algorithm;
 use crate::link::Image;
@@ -122,11 +124,16 @@ pub fn run_with<T>(
             image.target.cells
         )));
     }
-    let fabric = Fabric::open(node, image, options.simulated);
+    // On the simulated machine that the image is linked for, connections stand on its circuits.
+    let circuits = image.target.machine.as_ref().and_then(|machine| machine.circuits);
+    let clocked = circuits.is_some() && node.circuits() == circuits;
+    let options = RunOptions { simulated: options.simulated || clocked, ..options };
+    let clock = clocked.then(|| 1e6 / image.target.mhz);
+    let fabric = Fabric::open(node, image, options.simulated, clock);
     let me = node.rank();
     let id = root.cells.iter().position(|cell| *cell == me);
     let result = id.map(|id| {
-        let mut cell = Cell::new(node, image, fabric, options, id);
+        let mut cell = Cell::new(node, image, fabric, options, id, clocked);
         let result = program(&mut cell);
         if let Err(error) = &result {
             cell.fail(error);
@@ -160,23 +167,26 @@ impl<T> Simulated<T> {
 /// and the machine's costs. Connections are FIFOs with one sender and one receiver, so the times
 /// depend on the program alone (Kahn 1974).
 ///
-/// Room in connections is infinite in simulated time: a sender never waits for its receiver.
-///
 /// # Errors
 /// As [`run`].
 pub fn simulate<T: Send>(
     image: &Image,
     program: impl Fn(&mut Cell<'_>) -> Result<T, Error> + Sync,
 ) -> Result<Simulated<T>, Error> {
-    // Any simulated machine will do: all its nodes share a thread. Its own times are not used.
-    let host = SimulatedMachine::find("ethernet-25g").map_err(Error::program)?;
+    // The machine itself, or any simulated one: all its nodes share a thread, and its own times are
+    // not used.
+    let host = match image.target.host() {
+        Some(host) => host,
+        None => SimulatedMachine::find("ethernet-25g").map_err(Error::program)?,
+    };
     let root = &image.instances[0];
     let nodes = root.cells.iter().max().map_or(1, |cell| cell + 1);
     let options = RunOptions { simulated: true, check: true };
     let run = Machine::sim(&host, nodes)?.run(|node| {
         run_with(node, image, options, |cell| {
+            let start = cell.clocks();
             let result = program(cell)?;
-            Ok((result, cell.clocks()))
+            Ok((result, cell.clocks() - start))
         })
     })?;
     let mut by_cell: Vec<Option<(T, f64)>> = run.results;

@@ -1,6 +1,7 @@
 //! The connections of the active set.
 
 use super::cell::{Active, Cell};
+use super::spool::{Spool, Transfer};
 use crate::describe::{Child, Connection, Contains, Input, Network, Output, Set};
 use bytemuck::Pod;
 use std::marker::PhantomData;
@@ -58,6 +59,80 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
     {
         let (number, active) = self.active(connection);
         self.cell.receive_all(number, active)
+    }
+
+    /// Sends a message in the background, by a spool: returns at once, and the data leave while the
+    /// cell does other things with its connections, works in simulated time, or waits.
+    /// [`finish`](Self::finish) gives the values back; what is not finished when the phase ends is
+    /// waited for there. Messages of a connection stay in order.
+    ///
+    /// ```
+    /// # use strata_runtime::prelude::*;
+    /// # use strata_tcs::{App, Target, link, run};
+    /// # strata_tcs::communication! { networks { Across } sets { Swap: Across; } }
+    /// # let mut app = App::new("swap");
+    /// # let root = app.task("swap", 2);
+    /// let lanes = [app[root].connect::<u64, Across>(0, 1), app[root].connect::<u64, Across>(1, 0)];
+    /// app[root].set::<Swap>();
+    /// let image = link(&app, root, &Target::crossbar(2))?;
+    /// let found = Machine::threads(2)?.run(|node| {
+    ///     run(node, &image, |cell| {
+    ///         let me = cell.id();
+    ///         cell.phase::<Swap, _>(|net| {
+    ///             // More than can be under way, both ways at once.
+    ///             let sends = net.spool(lanes[me], vec![me as u64; 10_000]);
+    ///             let theirs = net.receive_vec(lanes[1 - me]);
+    ///             let mine = net.finish(sends);
+    ///             Ok((mine[0], theirs[9_999]))
+    ///         })
+    ///     })
+    /// })?;
+    /// assert_eq!(found, [Some((0, 1)), Some((1, 0))]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Participation
+    /// As [`send`](Self::send).
+    #[track_caller]
+    pub fn spool<T: Pod, N: Network>(&mut self, connection: Connection<T, N>, values: Vec<T>) -> Spool<T>
+    where
+        S: Contains<N>,
+    {
+        let (number, active) = self.active(connection);
+        Spool { number: self.cell.start_spool(number, active, true, values), of: PhantomData }
+    }
+
+    /// Receives a message in the background, by a spool, into `values`, which must be as long as the
+    /// message; [`finish`](Self::finish) gives them back when it is there.
+    ///
+    /// # Participation
+    /// As [`receive`](Self::receive).
+    #[track_caller]
+    pub fn spool_receive<T: Pod, N: Network>(
+        &mut self,
+        connection: Connection<T, N>,
+        values: Vec<T>,
+    ) -> Spool<T>
+    where
+        S: Contains<N>,
+    {
+        let (number, active) = self.active(connection);
+        Spool { number: self.cell.start_spool(number, active, false, values), of: PhantomData }
+    }
+
+    /// Waits until a spool has sent or received all of its values, and gives them back.
+    ///
+    /// # Participation
+    /// Local. The spool must be of this phase; otherwise the job ends.
+    #[track_caller]
+    pub fn finish<T: Pod>(&mut self, spool: Spool<T>) -> Vec<T> {
+        match self.cell.end_spool(spool.number).and_then(Transfer::into_values) {
+            Some(values) => values,
+            None if std::thread::panicking() => Vec::new(),
+            None => {
+                self.cell.misuse("a spool is finished in another phase than that in which it was started")
+            }
+        }
     }
 
     /// Whether a connection is in the active part of the set: always, unless the linker has split

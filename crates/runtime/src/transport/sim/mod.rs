@@ -20,6 +20,7 @@ mod poll;
 mod rendezvous;
 mod run;
 mod setup;
+mod shared;
 mod steps;
 mod world;
 
@@ -32,6 +33,7 @@ use crate::clock::SimulatedClock;
 use crate::transport::contributions::CollectiveKind;
 use crate::transport::{
     Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, PACKET, Packet, Simulated,
+    Value,
 };
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
@@ -40,8 +42,9 @@ use pending::PendingCollective;
 use poll::PollCache;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use strata_sim::Time;
 use strata_sim::network::{Arrival, Channel};
-use strata_sim::{Time, platform::Topology};
+use strata_sim::platform::{Circuits, Topology};
 use world::{Moving, NodeState, Wait, World};
 
 /// Longer than any block, with space to add to it.
@@ -180,7 +183,10 @@ impl Sim {
                 wait.room |= 1 << messages(network).0;
             }
         }
-        let state = self.world.sync(self.rank);
+        let mut state = self.world.sync(self.rank);
+        if matches!(awaited, Awaited::Memory { .. }) && std::mem::take(&mut state.nodes[self.rank].woken) {
+            return;
+        }
         if awaited == Awaited::Operation {
             // Checked again here: other nodes may have run meanwhile, and the last event may have
             // occurred.
@@ -511,6 +517,46 @@ impl Simulated for Sim {
 
     fn computing(&self) -> Computing {
         self.world.computing
+    }
+
+    fn circuits(&self) -> Option<Circuits> {
+        self.world.platform.circuits
+    }
+
+    fn pass_until(&mut self, time: Time) {
+        let now = self.world.time(self.rank);
+        self.spend(time - now);
+    }
+
+    fn wake(&mut self, to: usize, time: Time) {
+        self.world.wake_memory(to, time);
+    }
+
+    fn place(&mut self, value: Value) -> u64 {
+        let time = self.world.time(self.rank);
+        let (round, last) = self.world.shared.borrow_mut().place(self.rank, value, time);
+        if let Some(last) = last {
+            (0..self.world.size()).for_each(|node| self.world.wake_memory(node, last));
+        }
+        round
+    }
+
+    fn is_placed(&mut self, round: u64) -> bool {
+        self.world.shared.borrow().last(round).is_some()
+    }
+
+    fn take(&mut self, round: u64) -> Vec<Value> {
+        let (values, last) = self.world.shared.borrow_mut().take(round);
+        self.pass_until(last);
+        values
+    }
+
+    fn has_packets(&mut self) -> bool {
+        let state = self.world.sync(self.rank);
+        let messages = Network::BOTH.into_iter().fold(0, |bits, network| bits | 1 << messages(network).0);
+        let channels = (0..8).filter(|channel| (all_data() | messages) & (1 << channel) != 0);
+        channels.into_iter().any(|channel| state.network.arrived(self.rank, Channel(channel)) > 0)
+            || state.nodes[self.rank].ports.has_news()
     }
 
     fn clock(&self) -> SimulatedClock {

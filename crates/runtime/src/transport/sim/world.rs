@@ -11,6 +11,7 @@ use super::kernels::Kernels;
 use super::payload::{Cargo, DMA, Payload, is_data};
 use super::rendezvous::Rendezvouses;
 use super::setup::Setup;
+use super::shared::Shared;
 use crate::block::Contents;
 use crate::transport::ports::Ports;
 use crate::transport::{Awaited, Call, Failure, Stop};
@@ -71,6 +72,8 @@ pub(super) struct Shown {
     pub(super) moving: VecDeque<Moving>,
     /// Blocks that its DMA unit has brought, of which its processor does not know yet.
     pub(super) brought: u64,
+    /// Whether it was woken while it did not wait for memory: it is to look again before it does.
+    pub(super) woken: bool,
 }
 
 /// The state of a simulation.
@@ -102,6 +105,8 @@ pub(super) struct World {
     dma: bool,
     /// Whether blocks wait for a buffer to be granted.
     requests: bool,
+    /// Values that nodes have placed for each other.
+    pub(super) shared: RefCell<Shared>,
     /// When each node's timer interrupts it next, in ps; empty without interrupts.
     interrupts: Vec<Cell<u64>>,
 }
@@ -114,6 +119,7 @@ impl World {
             ports: Ports::default(),
             moving: VecDeque::new(),
             brought: 0,
+            woken: false,
         };
         let mut state = State {
             network,
@@ -132,7 +138,8 @@ impl World {
         let first = platform.interrupts.filter(|_| disturbed).map(|timer| timer.first(nodes, seed));
         let interrupts = first.unwrap_or_default().into_iter().map(|first| Cell::new(first.0)).collect();
         let state = RefCell::new(state);
-        Self { platform, kernels, computing, state, clocks, limit, dma, requests, interrupts }
+        let shared = RefCell::new(Shared::new(nodes));
+        Self { platform, kernels, computing, state, clocks, limit, dma, requests, shared, interrupts }
     }
 
     pub(super) fn size(&self) -> usize {
@@ -220,6 +227,21 @@ impl World {
         clock.set(clock.get().max(now.0));
         if !self.interrupts.is_empty() {
             self.interrupt_waiting(node);
+        }
+    }
+
+    /// Ends a node's wait for memory at `time` at the latest.
+    pub(super) fn wake_memory(&self, node: usize, time: Time) {
+        let mut state = self.state.borrow_mut();
+        match &mut state.nodes[node].state {
+            NodeState::Waits(wait) if matches!(wait.awaited, Awaited::Memory { .. }) => {
+                if wait.until.is_none_or(|until| until > time) {
+                    wait.until = Some(time);
+                    state.network.schedule(time, node);
+                }
+            }
+            // It may be about to wait, and have looked already.
+            _ => state.nodes[node].woken = true,
         }
     }
 

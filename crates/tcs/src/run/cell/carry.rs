@@ -2,6 +2,8 @@
 
 use super::{Active, Cell};
 use crate::run::fabric::Fabric;
+use crate::run::messages::End;
+use crate::run::spool::{Spools, Transfer};
 use bytemuck::{Pod, cast_slice_mut};
 
 impl Cell<'_> {
@@ -35,22 +37,20 @@ impl Cell<'_> {
         let number = self.instance().ports[index];
         let linked = &self.image.connections[number];
         let hops = linked.path.as_ref().map_or(0, crate::shape::Path::hops);
-        (number, Active { rate: linked.guarantee.rate, hops })
+        (number, Active { rate: linked.guarantee.rate, latency: self.image.target.hop * hops as f64 })
     }
 
     #[inline]
     #[track_caller]
     pub(in crate::run) fn send_bytes(&mut self, connection: usize, active: Active, bytes: &[u8]) {
-        let linked = &self.image.connections[connection];
-        if linked.from != self.node.rank() {
-            self.not_here(connection, "leaves");
-        }
+        let end = self.end(connection, active, true);
+        self.after_spools(connection, true);
+        self.show();
         match &mut self.fabric {
             Fabric::Shared(shared) => shared.send(self.node, connection, bytes),
             Fabric::Messages(messages) => {
-                let half = self.image.target.overhead / 2.0;
-                self.time += half + (bytes.len() as f64 / active.rate).floor();
-                messages.send(self.node, (connection, linked.to), linked.depth, bytes, self.time);
+                let start = self.time + self.image.target.overhead / 2.0;
+                self.time = messages.send(self.node, end, bytes, start);
             }
         }
     }
@@ -58,16 +58,116 @@ impl Cell<'_> {
     #[inline]
     #[track_caller]
     fn receive_bytes(&mut self, connection: usize, active: Active, sink: &mut impl FnMut(&[u8])) {
-        let linked = &self.image.connections[connection];
-        if linked.to != self.node.rank() {
-            self.not_here(connection, "leads to");
-        }
+        let end = self.end(connection, active, false);
+        self.after_spools(connection, false);
+        self.show();
         match &mut self.fabric {
             Fabric::Shared(shared) => shared.receive(self.node, connection, sink),
             Fabric::Messages(messages) => {
-                let sent = messages.receive(self.node, (connection, linked.from), linked.depth, sink);
-                let target = &self.image.target;
-                self.time = self.time.max(sent + target.hop * active.hops as f64) + target.overhead / 2.0;
+                let came = messages.receive(self.node, end, self.time, sink);
+                self.time = came + self.image.target.overhead / 2.0;
+            }
+        }
+    }
+
+    /// This cell's end of a connection, which must be here.
+    #[inline]
+    #[track_caller]
+    fn end(&mut self, connection: usize, active: Active, sends: bool) -> End {
+        let linked = &self.image.connections[connection];
+        let (here, peer) = if sends { (linked.from, linked.to) } else { (linked.to, linked.from) };
+        if here != self.node.rank() {
+            self.not_here(connection, if sends { "leaves" } else { "leads to" });
+        }
+        End { connection, peer, depth: linked.depth, rate: active.rate, latency: active.latency }
+    }
+
+    /// Starts a transfer in the background; returns its number.
+    #[track_caller]
+    pub(in crate::run) fn start_spool<T: Pod>(
+        &mut self,
+        connection: usize,
+        active: Active,
+        sends: bool,
+        values: Vec<T>,
+    ) -> u64 {
+        let end = self.end(connection, active, sends);
+        self.charge(self.image.target.spool);
+        let start = self.time + if sends { self.image.target.overhead / 2.0 } else { 0.0 };
+        let (of, depth) = ((connection, end.peer), end.depth);
+        let transfer = Transfer::new(of, depth, active, sends, Box::new(values), start);
+        self.show();
+        match &mut self.fabric {
+            Fabric::Shared(shared) => {
+                let number = shared.spools.add(transfer);
+                shared.advance();
+                number
+            }
+            Fabric::Messages(messages) => {
+                let number = messages.spools.add(transfer);
+                messages.advance(self.node);
+                number
+            }
+        }
+    }
+
+    /// Waits until a transfer in the background has ended, and forgets it.
+    #[track_caller]
+    pub(in crate::run) fn end_spool(&mut self, number: u64) -> Option<Transfer> {
+        self.show();
+        let ended = |spools: &Spools| spools.get(number).is_none_or(|transfer| transfer.ended);
+        let transfer = match &mut self.fabric {
+            Fabric::Shared(shared) => {
+                shared.wait_for(self.node, |this| ended(&this.spools));
+                shared.spools.remove(number)
+            }
+            Fabric::Messages(messages) => {
+                messages.wait_for(self.node, |this| ended(&this.spools));
+                messages.spools.remove(number)
+            }
+        }?;
+        let rest = if transfer.sends { 0.0 } else { self.image.target.overhead / 2.0 };
+        self.time = self.time.max(transfer.time + rest);
+        let (came, room) = transfer.lengths();
+        if came != room && !std::thread::panicking() {
+            self.wrong_length(came, room);
+        }
+        Some(transfer)
+    }
+
+    /// Ends all transfers in the background: a set must be idle before it is left.
+    #[track_caller]
+    pub(super) fn finish_all(&mut self) {
+        loop {
+            let first = match &self.fabric {
+                Fabric::Shared(shared) => shared.spools.first(),
+                Fabric::Messages(messages) => messages.spools.first(),
+            };
+            let Some(number) = first else { return };
+            if self.end_spool(number).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Messages of a connection are in order: one in the foreground waits for those in the background.
+    #[inline]
+    #[track_caller]
+    fn after_spools(&mut self, connection: usize, sends: bool) {
+        let last = match &self.fabric {
+            Fabric::Shared(shared) if shared.spools.is_empty() => return,
+            Fabric::Shared(shared) => shared.spools.last_of(connection, sends),
+            Fabric::Messages(messages) => messages.spools.last_of(connection, sends),
+        };
+        let Some(number) = last else { return };
+        self.show();
+        let ended = |spools: &Spools| spools.get(number).is_none_or(|transfer| transfer.ended);
+        match &mut self.fabric {
+            Fabric::Shared(shared) => _ = shared.wait_for(self.node, |this| ended(&this.spools)),
+            Fabric::Messages(messages) => {
+                messages.wait_for(self.node, |this| ended(&this.spools));
+                let time = messages.spools.get(number).map_or(0.0, |transfer| transfer.time);
+                self.time = self.time.max(time);
             }
         }
     }
@@ -89,8 +189,14 @@ impl Cell<'_> {
             at += piece.len();
         });
         if at != length && !std::thread::panicking() {
-            self.misuse(&format!("a message of {at} bytes came where {length} were to be received"));
+            self.wrong_length(at, length);
         }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn wrong_length(&mut self, came: usize, room: usize) -> ! {
+        self.misuse(&format!("a message of {came} bytes came where {room} were to be received"));
     }
 
     #[track_caller]

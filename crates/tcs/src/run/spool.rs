@@ -1,0 +1,161 @@
+//! Spools: transfers that go on while the cell does other things.
+//!
+//! On iWarp a spool is a DMA unit that streams a connection's data from or to memory (Warfel 1996,
+//! §3.1). Here a cell moves them on in whatever else it does with its connections, and while it waits;
+//! in simulated time they cost the cell their start alone.
+
+use super::cell::Active;
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+/// A transfer in the background, of the phase in which it was started: see
+/// [`Net::spool`](super::Net::spool).
+#[derive(Debug)]
+#[must_use = "`finish` gives the values back"]
+pub struct Spool<T> {
+    pub(super) number: u64,
+    pub(super) of: PhantomData<T>,
+}
+
+/// Values of any type.
+pub(super) trait Buffer {
+    fn bytes(&self) -> &[u8];
+    fn bytes_mut(&mut self) -> &mut [u8];
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<T: Pod> Buffer for Vec<T> {
+    fn bytes(&self) -> &[u8] {
+        cast_slice(self)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        cast_slice_mut(self)
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// One transfer in the background.
+pub(super) struct Transfer {
+    pub(super) connection: usize,
+    /// The node at the other end.
+    pub(super) peer: usize,
+    pub(super) depth: usize,
+    pub(super) sends: bool,
+    pub(super) active: Active,
+    buffer: Box<dyn Buffer>,
+    /// Bytes that have left or come.
+    at: usize,
+    pub(super) ended: bool,
+    /// In simulated time, until when it has got: its start, then its last byte here.
+    pub(super) time: f64,
+}
+
+impl Transfer {
+    pub(super) fn new(
+        (connection, peer): (usize, usize),
+        depth: usize,
+        active: Active,
+        sends: bool,
+        buffer: Box<dyn Buffer>,
+        time: f64,
+    ) -> Self {
+        Self { connection, peer, depth, sends, active, buffer, at: 0, ended: false, time }
+    }
+
+    /// What has yet to be sent.
+    pub(super) fn rest(&self) -> &[u8] {
+        self.buffer.bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// Bytes that have left; the transfer ends with its last ones.
+    pub(super) fn sent(&mut self, bytes: usize) {
+        self.at += bytes;
+        self.ended = self.at >= self.buffer.bytes().len();
+    }
+
+    /// Bytes have come; what is too long is only counted.
+    pub(super) fn came(&mut self, piece: &[u8], last: bool) {
+        let place = self.buffer.bytes_mut().get_mut(self.at..self.at + piece.len());
+        if let Some(place) = place {
+            place.copy_from_slice(piece);
+        }
+        self.at += piece.len();
+        self.ended |= last;
+    }
+
+    /// The bytes that have moved, and those of the buffer.
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        (self.at, self.buffer.bytes().len())
+    }
+
+    pub(super) fn into_values<T: Pod>(self) -> Option<Vec<T>> {
+        self.buffer.into_any().downcast().ok().map(|values| *values)
+    }
+}
+
+/// The transfers of a phase, in the order in which they were started.
+#[derive(Default)]
+pub(super) struct Spools {
+    transfers: BTreeMap<u64, Transfer>,
+    next: u64,
+}
+
+impl Spools {
+    pub(super) fn add(&mut self, transfer: Transfer) -> u64 {
+        self.next += 1;
+        self.transfers.insert(self.next, transfer);
+        self.next
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&Transfer> {
+        self.transfers.get(&number)
+    }
+
+    pub(super) fn remove(&mut self, number: u64) -> Option<Transfer> {
+        self.transfers.remove(&number)
+    }
+
+    /// Puts a transfer back that was removed to move it on.
+    pub(super) fn put_back(&mut self, number: u64, transfer: Transfer) {
+        self.transfers.insert(number, transfer);
+    }
+
+    /// The first transfer that has been neither finished nor given up.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.transfers.first_key_value().map(|(number, _)| *number)
+    }
+
+    /// The last one of an end of a connection that has not ended.
+    pub(super) fn last_of(&self, connection: usize, sends: bool) -> Option<u64> {
+        let of = |transfer: &Transfer| {
+            !transfer.ended && (transfer.connection, transfer.sends) == (connection, sends)
+        };
+        self.transfers.iter().rev().find(|(_, transfer)| of(transfer)).map(|(number, _)| *number)
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.transfers.is_empty()
+    }
+
+    /// The transfers that are first at their end of a connection: these can move.
+    pub(super) fn moving(&self) -> impl Iterator<Item = (u64, &Transfer)> {
+        let open = self.transfers.iter().filter(|(_, transfer)| !transfer.ended);
+        open.filter(|(number, transfer)| {
+            let end = (transfer.connection, transfer.sends);
+            let before = self.transfers.range(..**number);
+            !before.into_iter().any(|(_, other)| !other.ended && (other.connection, other.sends) == end)
+        })
+        .map(|(number, transfer)| (*number, transfer))
+    }
+
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Transfer> {
+        self.transfers.get_mut(&number)
+    }
+}
