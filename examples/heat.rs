@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
-use strata_stencil::{Edge, Grid, Side};
+use strata_stencil::{Edge, Grid, Side, Snapshot};
 
 /// Compute the temperature of a heated plate on several nodes, and write it as a PNG.
 ///
@@ -38,6 +38,12 @@ struct Cli {
     /// End after so many iterations at the latest.
     #[arg(long, default_value_t = 20_000)]
     iterations: u64,
+    /// Write the temperatures at the end to this file, which `numpy.load` reads, and `--resume`.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Go on from temperatures that `--save` wrote, with whatever number of nodes.
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -57,7 +63,15 @@ fn main() -> ExitCode {
 }
 
 fn heat(node: &mut Node, cli: &Cli) -> Result<(), Error> {
+    let before = cli.resume.as_ref().map(Snapshot::<f64>::read).transpose().map_err(Error::program)?;
+    if let Some((file, before)) = cli.resume.as_ref().zip(before.as_ref())
+        && before.size() != [cli.width, cli.height]
+    {
+        let [width, height] = before.size();
+        return Err(Error::program(format!("{} has {width} by {height} points", file.display())));
+    }
     let plate = Grid::new(cli.width, cli.height)
+        .initial(|x, y| before.as_ref().map_or(0.0, |before| before.at(x, y)))
         .boundary(Side::North, Edge::value(100.0))
         .boundary(Side::West, Edge::insulated())
         .threshold(cli.threshold)
@@ -69,6 +83,9 @@ fn heat(node: &mut Node, cli: &Cli) -> Result<(), Error> {
             }
         })
         .solve(node)?;
+    if let Some(file) = &cli.save {
+        plate.save(node, file).map_err(Error::program)?;
+    }
     let temperatures = plate.gather(node);
     if let Some(temperatures) = temperatures {
         if cli.explain

@@ -50,22 +50,51 @@ impl fmt::Display for Side {
     }
 }
 
-/// A function of a position along an edge.
-type Along<'a, T> = Rc<dyn Fn(usize) -> T + 'a>;
+/// A face of a volume. Columns count from the west, rows from the north, planes from the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Face {
+    /// Before column 0.
+    West,
+    /// After the last column.
+    East,
+    /// Before row 0.
+    North,
+    /// After the last row.
+    South,
+    /// Before plane 0.
+    Top,
+    /// After the last plane.
+    Bottom,
+}
 
-/// What holds at a side of a grid.
+impl Face {
+    /// All six, in the order of their indices.
+    pub const ALL: [Self; 6] = [Self::West, Self::East, Self::North, Self::South, Self::Top, Self::Bottom];
+}
+
+impl fmt::Display for Face {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(["west", "east", "north", "south", "top", "bottom"][*self as usize])
+    }
+}
+
+/// A function of a position along an edge.
+type Along<'a, T, P> = Rc<dyn Fn(P) -> T + 'a>;
+
+/// What holds at a side of a grid, or at a face of a volume. Positions `P` along it are numbers, and
+/// on faces two of them: column, row and plane, less the one that counts across the face.
 #[derive(Clone)]
-pub enum Edge<'a, T> {
+pub enum Edge<'a, T, P = usize> {
     /// Dirichlet: the values just outside the grid, by position along the edge.
-    Values(Along<'a, T>),
+    Values(Along<'a, T, P>),
     /// Neumann: the edge's points lie on the boundary, and the value one step outside is that one
     /// step inside plus this difference, 2·h·∂u/∂n for a spacing h and the outward normal n.
-    Slope(Along<'a, T>),
+    Slope(Along<'a, T, P>),
     /// The neighbours are the points of the opposite side.
     Periodic,
 }
 
-impl<'a, T: Value> Edge<'a, T> {
+impl<'a, T: Value, P: 'a> Edge<'a, T, P> {
     /// Dirichlet, with one value everywhere.
     #[must_use]
     pub fn value(value: T) -> Self {
@@ -74,7 +103,7 @@ impl<'a, T: Value> Edge<'a, T> {
 
     /// Dirichlet: `value` of the position along the edge, from the west or the north.
     #[must_use]
-    pub fn values(value: impl Fn(usize) -> T + 'a) -> Self {
+    pub fn values(value: impl Fn(P) -> T + 'a) -> Self {
         Self::Values(Rc::new(value))
     }
 
@@ -86,12 +115,12 @@ impl<'a, T: Value> Edge<'a, T> {
 
     /// Neumann: see [`Edge::Slope`].
     #[must_use]
-    pub fn slope(difference: impl Fn(usize) -> T + 'a) -> Self {
+    pub fn slope(difference: impl Fn(P) -> T + 'a) -> Self {
         Self::Slope(Rc::new(difference))
     }
 }
 
-impl<T> fmt::Debug for Edge<'_, T> {
+impl<T, P> fmt::Debug for Edge<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Values(_) => "Values",
@@ -101,23 +130,51 @@ impl<T> fmt::Debug for Edge<'_, T> {
     }
 }
 
-/// Whether the edges suit a grid of `size` (width, height).
-pub(crate) fn check<T>(
-    edges: &[Edge<'_, T>; 4],
-    size: [usize; 2],
+impl<'a, T: 'a, P: 'a> Edge<'a, T, P> {
+    /// The same at a place in the whole, of which `along` says where along the edge it is.
+    pub(crate) fn at_places(&self, along: impl Fn([usize; 3]) -> P + 'a) -> Edge<'a, T, [usize; 3]> {
+        match self {
+            Self::Values(value) => {
+                let value = Rc::clone(value);
+                Edge::Values(Rc::new(move |place| value(along(place))))
+            }
+            Self::Slope(slope) => {
+                let slope = Rc::clone(slope);
+                Edge::Slope(Rc::new(move |place| slope(along(place))))
+            }
+            Self::Periodic => Edge::Periodic,
+        }
+    }
+
+    /// A number for its kind.
+    pub(crate) fn kind(&self) -> u64 {
+        match self {
+            Self::Values(_) => 0,
+            Self::Slope(_) => 1,
+            Self::Periodic => 2,
+        }
+    }
+}
+
+/// Whether the edges suit so many points in each direction, which has two of them. Colours other than
+/// one alternate, and must do so across a periodic edge too.
+pub(crate) fn check<T, P>(
+    edges: &[Edge<'_, T, P>],
+    points: &[usize],
     coloured: bool,
 ) -> Result<(), StencilError> {
-    for side in Side::ALL {
-        let direction = usize::from(!side.is_horizontal());
-        let points = size[direction];
-        match &edges[side as usize] {
-            Edge::Periodic if !matches!(edges[side.opposite() as usize], Edge::Periodic) => {
-                return Err(StencilError::HalfPeriodic(side));
+    for (index, edge) in edges.iter().enumerate() {
+        let face = Face::ALL[index];
+        let points = points[index / 2];
+        match edge {
+            Edge::Periodic if !matches!(edges[index ^ 1], Edge::Periodic) => {
+                return Err(StencilError::HalfPeriodic(face));
             }
             Edge::Periodic if coloured && points % 2 == 1 => {
-                return Err(StencilError::Odd { points, direction: ["width", "height"][direction] });
+                let direction = ["width", "height", "depth"][index / 2];
+                return Err(StencilError::Odd { points, direction });
             }
-            Edge::Slope(_) if points < 2 => return Err(StencilError::Thin(side)),
+            Edge::Slope(_) if points < 2 => return Err(StencilError::Thin(face)),
             _ => {}
         }
     }

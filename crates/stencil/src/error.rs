@@ -3,7 +3,7 @@
 use strata_runtime::select::SelectError;
 use thiserror::Error;
 
-use crate::Side;
+use crate::{Face, Side};
 
 /// Why a grid was not solved. Every node gets the same error.
 #[derive(Clone, Debug, Error)]
@@ -17,18 +17,27 @@ pub enum StencilError {
         /// Points from north to south.
         height: usize,
     },
+    /// A volume without points, or with more than can be counted.
+    #[error(
+        "a volume of {} by {} by {} points: each side needs at least one, the product at most 2^48",
+        size[0], size[1], size[2]
+    )]
+    Volume {
+        /// Points from west to east, north to south, top to bottom.
+        size: [usize; 3],
+    },
     /// The factor of over-relaxation is outside its range.
     #[error("omega is {0}: over-relaxation converges for values above 0 and below 2, Jacobi up to 1")]
     Omega(f64),
     /// Weights of neighbours with which iterations would grow, or that are not numbers.
     #[error("the weights of the neighbours are {0:?}: their magnitudes add up to at most 1, and not to 0")]
-    Weights([f64; 4]),
+    Weights(Vec<f64>),
     /// The threshold is negative or not a number.
     #[error("the threshold is {0}: it is a largest update, such as 1e-6; 0 is never reached")]
     Threshold(f64),
     /// A side is periodic and the opposite one is not.
     #[error("the {0} edge is periodic, and the opposite one is not: make both periodic")]
-    HalfPeriodic(Side),
+    HalfPeriodic(Face),
     /// A periodic grid whose colours do not meet.
     #[error(
         "{points} points around a periodic {direction}: red-black needs an even number, so that colours \
@@ -37,12 +46,12 @@ pub enum StencilError {
     Odd {
         /// The number of points in that direction.
         points: usize,
-        /// `width` or `height`.
+        /// `width`, `height` or `depth`.
         direction: &'static str,
     },
     /// A slope is given at the edge of a grid that has one point in that direction.
-    #[error("the slope at the {0} edge needs two points in its direction, and the grid has one")]
-    Thin(Side),
+    #[error("the slope at the {0} edge needs two points in its direction, and there is one")]
+    Thin(Face),
     /// An initial value is not finite.
     #[error("the initial value at ({x}, {y}) is {value}")]
     Initial {
@@ -50,6 +59,24 @@ pub enum StencilError {
         x: usize,
         /// Row, from 0 in the north.
         y: usize,
+        /// The value.
+        value: f64,
+    },
+    /// An initial value of a volume is not finite.
+    #[error("the initial value at ({}, {}, {}) is {value}", place[0], place[1], place[2])]
+    InitialVolume {
+        /// Column, row and plane.
+        place: [usize; 3],
+        /// The value.
+        value: f64,
+    },
+    /// A value of a face is not finite.
+    #[error("the value of the {face} face at ({}, {}) is {value}", at[0], at[1])]
+    Face {
+        /// The face.
+        face: Face,
+        /// The position along it.
+        at: [usize; 2],
         /// The value.
         value: f64,
     },
@@ -63,8 +90,11 @@ pub enum StencilError {
         /// The value.
         value: f64,
     },
-    /// An update left the range of the number type.
-    #[error("values overflow at or before iteration {0}: scale the initial values and the edges down")]
+    /// An update left the range of the number type, or returned no number.
+    #[error(
+        "values overflow at or before iteration {0}: scale the initial values and the edges down; an update \
+         of your own must return finite numbers"
+    )]
     Overflow(u64),
     /// A node has no room for its part.
     #[error(

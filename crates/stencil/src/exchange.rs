@@ -6,7 +6,7 @@
 
 use strata_runtime::{Block, Node, Work};
 
-use crate::part::{Area, Part};
+use crate::points::{Area, Points};
 use crate::{Layout, Side, Value};
 
 /// The first of eight ports, below the run-time's own; programs use low numbers.
@@ -32,7 +32,12 @@ impl<T: Value> Exchange<T> {
     ///
     /// # Participation
     /// Collective, within [`Node::receiving`].
-    pub(crate) fn open(node: &mut Node, part: &Part<T>, layout: Layout, colours: [Option<usize>; 2]) -> Self {
+    pub(crate) fn open(
+        node: &mut Node,
+        part: &dyn Points<T>,
+        layout: Layout,
+        colours: [Option<usize>; 2],
+    ) -> Self {
         let links = Side::ALL.map(|side| part.has_halo(side).then(|| neighbour(node.rank(), layout, side)));
         let mut this = Self { links, colours, turn: 0, outgoing: node.block(0) };
         for turn in [0, 1] {
@@ -66,10 +71,10 @@ impl<T: Value> Exchange<T> {
 
     /// Brings the neighbours' points into the halo, of this turn's colours.
     ///
-    /// A halo of one layer needs no corners, so that all four sides go at once. A wider one does:
-    /// columns come first, and then rows with the columns' halos.
-    pub(crate) fn run(&mut self, node: &mut Node, part: &mut Part<T>) {
-        if part.halo == 1 {
+    /// A halo of one layer needs no corners, unless diagonal neighbours count, so that all four sides
+    /// go at once. A wider one does: columns come first, and then rows with the columns' halos.
+    pub(crate) fn run(&mut self, node: &mut Node, part: &mut dyn Points<T>) {
+        if !corners(part) {
             self.sides(node, part, &Side::ALL);
         } else {
             self.sides(node, part, &[Side::West, Side::East]);
@@ -78,7 +83,7 @@ impl<T: Value> Exchange<T> {
         self.turn = 1 - self.turn;
     }
 
-    fn sides(&mut self, node: &mut Node, part: &mut Part<T>, sides: &[Side]) {
+    fn sides(&mut self, node: &mut Node, part: &mut dyn Points<T>, sides: &[Side]) {
         let colour = self.colours[self.turn];
         for &side in sides {
             let Some(to) = self.links[side as usize] else { continue };
@@ -139,8 +144,8 @@ fn moving(node: &mut Node, area: &Area, count: usize, copy: impl FnOnce()) {
 type T64 = f64;
 
 /// The points of a halo.
-fn incoming<T: Value>(part: &Part<T>, side: Side) -> Area {
-    let (halo, [width, height]) = (part.halo, part.size);
+fn incoming<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
+    let (halo, [width, height]) = (part.halo(), part.size());
     match side {
         Side::West => Area { columns: 0..halo, rows: halo..halo + height },
         Side::East => Area { columns: halo + width..2 * halo + width, rows: halo..halo + height },
@@ -150,8 +155,8 @@ fn incoming<T: Value>(part: &Part<T>, side: Side) -> Area {
 }
 
 /// The points that are a neighbour's halo.
-fn outgoing<T: Value>(part: &Part<T>, side: Side) -> Area {
-    let (halo, [width, height]) = (part.halo, part.size);
+fn outgoing<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
+    let (halo, [width, height]) = (part.halo(), part.size());
     match side {
         Side::West => Area { columns: halo..2 * halo, rows: halo..halo + height },
         Side::East => Area { columns: width..halo + width, rows: halo..halo + height },
@@ -160,10 +165,15 @@ fn outgoing<T: Value>(part: &Part<T>, side: Side) -> Area {
     }
 }
 
-/// The columns of rows that are exchanged: with the halos' where these are wide.
-fn across<T: Value>(part: &Part<T>) -> std::ops::Range<usize> {
-    let more = |side| if part.halo > 1 && part.has_halo(side) { part.halo } else { 0 };
-    part.halo - more(Side::West)..part.halo + part.size[0] + more(Side::East)
+/// Whether the corners of halos are needed.
+fn corners<T: Value>(part: &dyn Points<T>) -> bool {
+    part.halo() > 1 || part.reads_corners()
+}
+
+/// The columns of rows that are exchanged: with the halos' where corners are needed.
+fn across<T: Value>(part: &dyn Points<T>) -> std::ops::Range<usize> {
+    let more = |side| if corners(part) && part.has_halo(side) { part.halo() } else { 0 };
+    part.halo() - more(Side::West)..part.halo() + part.size()[0] + more(Side::East)
 }
 
 /// The node beyond a side of `rank`'s block, around the grid if need be.

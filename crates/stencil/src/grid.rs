@@ -1,40 +1,17 @@
-//! The problem, its settings, and the call that solves it.
+//! A problem of two dimensions, and its settings.
 
-use std::cell::RefCell;
 use std::fmt;
+use std::ops::Range;
 use std::rc::Rc;
 
-use strata_runtime::Node;
-use strata_runtime::select::Options;
-use strata_select::Note;
-
 use crate::edge::{self, Edge, Side};
-use crate::models::Stencil;
-use crate::solver::{Limits, Solver};
-use crate::{Choice, Layout, Solution, StencilError, Value};
-
-/// How points are updated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// Successive over-relaxation in two colours: points whose column and row add up to an even
-    /// number, then the others (Brewer 1994, §4.4).
-    #[default]
-    RedBlack,
-    /// All points by the values of the iteration before. Converges slowly; it smooths.
-    Jacobi,
-}
-
-/// The state of a solution in progress.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Iterations done.
-    pub iteration: u64,
-    /// The largest update of the last of them.
-    pub residual: f64,
-}
-
-/// A function called with the state in between.
-type Callback<'a> = RefCell<Box<dyn FnMut(Progress) + 'a>>;
+use crate::near::{By, Near, Near9, Runs, Update, Weighted};
+use crate::part::Part;
+use crate::plain::{Plain, Rules};
+use crate::points::Bad;
+use crate::problem::{Parts, Problem};
+use crate::settings::{Method, Settings, builders};
+use crate::{StencilError, Value};
 
 /// The equation of Laplace on a regular grid, to be solved iteratively.
 ///
@@ -56,30 +33,38 @@ type Callback<'a> = RefCell<Box<dyn FnMut(Progress) + 'a>>;
 /// ```
 pub struct Grid<'a, T = f64> {
     pub(crate) size: [usize; 2],
-    pub(crate) edges: [Edge<'a, T>; 4],
-    pub(crate) initial: Rc<dyn Fn(usize, usize) -> T + 'a>,
-    pub(crate) method: Method,
-    pub(crate) weights: Option<[f64; 4]>,
-    extra: [usize; 2],
-    omega: Option<f64>,
-    threshold: Option<f64>,
-    iterations: u64,
-    every: u64,
-    progress: Option<Callback<'a>>,
+    edges: [Edge<'a, T>; 4],
+    initial: Rc<dyn Fn(usize, usize) -> T + 'a>,
+    stencil: Stencil<'a, T>,
+    corners: Option<[T; 4]>,
+    settings: Settings<'a>,
 }
+
+/// Which neighbours count, and how much.
+#[derive(Clone)]
+enum Stencil<'a, T> {
+    /// Those in the west, east, north and south, by these weights.
+    Five([f64; 4]),
+    /// All around, by these weights: rows from the north, in the middle the point itself.
+    Nine([[f64; 3]; 3]),
+    /// By a function of the user's, which reads the diagonal neighbours or not.
+    By(Rc<dyn Update<T> + 'a>, bool),
+}
+
+/// Of five points, for Laplace's equation.
+const QUARTERS: [f64; 4] = [0.25; 4];
 
 impl<T> fmt::Debug for Grid<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { size, edges, method, weights, omega, threshold, iterations, every, .. } = self;
+        let Self { size, edges, settings, .. } = self;
         f.debug_struct("Grid")
             .field("size", size)
             .field("edges", edges)
-            .field("method", method)
-            .field("weights", weights)
-            .field("omega", omega)
-            .field("threshold", threshold)
-            .field("iterations", iterations)
-            .field("every", every)
+            .field("method", &settings.method)
+            .field("omega", &settings.omega)
+            .field("threshold", &settings.threshold)
+            .field("iterations", &settings.iterations)
+            .field("every", &settings.every)
             .finish_non_exhaustive()
     }
 }
@@ -96,14 +81,9 @@ impl<'a, T: Value> Grid<'a, T> {
             size: [width, height],
             edges: Side::ALL.map(|_| Edge::value(T::default())),
             initial: Rc::new(|_, _| T::default()),
-            method: Method::default(),
-            weights: None,
-            extra: [0; 2],
-            omega: None,
-            threshold: Some(1e-6),
-            iterations: 10_000,
-            every: 1,
-            progress: None,
+            stencil: Stencil::Five(QUARTERS),
+            corners: None,
+            settings: Settings::default(),
         }
     }
 
@@ -128,13 +108,6 @@ impl<'a, T: Value> Grid<'a, T> {
         self
     }
 
-    /// Sets the method.
-    #[must_use]
-    pub fn method(mut self, method: Method) -> Self {
-        self.method = method;
-        self
-    }
-
     /// Sets the coefficients of the neighbours in the west, east, north and south, at first a quarter
     /// each: a point moves towards the sum of its neighbours times these.
     ///
@@ -142,7 +115,75 @@ impl<'a, T: Value> Grid<'a, T> {
     /// conducted better in one direction. Magnitudes add up to at most 1.
     #[must_use]
     pub fn weights(mut self, west: f64, east: f64, north: f64, south: f64) -> Self {
-        self.weights = Some([west, east, north, south]).filter(|weights| *weights != [0.25; 4]);
+        self.stencil = Stencil::Five([west, east, north, south]);
+        self
+    }
+
+    /// Sets the coefficients of all neighbours, in rows from the north and in them from the west, and
+    /// in the middle that of the point itself: a point moves towards the sum of the values around it
+    /// times these. Magnitudes add up to at most 1.
+    ///
+    /// With [`LAPLACE_NINE`](Self::LAPLACE_NINE) the error of Laplace's equation falls with the sixth
+    /// power of the spacing. A corner of the grid is the mean of the two points beside it, unless
+    /// [`corners`](Self::corners) says more.
+    #[must_use]
+    pub fn weights_nine(mut self, weights: [[f64; 3]; 3]) -> Self {
+        let [[north_west, north, north_east], [west, centre, east], [south_west, south, south_east]] =
+            weights;
+        let diagonal = [north_west, north_east, south_west, south_east, centre];
+        self.stencil = match diagonal {
+            // The sweeps of five points are faster.
+            [0.0, 0.0, 0.0, 0.0, 0.0] => Stencil::Five([west, east, north, south]),
+            _ => Stencil::Nine(weights),
+        };
+        self
+    }
+
+    /// The weights of nine points for Laplace's equation (Collatz, *The Numerical Treatment of
+    /// Differential Equations*, 3rd ed., ch. V §2.4).
+    pub const LAPLACE_NINE: [[f64; 3]; 3] = [[0.05, 0.2, 0.05], [0.2, 0.0, 0.2], [0.05, 0.2, 0.05]];
+
+    /// Sets the values beyond the corners between edges of given values, in the north-west,
+    /// north-east, south-west and south-east, for updates that read diagonal neighbours.
+    #[must_use]
+    pub fn corners(mut self, north_west: T, north_east: T, south_west: T, south_east: T) -> Self {
+        self.corners = Some([north_west, north_east, south_west, south_east]);
+        self
+    }
+
+    /// Sets the function that says, from a point and its four neighbours, to what value the point
+    /// moves: other equations, such as with sources or coefficients that differ by place.
+    ///
+    /// It is called by all nodes, by some for points of others too, and must depend on its argument
+    /// and on what is equal on all nodes. [`omega`](Self::omega) is 1 unless it is set: nothing is
+    /// known of the equation.
+    ///
+    /// ```
+    /// # use strata_runtime::prelude::*;
+    /// # use strata_stencil::{Edge, Grid};
+    /// # let solutions = Machine::threads(2)?.run(|node| {
+    /// // −Δu = 2 between edges of 0, on a square with 19 points a side.
+    /// let h = 1.0 / 20.0;
+    /// let plate = Grid::new(19, 19)
+    ///     .update(|at| 0.25 * (at.west + at.east + at.north + at.south + 2.0 * h * h))
+    ///     .omega(1.7)
+    ///     .solve(node)?;
+    /// # Ok(plate.gather(node))
+    /// # })?;
+    /// # let middle = solutions[0].as_ref().map_or(0.0, |all: &Vec<f64>| all[9 * 19 + 9]);
+    /// # assert!((middle - 0.1473).abs() < 1e-3, "{middle}");
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn update(mut self, target: impl Fn(Near<T>) -> T + 'a) -> Self {
+        self.stencil = Stencil::By(Rc::new(Runs::<_, 4>(By(target))), false);
+        self
+    }
+
+    /// As [`update`](Self::update), from all eight neighbours.
+    #[must_use]
+    pub fn update_nine(mut self, target: impl Fn(Near9<T>) -> T + 'a) -> Self {
+        self.stencil = Stencil::By(Rc::new(Runs::<_, 8>(By(target))), true);
         self
     }
 
@@ -151,231 +192,131 @@ impl<'a, T: Value> Grid<'a, T> {
     /// §5.2). Models say how many, see [`Layout::balanced`].
     #[must_use]
     pub fn extra(mut self, columns: usize, rows: usize) -> Self {
-        self.extra = [columns, rows];
+        self.settings.extra = [columns, rows];
         self
     }
 
-    /// Sets how far points move towards the mean of their neighbours: above 0 and below 2, with
-    /// [`Method::Jacobi`] at most 1.
-    #[must_use]
-    pub fn omega(mut self, omega: f64) -> Self {
-        self.omega = Some(omega);
-        self
+    builders!();
+
+    /// Whether the diagonal neighbours are read.
+    fn is_diagonal(&self) -> bool {
+        matches!(self.stencil, Stencil::Nine(_) | Stencil::By(_, true))
     }
 
-    /// Ends when the largest update of an iteration is below `threshold`, which is not negative; 0
-    /// is never reached.
-    #[must_use]
-    pub fn threshold(mut self, threshold: f64) -> Self {
-        self.threshold = Some(threshold);
-        self
-    }
-
-    /// Ends after the greatest number of iterations only; nodes then need not agree in between.
-    #[must_use]
-    pub fn no_threshold(mut self) -> Self {
-        self.threshold = None;
-        self
-    }
-
-    /// Sets the greatest number of iterations.
-    #[must_use]
-    pub fn iterations(mut self, most: u64) -> Self {
-        self.iterations = most;
-        self
-    }
-
-    /// Looks at the largest update in every `iterations`-th iteration only, at least 1: cheaper,
-    /// but there may be some iterations too many.
-    #[must_use]
-    pub fn check_every(mut self, iterations: u64) -> Self {
-        self.every = iterations.max(1);
-        self
-    }
-
-    /// Calls `progress` on node 0 whenever the largest update was looked at.
-    #[must_use]
-    pub fn progress(mut self, progress: impl FnMut(Progress) + 'a) -> Self {
-        self.progress = Some(RefCell::new(Box::new(progress)));
-        self
-    }
-
-    /// The factor of over-relaxation: as set, or the best one for edges of given values (Young
-    /// 1954): 2/(1 + √(1 − ρ²)), with ρ the spectral radius of Jacobi's method.
-    #[must_use]
-    pub(crate) fn factor(&self) -> f64 {
+    /// The factor of over-relaxation; see [`Settings::factor`].
+    fn factor(&self) -> f64 {
         let [width, height] = self.size.map(|n| (std::f64::consts::PI / (n as f64 + 1.0)).cos());
-        let [west, east, north, south] = self.weights.unwrap_or([0.25; 4]);
         // A root of weights of unlike signs is none: complex eigenvalues, for which 1 is safe.
-        let radius = 2.0 * ((west * east).sqrt() * width + (north * south).sqrt() * height);
-        match (self.omega, self.method) {
-            (Some(omega), _) => omega,
-            (None, Method::RedBlack) if radius < 1.0 => 2.0 / (1.0 + (1.0 - radius.powi(2)).sqrt()),
-            (None, _) => 1.0,
-        }
+        let pair = |a: f64, b: f64| (a * b).sqrt();
+        let radius = match self.stencil {
+            Stencil::Five([west, east, north, south]) => {
+                2.0 * (pair(west, east) * width + pair(north, south) * height)
+            }
+            Stencil::Nine([[nw, north, ne], [west, centre, east], [sw, south, se]]) => {
+                let straight = pair(west, east) * width + pair(north, south) * height;
+                centre + 2.0 * (straight + (pair(nw, se) + pair(ne, sw)) * width * height)
+            }
+            Stencil::By(..) => f64::NAN,
+        };
+        self.settings.factor(radius)
+    }
+}
+
+impl<'a, T: Value> Problem<'a, T> for Grid<'a, T> {
+    fn settings(&self) -> &Settings<'a> {
+        &self.settings
     }
 
-    /// Whether columns, and rows, go around.
-    pub(crate) fn periodic(&self) -> [bool; 2] {
+    fn size(&self) -> [usize; 3] {
+        [self.size[0], self.size[1], 1]
+    }
+
+    fn cells(&self) -> [usize; 2] {
+        self.size
+    }
+
+    fn periodic(&self) -> [bool; 2] {
         [0, 2].map(|side| matches!(self.edges[side], Edge::Periodic))
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        Limits { iterations: self.iterations, threshold: self.threshold, every: self.every }
-    }
-
-    /// Whether the settings make sense.
-    pub(crate) fn check(&self) -> Result<(), StencilError> {
+    fn check(&self) -> Result<(), StencilError> {
         let [width, height] = self.size;
         let points = width.checked_mul(height).filter(|points| (1..=1 << 48).contains(points));
         if points.is_none() {
             return Err(StencilError::Size { width, height });
         }
-        let omega = self.factor();
-        let most = if self.method == Method::Jacobi { 1.0 } else { 2.0_f64.next_down() };
-        if !(omega > 0.0 && omega <= most) {
-            return Err(StencilError::Omega(omega));
-        }
-        if let Some(weights) = self.weights {
-            let sum = weights.iter().fold(0.0, |sum, weight: &f64| sum + weight.abs());
-            if !(sum > 0.0 && sum <= 1.0 + 4.0 * f64::EPSILON) {
-                return Err(StencilError::Weights(weights));
-            }
-        }
-        if let Some(threshold) = self.threshold.filter(|threshold| threshold.is_nan() || *threshold < 0.0) {
-            return Err(StencilError::Threshold(threshold));
-        }
-        edge::check(&self.edges, self.size, self.method == Method::RedBlack)
+        let weights = match &self.stencil {
+            Stencil::Five(weights) => Some(&weights[..]),
+            Stencil::Nine(weights) => Some(weights.as_flattened()),
+            Stencil::By(..) => None,
+        };
+        self.settings.check(self.factor(), weights)?;
+        edge::check(&self.edges, &self.size, self.settings.method == Method::RedBlack)
     }
 
-    /// A number that is equal on all nodes with equal settings.
     fn word(&self) -> u64 {
-        let edges = self.edges.iter().fold(0, |word, edge| {
-            3 * word
-                + match edge {
-                    Edge::Values(_) => 0,
-                    Edge::Slope(_) => 1,
-                    Edge::Periodic => 2,
-                }
-        });
-        let threshold = self.threshold.map_or(1, f64::to_bits);
-        let parts = [
-            self.size[0] as u64,
-            self.size[1] as u64,
-            self.method as u64,
-            self.factor().to_bits(),
-            threshold,
-            self.iterations,
-            self.every,
-            edges,
-            size_of::<T>() as u64,
-            self.extra[0] as u64,
-            self.extra[1] as u64,
-        ];
-        let weights = self.weights.unwrap_or([0.25; 4]).map(f64::to_bits);
-        parts.into_iter().chain(weights).fold(0xCBF2_9CE4_8422_2325, |hash: u64, part| {
-            (hash ^ part).wrapping_mul(0x100_0000_01B3).rotate_left(23)
-        })
-    }
-
-    /// Solves it with the data layout that models of this machine predict to be fastest.
-    ///
-    /// The values are equal to the bit for every layout and number of nodes. That the threshold was
-    /// not reached is no error: see [`Solution::converged`].
-    ///
-    /// # Settings
-    /// `STRATA_PIN=stencil=columns:2:1` takes two columns of blocks and a halo of one,
-    /// `STRATA_MODELS=FILE` chooses by that model set, `STRATA_EXPLAIN=1` explains the choice on node
-    /// 0's stderr. Only node 0's environment is read.
-    ///
-    /// # Participation
-    /// Collective: every node calls it, with equal settings and functions.
-    ///
-    /// # Errors
-    /// See [`StencilError`]; every node gets the same.
-    pub fn solve(&self, node: &mut Node) -> Result<Solution<T>, StencilError> {
-        self.solve_with(node, &Options::default())
-    }
-
-    /// As [`solve`](Self::solve), with options.
-    ///
-    /// # Participation
-    /// Collective, with equal options.
-    ///
-    /// # Errors
-    /// As [`solve`](Self::solve).
-    pub fn solve_with(&self, node: &mut Node, options: &Options) -> Result<Solution<T>, StencilError> {
-        // Even if this node fails, the exchange must take place, or the others would wait forever.
-        let selector = node.selector::<Stencil>(options);
-        let word = [selector.as_ref().map_or(0, |selector| selector.word()), self.word()];
-        let words = node.all_gather(&word);
-        let selector = selector?;
-        if words.as_chunks::<2>().0.iter().any(|other| *other != word) {
-            return Err(StencilError::Unlike);
-        }
-        self.check()?;
-        let (layout, choice) = self.choose(node, &selector)?;
-        let mut solution = self.solve_on(node, layout)?;
-        solution.choice = Some(choice);
-        Ok(solution)
-    }
-
-    /// Solves it with a given layout, which suits the nodes and the grid.
-    pub(crate) fn solve_on(&self, node: &mut Node, layout: Layout) -> Result<Solution<T>, StencilError> {
-        let mut solver = Solver::new(node, self, layout)?;
-        let outcome = solver.run(node, self.limits(), &mut |state| {
-            if let Some(progress) = &self.progress {
-                (progress.borrow_mut())(state);
-            }
-        })?;
-        Ok(Solution::new(self.size, layout, layout.block(self.size, node.rank()), &solver.part, outcome))
-    }
-
-    fn choose(
-        &self,
-        node: &mut Node,
-        selector: &strata_runtime::select::Selector,
-    ) -> Result<(Layout, Choice), StencilError> {
-        let (nodes, size, periodic) = (node.size(), self.size, self.periodic());
-        let every = if self.threshold.is_some() { self.every.min(self.iterations) } else { self.iterations };
-        let inputs = [size[0] as f64, size[1] as f64, every.clamp(1, MOST_EVERY) as f64];
-        let measured = self.method == Method::RedBlack && size_of::<T>() == 8;
-        let note = (!measured).then_some(Note::Other(
-            "the models were measured with red-black sweeps of f64: they only rank the layouts for others",
-        ));
-        let blocks = Layout::new(1, nodes, 1).suited(nodes, size, periodic);
-        let applies = |candidate| match candidate {
-            Stencil::One => true,
-            Stencil::Columns { .. } | Stencil::Rows { .. } => nodes > 1 && blocks.nodes() == nodes,
+        let edges = self.edges.iter().fold(0, |word, edge| 3 * word + edge.kind());
+        let (kind, weights) = match &self.stencil {
+            Stencil::Five(weights) => (5, &weights[..]),
+            Stencil::Nine(weights) => (9, weights.as_flattened()),
+            Stencil::By(_, diagonal) => (u64::from(*diagonal), &[][..]),
         };
-        let chosen = node.choose_by::<Stencil>(selector, &inputs, &applies, note)?;
-        let count = |number: i64| usize::try_from(number).unwrap_or(1).max(1);
-        let layout = match chosen.candidate {
-            Stencil::One => Layout::ONE,
-            Stencil::Columns { columns, halo } => {
-                let columns = count(columns);
-                Layout::new(columns, nodes / columns, count(halo))
+        let parts = [self.size[0] as u64, self.size[1] as u64, self.factor().to_bits(), edges, kind];
+        self.settings.word::<T>(parts.into_iter().chain(weights.iter().map(|weight| weight.to_bits())))
+    }
+
+    fn like(&self) -> ([f64; 2], bool) {
+        (self.size.map(|points| points as f64), matches!(self.stencil, Stencil::Five(_)))
+    }
+
+    fn part(&self, block: &[Range<usize>; 2], halo: usize, hollow: bool) -> Result<Parts<'a, T>, u64> {
+        let diagonal = self.is_diagonal();
+        let update: Rc<dyn Update<T> + 'a> = match &self.stencil {
+            Stencil::Five(weights) => {
+                let weights = Some(*weights).filter(|weights| *weights != QUARTERS);
+                let (method, omega) = (self.settings.method, self.factor());
+                let part = Part::new(block, halo, self.size, self.periodic(), method, hollow)?;
+                return Ok(Parts::Coloured(part.relaxing(weights, omega)));
             }
-            Stencil::Rows { rows, halo } => {
-                let rows = count(rows);
-                Layout::new(nodes / rows, rows, count(halo))
+            Stencil::Nine([[nw, north, ne], [west, centre, east], [sw, south, se]]) => {
+                let weights = [west, east, north, south, nw, ne, sw, se].map(|weight| T::nearest(*weight));
+                Rc::new(Runs(Weighted { weights, centre: T::nearest(*centre) }))
             }
+            Stencil::By(update, _) => Rc::clone(update),
         };
-        let exact = layout == Layout::ONE || layout.nodes() == nodes && layout.fits(size, periodic);
-        if chosen.choice.pinned && !exact {
-            return Err(StencilError::Layout(format!(
-                "the pinned layout does not suit a grid of {} by {} points on {nodes} nodes: rows and columns \
-                 of blocks divide the nodes, and no block is smaller than its halo",
-                size[0], size[1]
-            )));
+        let initial = Rc::clone(&self.initial);
+        let rules = Rules {
+            update,
+            diagonal,
+            colours: match self.settings.method {
+                Method::Jacobi => 1,
+                Method::RedBlack if diagonal => 4,
+                Method::RedBlack => 2,
+            },
+            omega: T::nearest(self.factor()),
+            initial: Rc::new(move |[x, y, _]| initial(x, y)),
+            faces: Side::ALL
+                .map(|side| {
+                    let along = usize::from(side.is_horizontal());
+                    self.edges[side as usize].at_places(move |place| place[along])
+                })
+                .to_vec(),
+            corners: self.corners,
+        };
+        Plain::new(rules, Problem::size(self), block, halo, hollow).map(Parts::Plain)
+    }
+
+    fn fill(&self, part: &mut Parts<'a, T>) -> Result<(), Bad> {
+        match part {
+            Parts::Coloured(part) => part.fill(self.size, &self.edges, &*self.initial),
+            Parts::Plain(part) => part.fill(),
         }
-        // Models of other sizes or numbers of nodes only rank layouts; the nearest that suits is taken.
-        let layout = if exact { layout } else { layout.suited(nodes, size, periodic) };
-        let more = Layout { extra: self.extra, ..layout };
-        let layout = if layout != Layout::ONE && more.fits(size, periodic) { more } else { layout };
-        Ok((layout, chosen.choice))
+    }
+
+    fn bad(&self, Bad { face, place: [x, y, _], value }: Bad) -> StencilError {
+        match face.and_then(|face| Side::ALL.get(face)) {
+            Some(&side) => StencilError::Edge { side, at: if side.is_horizontal() { y } else { x }, value },
+            None => StencilError::Initial { x, y, value },
+        }
     }
 }
-
-/// Beyond it the time of an iteration hardly depends on how often updates are looked at.
-const MOST_EVERY: u64 = 16;

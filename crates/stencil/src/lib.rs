@@ -1,10 +1,11 @@
 //! Iterative solvers on regular grids, with a data layout chosen by calibrated models.
 //!
-//! A [`Grid`] is Laplace's equation on a rectangle, with values, slopes or periodic neighbours at
-//! its edges, solved by red-black successive over-relaxation or Jacobi's method. The nodes of a
-//! program share its points. Whether one node has them all, or each a strip or a block, and how
-//! many layers of their neighbours' points they exchange at a time, is what models measured on the
-//! machine choose (Brewer 1994, §4.4).
+//! A [`Grid`] is Laplace's equation on a rectangle, or another one with four or eight neighbours, with
+//! values, slopes or periodic neighbours at its edges; a [`Volume`] is one in a box. They are solved by
+//! successive over-relaxation in colours or by Jacobi's method. The nodes of a program share the
+//! points. Whether one node has them all, or each a strip or a block, and how many layers of their
+//! neighbours' points they exchange at a time, is what models measured on the machine choose (Brewer
+//! 1994, §4.4).
 //!
 //! ```
 //! use strata_runtime::prelude::*;
@@ -36,24 +37,33 @@ mod grid;
 mod layout;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
+mod near;
 mod part;
+mod plain;
+mod points;
+mod problem;
 pub mod profile;
+mod settings;
 mod snapshot;
 mod solution;
 mod solver;
 mod sweep;
 mod value;
+mod volume;
 
-pub use edge::{Edge, Side};
+pub use edge::{Edge, Face, Side};
 pub use error::StencilError;
-pub use grid::{Grid, Method, Progress};
+pub use grid::Grid;
 pub use layout::Layout;
 pub use models::Stencil;
+pub use near::{Near, Near3d, Near9};
+pub use settings::{Method, Progress};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use solution::Solution;
 pub use strata_runtime::select::Options;
 pub use strata_select::Pin;
 pub use value::Value;
+pub use volume::Volume;
 
 /// The choice and the reasons for it.
 pub type Choice = strata_select::Choice<[strata_select::Row; 3]>;

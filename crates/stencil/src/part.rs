@@ -8,13 +8,13 @@
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, cast_slice_mut};
 use pulp::Arch;
-use strata_runtime::copy::copy;
 
 use crate::edge::{Edge, Side};
+use crate::plain::move_run;
+use crate::points::{Area, Bad, Charge, Points, sides_with_halo, zeros};
 use crate::sweep::{Neighbours, Row};
-use crate::{StencilError, Value};
+use crate::{Method, Value};
 
 /// What lies beyond a side of a block.
 enum Beyond<T> {
@@ -31,8 +31,10 @@ pub(crate) struct Part<T> {
     /// Column and row of the first point of the block in the grid.
     origin: [usize; 2],
     /// Columns and rows of the block.
-    pub(crate) size: [usize; 2],
-    pub(crate) halo: usize,
+    size: [usize; 2],
+    halo: usize,
+    method: Method,
+    omega: T,
     places: Places,
     colours: [Vec<T>; 2],
     /// Red points of the last [`RING`] rows as they were before each of a wave's Jacobi sweeps; else
@@ -40,7 +42,7 @@ pub(crate) struct Part<T> {
     before: Vec<T>,
     beyond: [Beyond<T>; 4],
     /// Of the neighbours, if they are not a quarter each.
-    pub(crate) weights: Option<[T; 4]>,
+    weights: Option<[T; 4]>,
     arch: Arch,
 }
 
@@ -48,7 +50,13 @@ pub(crate) struct Part<T> {
 const RING: usize = 4;
 
 /// The most Jacobi sweeps of a wave.
-pub(crate) const LONGEST_JACOBI: usize = 16;
+const LONGEST_JACOBI: usize = 16;
+
+/// Bytes of rows that are swept again while they are in the cache.
+const WAVE_BYTES: usize = 256 << 10;
+
+/// The most sweeps of one wave.
+const LONGEST_WAVE: usize = 16;
 
 /// Which values of the other colour a row is relaxed by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,13 +118,6 @@ impl Places {
     }
 }
 
-/// A rectangle of points: columns, and rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Area {
-    pub(crate) columns: Range<usize>,
-    pub(crate) rows: Range<usize>,
-}
-
 impl<T: Value> Part<T> {
     /// A block of the grid of `grid` (width, height), with zeros; without memory where `hollow`.
     ///
@@ -127,41 +128,33 @@ impl<T: Value> Part<T> {
         halo: usize,
         grid: [usize; 2],
         periodic: [bool; 2],
-        jacobi: bool,
+        method: Method,
         hollow: bool,
     ) -> Result<Self, u64> {
         let origin = [block[0].start, block[1].start];
         let size = [block[0].len(), block[1].len()];
         let stride = (size[0] + 2 * halo).div_ceil(2);
         let points = stride as u128 * (size[1] + 2 * halo) as u128;
-        let kept = if jacobi && !hollow { LONGEST_JACOBI * RING * stride } else { 0 };
+        let kept = if method == Method::Jacobi && !hollow { LONGEST_JACOBI * RING * stride } else { 0 };
         let bytes = (points * 2 + kept as u128) * size_of::<T>() as u128;
         let too_much = u64::try_from(bytes).unwrap_or(u64::MAX);
         let points = if hollow { 0 } else { usize::try_from(points).map_err(|_| too_much)? };
-        let array = |len: usize| {
-            let mut array = Vec::new();
-            array.try_reserve_exact(len).map_err(|_| too_much)?;
-            array.resize(len, T::default());
-            Ok::<_, u64>(array)
-        };
-        let beyond = Side::ALL.map(|side| {
-            let direction = usize::from(!side.is_horizontal());
-            let at_edge = match side {
-                Side::West | Side::North => block[direction].start == 0,
-                Side::East | Side::South => block[direction].end == grid[direction],
-            };
-            if at_edge && !periodic[direction] { Beyond::Values } else { Beyond::Halo }
-        });
+        let array = |len: usize| zeros(len).map_err(|()| too_much);
+        let has_halo = sides_with_halo(block, grid, periodic);
+        let beyond = has_halo.map(|halo| if halo { Beyond::Halo } else { Beyond::Values });
         let before = array(kept)?;
         let colours = [array(points)?, array(points)?];
         // An even number of halo columns and rows lies before the block's first point.
         let places = Places { corner: (origin[0] + origin[1]) % 2, stride };
-        Ok(Self { origin, size, halo, places, colours, before, beyond, weights: None, arch: Arch::new() })
+        let (omega, weights, arch) = (T::default(), None, Arch::new());
+        Ok(Self { origin, size, halo, method, omega, places, colours, before, beyond, weights, arch })
     }
 
-    /// Whether anything lies beyond that side but an edge of the grid.
-    pub(crate) fn has_halo(&self, side: Side) -> bool {
-        matches!(self.beyond[side as usize], Beyond::Halo)
+    /// This part, with these weights of the neighbours if they are not a quarter each.
+    pub(crate) fn relaxing(mut self, weights: Option<[f64; 4]>, omega: f64) -> Self {
+        self.weights = weights.map(|weights| weights.map(T::nearest));
+        self.omega = T::nearest(omega);
+        self
     }
 
     /// Columns or rows, halo included.
@@ -178,14 +171,14 @@ impl<T: Value> Part<T> {
         grid: [usize; 2],
         edges: &[Edge<'_, T>; 4],
         initial: &dyn Fn(usize, usize) -> T,
-    ) -> Result<(), StencilError> {
+    ) -> Result<(), Bad> {
         let halo = self.halo;
         for y in 0..self.size[1] {
             for x in 0..self.size[0] {
                 let value = initial(self.origin[0] + x, self.origin[1] + y);
                 if !value.wide().is_finite() {
                     let (x, y) = (self.origin[0] + x, self.origin[1] + y);
-                    return Err(StencilError::Initial { x, y, value: value.wide() });
+                    return Err(Bad { face: None, place: [x, y, 0], value: value.wide() });
                 }
                 let (colour, at) = self.places.of(halo + x, halo + y);
                 self.colours[colour][at] = value;
@@ -216,7 +209,8 @@ impl<T: Value> Part<T> {
                 let position = position.rem_euclid(points) as usize;
                 let value = values(position);
                 if !value.wide().is_finite() {
-                    return Err(StencilError::Edge { side, at: position, value: value.wide() });
+                    let (x, y) = if along == 1 { (0, position) } else { (position, 0) };
+                    return Err(Bad { face: Some(side as usize), place: [x, y, 0], value: value.wide() });
                 }
                 if slope {
                     *difference = value;
@@ -233,23 +227,13 @@ impl<T: Value> Part<T> {
         Ok(())
     }
 
-    /// The points that a sweep computes if `valid` layers of the halo are valid before it.
-    pub(crate) fn area(&self, valid: usize) -> Area {
-        let more = |side: Side| if self.has_halo(side) { valid - 1 } else { 0 };
-        let halo = self.halo;
-        Area {
-            columns: halo - more(Side::West)..halo + self.size[0] + more(Side::East),
-            rows: halo - more(Side::North)..halo + self.size[1] + more(Side::South),
-        }
-    }
-
     /// Relaxes `areas.len()` times, colours in turn from `first` on, each area with its own colour;
     /// returns the largest update
     /// but in the first `uncounted` sweeps.
     ///
     /// Sweep k of row y follows sweep k − 1 of row y + 1, so that rows are in the cache when they
     /// are needed again.
-    pub(crate) fn wave(&mut self, first: usize, areas: &[Area], omega: T, uncounted: usize) -> T {
+    fn red_black(&mut self, first: usize, areas: &[Area], omega: T, uncounted: usize) -> T {
         let from = areas.iter().map(|area| area.rows.start).min().unwrap_or(0);
         let to = areas.iter().map(|area| area.rows.end).max().unwrap_or(0) + areas.len();
         let mut most = T::default();
@@ -269,7 +253,7 @@ impl<T: Value> Part<T> {
     ///
     /// A row's red points follow the black ones of the sweep before it in the next row, and precede
     /// the black ones of the row before: in place, but for a few rows of red points as they were.
-    pub(crate) fn jacobi(&mut self, areas: &[Area], omega: T, uncounted: usize) -> T {
+    fn jacobi(&mut self, areas: &[Area], omega: T, uncounted: usize) -> T {
         let from = areas.iter().map(|area| area.rows.start).min().unwrap_or(0);
         let to = areas.iter().map(|area| area.rows.end).max().unwrap_or(0) + 2 * areas.len();
         let mut most = T::default();
@@ -375,9 +359,51 @@ impl<T: Value> Part<T> {
             }
         }
     }
+}
 
-    /// The number of points of `area`, of one colour or both.
-    pub(crate) fn count(&self, area: &Area, colour: Option<usize>) -> usize {
+impl<T: Value> Points<T> for Part<T> {
+    fn size(&self) -> [usize; 2] {
+        self.size
+    }
+
+    fn halo(&self) -> usize {
+        self.halo
+    }
+
+    fn has_halo(&self, side: Side) -> bool {
+        matches!(self.beyond[side as usize], Beyond::Halo)
+    }
+
+    fn sweeps(&self) -> usize {
+        if self.method == Method::Jacobi { 1 } else { 2 }
+    }
+
+    fn needs_one_colour(&self) -> bool {
+        self.method == Method::RedBlack
+    }
+
+    /// The number of sweeps whose rows fit the cache together.
+    fn longest_wave(&self) -> usize {
+        let row = (self.size[0] + 2 * self.halo) * size_of::<T>();
+        match self.method {
+            // A Jacobi sweep holds two rows, and four of red points as they were.
+            Method::Jacobi => (WAVE_BYTES / (4 * row)).clamp(1, LONGEST_JACOBI),
+            Method::RedBlack => (WAVE_BYTES / row).clamp(4, LONGEST_WAVE + 2) - 2,
+        }
+    }
+
+    fn charge(&self) -> Charge {
+        Charge { kernels: 3 - self.sweeps(), line: 1 }
+    }
+
+    fn wave(&mut self, first: usize, areas: &[Area], uncounted: usize) -> T {
+        match self.method {
+            Method::RedBlack => self.red_black(first, areas, self.omega, uncounted),
+            Method::Jacobi => self.jacobi(areas, self.omega, uncounted),
+        }
+    }
+
+    fn count(&self, area: &Area, colour: Option<usize>) -> usize {
         let Some(colour) = colour else { return area.columns.len() * area.rows.len() };
         let row = |y: usize| self.places.run(colour, &area.columns, y).1.len();
         // Rows alternate.
@@ -385,8 +411,7 @@ impl<T: Value> Part<T> {
         row(start) * len.div_ceil(2) + row(start + 1) * (len / 2)
     }
 
-    /// Copies the points of `area` to `into`.
-    pub(crate) fn pack(&self, area: &Area, colour: Option<usize>, into: &mut [T]) {
+    fn pack(&self, area: &Area, colour: Option<usize>, into: &mut [T]) {
         let mut rest = into;
         for (colour, run) in self.places.runs(area, colour) {
             let (to, tail) = rest.split_at_mut(run.len());
@@ -395,8 +420,7 @@ impl<T: Value> Part<T> {
         }
     }
 
-    /// Sets the points of `area` to what [`pack`](Self::pack) of their node made.
-    pub(crate) fn unpack(&mut self, area: &Area, colour: Option<usize>, from: &[T]) {
+    fn unpack(&mut self, area: &Area, colour: Option<usize>, from: &[T]) {
         let mut rest = from;
         for (colour, run) in self.places.runs(area, colour) {
             let (values, tail) = rest.split_at(run.len());
@@ -405,8 +429,7 @@ impl<T: Value> Part<T> {
         }
     }
 
-    /// The block without its halo, row by row; empty where the part is hollow.
-    pub(crate) fn values(&self) -> Vec<T> {
+    fn values(&self) -> Vec<T> {
         if self.colours[0].is_empty() {
             return Vec::new();
         }
@@ -417,16 +440,5 @@ impl<T: Value> Part<T> {
             })
         };
         (0..self.size[1]).flat_map(points).collect()
-    }
-}
-
-/// Copies the points of a row: of a column of halos only one or two, for which a call would take
-/// longer than the copy.
-#[inline]
-fn move_run<T: Value>(to: &mut [T], from: &[T]) {
-    if from.len() <= 4 {
-        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-    } else {
-        copy(cast_slice_mut(to), cast_slice(from));
     }
 }

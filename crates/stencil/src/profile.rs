@@ -4,8 +4,9 @@
 
 use strata_runtime::Node;
 
+use crate::problem::{Problem as _, solve_in};
 use crate::solver::{Limits, Solver};
-use crate::{Edge, Grid, Layout, Side, Solution, StencilError, Value};
+use crate::{Edge, Grid, Layout, Side, Solution, StencilError, Value, Volume};
 
 /// Solves `grid` with `layout`, whatever models say.
 ///
@@ -19,14 +20,22 @@ pub fn solve<T: Value>(
     node: &mut Node,
     layout: Layout,
 ) -> Result<Solution<T>, StencilError> {
-    grid.check()?;
-    if layout != Layout::ONE && layout.nodes() != node.size() || !layout.fits(grid.size, grid.periodic()) {
-        return Err(StencilError::Layout(format!(
-            "{layout} does not suit the grid or {} nodes",
-            node.size()
-        )));
-    }
-    grid.solve_on(node, layout)
+    solve_in(grid, node, layout)
+}
+
+/// Solves `volume` with `layout`, whose columns of blocks divide rows, and whose rows planes.
+///
+/// # Participation
+/// Collective, with equal arguments.
+///
+/// # Errors
+/// As [`solve`].
+pub fn solve_volume<T: Value>(
+    volume: &Volume<'_, T>,
+    node: &mut Node,
+    layout: Layout,
+) -> Result<Solution<T>, StencilError> {
+    solve_in(volume, node, layout)
 }
 
 /// The time of one iteration, in seconds, on the slowest node: red-black sweeps of f64 over

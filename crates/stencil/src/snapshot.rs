@@ -48,12 +48,12 @@ pub struct SnapshotError {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot<T> {
-    size: [usize; 2],
+    size: [usize; 3],
     values: Vec<T>,
 }
 
 impl<T: Value> Snapshot<T> {
-    /// Reads a file of [`Solution::save`], or any of NumPy's of two dimensions, in C's order, of
+    /// Reads a file of [`Solution::save`], or any of NumPy's of two or three dimensions, in C's order, of
     /// `T` in little-endian order.
     ///
     /// # Participation
@@ -82,37 +82,55 @@ impl<T: Value> Snapshot<T> {
         let shape = header.split_once("'shape': (").and_then(|(_, rest)| rest.split_once(')'));
         let numbers = shape.map(|(shape, _)| shape.split(',').map(|n| n.trim().parse::<usize>()));
         let numbers: Option<Vec<usize>> = numbers.and_then(|numbers| numbers.collect::<Result<_, _>>().ok());
-        let Some(&[height, width]) = numbers.as_deref() else {
-            return Err(format!("its header is {}, without two dimensions", header.trim()));
+        let [width, height, depth] = match numbers.as_deref() {
+            Some(&[height, width]) => [width, height, 1],
+            Some(&[depth, height, width]) => [width, height, depth],
+            _ => return Err(format!("its header is {}, without two or three dimensions", header.trim())),
         };
-        let whole = width.checked_mul(height).and_then(|points| points.checked_mul(size_of::<T>()));
+        let bytes = [height, depth, size_of::<T>()];
+        let whole = bytes.iter().try_fold(width, |product, factor| product.checked_mul(*factor));
         if whole != Some(data.len()) {
             return Err(format!(
-                "{} bytes of data where {width} by {height} points of {} bytes are said: it was cut short, or changed",
+                "{} bytes of data where {width} by {height} by {depth} points of {} bytes are said: it was cut short, or changed",
                 data.len(),
                 size_of::<T>()
             ));
         }
         let values = data.chunks_exact(size_of::<T>()).map(T::from_little_endian).collect();
-        Ok(Self { size: [width, height], values })
+        Ok(Self { size: [width, height, depth], values })
     }
 
     /// Width and height of the grid.
     #[must_use]
     pub fn size(&self) -> [usize; 2] {
-        self.size
+        [self.size[0], self.size[1]]
+    }
+
+    /// Planes of the volume; 1 of a grid.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.size[2]
     }
 
     /// The value of a point; NaN outside the grid, which a solver refuses.
     #[must_use]
     pub fn at(&self, x: usize, y: usize) -> T {
-        let place = (x < self.size[0]).then(|| y.checked_mul(self.size[0])?.checked_add(x)).flatten();
-        place.and_then(|place| self.values.get(place).copied()).unwrap_or(T::nearest(f64::NAN))
+        self.at_plane(x, y, 0)
+    }
+
+    /// The value of a point of a volume; NaN outside it.
+    #[must_use]
+    pub fn at_plane(&self, x: usize, y: usize, z: usize) -> T {
+        let [width, height, depth] = self.size;
+        match x < width && y < height && z < depth {
+            true => self.values[(z * height + y) * width + x],
+            false => T::nearest(f64::NAN),
+        }
     }
 }
 
 impl<T: Value> Solution<T> {
-    /// Writes all points to a file that NumPy reads (`numpy.load`), as an array of rows. The file is
+    /// Writes all points to a file that NumPy reads (`numpy.load`), as an array of rows, or of planes of rows. The file is
     /// replaced only when all of it is on the disk.
     ///
     /// # Participation
@@ -124,7 +142,11 @@ impl<T: Value> Solution<T> {
         let path = path.as_ref();
         let written = self.gather(node).map(|values| {
             let [width, height] = self.size();
-            let written = write_atomically(path, |file| file.write_all(&bytes(width, height, &values)));
+            let shape = match self.depth() {
+                1 => vec![height, width],
+                depth => vec![depth, height, width],
+            };
+            let written = write_atomically(path, |file| file.write_all(&bytes(&shape, &values)));
             written.map_err(|error| {
                 let text = error.to_string();
                 text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_owned()
@@ -148,11 +170,10 @@ fn descriptor<T>() -> &'static str {
 }
 
 /// The file's contents.
-fn bytes<T: Value>(width: usize, height: usize, values: &[T]) -> Vec<u8> {
-    let header = format!(
-        "{{'descr': '{}', 'fortran_order': False, 'shape': ({height}, {width}), }}",
-        descriptor::<T>()
-    );
+fn bytes<T: Value>(shape: &[usize], values: &[T]) -> Vec<u8> {
+    let shape = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let header =
+        format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}", descriptor::<T>());
     // Data begin at a multiple of 64 bytes; the header ends with a line's end.
     let length = (MAGIC.len() + 2 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 2;
     let mut bytes = MAGIC.to_vec();
@@ -169,7 +190,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_what_is_cut_short_is_not() {
         let values: Vec<f32> = (0..15).map(|i| i as f32 / 3.0).collect();
-        let bytes = bytes(5, 3, &values);
+        let bytes = bytes(&[3, 5], &values);
         assert_eq!(bytes.len(), 128 + 60);
         let snapshot = Snapshot::<f32>::parse(&bytes).unwrap();
         assert_eq!((snapshot.size(), snapshot.at(4, 2), snapshot.at(0, 1)), ([5, 3], 14.0 / 3.0, 5.0 / 3.0));

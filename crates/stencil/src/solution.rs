@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use strata_runtime::{Block, Node};
 
-use crate::part::Part;
 use crate::solver::Outcome;
 use crate::{Choice, Layout, Value};
 
@@ -22,43 +21,52 @@ pub struct Solution<T> {
     pub layout: Layout,
     /// Why they are divided so; `None` where the layout was given.
     pub choice: Option<Choice>,
-    size: [usize; 2],
+    size: [usize; 3],
+    /// Columns and rows of what is divided among nodes.
+    cells: [usize; 2],
     block: [Range<usize>; 2],
     values: Vec<T>,
 }
 
 impl<T: Value> Solution<T> {
     pub(crate) fn new(
-        size: [usize; 2],
+        size: [usize; 3],
+        cells: [usize; 2],
         layout: Layout,
         block: [Range<usize>; 2],
-        part: &Part<T>,
+        values: Vec<T>,
         outcome: Outcome,
     ) -> Self {
         let Outcome { iterations, residual, converged } = outcome;
-        let values = part.values();
-        Self { iterations, residual, converged, layout, choice: None, size, block, values }
+        Self { iterations, residual, converged, layout, choice: None, size, cells, block, values }
     }
 
     /// Width and height of the grid.
     #[must_use]
     pub fn size(&self) -> [usize; 2] {
-        self.size
+        [self.size[0], self.size[1]]
     }
 
-    /// The columns and rows of this node's points; empty ranges on a node without any.
+    /// Planes of the volume; 1 of a grid.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.size[2]
+    }
+
+    /// The columns and rows of this node's points, of a volume the rows and planes; empty ranges on a
+    /// node without any.
     #[must_use]
     pub fn block(&self) -> [Range<usize>; 2] {
         self.block.clone()
     }
 
-    /// This node's points, row by row; none in a simulation that skips computing.
+    /// This node's points, row by row, of a volume plane by plane; none in a simulation that skips computing.
     #[must_use]
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// All points on node 0, row by row; `None` on the other nodes.
+    /// All points on node 0, row by row, of a volume plane by plane; `None` on the other nodes.
     ///
     /// # Participation
     /// Collective.
@@ -69,12 +77,14 @@ impl<T: Value> Solution<T> {
         if node.rank() > 0 {
             return None;
         }
-        let [width, height] = self.size;
-        let mut all = vec![T::default(); if node.is_skeleton() { 0 } else { width * height }];
+        let points: usize = self.size.iter().product();
+        // Of a cell: a point, or a line of them.
+        let line = points / (self.cells[0] * self.cells[1]).max(1);
+        let mut all = vec![T::default(); if node.is_skeleton() { 0 } else { points }];
         for (rank, block) in blocks.iter().enumerate() {
-            let [columns, rows] = self.layout.block(self.size, rank);
-            for (y, row) in rows.zip(block.chunks_exact(columns.len().max(1))) {
-                all[y * width + columns.start..][..columns.len()].copy_from_slice(row);
+            let [columns, rows] = self.layout.block(self.cells, rank);
+            for (y, row) in rows.zip(block.chunks_exact((columns.len() * line).max(1))) {
+                all[(y * self.cells[0] + columns.start) * line..][..row.len()].copy_from_slice(row);
             }
         }
         Some(all)
@@ -83,9 +93,12 @@ impl<T: Value> Solution<T> {
 
 impl<T> fmt::Display for Solution<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [width, height] = self.size;
+        let [width, height, depth] = self.size;
         let Self { iterations, residual, layout, .. } = self;
-        write!(f, "{width} by {height} points, {layout}: ")?;
+        match self.cells == [width, height] {
+            true => write!(f, "{width} by {height} points, {layout}: ")?,
+            false => write!(f, "{width} by {height} by {depth} points, {layout}: ")?,
+        }
         if self.converged {
             write!(f, "converged after {iterations} iterations, largest update {residual:.3e}")
         } else {

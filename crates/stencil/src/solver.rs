@@ -4,14 +4,9 @@
 use strata_runtime::{Node, Work};
 
 use crate::exchange::Exchange;
-use crate::part::{Area, LONGEST_JACOBI, Part};
-use crate::{Grid, Layout, Method, Progress, StencilError, Value};
-
-/// Bytes of rows that are swept again while they are in the cache.
-const WAVE_BYTES: usize = 256 << 10;
-
-/// The most sweeps of one wave.
-const LONGEST_WAVE: usize = 16;
+use crate::points::{Area, Bad, Charge, Points};
+use crate::problem::{Parts, Problem};
+use crate::{Layout, Progress, Side, StencilError, Value};
 
 /// When iterations end.
 #[derive(Clone, Copy, Debug)]
@@ -33,34 +28,37 @@ pub(crate) struct Outcome {
 }
 
 /// A node's part of a problem.
-pub(crate) struct Solver<T> {
-    pub(crate) part: Part<T>,
+pub(crate) struct Solver<'a, T> {
+    pub(crate) parts: Parts<'a, T>,
     layout: Layout,
-    method: Method,
-    omega: T,
 }
 
-impl<T: Value> Solver<T> {
-    /// This node's part of `grid`, with its initial values.
+impl<'a, T: Value> Solver<'a, T> {
+    /// This node's part of a problem, with its initial values.
     ///
     /// # Participation
     /// Collective.
     ///
     /// # Errors
     /// There is no room on a node, or a value is not finite; equal on all nodes.
-    pub(crate) fn new(node: &mut Node, grid: &Grid<'_, T>, layout: Layout) -> Result<Self, StencilError> {
-        let block = layout.block(grid.size, node.rank());
-        let (hollow, jacobi) = (node.is_skeleton(), grid.method == Method::Jacobi);
-        let made = Part::new(&block, layout.halo, grid.size, grid.periodic(), jacobi, hollow);
+    pub(crate) fn new(
+        node: &mut Node,
+        problem: &impl Problem<'a, T>,
+        layout: Layout,
+    ) -> Result<Self, StencilError> {
+        let block = layout.block(problem.cells(), node.rank());
+        let hollow = node.is_skeleton();
+        let made = problem.part(&block, layout.halo, hollow);
         let rooms = node.all_gather(&[made.as_ref().err().copied().unwrap_or(0)]);
         if let Some((node, &bytes)) = rooms.iter().enumerate().find(|(_, bytes)| **bytes > 0) {
             return Err(StencilError::Memory { node, bytes });
         }
-        let mut part = made.map_err(|bytes| StencilError::Memory { node: node.rank(), bytes })?;
-        part.weights = grid.weights.map(|weights| weights.map(T::nearest));
-        let filled = if hollow { Ok(()) } else { part.fill(grid.size, &grid.edges, &*grid.initial) };
-        first_error(node, filled.err())?;
-        Ok(Self { part, layout, method: grid.method, omega: T::nearest(grid.factor()) })
+        let mut parts = made.map_err(|bytes| StencilError::Memory { node: node.rank(), bytes })?;
+        let filled = if hollow { Ok(()) } else { problem.fill(&mut parts) };
+        match first_bad(node, filled.err()) {
+            Some(bad) => Err(problem.bad(bad)),
+            None => Ok(Self { parts, layout }),
+        }
     }
 
     /// Iterates until `limits` end it.
@@ -94,24 +92,20 @@ impl<T: Value> Solver<T> {
         }
     }
 
-    /// Sweeps of an iteration, and how many layers of the halo each uses up: one.
-    fn sweeps(&self) -> u64 {
-        if self.method == Method::Jacobi { 1 } else { 2 }
-    }
-
     fn iterate(
         &mut self,
         node: &mut Node,
         limits: Limits,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Outcome, StencilError> {
-        let per = self.sweeps();
+        let part = self.parts.points_mut();
+        let per = part.sweeps() as u64;
         // With one layer, red-black sweeps need the points of the other colour only.
-        let narrow = per == 2 && self.layout.halo == 1;
+        let narrow = part.needs_one_colour() && self.layout.halo == 1;
         let colours = if narrow { [Some(1), Some(0)] } else { [None; 2] };
-        let mut exchange = Exchange::open(node, &self.part, self.layout, colours);
-        let longest = self.longest_wave();
-        let connected = crate::Side::ALL.into_iter().any(|side| self.part.has_halo(side));
+        let mut exchange = Exchange::open(node, part, self.layout, colours);
+        let longest = part.longest_wave();
+        let connected = Side::ALL.into_iter().any(|side| part.has_halo(side));
         let mut valid = if connected { 0 } else { usize::MAX };
         let mut sweep = 0;
         let mut outcome = Outcome { iterations: 0, residual: 0.0, converged: false };
@@ -124,15 +118,17 @@ impl<T: Value> Solver<T> {
             let mut most = 0.0;
             while sweep < until * per {
                 if valid == 0 {
-                    exchange.run(node, &mut self.part);
-                    valid = self.part.halo;
+                    exchange.run(node, part);
+                    valid = part.halo();
                 }
                 let left = usize::try_from(until * per - sweep).unwrap_or(usize::MAX);
                 let wave = left.min(valid).min(longest);
                 // Both colours of the last iteration count, in one wave or in two.
                 let before = usize::try_from((until - 1) * per).unwrap_or(usize::MAX);
                 let uncounted = before.saturating_sub(usize::try_from(sweep).unwrap_or(usize::MAX));
-                let update = self.wave(node, sweep % per == 1, wave, valid, uncounted);
+                let first = usize::try_from(sweep % per).unwrap_or(0);
+                let areas: Vec<Area> = (0..wave).map(|done| part.area(valid - done)).collect();
+                let update = swept(node, part, first, &areas, uncounted);
                 most = if uncounted < wave { f64::max(most, update) } else { most };
                 sweep += wave as u64;
                 valid = if connected { valid - wave } else { valid };
@@ -156,57 +152,40 @@ impl<T: Value> Solver<T> {
         exchange.close(node);
         result.map(|()| outcome)
     }
-
-    /// The number of sweeps whose rows fit the cache together.
-    fn longest_wave(&self) -> usize {
-        let row = (self.part.size[0] + 2 * self.part.halo) * size_of::<T>();
-        match self.method {
-            // A Jacobi sweep holds two rows, and four of red points as they were.
-            Method::Jacobi => (WAVE_BYTES / (4 * row)).clamp(1, LONGEST_JACOBI),
-            Method::RedBlack => (WAVE_BYTES / row).clamp(4, LONGEST_WAVE + 2) - 2,
-        }
-    }
-
-    /// Sweeps `count` times, where `valid` layers of the halo are valid; returns the largest update
-    /// but in the first `uncounted` sweeps.
-    fn wave(&mut self, node: &mut Node, black: bool, count: usize, valid: usize, uncounted: usize) -> f64 {
-        let areas: Vec<Area> = (0..count).map(|done| self.part.area(valid - done)).collect();
-        let kernels = areas.iter().flat_map(|area| std::iter::repeat_n(area, 3 - self.sweeps() as usize));
-        let costs: Vec<[f64; 2]> =
-            kernels.map(|area| [area.columns.len() as f64, area.rows.len() as f64]).collect();
-        if let Some((last, before)) = costs.split_last() {
-            for cost in before {
-                node.compute(Work::Kernel("StencilSweep", cost), || ());
-            }
-            let (part, omega, method) = (&mut self.part, self.omega, self.method);
-            return node.compute(Work::Kernel("StencilSweep", last), || match method {
-                Method::RedBlack => part.wave(usize::from(black), &areas, omega, uncounted).wide(),
-                Method::Jacobi => part.jacobi(&areas, omega, uncounted).wide(),
-            });
-        }
-        0.0
-    }
 }
 
-/// Returns the first node's error, if any has one, on all of them.
+/// Sweeps `areas` with colours from `first` on; returns the largest update but in the first `uncounted`
+/// sweeps.
+fn swept<T: Value>(
+    node: &mut Node,
+    part: &mut dyn Points<T>,
+    first: usize,
+    areas: &[Area],
+    uncounted: usize,
+) -> f64 {
+    let Charge { kernels, line } = part.charge();
+    let cost = |area: &Area| [(area.columns.len() * line) as f64, area.rows.len() as f64];
+    let costs: Vec<[f64; 2]> =
+        areas.iter().flat_map(|area| std::iter::repeat_n(cost(area), kernels)).collect();
+    let Some((last, before)) = costs.split_last() else { return 0.0 };
+    for cost in before {
+        node.compute(Work::Kernel("StencilSweep", cost), || ());
+    }
+    node.compute(Work::Kernel("StencilSweep", last), || part.wave(first, areas, uncounted).wide())
+}
+
+/// The first node's value that is not finite, if any has one, on all of them.
 ///
 /// # Participation
 /// Collective.
-fn first_error(node: &mut Node, mine: Option<StencilError>) -> Result<(), StencilError> {
-    let word = match &mine {
-        None => [0; 4],
-        Some(StencilError::Initial { x, y, value }) => [1, *x as u64, *y as u64, value.to_bits()],
-        Some(StencilError::Edge { side, at, value }) => [2, *side as u64, *at as u64, value.to_bits()],
-        Some(_) => [3, 0, 0, 0],
-    };
+fn first_bad(node: &mut Node, mine: Option<Bad>) -> Option<Bad> {
+    let word = mine.map_or([0; 5], |Bad { face, place: [x, y, z], value }| {
+        let kind = face.map_or(1, |face| 2 + face as u64);
+        [kind, x as u64, y as u64, z as u64, value.to_bits()]
+    });
     let words = node.all_gather(&word);
-    let Some(&[kind, a, b, value]) = words.as_chunks().0.iter().find(|word| word[0] > 0) else {
-        return Ok(());
-    };
-    let value = f64::from_bits(value);
-    let (a, b) = (a as usize, b as usize);
-    Err(match (kind, crate::Side::ALL.get(a)) {
-        (2, Some(&side)) => StencilError::Edge { side, at: b, value },
-        _ => StencilError::Initial { x: a, y: b, value },
-    })
+    let &[kind, x, y, z, value] = words.as_chunks().0.iter().find(|word| word[0] > 0)?;
+    let place = [x, y, z].map(|position| position as usize);
+    let face = (kind as usize).checked_sub(2);
+    Some(Bad { face, place, value: f64::from_bits(value) })
 }

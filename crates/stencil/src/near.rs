@@ -1,0 +1,195 @@
+//! How a point is updated from its neighbours: by weights, or by a function of the user's.
+
+use crate::Value;
+
+/// A point and its four neighbours; see [`Grid::update`](crate::Grid::update).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near<T> {
+    /// Column, from 0 in the west.
+    pub x: usize,
+    /// Row, from 0 in the north.
+    pub y: usize,
+    /// The point's value.
+    pub here: T,
+    /// The value of the neighbour in the west; the others accordingly.
+    pub west: T,
+    #[allow(missing_docs, reason = "as `west`")]
+    pub east: T,
+    #[allow(missing_docs, reason = "as `west`")]
+    pub north: T,
+    #[allow(missing_docs, reason = "as `west`")]
+    pub south: T,
+}
+
+/// A point and its eight neighbours; see [`Grid::update_nine`](crate::Grid::update_nine).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near9<T> {
+    /// Column, from 0 in the west.
+    pub x: usize,
+    /// Row, from 0 in the north.
+    pub y: usize,
+    /// The values around the point and, in the middle, its own: rows from the north, in them from the
+    /// west.
+    pub around: [[T; 3]; 3],
+}
+
+/// A point and its six neighbours; see [`Volume::update`](crate::Volume::update).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near3d<T> {
+    /// Column, from 0 in the west.
+    pub x: usize,
+    /// Row, from 0 in the north.
+    pub y: usize,
+    /// Plane, from 0 at the top.
+    pub z: usize,
+    /// The point's value.
+    pub here: T,
+    /// The value of the neighbour in the west; the others accordingly.
+    pub west: T,
+    #[allow(missing_docs, reason = "as `west`")]
+    pub east: T,
+    #[allow(missing_docs, reason = "as `west`")]
+    pub north: T,
+    #[allow(missing_docs, reason = "as `west`")]
+    pub south: T,
+    #[allow(missing_docs, reason = "as `west`")]
+    pub top: T,
+    #[allow(missing_docs, reason = "as `west`")]
+    pub bottom: T,
+}
+
+/// To what a point with `N` neighbours moves. Of two dimensions these are in the west, east, north
+/// and south, then the north-west, north-east, south-west and south-east; of three in the west, east,
+/// north and south, at the top and the bottom.
+pub(crate) trait Rule<T, const N: usize> {
+    /// `place` is column, row and plane.
+    fn target(&self, place: [usize; 3], here: T, near: [T; N]) -> T;
+}
+
+/// The sum of the neighbours, and of the point itself, times weights.
+pub(crate) struct Weighted<T, const N: usize> {
+    pub(crate) weights: [T; N],
+    pub(crate) centre: T,
+}
+
+impl<T: Value, const N: usize> Rule<T, N> for Weighted<T, N> {
+    #[inline(always)]
+    fn target(&self, _: [usize; 3], here: T, near: [T; N]) -> T {
+        let mut sum = self.centre * here;
+        for (weight, value) in self.weights.iter().zip(near) {
+            sum = sum + *weight * value;
+        }
+        sum
+    }
+}
+
+/// A function of the user's.
+pub(crate) struct By<F>(pub(crate) F);
+
+impl<T: Value, F: Fn(Near<T>) -> T> Rule<T, 4> for By<F> {
+    #[inline(always)]
+    fn target(&self, [x, y, _]: [usize; 3], here: T, [west, east, north, south]: [T; 4]) -> T {
+        (self.0)(Near { x, y, here, west, east, north, south })
+    }
+}
+
+impl<T: Value, F: Fn(Near9<T>) -> T> Rule<T, 8> for By<F> {
+    #[inline(always)]
+    fn target(&self, [x, y, _]: [usize; 3], here: T, near: [T; 8]) -> T {
+        let [west, east, north, south, north_west, north_east, south_west, south_east] = near;
+        let around = [[north_west, north, north_east], [west, here, east], [south_west, south, south_east]];
+        (self.0)(Near9 { x, y, around })
+    }
+}
+
+impl<T: Value, F: Fn(Near3d<T>) -> T> Rule<T, 6> for By<F> {
+    #[inline(always)]
+    fn target(&self, [x, y, z]: [usize; 3], here: T, near: [T; 6]) -> T {
+        let [west, east, north, south, top, bottom] = near;
+        (self.0)(Near3d { x, y, z, here, west, east, north, south, top, bottom })
+    }
+}
+
+/// Points in a row that are updated together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// Of the first point, among all values.
+    pub(crate) first: usize,
+    /// From one point to the next: 1, or 2 if colours alternate.
+    pub(crate) step: usize,
+    /// Points to be updated.
+    pub(crate) count: usize,
+    /// Column, row and plane of the first one.
+    pub(crate) place: [usize; 3],
+    /// How many places there are in the first direction; after the last comes the first.
+    pub(crate) around: usize,
+    /// From a point to its neighbours.
+    pub(crate) offsets: [isize; 8],
+}
+
+impl Run {
+    #[inline(always)]
+    fn place(&self, index: usize) -> [usize; 3] {
+        let [x, y, z] = self.place;
+        let x = x + index * self.step;
+        [if x < self.around { x } else { x % self.around }, y, z]
+    }
+}
+
+/// Updates of whole runs, so that a rule is called through a pointer once in a run, not at each point.
+pub(crate) trait Update<T> {
+    /// Moves points in place; returns the largest update.
+    fn relax(&self, values: &mut [T], run: &Run, omega: T, arch: pulp::Arch) -> T;
+
+    /// Moves points by the values of before; returns the largest update. Of a run with step 1.
+    fn step(&self, from: &[T], to: &mut [T], run: &Run, omega: T, arch: pulp::Arch) -> T;
+}
+
+/// A rule with `N` neighbours as updates of runs.
+pub(crate) struct Runs<R, const N: usize>(pub(crate) R);
+
+/// Points updated at once; the largest update is kept for each lane.
+const LANES: usize = 8;
+
+impl<T: Value, R: Rule<T, N>, const N: usize> Update<T> for Runs<R, N> {
+    fn relax(&self, values: &mut [T], run: &Run, omega: T, arch: pulp::Arch) -> T {
+        arch.dispatch(|| {
+            let mut most = T::default();
+            for index in 0..run.count {
+                let at = run.first + index * run.step;
+                let near = std::array::from_fn(|k| values[at.wrapping_add_signed(run.offsets[k])]);
+                let change = omega * (self.0.target(run.place(index), values[at], near) - values[at]);
+                values[at] = values[at] + change;
+                let size = change.magnitude();
+                most = if size > most { size } else { most };
+            }
+            most
+        })
+    }
+
+    fn step(&self, from: &[T], to: &mut [T], run: &Run, omega: T, arch: pulp::Arch) -> T {
+        arch.dispatch(|| {
+            let len = run.count;
+            let slice = |offset: isize| &from[run.first.wrapping_add_signed(offset)..][..len];
+            let near: [&[T]; N] = std::array::from_fn(|k| slice(run.offsets[k]));
+            let (here, to) = (slice(0), &mut to[run.first..][..len]);
+            let mut most = [T::default(); LANES];
+            let mut one = |index: usize, lane: usize| {
+                let values = std::array::from_fn(|k| near[k][index]);
+                let change = omega * (self.0.target(run.place(index), here[index], values) - here[index]);
+                to[index] = here[index] + change;
+                let size = change.magnitude();
+                most[lane] = if size > most[lane] { size } else { most[lane] };
+            };
+            for chunk in 0..len / LANES {
+                for lane in 0..LANES {
+                    one(chunk * LANES + lane, lane);
+                }
+            }
+            for index in len / LANES * LANES..len {
+                one(index, 0);
+            }
+            most.into_iter().fold(T::default(), |a, b| if b > a { b } else { a })
+        })
+    }
+}
