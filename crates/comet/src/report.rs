@@ -34,11 +34,22 @@ pub fn table(results: &Results) -> String {
     if let Some(loggp) = &results.loggp {
         push_loggp(&mut text, loggp);
     }
+    text += "\nThe rules of Hoefler and Belli (SC'15), and how they are kept\n";
+    for (rule, how) in rules(results) {
+        let _ = writeln!(text, "  {rule}: {how}");
+    }
     text
 }
 
 fn push_kernel(text: &mut String, kernel: &KernelResult, simulated: bool) {
     let _ = writeln!(text, "\n{}: {}", kernel.model, kernel.title);
+    if !kernel.untold.is_empty() {
+        let points = kernel.untold.len();
+        let _ = writeln!(text, "  left out: {points} points, which this clock is too coarse to time");
+    }
+    if kernel.points.is_empty() {
+        return;
+    }
     let others = kernel.points.first().map_or(0, |point| point.at.len().saturating_sub(1));
     let unit = if kernel.unit.is_empty() { "" } else { kernel.unit.as_str() };
     let size = |point: &PointResult| point.at.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");

@@ -44,6 +44,9 @@ pub struct KernelResult {
     pub unit: String,
     /// By size, then by the other variables.
     pub points: Vec<PointResult>,
+    /// Points that the clock is too coarse for, with their values.
+    #[serde(default)]
+    pub untold: Vec<Vec<i64>>,
     /// Pieces over sizes, at the least value of each other variable.
     pub curve: Option<Curve>,
     /// Where the pieces meet.
@@ -161,7 +164,7 @@ impl Results {
         let all: Vec<Vec<Timing>> = samples
             .models
             .iter()
-            .flat_map(|model| model.rows.iter().map(|row| row.notes.timings.clone()))
+            .flat_map(|model| model.rows.iter().map(|row| told(&row.notes.timings)))
             .collect();
         let kernels: Vec<KernelResult> = samples.models.iter().filter_map(KernelResult::of).collect();
         let mut results = Self {
@@ -193,6 +196,11 @@ impl Results {
     }
 }
 
+/// Timings that are numbers: a kernel reports none where its clock is too coarse.
+fn told(timings: &[Timing]) -> Vec<Timing> {
+    timings.iter().copied().filter(|timing| timing.seconds.is_finite()).collect()
+}
+
 /// A difference of two independent values, not below zero.
 fn minus(a: Estimate, b: Estimate) -> Estimate {
     let value = a.value - b.value;
@@ -211,12 +219,15 @@ impl KernelResult {
                 [] => vec![Timing { seconds: row.seconds, moment: 0.0 }],
                 timings => timings.to_vec(),
             };
+            let timings = told(&timings);
             match points.iter_mut().find(|(at, _)| *at == row.notes.at) {
                 Some((_, all)) => all.extend(timings),
                 None => points.push((row.notes.at.clone(), timings)),
             }
         }
         points.sort_by(|a, b| a.0.cmp(&b.0));
+        let untold = points.iter().filter(|(_, timings)| timings.is_empty()).map(|(at, _)| at.clone());
+        let untold = untold.collect();
         let points: Vec<PointResult> = points
             .into_iter()
             .filter_map(|(at, timings)| Some(PointResult { at, belief: Belief::of(&timings)? }))
@@ -226,6 +237,7 @@ impl KernelResult {
             title: measured.title.to_owned(),
             unit: measured.size.unit().to_owned(),
             points,
+            untold,
             ..Self::default()
         };
         if matches!(measured.size, Size::Bytes | Size::Elements) {

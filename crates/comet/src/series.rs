@@ -16,7 +16,8 @@ pub struct Belief {
     pub timings: usize,
     /// The middle one.
     pub median: f64,
-    /// The ends of the 95 % interval of the median; of few timings their range.
+    /// The ends of the 95 % interval of the median, wider where timings depend on those before them;
+    /// of few timings their range.
     pub low: f64,
     /// See `low`.
     pub high: f64,
@@ -60,6 +61,16 @@ const FAR: f64 = 1.5;
 /// A run is marked where a greater share of its timings than this is far.
 const MANY_FAR: f64 = 0.1;
 
+/// Timings below which nothing is told of how they depend on each other.
+const FEW: usize = 12;
+
+/// The least number of blocks.
+const PARTS: usize = 6;
+
+/// The scatter of blocks, over that of independent values, which is taken for more than chance:
+/// of six blocks exceeded in one series of five (χ² with five degrees of freedom, over five).
+const CHANCE: f64 = 2.2;
+
 impl Belief {
     /// What these timings tell, in the order in which they were taken; nothing where there is none.
     #[must_use]
@@ -71,7 +82,7 @@ impl Belief {
         sorted.sort_by(f64::total_cmp);
         let last = *sorted.last()?;
         let median = quantile(&sorted, 0.5);
-        let (low, high) = interval(&sorted);
+        let (low, high) = interval(&sorted, independent(&in_order));
         let [q1, q3] = [0.25, 0.75].map(|at| quantile(&sorted, at));
         let reach = 3.0 * (q3 - q1);
         let third = in_order.len() / 3;
@@ -116,25 +127,84 @@ fn middle(values: &[f64]) -> f64 {
 
 /// The order statistics between which the median lies with at least 95 % probability, whatever the
 /// distribution (Conover, *Practical Nonparametric Statistics*, §3.2: the binomial distribution, not
-/// its approximation). Of five or fewer values their range.
-fn interval(sorted: &[f64]) -> (f64, f64) {
+/// its approximation), where so many of the values are worth an independent one. Of five or fewer
+/// such values the range of all.
+fn interval(sorted: &[f64], independent: f64) -> (f64, f64) {
     let n = sorted.len();
-    let mut tail = 0.5_f64.powi(n.min(1000) as i32);
-    let mut below = tail;
-    let mut k = 0;
-    if n > 1000 {
-        let reach = 0.98 * (n as f64).sqrt();
-        k = (n as f64 / 2.0 - reach).floor().max(0.0) as usize;
+    let worth = (independent.floor() as usize).clamp(1, n);
+    let left_out = if worth > 1000 {
+        // Of so many the approximation is as good.
+        worth as f64 / 2.0 - 0.98 * (worth as f64).sqrt()
     } else {
+        let mut tail = 0.5_f64.powi(worth as i32);
+        let mut below = tail;
+        let mut k = 0;
         // The most that can be left out at each end with 2.5 % each.
-        while below <= 0.025 && k < n / 2 {
+        while below <= 0.025 && k < worth / 2 {
             k += 1;
-            tail *= (n - k + 1) as f64 / k as f64;
+            tail *= (worth - k + 1) as f64 / k as f64;
             below += tail;
         }
-        k = k.saturating_sub(1);
-    }
+        k.saturating_sub(1) as f64
+    };
+    // The same share of all values.
+    let k = ((left_out * n as f64 / worth as f64).floor() as usize).min((n - 1) / 2);
     (sorted[k], sorted[n - 1 - k])
+}
+
+/// How many independent values tell as much of the median as these, which were taken one after the
+/// other: neighbours in time share what the machine does then.
+///
+/// By how much more means of blocks of ranks scatter than those of independent values would, and by
+/// their correlation with the blocks next to them, as of a first-order autoregression with the bias of
+/// short series taken off (Kendall 1954; Marriott and Pope 1954); for the length of blocks that tells
+/// most.
+fn independent(in_order: &[f64]) -> f64 {
+    let n = in_order.len();
+    if n < FEW {
+        return n as f64;
+    }
+    let ranks = ranks(in_order);
+    let mean = (n as f64 - 1.0) / 2.0;
+    let squares: f64 = ranks.iter().map(|rank| (rank - mean) * (rank - mean)).sum();
+    if squares == 0.0 {
+        return n as f64;
+    }
+    let variance = squares / n as f64;
+    // Slow changes below noise show in means of several timings, not in neighbours.
+    let of_blocks = |length: usize| -> f64 {
+        let means: Vec<f64> = ranks
+            .chunks_exact(length)
+            .map(|block| block.iter().map(|rank| rank - mean).sum::<f64>() / length as f64)
+            .collect();
+        let count = means.len() as f64;
+        let squares: f64 = means.iter().map(|block| block * block).sum();
+        let more = length as f64 * squares / (count - 1.0) / variance;
+        let found = means.iter().zip(&means[1..]).map(|(a, b)| a * b).sum::<f64>() / squares;
+        // What chance makes of independent values mostly counts for nothing.
+        let next = if found > 0.5 / count.sqrt() { found + (1.0 + 3.0 * found) / count } else { 0.0 };
+        let next = next.min(0.98);
+        let all = more * (1.0 + next) / (1.0 - next);
+        if squares > 0.0 && (length == 1 || all > CHANCE) { all } else { 1.0 }
+    };
+    let lengths = [1, 2, 4, 8, n / PARTS].into_iter().filter(|length| n / length >= PARTS);
+    let most = lengths.map(of_blocks).fold(1.0, f64::max);
+    n as f64 / most
+}
+
+/// Ranks from 0; equal values have their mean rank.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut from = 0;
+    while from < order.len() {
+        let same = order[from..].iter().take_while(|at| values[**at] == values[order[from]]).count();
+        let rank = from as f64 + (same as f64 - 1.0) / 2.0;
+        order[from..from + same].iter().for_each(|at| ranks[*at] = rank);
+        from += same;
+    }
+    ranks
 }
 
 /// Whether sorted values fall in two groups, by the cut that leaves least scatter (in logarithms).

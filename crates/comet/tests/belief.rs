@@ -138,3 +138,59 @@ fn intervals_cover_what_they_claim() {
         assert!(covers >= 935, "{count} timings: {covers} of 1000");
     }
 }
+
+/// The same where timings depend on those before them, and where the machine changes slowly below
+/// the noise: at least 90 %.
+#[test]
+fn intervals_cover_the_truth_under_correlated_noise() {
+    type Series = fn(&mut ChaCha8Rng, usize) -> Vec<f64>;
+    /// A first-order autoregression with this correlation, exponentiated: its median is 1.
+    fn after_one_another(random: &mut ChaCha8Rng, count: usize, keep: f64) -> Vec<f64> {
+        let mut state = normal(random);
+        let next = |_| {
+            state = keep * state + (1.0 - keep * keep).sqrt() * normal(random);
+            (0.1 * state).exp()
+        };
+        (0..count).map(next).collect()
+    }
+    let kinds: [(&str, Series); 6] = [
+        ("independent", |random, count| after_one_another(random, count, 0.0)),
+        ("0.3", |random, count| after_one_another(random, count, 0.3)),
+        ("0.6", |random, count| after_one_another(random, count, 0.6)),
+        ("0.8", |random, count| after_one_another(random, count, 0.8)),
+        ("slow below noise", |random, count| {
+            let slow = after_one_another(random, count, 0.9);
+            slow.iter().map(|value| value * (0.1 * normal(random)).exp()).collect()
+        }),
+        ("two states", |random, count| {
+            // A tenth of the timings changes the state; both are as frequent.
+            let mut up = random.random::<bool>();
+            let next = |_| {
+                up ^= random.random_range(0..10) == 0;
+                (0.05 * normal(random)).exp() * (if up { 0.05f64 } else { -0.05 }).exp()
+            };
+            (0..count).map(next).collect()
+        }),
+    ];
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    for (name, series) in kinds {
+        for count in [40, 100] {
+            let mut widths = Vec::new();
+            let covers = (0..1000)
+                .filter(|_| {
+                    let values = series(&mut random, count);
+                    let timing = |(at, seconds)| Timing { seconds, moment: at as f64 };
+                    let timings: Vec<Timing> = values.into_iter().enumerate().map(timing).collect();
+                    let belief = Belief::of(&timings).expect("timings");
+                    widths.push(belief.half_width());
+                    (belief.low..=belief.high).contains(&1.0)
+                })
+                .count();
+            widths.sort_by(f64::total_cmp);
+            println!("{name}, {count} timings: {covers} of 1000, half width {:.3}", widths[500]);
+            // Forty timings see four changes of state, which tell little of where the middle is.
+            let least = if name == "two states" && count == 40 { 870 } else { 900 };
+            assert!(covers >= least, "{name}, {count} timings: {covers} of 1000");
+        }
+    }
+}

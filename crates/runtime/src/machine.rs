@@ -179,7 +179,7 @@ fn settings_of_node_0(endpoint: &mut dyn Endpoint, name: &str) -> Settings {
 
 /// The number of processes started by `mpirun`, if it started this one: the variables of Open MPI,
 /// MPICH and SLURM.
-fn mpi_processes() -> Option<usize> {
+pub(crate) fn mpi_processes() -> Option<usize> {
     let number = |name: &&str| std::env::var(name).ok()?.parse().ok();
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].iter().find_map(number)
 }

@@ -50,11 +50,15 @@ pub fn contention(node: &mut Node, bytes: usize, load: usize, elsewhere: bool) -
                 mail.send(node, peer, 0);
                 mail.receive(node, 0);
             }
-            clock.since(node, start) / (2 * count) as f64
+            clock.told(clock.since(node, start)) / (2 * count) as f64
         };
         // The load has to be there first.
         let each = echoes(node, 16);
-        let count = if node.is_simulated() { 64 } else { clock.count(2.0 * each).clamp(16, 1000) };
+        let count = if node.is_simulated() {
+            64
+        } else {
+            if each.is_nan() { 1000 } else { clock.count(2.0 * each).clamp(16, 1000) }
+        };
         seconds = echoes(node, count);
         node.send(peer, end, ());
         node.send(source, end, ());

@@ -11,6 +11,8 @@ use std::rc::Rc;
 
 use strata_runtime::{Block, Node, Request};
 
+use super::memory;
+
 /// A node's boxes.
 pub(super) struct Mail {
     kernel: &'static str,
@@ -28,32 +30,13 @@ fn expected(from: usize, index: usize) -> u8 {
     (index.wrapping_mul(31) ^ (index >> 8).wrapping_mul(7)).wrapping_add(from.wrapping_mul(17) + 1) as u8
 }
 
-/// From this many bytes on the memory that is there is looked at before it is taken.
-const NOTABLE: usize = 64 << 20;
-
 impl Mail {
     /// Opens `boxes` boxes for messages of `bytes` on every node.
     ///
     /// # Participation
     /// Collective. A node without the memory ends the job and says so.
     pub(super) fn open(node: &mut Node, kernel: &'static str, boxes: usize, bytes: usize) -> Self {
-        let all = bytes.saturating_mul(boxes + 1);
-        if all >= NOTABLE
-            && !node.is_simulated()
-            && let Some(free) = available_memory()
-        {
-            // Nodes may share a machine.
-            let wanted = all.saturating_mul(node.size());
-            if wanted as u64 > free / 10 * 9 {
-                node.fail(format!(
-                    "{kernel}: messages of {bytes} bytes need {} MiB on all nodes, and {} MiB are free; leave \
-                     out sizes above {} with --sizes",
-                    wanted >> 20,
-                    free >> 20,
-                    bytes / 2
-                ));
-            }
-        }
+        memory::ensure(node, kernel, bytes, boxes + 1);
         let came = Rc::new(Cell::new(0));
         let mut handlers = node.handlers();
         let empty = handlers.request({
@@ -154,11 +137,4 @@ pub(super) fn wrong_data(node: &mut Node, kernel: &str, what: &str) -> ! {
     node.fail(format!(
         "{kernel}: wrong data on node {rank}: {what}; times of a transport that loses data tell nothing"
     ))
-}
-
-/// Bytes of memory that programs could still take; `None` where the system does not say.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
 }

@@ -18,7 +18,23 @@ const BATCH: f64 = 1e-4;
 const TICKS: f64 = 100.0;
 
 /// The most operations of one timing.
-const MOST: f64 = 1e6;
+const MOST: f64 = 1e8;
+
+/// By how much their number grows at most from one guess to the next: a coarse clock sees nothing of
+/// few operations.
+const GROWTH: usize = 1000;
+
+/// Guesses at that number.
+const GUESSES: usize = 6;
+
+/// A step above which a clock is coarse, s: timings that last a few of them tell nothing.
+const COARSE: f64 = 1e-6;
+
+/// Steps of a coarse clock that a time has to have.
+const SEEN: f64 = 10.0;
+
+/// Readings of the clock in which it has to make a step.
+const READINGS: usize = 1 << 26;
 
 /// Operations before the first timing, which allocate, connect and fill caches.
 const WARM: usize = 4;
@@ -58,8 +74,33 @@ impl Instrument {
             let start = clock.now(node);
             clock.now(node) - start
         });
-        // Reading the clock may take longer than its step, which then does not matter.
-        Self { cost, tick: coarse.max(1e-9), ..clock }
+        let tick = clock.step(node);
+        Self { cost, tick, ..clock }
+    }
+
+    /// The least of a few steps that the clock makes. Reading it may take longer than its resolution,
+    /// which then does not matter.
+    fn step(&self, node: &Node) -> f64 {
+        let (mut least, mut steps) = (f64::INFINITY, 0);
+        let mut last = self.now(node);
+        for _ in 0..READINGS {
+            let now = self.now(node);
+            if now > last {
+                (least, steps) = (least.min(now - last), steps + 1);
+            }
+            // A coarse clock's steps are all alike.
+            if steps == 16 || least.is_finite() && least > COARSE {
+                break;
+            }
+            last = now;
+        }
+        least
+    }
+
+    /// `seconds`, if a clock with these steps can tell so short a time; else NaN, by which the point is
+    /// left out.
+    pub(super) fn told(&self, seconds: f64) -> f64 {
+        if self.tick > COARSE && seconds < SEEN * self.tick { f64::NAN } else { seconds }
     }
 
     /// Seconds since some moment.
@@ -78,6 +119,16 @@ impl Instrument {
     /// How long a timing lasts at least.
     fn batch(&self) -> f64 {
         BATCH.max(TICKS * self.tick)
+    }
+
+    /// How many operations make a batch, by the seconds that `before` of them have taken. Equal on all
+    /// nodes.
+    ///
+    /// # Participation
+    /// Collective.
+    pub(super) fn agreed_count(&self, node: &mut Node, seconds: f64, before: usize) -> usize {
+        let count = self.count(seconds / before as f64).min(GROWTH * before);
+        node.broadcast_value(TEST, count as u64) as usize
     }
 
     /// How many operations of `each` seconds make a batch.
@@ -123,25 +174,32 @@ pub(super) fn time_with<N: DerefMut<Target = Node>>(
     };
     if node.is_simulated() {
         run(node, 2);
-        return on_test_node(node, run, SIMULATED);
+        return on_test_node(node, &clock, run, SIMULATED);
     }
     // The first guess counts what the first operations pay, the second is better.
     let mut count = WARM;
-    for _ in 0..2 {
-        let each = run(node, count) / count as f64;
-        count = node.broadcast_value(TEST, clock.count(each) as u64) as usize;
+    for guess in 0..GUESSES {
+        let (seconds, before) = (run(node, count), count);
+        count = clock.agreed_count(node, seconds, before);
+        if guess > 0 && count < GROWTH / 10 * before {
+            break;
+        }
     }
-    on_test_node(node, run, count)
+    on_test_node(node, &clock, run, count)
 }
 
 fn on_test_node<N: DerefMut<Target = Node>>(
     node: &mut N,
+    clock: &Instrument,
     mut run: impl FnMut(&mut N, usize) -> f64,
     count: usize,
 ) -> f64 {
-    let seconds = run(node, count);
+    let seconds = clock.told(run(node, count));
     if node.rank() != TEST {
         return 0.0;
+    }
+    if seconds.is_nan() {
+        return seconds;
     }
     ((seconds - empty_loop(node, count)) / count as f64).max(0.0)
 }
@@ -176,7 +234,11 @@ pub(super) fn mean_of(
     (0..WARM).for_each(|number| _ = operation(node, &clock, number));
     node.barrier();
     let total: f64 = (WARM..WARM + count).map(|number| operation(node, &clock, number)).sum();
-    if node.rank() == TEST { (total / count as f64).max(0.0) } else { 0.0 }
+    match clock.told(total) {
+        _ if node.rank() != TEST => 0.0,
+        total if total.is_nan() => total,
+        total => (total / count as f64).max(0.0),
+    }
 }
 
 /// Lets time pass without looking at messages.

@@ -5,6 +5,7 @@ mod load;
 mod mail;
 mod matrix;
 mod measure;
+mod memory;
 mod mesh;
 mod messages;
 mod point;

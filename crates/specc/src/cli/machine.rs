@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use strata_model::count;
 
-use crate::drive::On;
+use crate::drive::{self, On};
 
 /// For how long others are watched.
 const WATCH: Duration = Duration::from_millis(300);
@@ -55,6 +55,9 @@ pub(super) fn cores() -> usize {
 pub(super) fn announce(on: &On, nodes: usize) {
     if matches!(on, On::Sim(_)) {
         return;
+    }
+    if *on == On::Mpi {
+        eprintln!("nodes are started by {}", drive::mpi_launcher());
     }
     let cores = cores();
     eprint!("{}", remarks(nodes, cores, load()));

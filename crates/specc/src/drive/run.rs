@@ -1,5 +1,6 @@
 //! Runs a profiling program on its machine.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,16 +12,19 @@ use super::progress::Status;
 use super::{DriveError, Interrupt, On, Program, RunOptions};
 use crate::emit::Emitted;
 
-/// What Open MPI needs to run as root, on fewer cores than nodes, with yielding waits. Other MPIs
-/// ignore it.
-const OPEN_MPI: [(&str, &str); 6] = [
+/// What Open MPI needs to run as root and on fewer cores than nodes. Other MPIs ignore it.
+const OPEN_MPI: [(&str, &str); 5] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-    ("OMPI_MCA_mpi_yield_when_idle", "1"),
     ("OMPI_MCA_hwloc_base_binding_policy", "none"),
     ("OMPI_MCA_osc", "sm"),
 ];
+
+/// Whether processes of Open MPI that wait yield their core: otherwise nodes that share a core wait
+/// out each other's time slices, and where each has its own, a yield makes a message several times
+/// as long.
+const YIELD: &str = "OMPI_MCA_mpi_yield_when_idle";
 
 /// Runs the program and returns the samples file it has written.
 ///
@@ -54,8 +58,11 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
         }
         Line::Err(text) => {
             let text = in_spec(&text, emitted);
-            // What follows `error:` becomes part of our own error.
+            // What follows `error:` becomes part of our own error, once of all processes.
             if let Some(first) = text.strip_prefix("error: ") {
+                if message.lines().any(|line| line == first) {
+                    return;
+                }
                 if !message.is_empty() {
                     message.push('\n');
                 }
@@ -94,9 +101,12 @@ fn title(emitted: &Emitted, options: &RunOptions) -> String {
 fn command(program: &Program, options: &RunOptions) -> Command {
     let mut command = match program.on {
         On::Mpi => {
-            let mut command = Command::new("mpirun");
+            let mut command = Command::new(launcher());
             command.arg("-n").arg(options.nodes.to_string()).arg(&program.executable);
-            command.envs(OPEN_MPI.iter().filter(|(name, _)| std::env::var_os(name).is_none()).copied());
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            let yields = if options.nodes > cores { "1" } else { "0" };
+            let settings = OPEN_MPI.iter().copied().chain([(YIELD, yields)]);
+            command.envs(settings.filter(|(name, _)| std::env::var_os(name).is_none()));
             command.env_remove("STRATA_ON");
             command
         }
@@ -127,10 +137,40 @@ fn command(program: &Program, options: &RunOptions) -> Command {
     command
 }
 
+/// The command that starts MPI jobs: `STRATA_MPIRUN`, else `mpirun`.
+fn launcher() -> OsString {
+    std::env::var_os("STRATA_MPIRUN").filter(|name| !name.is_empty()).unwrap_or_else(|| "mpirun".into())
+}
+
+/// How processes of MPI jobs are started, in words: of several libraries the first on the path may
+/// not be the one that programs are linked with.
+#[must_use]
+pub fn mpi_launcher() -> String {
+    let name = launcher();
+    let name = Path::new(&name);
+    let found = name.components().count() > 1;
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let place = std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file());
+    let place = if found { Some(name.to_owned()) } else { place };
+    let place = place.map_or_else(|| name.display().to_string(), |place| place.display().to_string());
+    let said = Command::new(name).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    // MPICH's first line has no version, its second one has.
+    let of = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = said.lines().take(2).map(of).filter(|line| !line.is_empty()).collect();
+    let version = match &lines[..] {
+        [first, second] if second.starts_with("Version:") => format!("{first} {second}"),
+        [first, ..] => first.clone(),
+        [] => "which does not tell its version".to_owned(),
+    };
+    format!("{place}, {version}")
+}
+
 fn start_error(command: &Command, error: &std::io::Error) -> DriveError {
     let program = command.get_program().to_string_lossy().into_owned();
-    let help = if program == "mpirun" {
-        "install an MPI, for example `apt-get install openmpi-bin libopenmpi-dev`, or use --on threads"
+    let help = if Path::new(&program) == Path::new(&launcher()) {
+        "install an MPI, for example `apt-get install openmpi-bin libopenmpi-dev`, name its \
+         launcher in STRATA_MPIRUN, or use --on threads"
     } else {
         "run the same command again, so that the program is built anew"
     };

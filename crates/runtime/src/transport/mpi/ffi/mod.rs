@@ -13,6 +13,7 @@
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
+use crate::machine::mpi_processes;
 use crate::transport::Call;
 use crate::transport::header::{HEADER, Header};
 use mpi::ffi;
@@ -158,6 +159,33 @@ fn bytes() -> ffi::MPI_Datatype {
     unsafe { ffi::RSMPI_UINT8_T }
 }
 
+/// The first line of what the MPI library says that it is.
+fn library() -> String {
+    // MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH and less elsewhere.
+    let mut text = [0u8; 16 << 10];
+    let mut length: c_int = 0;
+    // SAFETY: the buffer has room for what any implementation writes, and both arguments outlive the
+    // call.
+    let told = unsafe { ffi::MPI_Get_library_version(text.as_mut_ptr().cast(), &mut length) };
+    let length = if told == 0 { usize::try_from(length).unwrap_or(0).min(text.len()) } else { 0 };
+    let text = String::from_utf8_lossy(&text[..length]);
+    let line = text.lines().next().unwrap_or_default();
+    line.split(", package").next().unwrap_or_default().trim().replace('\t', " ")
+}
+
+/// Refuses a job whose launcher is of another MPI than the library: to the library each of its
+/// processes is a job of its own, and all would do the same work without a word to each other.
+fn agree(launched: Option<usize>, size: usize, library: &str) -> Result<(), String> {
+    match launched {
+        Some(launched) if launched > 1 && size == 1 => Err(format!(
+            "{launched} processes were started by the launcher of another MPI than the one that this program is \
+             linked with ({library}), to which each of them is alone; start it with that library's own, such as \
+             `mpirun.openmpi` or `mpirun.mpich`, or build it with the other's compiler (`MPICC=mpicc.mpich`)"
+        )),
+        _ => Ok(()),
+    }
+}
+
 impl World {
     /// The job of this process; initialises MPI at the first call.
     pub(super) fn get() -> Result<&'static Self, String> {
@@ -182,6 +210,7 @@ impl World {
         attempt!(unsafe { MPI_Comm_rank(world, &mut rank) })?;
         // SAFETY: MPI is initialised; it writes the size to a variable that outlives the call.
         attempt!(unsafe { MPI_Comm_size(world, &mut size) })?;
+        agree(mpi_processes(), usize::try_from(size).unwrap_or(1), &library())?;
         let (mut programs, mut ends, mut pairs, mut lanes) = (world, world, world, [world; 3]);
         for communicator in [&mut programs, &mut ends, &mut pairs].into_iter().chain(&mut lanes) {
             // SAFETY: MPI is initialised; the duplicate's handle is written to a variable that
@@ -457,4 +486,18 @@ extern "C" fn finish() {
     // SAFETY: everything that this process has created in MPI is freed, and nothing calls MPI after
     // this exit function.
     let _ = attempt!(unsafe { MPI_Finalize() });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::agree;
+
+    #[test]
+    fn the_launcher_of_another_library_is_refused() {
+        for (launched, size) in [(None, 1), (Some(1), 1), (Some(4), 4), (None, 4)] {
+            assert_eq!(agree(launched, size, "any"), Ok(()));
+        }
+        let told = agree(Some(4), 1, "Open MPI v4.1.4").unwrap_err();
+        assert!(told.contains("4 processes") && told.contains("(Open MPI v4.1.4)"), "{told}");
+    }
 }

@@ -1,0 +1,86 @@
+//! Whether there is memory for long messages, before any node takes it.
+
+use std::path::Path;
+
+use strata_runtime::Node;
+
+/// From this many bytes on the memory that is there is looked at before it is taken.
+const NOTABLE: usize = 64 << 20;
+
+/// Ends the job if the nodes cannot have `copies` copies of messages of `bytes` each.
+///
+/// # Participation
+/// Collective. No node goes on before all have looked; one that lacks the memory says so, with the
+/// way out.
+pub(super) fn ensure(node: &mut Node, kernel: &str, bytes: usize, copies: usize) {
+    let all = bytes.saturating_mul(copies);
+    // Equal on all nodes.
+    if all < NOTABLE || node.is_simulated() {
+        return;
+    }
+    // Nodes may share a machine.
+    let wanted = all.saturating_mul(node.size()) as u64;
+    let lacking = match available(node) {
+        Some(free) if wanted > free / 10 * 9 => Some(format!("{} MiB are free", free >> 20)),
+        _ => None,
+    };
+    // A limit of the process shows only when memory is asked for; nothing is written into it.
+    let mut reserved = Vec::new();
+    let refused = (0..copies).any(|_| {
+        let mut copy: Vec<u8> = Vec::new();
+        let refused = copy.try_reserve_exact(bytes).is_err();
+        reserved.push(copy);
+        refused
+    });
+    // All have asked before any gives back: threads share the limit of their process.
+    node.barrier();
+    let lacking = lacking.or_else(|| refused.then(|| "the system refuses so much".to_owned()));
+    if let Some(lacking) = lacking {
+        node.fail(format!(
+            "{kernel}: messages of {bytes} bytes need {} MiB on all nodes, and {lacking}; leave out sizes above \
+             {} with --sizes",
+            wanted >> 20,
+            bytes / 2
+        ));
+    }
+    drop(reserved);
+    node.barrier();
+}
+
+/// Bytes of memory that programs could still take; `None` where the system does not say.
+/// `STRATA_COMET_MEMORY`, in bytes, says so instead, to try what becomes of the job.
+fn available(node: &Node) -> Option<u64> {
+    if let Some(set) = node.setting("STRATA_COMET_MEMORY").and_then(|text| text.parse().ok()) {
+        return Some(set);
+    }
+    let of_machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
+    });
+    [of_machine, of_group(Path::new("/sys/fs/cgroup"))].into_iter().flatten().min()
+}
+
+/// What is left to the control group (version 2) that a container sees as its whole system.
+fn of_group(folder: &Path) -> Option<u64> {
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+    Some(read("memory.max")?.saturating_sub(read("memory.current")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_group;
+
+    #[test]
+    fn the_limit_of_a_group_is_read() {
+        let folder = std::env::temp_dir().join(format!("comet-group-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+        assert_eq!(of_group(&folder), None);
+        write("memory.current", "1000\n");
+        write("memory.max", "max\n");
+        assert_eq!(of_group(&folder), None, "no limit");
+        write("memory.max", "4096\n");
+        assert_eq!(of_group(&folder), Some(3096));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
