@@ -2,54 +2,111 @@
 
 use crate::results::Results;
 
+/// What a message costs, by the straight pieces of curves.
+struct Costs {
+    /// Of each byte: the sender's processor, the way, the receiver's processor; s.
+    byte: [f64; 3],
+}
+
+impl Costs {
+    /// Each byte's time one way is what a message that is read takes more for it. As much of it as
+    /// keeps the sender and the receiver busy is theirs; the rest passes on the way.
+    ///
+    /// Nodes that share memory move the data themselves, when they write or read them, so that all of
+    /// it is their processors': the sender's, as the simulator charges for one of them.
+    fn of(results: &Results) -> Option<Self> {
+        let slope = |model: &str| -> Option<f64> {
+            let kernel = results.kernel(model)?;
+            let mean = || {
+                // Without a curve, between the least and the largest message.
+                let (first, last) = (kernel.line().next()?, kernel.line().last()?);
+                let more = last.belief.median - first.belief.median;
+                (last.size() > first.size()).then(|| more / (last.size() - first.size()))
+            };
+            let last = kernel.curve.as_ref().and_then(|curve| curve.pieces.last());
+            Some(last.map_or_else(mean, |piece| Some(piece.per_byte.value))?.max(0.0))
+        };
+        let shared = results.platform.starts_with("threads");
+        let data = if shared { slope("EchoData") } else { None };
+        let whole = data.or_else(|| slope("Echo"))?;
+        if shared {
+            return Some(Self { byte: [whole, 0.0, 0.0] });
+        }
+        let [sent, received] = ["SendOverhead", "ReceiveOverhead"].map(|model| slope(model).unwrap_or(0.0));
+        let share = (whole / (sent + received).max(1e-30)).min(1.0);
+        let busy = [sent * share, received * share];
+        Some(Self { byte: [busy[0], (whole - busy[0] - busy[1]).max(0.0), busy[1]] })
+    }
+}
+
 /// The text of a platform file for `--on sim:FILE`; `None` where LogGP's parameters are missing.
 ///
-/// Packets are one byte longer than the messages of the first protocol, so that the simulator pays
-/// for a small message what was measured, and for each byte of a long one G. Processors work as fast
-/// as the one where the kernels' models were calibrated (`kernel_factor = 1`): set it for another.
+/// A packet holds a whole message up to 1 MiB, so that a message pays o_s, L and o_r once, and for each
+/// byte what was measured, at the processor or on the way. Collectives take what they took here, as a
+/// whole. Local work takes what the run-time's models of kernels say, which were calibrated on one
+/// machine (`kernel_factor = 1`), or with `STRATA_COMPUTE=measured` what it takes on this host.
 #[must_use]
 pub fn platform(results: &Results) -> Option<String> {
     let loggp = results.loggp?;
     if results.simulated {
         return None;
     }
+    let costs = Costs::of(results)?;
     let ns = |seconds: f64| format!("{:.3}", (1e9 * seconds).clamp(0.001, 1e12));
-    // A packet of so many bytes takes a link as long as the gap between small messages: the overheads
-    // of longer messages are then those of their packets.
-    let packet = 4096;
-    let each = loggp.gap_byte.value.max(1e-13);
-    // Processors move every byte here, so that half of G is each one's.
-    let bandwidth = (1.0 / each / 1e6).clamp(0.001, 1e9);
-    let barrier = results.kernel("Barrier").and_then(|barrier| barrier.near(0.0));
-    let reduce = results.kernel("Reduce").and_then(|reduce| reduce.near(0.0)).or(barrier);
-    let broadcast = results.kernel("Broadcast").and_then(|broadcast| broadcast.near(8.0));
-    let poll = results.kernel("Poll").and_then(|poll| poll.near(0.0)).map_or(1e-9, |poll| poll.value / 2.0);
+    let byte_ns = |seconds: f64| format!("{:.6}", (1e9 * seconds).clamp(0.0, 1e9));
+    // A link that takes no time is none.
+    let bandwidth = (1.0 / costs.byte[1].max(1e-15) / 1e6).clamp(0.001, 1e9);
+    let at = |model: &str, size: f64| results.kernel(model).and_then(|kernel| kernel.near(size));
+    let barrier = at("Barrier", 0.0);
+    let reduce = at("Reduce", 0.0).or(barrier);
+    let broadcast = at("Broadcast", 8.0);
+    let poll = at("Poll", 0.0).map_or(1e-9, |poll| poll.value / 2.0);
+    // A message whose parts were measured apart takes as long as one that was measured whole.
+    let one_way = at("Echo", 8.0).map_or(0.0, |echo| echo.value);
+    let parts = loggp.o_s.value + loggp.o_r.value + loggp.latency.value;
+    let fits = if parts > one_way && one_way > 0.0 { one_way / parts } else { 1.0 };
     let mut text = format!(
         "# {}\n# as measured by `specc comet`. Figures of a machine whose nodes share memory hold for these \
-         nodes.\n\nname = \"here\"\nsummary = \"this machine, as measured by specc comet\"\n\n[cpu]\n\
+         nodes.\n# STRATA_COMPUTE=measured makes local work take what it takes on the host that \
+         simulates.\n\nname = \"here\"\nsummary = \"this machine, as measured by specc comet\"\n\n[cpu]\n\
          frequency_mhz = 1000        # Chosen: cycles are nanoseconds.\nkernel_factor = 1           # Kernels \
-         take what their models say.\n\n[interface]\nsend_ns = {}\nsend_byte_ns = 0\nafter_send_ns = \
-         0\nreceive_ns = {}\nreceive_byte_ns = 0\nfailed_poll_ns = {}\ndispatch_ns = 0\nblock_setup_ns = \
-         0\ncombine_word_ns = 1         # Chosen: an addition.\npacket_bytes = {packet}\nheader_bytes = \
-         0\nlatency_ns = {}\nsend_queue_packets = 16     # Chosen.\nreceive_queue_packets = 16  # Chosen.\n\n\
+         take what their models say.\n\n[interface]\nsend_ns = {}\nsend_byte_ns = {}\nafter_send_ns = \
+         0\nreceive_ns = {}\nreceive_byte_ns = {}\nfailed_poll_ns = {}\ndispatch_ns = 0\nblock_setup_ns = \
+         0\ncombine_word_ns = 1         # Chosen: an addition.\npacket_bytes = {PACKET}      # Chosen: a \
+         message.\nheader_bytes = 0\nlatency_ns = {}\nsend_queue_packets = 16     # \
+         Chosen.\nreceive_queue_packets = 16  # Chosen.\n\n\
          [topology]\nkind = \"crossbar\"\n\n[link]\nbandwidth_mb_per_s = {bandwidth:.3}\nlatency_ns = \
          0\nbuffer_packets = 16         # Chosen.\nswitching = \"cut-through\"\n",
         results.platform,
-        ns(loggp.o_s.value),
-        ns(loggp.o_r.value),
+        ns(fits * loggp.o_s.value),
+        byte_ns(costs.byte[0]),
+        ns(fits * loggp.o_r.value),
+        byte_ns(costs.byte[2]),
         ns(poll.max(1e-9)),
-        ns(loggp.latency.value),
+        ns(fits * loggp.latency.value),
     );
     if let (Some(barrier), Some(reduce)) = (barrier, reduce) {
-        let broadcast = broadcast.map_or(reduce.value, |b| (b.value - barrier.value).max(1e-9));
+        let first = broadcast.map_or(reduce.value, |b| (b.value - barrier.value).max(1e-9));
+        // What words beyond the first add, by the longest vectors that were measured.
+        let more = |model: &str, words_per_size: f64, first: f64| -> f64 {
+            let last = results.kernel(model).and_then(|kernel| kernel.line().last());
+            last.filter(|point| point.size() * words_per_size > 1.0).map_or(1e-9, |point| {
+                (point.belief.median - first).max(0.0) / (point.size() * words_per_size - 1.0)
+            })
+        };
         text += &format!(
             "\n# Collectives of {} nodes: as a whole, as measured.\n[control]\nbarrier_ns = {}\ncombine_ns = \
-             {}\ncombine_word_ns = 1\nbroadcast_ns = {}\nbroadcast_word_ns = 1\npipelined = true\n",
+             {}\ncombine_word_ns = {}\nbroadcast_ns = {}\nbroadcast_word_ns = {}\npipelined = true\n",
             results.nodes,
             ns(barrier.value),
             ns(reduce.value),
-            ns(broadcast),
+            ns(more("ReduceVector", 1.0, reduce.value)),
+            ns(first),
+            ns(more("Broadcast", 0.125, first + barrier.value)),
         );
     }
     Some(text)
 }
+
+/// The most bytes of a packet.
+const PACKET: usize = 1 << 20;

@@ -89,6 +89,7 @@ pub const KERNELS: &[Kernel] = &[
         &[
             bytes("Echo", (1, 1 << 20), "one way of a message, half of there and back"),
             single("EchoEmpty", "one way of a message without bytes"),
+            bytes("EchoData", (1, 1 << 20), "one way of a message whose data are read and sent back"),
         ],
     ),
     kernel(

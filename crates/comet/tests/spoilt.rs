@@ -19,6 +19,7 @@ fn program() {
             let overhead = comet::send_overhead(node, 8);
             return Ok([echo, overhead]);
         }
+        comet::echo_data(node, 64);
         comet::broadcast(node, 64);
         comet::guard(node, 4);
         comet::get(node, 64).map_err(Error::program)?;
@@ -40,6 +41,7 @@ fn with(variables: &[(&str, &str)]) -> String {
 fn wrong_data_are_found_and_named() {
     for (kernel, what) in [
         ("echo", "echo: wrong data on node"),
+        ("echo_data", "echo_data: wrong data on node"),
         ("broadcast", "broadcast: wrong data on node"),
         ("guard", "guard: wrong data on node"),
         ("get", "get: wrong data on node 0"),

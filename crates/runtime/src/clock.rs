@@ -3,9 +3,12 @@
 use nix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use strata_model::Seconds;
 use strata_sim::Time;
+
+use crate::cycles::usual_cost;
 
 /// When the program began, by this machine's clock.
 #[derive(Clone, Copy)]
@@ -123,6 +126,20 @@ impl Clock {
 pub(crate) fn thread_seconds() -> f64 {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     time.map_or(0.0, |time| Duration::from(time).as_secs_f64())
+}
+
+/// The processor time that this thread has used since `start`, a reading of [`thread_seconds`],
+/// without what the readings take: that is a system call, longer than a short piece of work.
+pub(crate) fn thread_seconds_since(start: f64) -> f64 {
+    static COST: OnceLock<f64> = OnceLock::new();
+    let elapsed = thread_seconds() - start;
+    let cost = COST.get_or_init(|| {
+        usual_cost(|| {
+            let start = thread_seconds();
+            thread_seconds() - start
+        })
+    });
+    (elapsed - cost).max(0.0)
 }
 
 /// Sufficient for 584 years.

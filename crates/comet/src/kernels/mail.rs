@@ -70,6 +70,24 @@ impl Mail {
         node.wait_for_port(number);
     }
 
+    /// Takes the message out of a box, whose next one comes into `spare`. No message may be under way
+    /// to it.
+    pub(super) fn take(&self, node: &mut Node, number: usize, spare: Block<u8>) -> Block<u8> {
+        let message = node.close_port(number);
+        node.open_port(number, spare);
+        message
+    }
+
+    /// A message of this node, as a block of its own.
+    pub(super) fn message(&self) -> Block<u8> {
+        Block::from(&self.data[..])
+    }
+
+    /// Room for a message.
+    pub(super) fn room(&self) -> Block<u8> {
+        Block::zeroed(self.bytes)
+    }
+
     /// Waits for `count` messages in one box, of any nodes.
     pub(super) fn receive_many(&mut self, node: &mut Node, number: usize, count: usize) {
         if self.bytes == 0 {

@@ -15,4 +15,4 @@ pub use load::{Order, contention, overlap};
 pub use matrix::{Blocks, Direction, column_broadcast, guard, row_broadcast, shift, transpose};
 pub use mesh::{Mesh, Place, hop_node};
 pub use messages::{get, message_round_trip, put, store};
-pub use point::{echo, echo_late, exchange, gap, poll, receive_overhead, send_overhead};
+pub use point::{echo, echo_data, echo_late, exchange, gap, poll, receive_overhead, send_overhead};

@@ -28,6 +28,35 @@ pub fn echo(node: &mut Node, bytes: usize, hops: usize) -> f64 {
     if peer == TEST { seconds } else { seconds / 2.0 }
 }
 
+/// One way of a message of `bytes` that each node reads and sends back, in seconds: as [`echo`]
+/// between neighbours, but each answers with the data that it got. On shared memory a message that
+/// nobody reads has not moved: it stays in the cache of its sender.
+///
+/// # Participation
+/// As [`echo`].
+pub fn echo_data(node: &mut Node, bytes: usize) -> f64 {
+    let (me, peer) = (node.rank(), second(node, "echo_data"));
+    let mut mail = Mail::open(node, "echo_data", 1, bytes);
+    let (mut message, mut spare) = (mail.message(), mail.room());
+    let seconds = time(node, |node, _| {
+        if me == TEST {
+            node.put_block(peer, 0, 0, &message);
+        }
+        if me == TEST || me == peer {
+            mail.receive(node, 0);
+            let received = mail.take(node, 0, std::mem::take(&mut spare));
+            spare = std::mem::replace(&mut message, received);
+        }
+        if me == peer {
+            node.put_block(TEST, 0, 0, &message);
+        }
+    });
+    let _ = mail.take(node, 0, message);
+    // Everything that was sent came from the test node.
+    mail.close(node, if me == TEST || me == peer { &[(0, TEST)] } else { &[] });
+    seconds / 2.0
+}
+
 /// An exchange in which two nodes send before they receive, in seconds (§3.3.2).
 ///
 /// # Participation

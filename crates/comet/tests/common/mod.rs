@@ -14,6 +14,9 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
         if size == 1 {
             continue;
         }
+        if bytes > 0 {
+            comet::echo_data(node, bytes);
+        }
         comet::send_overhead(node, bytes);
         comet::receive_overhead(node, bytes);
         comet::gap(node, bytes);

@@ -137,7 +137,7 @@ impl Node {
         let start = clock::thread_seconds();
         let result = f();
         if let Some(simulated) = self.transport.simulated() {
-            simulated.charge_host(clock::thread_seconds() - start);
+            simulated.charge_host(clock::thread_seconds_since(start));
         }
         result
     }

@@ -1,0 +1,286 @@
+//! Whether figures of `specc comet` can be believed on this machine: medians of runs under a load that
+//! comes and goes, and how often 95 % intervals hold the truth.
+//!
+//!     cargo bench -p strata-benches --bench believe                    # 10 runs under load, 10 without
+//!     cargo bench -p strata-benches --bench believe -- --coverage      # 100 runs, a quiet machine
+//!     cargo bench -p strata-benches --bench believe -- --runs 3 --budget 5s --seed 7
+//!
+//! The load is as many threads as cores, or one, that compute for 0.2 to 5 s and rest for 0.2 to 8 s, as
+//! the seed says. Of the runs that are not marked contaminated the largest median of every point up to
+//! 128 KiB is compared with the least. For the intervals the truth is the median of all timings of all
+//! runs together, a run so many times as long; that of another process differs, as memory lies
+//! elsewhere, so that this is the stricter test.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use chacha20::ChaCha8Rng;
+use rand::{RngExt as _, SeedableRng as _};
+use strata_benches::{head, machine, row};
+use strata_comet::Results;
+use strata_model::Samples;
+
+/// The largest messages that are judged.
+const LARGEST: i64 = 128 << 10;
+
+/// The largest median over the least that is accepted.
+const ACCEPTED: f64 = 1.10;
+
+struct Options {
+    runs: Option<usize>,
+    budget: Option<String>,
+    seed: u64,
+    on: String,
+    coverage: bool,
+}
+
+/// A point by its model and values.
+type Point = (String, Vec<i64>);
+
+fn main() -> ExitCode {
+    match options().and_then(|options| all(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("believe: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options { runs: None, budget: None, seed: 1, on: "threads".into(), coverage: false };
+    let mut arguments = lexopt::Parser::from_env();
+    let number = |text: String| text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"));
+    while let Some(argument) = arguments.next().map_err(|error| error.to_string())? {
+        let name = match &argument {
+            lexopt::Arg::Long("bench") => continue,
+            lexopt::Arg::Long("coverage") => {
+                options.coverage = true;
+                continue;
+            }
+            lexopt::Arg::Long(name @ ("runs" | "seed" | "budget" | "on")) => (*name).to_owned(),
+            other => {
+                return Err(format!(
+                    "{other:?}: there are --coverage, --runs 10, --budget 8s, --seed 1 and --on threads"
+                ));
+            }
+        };
+        let value = arguments.value().map_err(|error| error.to_string())?;
+        let value = value.into_string().map_err(|_| format!("--{name} takes text"))?;
+        match name.as_str() {
+            "runs" => options.runs = Some(number(value)? as usize),
+            "seed" => options.seed = number(value)?,
+            "budget" => options.budget = Some(value),
+            _ => options.on = value,
+        }
+    }
+    Ok(options)
+}
+
+fn all(options: &Options) -> Result<(), String> {
+    println!("{}\n", machine());
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    // Built before anything is timed.
+    run(options, folder.path(), "1s", 0)?;
+    let summary =
+        if options.coverage { coverage(options, folder.path()) } else { medians(options, folder.path()) }?;
+    println!("\nsummary {summary}");
+    Ok(())
+}
+
+/// One run: its results, and its samples.
+fn run(options: &Options, folder: &Path, budget: &str, seed: u64) -> Result<(Results, Samples), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let kernels = "echo,exchange,broadcast,reduce,barrier,all";
+    let sizes = "8,64,512,4K,16K,64K,128K";
+    let mut command = Command::new(cargo);
+    command
+        .args([
+            "run",
+            "--release",
+            "--quiet",
+            "-p",
+            "specc",
+            "--",
+            "comet",
+            "--nodes",
+            "2",
+            "--on",
+            &options.on,
+        ])
+        .args(["--kernels", kernels, "--sizes", sizes, "--budget", budget, "--seed", &seed.to_string(), "-o"])
+        .arg(folder)
+        .stdout(Stdio::null());
+    let output = command.output().map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("specc comet: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    let results = Results::read(folder).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(folder.join("samples.txt")).map_err(|error| error.to_string())?;
+    let samples = Samples::parse(&text, "samples.txt").map_err(|error| error.to_string())?;
+    Ok((results, samples))
+}
+
+/// Whether a point is judged: sizes in bytes up to the largest.
+fn judged(unit: &str, at: &[i64]) -> bool {
+    let bytes = at.first().copied().unwrap_or(0) * if unit == "elements" { 8 } else { 1 };
+    bytes <= LARGEST
+}
+
+/// Threads that compute and rest by the script of the seed, while `work` runs.
+fn under_load<T>(seed: u64, loaded: bool, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // The script: threads, and for how long they compute and then rest.
+    let script = |number: u64| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(number);
+        let threads = if random.random::<bool>() { cores } else { 1 };
+        (threads, random.random_range(0.2..5.0), random.random_range(0.2..8.0))
+    };
+    std::thread::scope(|scope| {
+        if loaded {
+            for thread in 0..cores {
+                let over = &over;
+                scope.spawn(move || {
+                    let mut number = 0;
+                    while !over.load(Relaxed) {
+                        let (threads, busy, rest) = script(number);
+                        number += 1;
+                        let start = Instant::now();
+                        while thread < threads && start.elapsed().as_secs_f64() < busy && !over.load(Relaxed)
+                        {
+                            std::hint::black_box((0..10_000u64).sum::<u64>());
+                        }
+                        while start.elapsed().as_secs_f64() < busy + rest && !over.load(Relaxed) {
+                            std::thread::sleep(Duration::from_millis(20));
+                        }
+                    }
+                });
+            }
+        }
+        let result = work();
+        over.store(true, Relaxed);
+        result
+    })
+}
+
+/// Largest over least medians of runs that are not marked, under load and without.
+fn medians(options: &Options, folder: &Path) -> Result<serde_json::Value, String> {
+    let runs = options.runs.unwrap_or(10);
+    let budget = options.budget.as_deref().unwrap_or("8s");
+    let mut summary = serde_json::json!({ "bench": "believe", "runs": runs, "seed": options.seed });
+    println!("Runs back to back of {budget}, two nodes ({})\n", options.on);
+    head(&["load", "marked", "points of unmarked runs", "largest over least median: worst", "above 1.10"]);
+    for (name, loaded) in [("that comes and goes", true), ("none", false)] {
+        let all = under_load(options.seed, loaded, || {
+            (0..runs)
+                .map(|k| run(options, folder, budget, options.seed + k as u64))
+                .collect::<Result<Vec<_>, _>>()
+        })?;
+        let marked = all.iter().filter(|(results, _)| results.contaminated.is_some()).count();
+        let mut medians: BTreeMap<Point, Vec<f64>> = BTreeMap::new();
+        for (results, _) in all.iter().filter(|(results, _)| results.contaminated.is_none()) {
+            for kernel in &results.kernels {
+                for point in kernel.points.iter().filter(|point| judged(&kernel.unit, &point.at)) {
+                    let place = (kernel.model.clone(), point.at.clone());
+                    medians.entry(place).or_default().push(point.belief.median);
+                }
+            }
+        }
+        let ratio = |values: &Vec<f64>| {
+            values.iter().copied().fold(0.0, f64::max) / values.iter().copied().fold(f64::INFINITY, f64::min)
+        };
+        let several: Vec<(&Point, f64)> = medians
+            .iter()
+            .filter(|(_, values)| values.len() > 1)
+            .map(|(at, values)| (at, ratio(values)))
+            .collect();
+        let worst = several.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let above = several.iter().filter(|(_, ratio)| *ratio > ACCEPTED).count();
+        let shown =
+            worst.map_or("-".to_owned(), |((model, at), ratio)| format!("{ratio:.3} ({model} {at:?})"));
+        row(&[
+            name.into(),
+            format!("{marked} of {runs}"),
+            several.len().to_string(),
+            shown,
+            above.to_string(),
+        ]);
+        let key = if loaded { "loaded" } else { "idle" };
+        summary[key] = serde_json::json!({
+            "marked": marked, "points": several.len(), "worst_ratio": worst.map(|(_, ratio)| ratio), "above": above,
+        });
+    }
+    Ok(summary)
+}
+
+/// How often the interval of a run holds the median of all runs together.
+fn coverage(options: &Options, folder: &Path) -> Result<serde_json::Value, String> {
+    let runs = options.runs.unwrap_or(100);
+    let budget = options.budget.as_deref().unwrap_or("2s");
+    let mut all = Vec::new();
+    let mut marked = 0;
+    for k in 0..runs {
+        let (results, samples) = run(options, folder, budget, options.seed + k as u64)?;
+        if results.contaminated.is_some() {
+            marked += 1;
+        } else {
+            all.push((results, samples));
+        }
+    }
+    let mut together: BTreeMap<Point, Vec<f64>> = BTreeMap::new();
+    for (_, samples) in &all {
+        for model in &samples.models {
+            for row in &model.rows {
+                let place = (model.name.clone(), row.notes.at.clone());
+                let seconds = row.notes.timings.iter().map(|timing| timing.seconds);
+                together.entry(place).or_default().extend(seconds.filter(|seconds| seconds.is_finite()));
+            }
+        }
+    }
+    for timings in together.values_mut() {
+        timings.sort_by(f64::total_cmp);
+    }
+    println!(
+        "Intervals of runs of {budget}, two nodes ({}), and the median of all runs together\n",
+        options.on
+    );
+    head(&["model", "intervals", "that hold it", "mean half width"]);
+    let (mut intervals, mut holding) = (0, 0);
+    let mut models: BTreeMap<&str, (usize, usize, f64)> = BTreeMap::new();
+    for (results, _) in &all {
+        for kernel in &results.kernels {
+            for point in &kernel.points {
+                let Some(timings) = together.get(&(kernel.model.clone(), point.at.clone())) else { continue };
+                // Points that only few runs have, such as those beside breaks, tell no truth.
+                if timings.len() < 10 * point.belief.timings {
+                    continue;
+                }
+                let truth = timings[timings.len() / 2];
+                let holds = (point.belief.low..=point.belief.high).contains(&truth);
+                let of_model = models.entry(&kernel.model).or_default();
+                *of_model =
+                    (of_model.0 + 1, of_model.1 + usize::from(holds), of_model.2 + point.belief.half_width());
+                (intervals, holding) = (intervals + 1, holding + usize::from(holds));
+            }
+        }
+    }
+    for (model, (count, holds, width)) in models {
+        row(&[
+            model.into(),
+            count.to_string(),
+            format!("{:.1} %", 100.0 * holds as f64 / count as f64),
+            format!("{:.1} %", 100.0 * width / count as f64),
+        ]);
+    }
+    let share = holding as f64 / f64::from(intervals.max(1) as u32);
+    println!("\nof all: {:.1} %; {marked} of {runs} runs were marked contaminated", 100.0 * share);
+    Ok(serde_json::json!({
+        "bench": "believe", "coverage": share, "intervals": intervals, "runs": runs, "marked": marked,
+        "seed": options.seed,
+    }))
+}

@@ -1,0 +1,140 @@
+//! This machine as `specc comet` describes it: predicted times of sorts and of a stencil, beside
+//! measured ones.
+//!
+//!     cargo bench -p strata-benches --bench here                          # on a quiet machine
+//!     cargo bench -p strata-benches --bench here -- --file comet/here.toml
+//!
+//! Without `--file`, `specc comet` measures the machine first. Nothing is fitted to the programs whose
+//! times are predicted: local work takes what the run-time's models of kernels say, times the factors
+//! of the file, and messages what the file says. Times are of two nodes as threads; measured ones are
+//! medians.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use strata_benches::{head, machine, row};
+use strata_runtime::Computing;
+use strata_runtime::prelude::*;
+use strata_runtime::simulation::SimulatedMachine;
+use strata_stencil::{Grid, Layout};
+
+const NODES: usize = 2;
+
+/// Runs of which the median is taken.
+const RUNS: usize = 31;
+
+/// Simulated runs of which the median is taken, as local work takes what it takes here.
+const SIMULATED: usize = 11;
+
+/// What a program takes on one machine, s.
+type Program = Box<dyn Fn(&mut Node) -> f64 + Sync>;
+
+/// A sort of a node's keys.
+type Sort = fn(&mut Node, &mut Vec<u64>);
+
+fn main() -> ExitCode {
+    match race() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("here: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn race() -> Result<(), String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--file").skip(1);
+    let temporary = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let file = match arguments.next() {
+        Some(file) => PathBuf::from(file),
+        None => measured_here(temporary.path())?,
+    };
+    let here = SimulatedMachine::find(&file.display().to_string()).map_err(|error| error.to_string())?;
+    println!("{}\n", machine());
+    head(&["program", "by models, µs", "predicted, µs", "measured, µs", "predicted over measured"]);
+    let mut ratios = Vec::new();
+    for (name, program) in programs() {
+        let predicted = |computing, runs: usize| -> Result<f64, String> {
+            let simulation = Machine::sim(&here, NODES).map_err(|error| error.to_string())?;
+            let run = simulation.computing(computing).run(|node| Ok(times(node, &program, runs)));
+            let mut times = run.map_err(|error| error.to_string())?.results.swap_remove(0);
+            times.sort_by(f64::total_cmp);
+            Ok(times[times.len() / 2])
+        };
+        let modelled = predicted(Computing::Kernels, 1)?;
+        let predicted = predicted(Computing::Measured, SIMULATED)?;
+        let threads = Machine::threads(NODES).map_err(|error| error.to_string())?;
+        let mut measured = threads
+            .run(|node| Ok(times(node, &program, RUNS)))
+            .map_err(|error| error.to_string())?
+            .swap_remove(0);
+        measured.sort_by(f64::total_cmp);
+        let (least, measured) = (measured[0], measured[RUNS / 2]);
+        let ratio = predicted / measured;
+        ratios.push(ratio);
+        row(&[
+            name,
+            format!("{:.2}", 1e6 * modelled),
+            format!("{:.2}", 1e6 * predicted),
+            format!("{:.2} ({:.2} at least)", 1e6 * measured, 1e6 * least),
+            format!("{ratio:.2}"),
+        ]);
+    }
+    let within = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= 0.2).count();
+    let worst = ratios.iter().map(|ratio| ratio.ln().abs()).fold(0.0, f64::max).exp();
+    let summary = serde_json::json!({
+        "bench": "here", "programs": ratios.len(), "within_20_per_cent": within, "worst_factor": worst,
+    });
+    println!("\nsummary {summary}");
+    Ok(())
+}
+
+/// What a program takes, so many times after a first one that touches memory.
+fn times(node: &mut Node, program: &Program, runs: usize) -> Vec<f64> {
+    program(node);
+    (0..runs).map(|_| program(node)).collect()
+}
+
+/// The file that `specc comet` writes of this machine.
+fn measured_here(folder: &Path) -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["run", "--release", "--quiet", "-p", "specc", "--", "comet", "--on", "threads", "--nodes"]);
+    command.arg(NODES.to_string()).arg("-o").arg(folder).stdout(std::process::Stdio::null());
+    let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !status.success() {
+        return Err(format!("specc comet ended with {status}"));
+    }
+    Ok(folder.join("here.toml"))
+}
+
+/// Sorts of random keys by several algorithms, and iterations of a stencil.
+fn programs() -> Vec<(String, Program)> {
+    let mut programs: Vec<(String, Program)> = Vec::new();
+    for bits in [13, 15, 17, 19, 21] {
+        let keys = 3 << bits;
+        let name = |sort: &str| format!("{sort}, {keys} keys a node");
+        let sorts: [(&str, Sort); 2] = [
+            ("radix sort", |node, keys| strata_sort::profile::radix(node, keys, 11)),
+            ("sample sort", |node, keys| strata_sort::profile::sample(node, keys, 32)),
+        ];
+        for (sort, run) in sorts {
+            let seconds = move |node: &mut Node| {
+                let seeds = strata_sort::profile::next_seeds(1);
+                strata_sort::profile::seconds(node, keys, 32, seeds, run)
+            };
+            programs.push((name(sort), Box::new(seconds)));
+        }
+    }
+    for side in [48, 200, 500, 1500] {
+        for (what, layout) in
+            [("strips", Layout::new(1, NODES, 1)), ("strips, halo 4", Layout::new(1, NODES, 4))]
+        {
+            let seconds = move |node: &mut Node| {
+                strata_stencil::profile::seconds_on(node, &Grid::new(side, side), layout, 8)
+            };
+            programs.push((format!("stencil of {side}², {what}"), Box::new(seconds)));
+        }
+    }
+    programs
+}
