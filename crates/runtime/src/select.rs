@@ -375,6 +375,7 @@ impl<L: Library> Default for Known<L> {
 #[derive(PartialEq)]
 struct Key {
     word: u64,
+    nodes: usize,
     inputs: Vec<f64>,
     /// Which candidates apply, one bit each.
     applies: u64,
@@ -425,20 +426,39 @@ impl Node {
         applies: &dyn Fn(L) -> bool,
         note: Option<Note>,
     ) -> Result<Rc<Chosen<L>>, SelectError> {
+        self.choose_for(self.size(), selector, inputs, applies, note)
+    }
+
+    /// As [`choose_by`](Self::choose_by), for a problem of `nodes` of the nodes.
+    ///
+    /// # Participation
+    /// As [`choose_by`](Self::choose_by), on these nodes.
+    ///
+    /// # Errors
+    /// As [`choose_by`](Self::choose_by).
+    pub fn choose_for<L: Library>(
+        &mut self,
+        nodes: usize,
+        selector: &Selector,
+        inputs: &[f64],
+        applies: &dyn Fn(L) -> bool,
+        note: Option<Note>,
+    ) -> Result<Rc<Chosen<L>>, SelectError> {
         let mut bits = 0;
         for (index, entry) in L::TABLE.entries.iter().enumerate().take(64) {
             let least = strata_select::Parameters::least(entry.parameters);
             bits |= u64::from(L::candidate(index, &least).is_some_and(applies)) << index;
         }
         let known = self.local::<Known<L>>().last.as_ref().filter(|(key, _)| {
-            (key.word, key.applies, key.note, &key.inputs[..]) == (selector.word, bits, note, inputs)
+            (key.word, key.nodes, key.applies, key.note, &key.inputs[..])
+                == (selector.word, nodes, bits, note, inputs)
         });
         let chosen = match known {
             Some((_, chosen)) => Rc::clone(chosen),
             None => {
                 let pin = selector.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
                 let note_here = note.or(selector.note);
-                let question = Question { pin, note: note_here, ..Question::new(self.size(), inputs) };
+                let question = Question { pin, note: note_here, ..Question::new(nodes, inputs) };
                 let chosen = match selector.file {
                     Some(file) => choose_from(file, question, applies),
                     None => choose_from(selector.table, question, applies),
@@ -446,7 +466,8 @@ impl Node {
                 let chosen = chosen.map_err(|error| SelectError::Choose(error.to_string()))?;
                 let chosen = Rc::new(Chosen { candidate: chosen.0, choice: chosen.1 });
                 if L::TABLE.entries.len() <= 64 {
-                    let key = Key { word: selector.word, inputs: inputs.to_vec(), applies: bits, note };
+                    let inputs = inputs.to_vec();
+                    let key = Key { word: selector.word, nodes, inputs, applies: bits, note };
                     self.local::<Known<L>>().last = Some((key, Rc::clone(&chosen)));
                 }
                 chosen
@@ -459,8 +480,8 @@ impl Node {
                 None => eprintln!("  by the models that are compiled in"),
             }
             let odds = match selector.file {
-                Some(file) => odds_of(&chosen.choice, file, self.size(), inputs),
-                None => odds_of(&chosen.choice, selector.table, self.size(), inputs),
+                Some(file) => odds_of(&chosen.choice, file, nodes, inputs),
+                None => odds_of(&chosen.choice, selector.table, nodes, inputs),
             };
             if let Some(odds) = odds {
                 eprintln!("  {odds}");

@@ -42,6 +42,7 @@ pub mod iwarp;
 mod link;
 pub mod motion;
 pub mod patterns;
+pub mod profile;
 pub mod report;
 mod run;
 mod shape;

@@ -44,6 +44,13 @@ impl Path {
     }
 }
 
+/// The most equal factors of a number of cells, the larger first: columns and rows that it fills.
+#[must_use]
+pub(crate) fn square(cells: usize) -> [usize; 2] {
+    let height = (1..=cells.isqrt()).rev().find(|height| cells.is_multiple_of(*height)).unwrap_or(1);
+    [cells / height, height]
+}
+
 impl Shape {
     /// The number of links of a machine with so many cells.
     #[must_use]
@@ -139,7 +146,7 @@ impl Shape {
         self.walk(from, [(if east { 0 } else { 1 }, across), (if south { 2 } else { 3 }, down)])
     }
 
-    fn grid(self) -> Option<[usize; 2]> {
+    pub(crate) fn grid(self) -> Option<[usize; 2]> {
         match self {
             Self::Crossbar => None,
             Self::Mesh { width, height } | Self::Torus { width, height } => Some([width, height]),

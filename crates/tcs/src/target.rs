@@ -3,6 +3,7 @@
 use crate::barrier::Costs;
 use crate::shape::Shape;
 use std::sync::{Arc, OnceLock};
+use strata_runtime::Node;
 use strata_runtime::simulation::{SimulatedMachine, Time, Topology};
 
 /// A machine that an application is linked for. Times are in its clocks.
@@ -106,6 +107,20 @@ impl Target {
             restore: circuits.restore,
             machine: Some(Arc::new(machine.clone())),
         })
+    }
+
+    /// The machine that a program runs on: of a simulated one with reserved circuits its cells, else a
+    /// [crossbar](Self::crossbar).
+    ///
+    /// # Participation
+    /// Local.
+    #[must_use]
+    pub fn here(node: &mut Node) -> Self {
+        let platform = node.platform();
+        let machine = platform.transport.strip_prefix("sim:").filter(|_| node.circuits().is_some());
+        let machine = machine.and_then(|name| SimulatedMachine::find(name).ok());
+        let target = machine.and_then(|machine| Self::simulated(&machine, node.size()));
+        target.unwrap_or_else(|| Self::crossbar(node.size()))
     }
 
     /// Cells that are equally far from each other, without budgets: threads of a process, or MPI

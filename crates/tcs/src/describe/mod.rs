@@ -52,6 +52,8 @@ pub struct Task {
     pub(crate) wires: Vec<Wire>,
     /// What was said of things that belong to other tasks; an error each.
     pub(crate) foreign: Vec<String>,
+    /// Whether its patterns also send ordinary messages.
+    pub(crate) messages: bool,
 }
 
 /// A network of a task.
@@ -155,8 +157,14 @@ impl App {
             children: Vec::new(),
             wires: Vec::new(),
             foreign: Vec::new(),
+            messages: false,
         });
         id
+    }
+
+    /// Whether any task sends ordinary messages beside its connections.
+    pub(crate) fn has_messages(&self) -> bool {
+        self.tasks.iter().any(|task| task.messages)
     }
 
     /// All tasks.
@@ -268,6 +276,18 @@ impl Task {
         if !self.sets.iter().any(|set| set.tag == tag && set.index == index) {
             self.sets.push(SetOf { tag, name: S::NAME, index, networks: S::networks() });
         }
+    }
+
+    /// The first number from which on no set of the family `S` is declared.
+    pub(crate) fn unused<S: Set>(&self) -> usize {
+        let tag = std::any::TypeId::of::<S>();
+        let used = self.sets.iter().filter(|set| set.tag == tag).map(|set| set.index + 1);
+        used.max().unwrap_or(0)
+    }
+
+    /// The task's patterns also send ordinary messages.
+    pub(crate) fn use_messages(&mut self) {
+        self.messages = true;
     }
 
     /// An external port of a cell through which `T` arrive, while the task lives and whichever set

@@ -20,6 +20,8 @@ pub struct Image {
     pub(crate) connections: Vec<Linked>,
     pub(crate) barriers: Vec<Membership>,
     pub(crate) switch: Mode,
+    /// Whether ordinary messages are sent beside connections.
+    pub(crate) messages: bool,
     pub(crate) report: Report,
 }
 

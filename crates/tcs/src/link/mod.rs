@@ -110,7 +110,8 @@ pub fn link_with(app: &App, root: TaskId, target: &Target, options: &Options) ->
     }
     let (name, target) = (app.name().to_owned(), target.clone());
     let (switch, report) = (options.switch, Report::default());
-    let mut image = Image { name, target, instances, connections, barriers, switch, report };
+    let messages = app.has_messages();
+    let mut image = Image { name, target, instances, connections, barriers, switch, messages, report };
     image.report = Report::new(app, &image);
     Ok(image)
 }

@@ -1,8 +1,24 @@
-//! Patterns of communication as families of connection sets.
+//! Patterns of communication as families of connection sets, and by ordinary messages.
+//!
+//! [`Pattern`] and [`ReduceBroadcast`] are in both forms, and models of the machine choose; blocks
+//! are of one length. [`AllToAll`] and [`ScatterGather`] are by sets alone, with blocks of any
+//! lengths.
+//!
+//! `STRATA_PIN=pattern_exchange=messages` takes that form, `STRATA_MODELS=FILE` chooses by that model
+//! set, `STRATA_EXPLAIN=1` explains the choice on node 0's stderr.
 
 mod all_to_all;
+mod forms;
+#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
+mod models;
+mod moves;
+#[allow(unreachable_pub, dead_code, reason = "generated: only its tables are used")]
+mod on_iwarp;
 pub mod phases;
 mod rooted;
 
 pub use all_to_all::{AllToAll, Exchange, Lane};
+pub(crate) use forms::words;
+pub use forms::{Form, Kind};
+pub use moves::{Move, Moves, Pattern};
 pub use rooted::{Combine, Down, Gather, In, Out, ReduceBroadcast, Scatter, ScatterGather, Up};

@@ -1,9 +1,10 @@
 //! Patterns with a root, cell 0: scatter and gather, reduction and broadcast.
 
+use super::forms::{Form, Kind};
 use crate::describe::{App, Connection, TaskId};
-use crate::run::Cell;
+use crate::run::{Cell, Sent};
 use bytemuck::Pod;
-use strata_runtime::Error;
+use strata_runtime::{Block, Error};
 
 crate::communication! {
     networks {
@@ -119,6 +120,7 @@ impl<T: Pod> ReduceBroadcast<T> {
     /// Adds the set to `task`.
     pub fn new(app: &mut App, task: TaskId, depth: usize) -> Self {
         let task = &mut app[task];
+        task.use_messages();
         let mut parents = vec![None];
         for cell in 1..task.cells() {
             // The parent lacks the lowest bit.
@@ -133,15 +135,51 @@ impl<T: Pod> ReduceBroadcast<T> {
     }
 
     /// Combines the values of all cells by element, and gives all the result, which is the same to
-    /// the bit everywhere and in every run: values are combined in one order.
+    /// the bit everywhere, in both forms and in every run: values are combined in one order. By the
+    /// [form](Kind::choose) that is predicted to be the fastest.
     ///
     /// # Participation
     /// Collective over the task's cells, with as many values on each.
     ///
     /// # Errors
-    /// None of its own; values of other numbers end the job.
+    /// A setting is at fault; values of other numbers end the job.
     #[track_caller]
     pub fn reduce(
+        &self,
+        cell: &mut Cell<'_>,
+        values: &mut [T],
+        combine: impl Fn(T, T) -> T,
+    ) -> Result<(), Error> {
+        let form = Kind::Reduce.choose(cell, size_of_val(values))?;
+        self.reduce_by(cell, form, values, combine)
+    }
+
+    /// As [`reduce`](Self::reduce), in this form.
+    ///
+    /// # Participation
+    /// As [`reduce`](Self::reduce), in the same form.
+    ///
+    /// # Errors
+    /// None of its own.
+    #[track_caller]
+    pub fn reduce_by(
+        &self,
+        cell: &mut Cell<'_>,
+        form: Form,
+        values: &mut [T],
+        combine: impl Fn(T, T) -> T,
+    ) -> Result<(), Error> {
+        match form {
+            Form::Sets => self.by_sets(cell, values, combine),
+            Form::Messages => {
+                self.by_messages(cell, values, combine);
+                Ok(())
+            }
+        }
+    }
+
+    #[track_caller]
+    fn by_sets(
         &self,
         cell: &mut Cell<'_>,
         values: &mut [T],
@@ -153,7 +191,7 @@ impl<T: Pod> ReduceBroadcast<T> {
             let mut other = values.to_vec();
             for (_, up, _) in children() {
                 net.receive(*up, &mut other);
-                values.iter_mut().zip(&other).for_each(|(value, other)| *value = combine(*value, *other));
+                add(values, &other, &combine);
             }
             if let Some((_, up, down)) = self.parents.get(me).copied().flatten() {
                 net.send(up, values);
@@ -165,4 +203,43 @@ impl<T: Pod> ReduceBroadcast<T> {
             Ok(())
         })
     }
+
+    #[track_caller]
+    fn by_messages(&self, cell: &mut Cell<'_>, values: &mut [T], combine: impl Fn(T, T) -> T) {
+        let (me, length) = (cell.id(), values.len());
+        let parent = self.parents.get(me).copied().flatten().map(|(parent, ..)| parent);
+        let of = |cell: usize| (cell, self.parents.get(cell).copied().flatten().map(|(parent, ..)| parent));
+        let children = |of_cell: usize| {
+            (0..self.parents.len()).map(of).filter(move |(_, parent)| *parent == Some(of_cell))
+        };
+        let below: Vec<usize> = children(me).map(|(child, _)| child).collect();
+        let whole = |to: usize, at: usize| [Sent { to, from: 0, at }];
+        let (up, down) = (0, 1);
+        cell.open_deposit(up, Block::<T>::zeroed(below.len() * length), below.len() * length);
+        let told = if parent.is_some() { length } else { 0 };
+        cell.open_deposit(down, Block::<T>::zeroed(told), told);
+        cell.sync();
+        if length > 0 {
+            let came = cell.close_deposit::<T>(up, below.len() * length);
+            came.chunks(length).for_each(|other| add(values, other, &combine));
+            if let Some(parent) = parent {
+                let place = children(parent).position(|(child, _)| child == me).unwrap_or(0);
+                cell.send_deposits(up, (values, length), &whole(parent, place * length));
+                values.copy_from_slice(&cell.close_deposit::<T>(down, length));
+            } else {
+                cell.close_deposit::<T>(down, 0);
+            }
+            below
+                .iter()
+                .rev()
+                .for_each(|child| cell.send_deposits(down, (values, length), &whole(*child, 0)));
+        } else {
+            cell.close_deposit::<T>(up, 0);
+            cell.close_deposit::<T>(down, 0);
+        }
+    }
+}
+
+fn add<T: Pod>(values: &mut [T], others: &[T], combine: &impl Fn(T, T) -> T) {
+    values.iter_mut().zip(others).for_each(|(value, other)| *value = combine(*value, *other));
 }

@@ -1,6 +1,9 @@
 //! A cell of a task: the four control primitives, written once for all transports.
 
 mod carry;
+mod deposit;
+
+pub(crate) use deposit::{Compiled, Sent, options};
 
 use super::RunOptions;
 use super::fabric::Fabric;
@@ -205,9 +208,25 @@ impl<'a> Cell<'a> {
     #[track_caller]
     pub fn phases<S: Set>(
         &mut self,
+        f: impl FnMut(&mut Net<'_, 'a, S>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.phases_in(0, f)
+    }
+
+    /// As [`phases`](Self::phases), with the set numbered `index` of the family `S`.
+    ///
+    /// # Participation
+    /// As [`phase`](Self::phase).
+    ///
+    /// # Errors
+    /// As [`phase`](Self::phase).
+    #[track_caller]
+    pub fn phases_in<S: Set>(
+        &mut self,
+        index: usize,
         mut f: impl FnMut(&mut Net<'_, 'a, S>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let set = self.set_of::<S>(0);
+        let set = self.set_of::<S>(index);
         for part in 0..self.instance().sets[set].parts.len() {
             self.switch_to(set, part);
             self.checked(&mut f)?;

@@ -9,12 +9,15 @@ mod spool;
 pub mod switch;
 
 pub use cell::Cell;
+pub(crate) use cell::{Compiled, Sent, options};
 pub use net::Net;
 pub use spool::Spool;
 
 use crate::barrier::Algorithm;
 use crate::link::Image;
+use crate::patterns::words;
 use fabric::Fabric;
+use strata_runtime::select::SelectError;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_runtime::{Error, Machine, Node};
 
@@ -128,6 +131,19 @@ pub fn run_with<T>(
     let circuits = image.target.machine.as_ref().and_then(|machine| machine.circuits);
     let clocked = circuits.is_some() && node.circuits() == circuits;
     let options = RunOptions { simulated: options.simulated || clocked, ..options };
+    if image.messages {
+        // All nodes are to choose alike, and to receive while they wait.
+        let words = words(node);
+        let mine = words
+            .as_ref()
+            .map_or(0, |words| words.iter().fold(1, |all: u64, word| all.rotate_left(5) ^ word));
+        let all = node.all_gather(&[mine]);
+        words?;
+        if all.iter().any(|other| *other != mine) {
+            return Err(SelectError::Unlike.into());
+        }
+        node.install(node.handlers());
+    }
     let clock = clocked.then(|| 1e6 / image.target.mhz);
     let fabric = Fabric::open(node, image, options.simulated, clock);
     let me = node.rank();

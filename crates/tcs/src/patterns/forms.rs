@@ -1,0 +1,153 @@
+//! Both forms of patterns behind one selection.
+
+use super::models::{
+    PatternColumn, PatternExchange, PatternGather, PatternHalo, PatternReduce, PatternRow, PatternScatter,
+    PatternTranspose,
+};
+use super::on_iwarp;
+use crate::run::{Cell, Compiled, options};
+use serde::Serialize;
+use std::fmt;
+use strata_runtime::select::SelectError;
+use strata_runtime::{Error, Node};
+use strata_select::Table;
+
+/// How a pattern is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// By connection sets.
+    Sets,
+    /// By ordinary messages.
+    Messages,
+}
+
+impl Form {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Sets, Self::Messages];
+}
+
+/// The patterns of which there are models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A block from the first cell to each.
+    Scatter,
+    /// A block from each cell to the first.
+    Gather,
+    /// Values combined, and told to all.
+    Reduce,
+    /// A block from each cell to each.
+    Exchange,
+    /// Blocks to the neighbours in a grid.
+    Halo,
+    /// From rows to columns of a grid.
+    Transpose,
+    /// From one cell of each row to the others.
+    Row,
+    /// From one cell of each column to the others.
+    Column,
+}
+
+impl Kind {
+    /// All.
+    pub const ALL: [Self; 8] = [
+        Self::Scatter,
+        Self::Gather,
+        Self::Reduce,
+        Self::Exchange,
+        Self::Halo,
+        Self::Transpose,
+        Self::Row,
+        Self::Column,
+    ];
+
+    /// Its name in specs and pins, after `pattern_`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scatter => "scatter",
+            Self::Gather => "gather",
+            Self::Reduce => "reduce",
+            Self::Exchange => "exchange",
+            Self::Halo => "halo",
+            Self::Transpose => "transpose",
+            Self::Row => "row",
+            Self::Column => "column",
+        }
+    }
+
+    /// The form that models of this machine predict to be the fastest for blocks of `bytes`.
+    ///
+    /// # Participation
+    /// Local: alike on all cells of the task.
+    ///
+    /// # Errors
+    /// A setting is at fault, such as a pin.
+    pub fn choose(self, cell: &mut Cell<'_>, bytes: usize) -> Result<Form, Error> {
+        Ok(match self {
+            Self::Scatter => match cell.choose(bytes, |form| *form == PatternScatter::Sets)? {
+                PatternScatter::Sets => Form::Sets,
+                PatternScatter::Messages => Form::Messages,
+            },
+            Self::Gather => match cell.choose(bytes, |form| *form == PatternGather::Sets)? {
+                PatternGather::Sets => Form::Sets,
+                PatternGather::Messages => Form::Messages,
+            },
+            Self::Reduce => match cell.choose(bytes, |form| *form == PatternReduce::Sets)? {
+                PatternReduce::Sets => Form::Sets,
+                PatternReduce::Messages => Form::Messages,
+            },
+            Self::Exchange => match cell.choose(bytes, |form| *form == PatternExchange::Sets)? {
+                PatternExchange::Sets => Form::Sets,
+                PatternExchange::Messages => Form::Messages,
+            },
+            Self::Halo => match cell.choose(bytes, |form| *form == PatternHalo::Sets)? {
+                PatternHalo::Sets => Form::Sets,
+                PatternHalo::Messages => Form::Messages,
+            },
+            Self::Transpose => match cell.choose(bytes, |form| *form == PatternTranspose::Sets)? {
+                PatternTranspose::Sets => Form::Sets,
+                PatternTranspose::Messages => Form::Messages,
+            },
+            Self::Row => match cell.choose(bytes, |form| *form == PatternRow::Sets)? {
+                PatternRow::Sets => Form::Sets,
+                PatternRow::Messages => Form::Messages,
+            },
+            Self::Column => match cell.choose(bytes, |form| *form == PatternColumn::Sets)? {
+                PatternColumn::Sets => Form::Sets,
+                PatternColumn::Messages => Form::Messages,
+            },
+        })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! compiled {
+    ($($library:ident: $table:ident),* $(,)?) => {
+        $(impl Compiled for $library {
+            const OTHERS: &'static [&'static Table] = &[&on_iwarp::$table];
+        })*
+
+        /// A word of each library's models and pin, to be compared by all nodes.
+        pub(crate) fn words(node: &mut Node) -> Result<Vec<u64>, SelectError> {
+            Ok(vec![$(node.selector::<$library>(&options::<$library>())?.word()),*])
+        }
+    };
+}
+
+compiled! {
+    PatternScatter: PATTERN_SCATTER,
+    PatternGather: PATTERN_GATHER,
+    PatternReduce: PATTERN_REDUCE,
+    PatternExchange: PATTERN_EXCHANGE,
+    PatternHalo: PATTERN_HALO,
+    PatternTranspose: PATTERN_TRANSPOSE,
+    PatternRow: PATTERN_ROW,
+    PatternColumn: PATTERN_COLUMN,
+}

@@ -1,0 +1,105 @@
+//! Ordinary messages between the cells of a task, for patterns that need no connections: blocks are
+//! deposited in memory that their receiver has opened (Stricker's deposit messages; Warfel 1996,
+//! §3.2.3).
+
+use super::Cell;
+use bytemuck::Pod;
+use std::rc::Rc;
+use strata_runtime::Block;
+use strata_runtime::select::{Options, SelectError};
+use strata_select::{Library, Table};
+
+/// The ports that these messages use, of those for programs.
+const PORTS: usize = 4070;
+
+/// Libraries of patterns, with the models that are compiled in besides their own.
+pub(crate) trait Compiled: Library {
+    /// Of other machines.
+    const OTHERS: &'static [&'static Table];
+}
+
+/// A block that is sent: to this cell of the task, from and to these elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) to: usize,
+    pub(crate) from: usize,
+    pub(crate) at: usize,
+}
+
+impl Cell<'_> {
+    /// Sends blocks of `length` elements of `data`; returns `result` with what has come: `expected`
+    /// elements. Collective over the task's cells.
+    #[track_caller]
+    pub(crate) fn deposit<T: Pod>(
+        &mut self,
+        (data, length): (&[T], usize),
+        blocks: &[Sent],
+        result: Block<T>,
+        expected: usize,
+    ) -> Block<T> {
+        self.open_deposit(0, result, expected);
+        self.sync();
+        self.send_deposits(0, (data, length), blocks);
+        self.close_deposit(0, expected)
+    }
+
+    /// Opens memory for messages.
+    #[track_caller]
+    pub(crate) fn open_deposit<T: Pod>(&mut self, port: usize, memory: Block<T>, expected: usize) {
+        self.node.open_port(PORTS + port, memory);
+        if expected > 0 {
+            self.node.expect::<T>(PORTS + port, expected);
+        }
+    }
+
+    /// Sends blocks into memory that is open.
+    #[track_caller]
+    pub(crate) fn send_deposits<T: Pod>(
+        &mut self,
+        port: usize,
+        (data, length): (&[T], usize),
+        blocks: &[Sent],
+    ) {
+        self.show();
+        for block in blocks {
+            let to = self.instance().cells[block.to];
+            if let Some(values) = data.get(block.from..block.from + length) {
+                self.node.put(to, PORTS + port, block.at, values);
+            }
+        }
+        self.absorb();
+    }
+
+    /// Waits until all that is expected has come.
+    #[track_caller]
+    pub(crate) fn close_deposit<T: Pod>(&mut self, port: usize, expected: usize) -> Block<T> {
+        self.show();
+        if expected > 0 {
+            self.node.wait_for_port(PORTS + port);
+        }
+        let memory = self.node.close_port(PORTS + port);
+        self.absorb();
+        memory
+    }
+
+    /// The best form of a pattern for blocks of `bytes`, by models for as many nodes as the task has
+    /// cells. Local: all cells choose alike. Where time is simulated without the machine's network,
+    /// only `sets` applies.
+    pub(crate) fn choose<L: Compiled>(
+        &mut self,
+        bytes: usize,
+        sets: fn(&L) -> bool,
+    ) -> Result<L, SelectError> {
+        let timed_apart = self.options.simulated && !self.clocked;
+        let selector = self.node.selector::<L>(&options::<L>())?;
+        let (cells, inputs) = (self.cells(), [bytes as f64]);
+        let applies = |candidate: L| sets(&candidate) || !timed_apart;
+        let chosen = self.node.choose_for::<L>(cells, &selector, &inputs, &applies, None)?;
+        Ok(Rc::unwrap_or_clone(chosen).candidate)
+    }
+}
+
+/// What all nodes of a job choose by.
+pub(crate) fn options<L: Compiled>() -> Options {
+    Options::default().compiled(L::OTHERS)
+}
