@@ -7,7 +7,10 @@
 #![forbid(unsafe_code)]
 
 mod claims;
+mod crossover;
 mod messages;
+mod pipeline;
+mod steps;
 mod threads;
 
 use serde_json::{Map, Value};
@@ -50,11 +53,13 @@ fn main() -> Result<(), Error> {
             reached.to_owned(),
         ]);
     }
+    crossover::measure(quick, &mut summary)?;
     summary
         .insert("reached".into(), claims.iter().filter(|claim| claim.reached == Some(true)).count().into());
     summary.insert("claims".into(), claims.len().into());
     if !has("--claims") {
         threads::measure(quick, &mut summary)?;
+        pipeline::measure(quick, &mut summary)?;
     }
     println!("\nsummary {}", Value::Object(summary));
     Ok(())

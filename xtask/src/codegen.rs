@@ -27,6 +27,16 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/stencil/src/models.rs"),
     },
     Generated {
+        spec: "specs/tcs",
+        folder: "models/epyc-2core-threads/tcs",
+        source: Some("crates/tcs/src/patterns/models.rs"),
+    },
+    Generated {
+        spec: "specs/tcs",
+        folder: "models/sim-iwarp-64/tcs",
+        source: Some("crates/tcs/src/patterns/on_iwarp.rs"),
+    },
+    Generated {
         spec: "specs/copy",
         folder: "models/epyc-2core-threads1/copy",
         source: Some("crates/copy/src/models.rs"),

@@ -49,6 +49,9 @@ pub enum Cost {
     Choice(Vec<(f64, Cost)>),
     /// At once on one cell, such as a send beside a receipt in the background.
     Overlap(Vec<Cost>),
+    /// At once on fewer processors than there are parts: at least as long as the longest, and as the
+    /// sum over the processors.
+    Share(usize, Vec<Cost>),
     /// Stages through which so many items pass: the first takes all stages, each further one the
     /// slowest stage.
     Pipeline(u64, Vec<Cost>),
@@ -71,6 +74,12 @@ impl Cost {
             Self::Sequence(parts) => parts.iter().map(Self::estimate).fold(Estimate::default(), after),
             Self::Join(parts) | Self::Overlap(parts) => {
                 parts.iter().map(Self::estimate).reduce(latest).unwrap_or_default()
+            }
+            Self::Share(processors, parts) => {
+                let parts: Vec<Estimate> = parts.iter().map(Self::estimate).collect();
+                let sum = parts.iter().copied().fold(Estimate::default(), after);
+                let longest = parts.into_iter().reduce(latest).unwrap_or_default();
+                latest(longest, scaled(sum, 1.0 / (*processors).max(1) as f64))
             }
             Self::Repeat(times, part) => scaled(part.estimate(), *times as f64),
             Self::Choice(parts) => {
@@ -175,6 +184,9 @@ mod tests {
         let choice = Cost::Choice(vec![(1.0, a.clone()), (3.0, b.clone())]).estimate();
         assert_eq!((choice.mean, choice.low, choice.high), (17.5, 8.0, 25.0));
         assert!(choice.variance > 6.25);
+        let shared = |processors| Cost::Share(processors, vec![a.clone(), b.clone(), b.clone()]).estimate();
+        assert_eq!((shared(1).mean, shared(2).mean, shared(3).mean), (50.0, 25.0, 20.0));
+        assert_eq!((shared(0).mean, Cost::Share(2, vec![]).estimate()), (50.0, Estimate::default()));
         let pipe = Cost::Pipeline(5, vec![a.clone(), b.clone()]).estimate();
         assert_eq!((pipe.mean, pipe.high), (30.0 + 4.0 * 20.0, 37.0 + 4.0 * 25.0));
         assert_eq!(Cost::Pipeline(0, vec![a.clone()]).estimate(), Estimate::default());

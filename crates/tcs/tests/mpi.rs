@@ -3,14 +3,16 @@
 //! `cargo test -p strata-tcs --features mpi --test mpi`; without `mpirun` it says so and skips.
 
 mod common;
+mod every;
 #[path = "../../runtime/tests/mpirun/mod.rs"]
 mod mpirun;
 
 use common::{Tree, shifts};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
+use strata_tcs::patterns::Form;
 use strata_tcs::switch::Mode;
-use strata_tcs::{RunOptions, run_with};
+use strata_tcs::{RunOptions, Target, run_with};
 
 fn main() -> ExitCode {
     if let Ok(case) = std::env::var(mpirun::CASE) {
@@ -33,6 +35,11 @@ fn main() -> ExitCode {
         let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
         count("shifts", nodes, run);
     }
+    for nodes in mpirun::nodes(&[1, 2, 3, 4]) {
+        let run = mpirun::run("forms", nodes, &[], &[]);
+        let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
+        count("forms", nodes, run);
+    }
     for nodes in mpirun::nodes(&[4]) {
         let run = mpirun::run("tree", nodes, &[], &[]);
         let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
@@ -54,6 +61,18 @@ fn inside(case: &str) -> ExitCode {
                 let found = run_with(node, &image, options, |cell| program.body(cell, 20))?;
                 assert_eq!(found, Some(program.expected(node.rank(), 20)), "{mode}");
             }
+            return Ok(());
+        }
+        if case == "forms" {
+            let all = every::all(&Target::crossbar(node.size()), 64);
+            run_with(node, &all.image, options, |cell| {
+                for length in [0, 1, 100, 5000] {
+                    all.check(cell, Some(Form::Sets), length)?;
+                    all.check(cell, Some(Form::Messages), length)?;
+                    all.check(cell, None, length)?;
+                }
+                Ok(())
+            })?;
             return Ok(());
         }
         let tree = Tree::new();

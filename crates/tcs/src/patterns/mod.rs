@@ -9,7 +9,7 @@
 
 mod all_to_all;
 mod forms;
-#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
+#[allow(unreachable_pub, dead_code, reason = "generated: it does not know where it stands, nor what is used")]
 mod models;
 mod moves;
 #[allow(unreachable_pub, dead_code, reason = "generated: only its tables are used")]
