@@ -194,7 +194,7 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
                     write!(f, ", expected {expected}")?;
                 }
             }
-            None if self.pinned => f.write_str(", outside what its model was measured for")?,
+            None if self.pinned => f.write_str(", of which no model covers this problem")?,
             None => write!(f, ", {}", self.reason())?,
         }
         if self.pinned {
@@ -206,7 +206,7 @@ impl<R: AsRef<[Row]>> fmt::Display for Choice<R> {
             match outcome {
                 Outcome::Taken => f.write_str("taken")?,
                 Outcome::NotApplicable => f.write_str("not taken: does not apply to this problem")?,
-                Outcome::OutOfRange => f.write_str("not taken: its model does not cover this problem")?,
+                Outcome::OutOfRange => f.write_str("not taken: no model of it covers this problem")?,
                 Outcome::PinnedAway => f.write_str("not taken: another is pinned")?,
                 Outcome::Slower(seconds, parameters) => {
                     self.time(index, seconds, &parameters, f)?;
