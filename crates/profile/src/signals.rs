@@ -1,5 +1,5 @@
 //! Handling of Ctrl-C without losing results: the signal only sets a flag, and the run ends after
-//! the current timing.
+//! the current timing, or without it where that takes long, as simulating a large problem does.
 //!
 //! The signals are blocked in every thread and one thread waits for them, which needs no handler
 //! and so no unsafe code. A second signal ends the program at once; the journal on disk is complete
@@ -11,9 +11,13 @@
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Status of a program that was interrupted.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// How long the current timing may take to end after a signal.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Set once the program was asked to stop.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +50,11 @@ impl Interrupt {
                     std::process::exit(i32::from(INTERRUPTED));
                 }
                 interrupt.set();
+                // Without this thread the program ends after the current timing.
+                let _patient = std::thread::Builder::new().name("patience".to_owned()).spawn(|| {
+                    std::thread::sleep(PATIENCE);
+                    std::process::exit(i32::from(INTERRUPTED));
+                });
             }
         };
         // Without this thread a signal kills the program at once; the journal is kept.

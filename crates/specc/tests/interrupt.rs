@@ -71,21 +71,27 @@ fn what_was_measured_is_kept_and_gone_on_with() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_killed_ends_its_program_and_frees_its_folder() {
-    killed("threads");
+    ended("threads", Signal::SIGKILL);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interruption_does_not_wait_for_a_long_timing() {
+    ended("threads", Signal::SIGINT);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "needs an MPI on this machine, and builds rsmpi: cargo test -p specc --test interrupt -- --ignored"]
 fn what_is_killed_ends_all_nodes_under_mpirun() {
-    killed("mpi");
+    ended("mpi", Signal::SIGKILL);
 }
 
-/// A program that was killed leaves nothing running, and whoever works in a folder is alone there.
+/// A program that a signal ends leaves nothing running, and whoever works in a folder is alone there.
 #[cfg(target_os = "linux")]
-fn killed(on: &str) {
+fn ended(on: &str, signal: Signal) {
     let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/long.spec");
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed").join(on);
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ended").join(format!("{on}-{signal}"));
     let command = |what: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
         command.arg(what).arg(&spec).args(["--nodes", "2", "-o"]).arg(&out).stdout(Stdio::null());
@@ -114,10 +120,11 @@ fn killed(on: &str) {
         let beside = command(what).output().unwrap();
         let said = String::from_utf8_lossy(&beside.stderr);
         assert_eq!(beside.status.code(), Some(2), "{said}");
-        assert!(said.contains("another specc is at work in") && said.contains("killed"), "{said}");
+        assert!(said.contains("another specc is at work in") && said.contains("ended"), "{said}");
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), (signal == Signal::SIGINT).then_some(130));
     // A timing takes five minutes.
     let left = (0..600).find(|_| {
         std::thread::sleep(Duration::from_millis(50));
