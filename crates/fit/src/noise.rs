@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 use strata_model::samples::{Notes, Sample, Timing};
 
+use crate::stats::t_quantile;
+
 /// Timings are cut into so many blocks of time at most.
 const BLOCKS: usize = 8;
 /// Pairs of repeated points from which their scatter counts.
@@ -20,6 +22,8 @@ const LEAST_REPEATED: usize = 5;
 const HALF_WIDTH: f64 = 1.96;
 /// Few timings may agree by chance, or by a coarse clock.
 const LEAST_NOISE: f64 = 0.01;
+/// Samples of one point are apart in time; a simulated machine repeats them exactly.
+const LEAST_OF_COPIES: f64 = 1e-3;
 /// Half the width of the interval of a median in standard deviations, see Conover (1999), §3.2, for
 /// intervals by ranks.
 const DEVIATIONS: f64 = 1.15;
@@ -33,8 +37,8 @@ pub(crate) fn of_samples(rows: &[Sample], inputs: &[usize]) -> Vec<f64> {
 }
 
 /// The relative standard deviation of the noise in each sample whose timings are spread over the
-/// run, as those of sweeps are: where it is off, it was off all the time, and nothing else that ran
-/// is the reason. Infinite where that is not known.
+/// run, as those of sweeps are, or whose point was sampled again: where it is off, it was off all
+/// the time, and nothing else that ran is the reason. Infinite where that is not known.
 pub(crate) fn of_steady(rows: &[&Sample]) -> Vec<f64> {
     let moments = |row: &Sample| {
         let moments = row.notes.timings.iter().map(|timing| timing.moment);
@@ -49,7 +53,31 @@ pub(crate) fn of_steady(rows: &[&Sample]) -> Vec<f64> {
         let spread = 2.0 * (last - first) >= run.1 - run.0;
         blocks(&row.notes.timings).filter(|_| spread).unwrap_or(f64::INFINITY).max(LEAST_NOISE)
     };
-    rows.iter().map(steady).collect()
+    rows.iter().zip(of_copies(rows)).map(|(row, copies)| steady(row).min(copies)).collect()
+}
+
+/// The relative standard deviation among the samples of each sample's point on as many nodes, wider
+/// for few of them as Student's intervals are; infinite for a single one.
+fn of_copies(rows: &[&Sample]) -> Vec<f64> {
+    let place = |row: &Sample| {
+        let values = row.values.iter().map(|value| value.to_bits());
+        values.chain(row.notes.at.iter().map(|v| *v as u64)).chain([row.notes.nodes as u64]).collect()
+    };
+    let places: Vec<Vec<u64>> = rows.iter().map(|row| place(row)).collect();
+    let mut points: BTreeMap<&[u64], Vec<f64>> = BTreeMap::new();
+    for (row, place) in rows.iter().zip(&places) {
+        points.entry(place).or_default().push(row.seconds);
+    }
+    let noise = |times: &Vec<f64>| {
+        let freedom = times.len() - 1;
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        let square: f64 = times.iter().map(|t| (t / mean - 1.0).powi(2)).sum();
+        let wider = t_quantile(0.95, freedom)? / HALF_WIDTH;
+        Some((wider * (square / freedom as f64).sqrt()).max(LEAST_OF_COPIES))
+    };
+    let noise: BTreeMap<&[u64], Option<f64>> =
+        points.iter().map(|(place, times)| (*place, noise(times))).collect();
+    places.iter().map(|place| noise[place.as_slice()].unwrap_or(f64::INFINITY)).collect()
 }
 
 /// What the notes of one sample tell.
@@ -120,6 +148,15 @@ mod tests {
         let still: Vec<(f64, f64)> = (0..80).map(|i| (1.0 + 0.01 * f64::from(i % 3), f64::from(i))).collect();
         assert!(blocks(&timings(&still)).unwrap() < 0.01);
         assert_eq!(blocks(&timings(&two[..2])), None);
+    }
+
+    #[test]
+    fn copies_that_agree_were_not_disturbed() {
+        let row = |x: f64, seconds: f64| Sample { seconds, values: vec![x], ..Sample::default() };
+        let rows = [row(1.0, 2.0), row(2.0, 3.0), row(1.0, 2.0), row(3.0, 1.0), row(3.0, 2.0), row(3.0, 1.1)];
+        let noise = of_copies(&rows.iter().collect::<Vec<_>>());
+        assert_eq!([noise[0], noise[1], noise[2]], [LEAST_OF_COPIES, f64::INFINITY, LEAST_OF_COPIES]);
+        assert!(noise[3] > 0.5 && noise[3] == noise[4], "{noise:?}");
     }
 
     #[test]
