@@ -54,8 +54,8 @@ pub fn platform(results: &Results) -> Option<String> {
     let costs = Costs::of(results)?;
     let ns = |seconds: f64| format!("{:.3}", (1e9 * seconds).clamp(0.001, 1e12));
     let byte_ns = |seconds: f64| format!("{:.6}", (1e9 * seconds).clamp(0.0, 1e9));
-    // A link that takes no time is none.
-    let bandwidth = (1.0 / costs.byte[1].max(1e-15) / 1e6).clamp(0.001, 1e9);
+    // A picosecond a byte is the least that a platform file takes.
+    let bandwidth = (1.0 / costs.byte[1].max(1e-12) / 1e6).clamp(0.001, 1e6);
     let at = |model: &str, size: f64| results.kernel(model).and_then(|kernel| kernel.near(size));
     let barrier = at("Barrier", 0.0);
     let reduce = at("Reduce", 0.0).or(barrier);

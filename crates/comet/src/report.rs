@@ -255,6 +255,16 @@ const SHARED: [(&str, &str, &str); 8] = [
     ("Put", "OSU MPI_Put Latency Test", "Unidir_put"),
 ];
 
+/// Kernels that time the MPI library itself, for those of [`SHARED`] where they were measured alone.
+const RAW: [(&str, &str); 6] = [
+    ("Echo", "RawEcho"),
+    ("Exchange", "RawExchange"),
+    ("ReduceVector", "RawReduce"),
+    ("AllGather", "RawAllGather"),
+    ("AllToAll", "RawAllToAll"),
+    ("Barrier", "RawBarrier"),
+];
+
 /// Bytes of a point, as other benchmarks count them.
 fn bytes(kernel: &KernelResult, point: &PointResult) -> f64 {
     if kernel.unit == "elements" { 8.0 * point.size() } else { point.size() }
@@ -262,7 +272,11 @@ fn bytes(kernel: &KernelResult, point: &PointResult) -> f64 {
 
 /// The points of a shared kernel, those without bytes first.
 fn shared<'a>(results: &'a Results, model: &str) -> Vec<(f64, &'a PointResult)> {
-    let Some(kernel) = results.kernel(model) else { return Vec::new() };
+    let raw = || {
+        let (_, raw) = RAW.iter().find(|(name, _)| *name == model)?;
+        results.kernel(raw)
+    };
+    let Some(kernel) = results.kernel(model).or_else(raw) else { return Vec::new() };
     let empty = (model == "Echo").then(|| results.kernel("EchoEmpty")).flatten();
     let none = empty.and_then(|kernel| kernel.points.first()).map(|point| (0.0, point));
     none.into_iter().chain(kernel.line().map(|point| (bytes(kernel, point), point))).collect()

@@ -55,6 +55,8 @@ pub struct Kernel {
     pub nodes: usize,
     /// Whether the mesh of nodes has to be square.
     pub square: bool,
+    /// Whether it needs an MPI.
+    pub mpi: bool,
     /// Whether it is measured unless others are named.
     pub usual: bool,
     /// Its models.
@@ -77,7 +79,7 @@ const fn single(model: &'static str, title: &'static str) -> Measured {
 }
 
 const fn kernel(name: &'static str, spec: &'static str, nodes: usize, models: &'static [Measured]) -> Kernel {
-    Kernel { name, spec, nodes, square: false, usual: true, models }
+    Kernel { name, spec, nodes, square: false, mpi: false, usual: true, models }
 }
 
 /// All kernels, in the order of the report.
@@ -217,6 +219,28 @@ pub const KERNELS: &[Kernel] = &[
             &[bytes("EchoLarge", ((1 << 20) + 1, 1 << 30), "one way of a large message")],
         )
     },
+    Kernel {
+        mpi: true,
+        usual: false,
+        ..kernel(
+            "raw",
+            include_str!("../specs/raw.spec"),
+            2,
+            &[
+                bytes("RawEcho", (1, 1 << 20), "MPI_Send and MPI_Recv there and back, halved"),
+                bytes("RawExchange", (1, 1 << 20), "MPI_Isend and MPI_Recv each way at once"),
+                Measured {
+                    model: "RawReduce",
+                    size: Size::Elements,
+                    range: (1, 32_768),
+                    title: "MPI_Allreduce, sums",
+                },
+                bytes("RawAllGather", (1, 1 << 18), "MPI_Allgather"),
+                bytes("RawAllToAll", (1, 1 << 18), "MPI_Alltoall"),
+                single("RawBarrier", "MPI_Barrier"),
+            ],
+        )
+    },
 ];
 
 /// The kernel of this name.
@@ -233,15 +257,19 @@ pub fn model_named(name: &str) -> Option<(&'static Kernel, &'static Measured)> {
 }
 
 impl Kernel {
-    /// Why it cannot be measured on so many nodes, in words; `None` where it can.
+    /// Why it cannot be measured on so many nodes, which are processes of an MPI job or not, in words;
+    /// `None` where it can.
     #[must_use]
-    pub fn refuses(&self, nodes: usize) -> Option<String> {
+    pub fn refuses(&self, nodes: usize, mpi: bool) -> Option<String> {
+        if self.mpi && !mpi {
+            return Some("it times the MPI library and needs `--on mpi`".to_owned());
+        }
         if nodes < self.nodes {
-            return Some(format!("it needs {} nodes", self.nodes));
+            return Some(format!("it needs {} nodes, and there are {nodes}", self.nodes));
         }
         let square = nodes.is_power_of_two() && nodes.trailing_zeros().is_multiple_of(2)
             || nodes.isqrt() * nodes.isqrt() == nodes;
-        (self.square && !square).then(|| "it needs a square number of nodes".to_owned())
+        (self.square && !square).then(|| format!("it needs a square number of nodes, and there are {nodes}"))
     }
 }
 
@@ -341,9 +369,10 @@ mod tests {
 
     #[test]
     fn what_a_kernel_needs_is_said() {
-        let refuses = |name, nodes| kernel_named(name).unwrap().refuses(nodes).is_some();
+        let refuses = |name, nodes| kernel_named(name).unwrap().refuses(nodes, false).is_some();
         assert!(refuses("echo", 1) && !refuses("echo", 2));
         assert!(refuses("transpose", 8) && !refuses("transpose", 16) && !refuses("transpose", 9));
         assert!(refuses("contention", 2));
+        assert!(refuses("raw", 2) && kernel_named("raw").unwrap().refuses(2, true).is_none());
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Mail {
 }
 
 /// Byte `index` of every message of node `from`.
-fn expected(from: usize, index: usize) -> u8 {
+pub(super) fn expected(from: usize, index: usize) -> u8 {
     (index.wrapping_mul(31) ^ (index >> 8).wrapping_mul(7)).wrapping_add(from.wrapping_mul(17) + 1) as u8
 }
 

@@ -9,6 +9,7 @@ mod memory;
 mod mesh;
 mod messages;
 mod point;
+mod raw;
 
 pub use collective::{all_gather, all_to_all, barrier, barrier_skewed, broadcast, reduce, reduce_vector};
 pub use load::{Order, contention, overlap};
@@ -16,3 +17,4 @@ pub use matrix::{Blocks, Direction, column_broadcast, guard, row_broadcast, shif
 pub use mesh::{Mesh, Place, hop_node};
 pub use messages::{get, message_round_trip, put, store};
 pub use point::{echo, echo_data, echo_late, exchange, gap, poll, receive_overhead, send_overhead};
+pub use raw::{raw_all_gather, raw_all_to_all, raw_barrier, raw_echo, raw_exchange, raw_reduce};

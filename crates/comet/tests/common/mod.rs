@@ -54,6 +54,18 @@ pub(crate) fn everything(node: &mut Node) -> Result<(), Error> {
         comet::overlap(node, 500, 100, order);
     }
     comet::message_round_trip(node);
+    if size > 1 && node.platform().transport == "mpi" {
+        for bytes in [1, 5000] {
+            comet::raw_echo(node, bytes);
+            comet::raw_exchange(node, bytes);
+            comet::raw_all_gather(node, bytes);
+            comet::raw_all_to_all(node, bytes);
+            comet::raw_reduce(node, bytes);
+        }
+        comet::raw_barrier(node);
+    } else if node.platform().transport != "mpi" {
+        assert!(comet::raw_echo(node, 8).is_nan() && comet::raw_barrier(node).is_nan());
+    }
     if size >= 4 {
         for load in [0, 100, 3000] {
             comet::contention(node, 64, load, false);

@@ -56,6 +56,11 @@ impl<'a> Campaign<'a> {
         self.options.nodes
     }
 
+    /// Makes the precision at which measuring ends so many times as narrow.
+    pub(super) fn narrow(&mut self, times: f64) {
+        self.options.precision = self.options.precision.map(|precision| precision * times);
+    }
+
     /// Which text of the spec it was made from.
     pub(super) fn spec(&self) -> &strata_model::SpecId {
         &self.emitted.spec

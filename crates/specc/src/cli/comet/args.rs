@@ -10,7 +10,8 @@ use crate::cli::args::{duration, node_count, percentage};
 /// What `comet` takes.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Comet {
-    /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:ipsc860` or `sim:FILE`.
+    /// On what: `threads`, `mpi` (started by `mpirun`, or by what `STRATA_MPIRUN` names), or a
+    /// simulated machine, such as `sim:ipsc860` or `sim:FILE`.
     #[arg(long, default_value = "threads")]
     pub(in crate::cli) on: String,
     /// The number of nodes; the number of cores where it is left out.

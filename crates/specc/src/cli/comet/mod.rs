@@ -37,6 +37,19 @@ const BREAKS: usize = 4;
 /// The share of the budget that each such round may take.
 const ROUND: f64 = 0.05;
 
+/// The share of the budget that is kept for these rounds, and for what is uncertain after them.
+const KEPT: f64 = 0.2;
+
+/// The least time in which more timings of all points tell something, s.
+const WORTH: f64 = 1.0;
+
+/// By how much the goal of the profiling program is made narrower where intervals that allow for
+/// timings that depend on each other are wider than it knows.
+const NARROWER: f64 = 0.6;
+
+/// How often.
+const MORE: usize = 3;
+
 /// `specc comet`.
 pub(super) fn comet(given: &Comet) -> Result<(), Failure> {
     let results = match (&given.read, &given.output) {
@@ -70,7 +83,7 @@ fn shown(results: &Results, format: CometForm) -> String {
 }
 
 /// The kernels that were asked for and suit the nodes; says which do not.
-fn chosen(given: &Comet, nodes: usize) -> Result<Vec<&'static Kernel>, Failure> {
+fn chosen(given: &Comet, nodes: usize, on: &On) -> Result<Vec<&'static Kernel>, Failure> {
     let names: Vec<&str> = suite::KERNELS.iter().map(|kernel| kernel.name).collect();
     for name in &given.kernels {
         if name != "all" && !names.contains(&name.as_str()) {
@@ -92,8 +105,8 @@ fn chosen(given: &Comet, nodes: usize) -> Result<Vec<&'static Kernel>, Failure> 
     };
     let mut kernels = Vec::new();
     for kernel in suite::KERNELS.iter().filter(wanted) {
-        match kernel.refuses(nodes) {
-            Some(why) => eprintln!("{} is left out: {why}, and there are {nodes}", kernel.name),
+        match kernel.refuses(nodes, *on == On::Mpi) {
+            Some(why) => eprintln!("{} is left out: {why}", kernel.name),
             None => kernels.push(kernel),
         }
     }
@@ -109,7 +122,7 @@ fn chosen(given: &Comet, nodes: usize) -> Result<Vec<&'static Kernel>, Failure> 
 fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     let nodes = given.nodes.map_or_else(machine::cores, |nodes| nodes as usize);
     let on: On = given.on.parse().map_err(Failure::Usage)?;
-    let kernels = chosen(given, nodes)?;
+    let kernels = chosen(given, nodes, &on)?;
     let sizes = if given.sizes.is_empty() { suite::usual_sizes() } else { given.sizes.clone() };
     let mut points = suite::points(&kernels, &sizes, nodes);
     if points.is_empty() && kernels.iter().all(|k| k.models.iter().any(|m| m.size != suite::Size::None)) {
@@ -130,18 +143,19 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         program: None,
     };
     let watch = machine::Watch::start();
-    let campaign = Campaign::new(&spec, &target, output)?;
+    let mut campaign = Campaign::new(&spec, &target, output)?;
     if given.resume {
         join(&mut points, &campaign.earlier());
     }
     let start = Instant::now();
     let budget = given.budget.as_secs_f64();
-    let mut path = campaign.points(&points, given.resume, budget)?;
+    let simulated = matches!(on, On::Sim(_));
+    let first = if simulated { budget } else { (1.0 - KEPT) * budget };
+    let mut path = campaign.points(&points, given.resume, first)?;
     let (mut samples, mut bytes) = load(&path)?;
     let mut results = Results::of(&samples);
     let interrupt = Interrupt::listen();
     let before = interrupt.count();
-    let simulated = matches!(on, On::Sim(_));
     for _ in 0..ROUNDS {
         let left = budget - start.elapsed().as_secs_f64();
         let more = narrower(&results, &points);
@@ -150,6 +164,18 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         }
         join(&mut points, &more);
         path = campaign.points(&points, true, if simulated { budget } else { left.min(ROUND * budget) })?;
+        (samples, bytes) = load(&path)?;
+        results = Results::of(&samples);
+    }
+    for _ in 0..MORE {
+        let left = budget - start.elapsed().as_secs_f64();
+        let uncertain = results.kernels.iter().flat_map(|kernel| &kernel.points);
+        let uncertain = uncertain.filter(|point| point.belief.half_width() > given.precision).count();
+        if simulated || uncertain == 0 || left < WORTH || interrupt.count() > before {
+            break;
+        }
+        campaign.narrow(NARROWER);
+        path = campaign.points(&points, true, left)?;
         (samples, bytes) = load(&path)?;
         results = Results::of(&samples);
     }
