@@ -45,6 +45,8 @@ struct Found {
     default: Option<bool>,
     /// The others that are in use.
     features: BTreeSet<String>,
+    /// Whether it has a feature `mpi`, which a program on MPI then takes.
+    mpi: bool,
 }
 
 impl Workspace {
@@ -116,6 +118,7 @@ impl Workspace {
                 origin: Origin::of(package),
                 default: package.features.contains_key("default").then_some(default),
                 features,
+                mpi: package.features.contains_key("mpi"),
             }
         };
         let by_id: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
@@ -149,7 +152,9 @@ impl Workspace {
             for name in [RUNTIME, HARNESS] {
                 if let Some(origin) = known.origin.sibling(name.trim_start_matches("strata_")) {
                     let package = name.replace('_', "-");
-                    let found = Found { package, origin, default: None, features: BTreeSet::new() };
+                    // The harness has none; the run-time's is always taken.
+                    let found =
+                        Found { package, origin, default: None, features: BTreeSet::new(), mpi: false };
                     crates.entry(name.to_owned()).or_insert(found);
                 }
             }
@@ -205,6 +210,18 @@ impl Workspace {
         let members: Vec<String> = packages.into_iter().filter_map(library).collect();
         let members = if members.is_empty() { "no libraries".to_owned() } else { members.join(", ") };
         format!("the workspace has {members}; others must be dependencies of one of its packages")
+    }
+
+    /// What the feature `mpi` of a program that uses these crates stands for: the run-time's, and those
+    /// of that name of the crates themselves.
+    #[must_use]
+    pub fn mpi_features(&self, names: &BTreeSet<String>) -> BTreeSet<String> {
+        let used = names.iter().filter_map(|name| Some((name, self.crates.get(name)?)));
+        let own = used.filter(|(_, found)| found.mpi).map(|(name, found)| {
+            let key = if found.package.replace('-', "_") == *name { &found.package } else { name };
+            format!("{key}/mpi")
+        });
+        own.chain(["strata-runtime/mpi".to_owned()]).collect()
     }
 
     /// The lines of `[dependencies]` for these crates, in a manifest in `folder`; names that are no

@@ -109,7 +109,8 @@ pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String]) -> Result<Emitt
         map.add(&format!("src/{}.rs", module_name(index, model)), page);
     }
     let dependencies = workspace.dependency_lines(&crates, &folder);
-    let manifest = manifest(&name, &id, &dependencies, &workspace.inherited(&folder));
+    let mpi = workspace.mpi_features(&crates);
+    let manifest = manifest(&name, &id, &dependencies, &mpi, &workspace.inherited(&folder));
     write(&folder, &manifest, &map, workspace)?;
     let (build_folder, apart) = workspace.build_folder();
     Ok(Emitted {
@@ -233,13 +234,20 @@ fn module_name(index: usize, model: &Model) -> String {
     format!("m{}_{}", index + 1, model.name)
 }
 
-fn manifest(name: &str, id: &SpecId, dependencies: &[String], inherited: &str) -> String {
+fn manifest(
+    name: &str,
+    id: &SpecId,
+    dependencies: &[String],
+    mpi: &BTreeSet<String>,
+    inherited: &str,
+) -> String {
     let mut text = format!("{MARK} from {} sha256={}; do not edit\n", id.path, id.sha256);
     text += &format!(
         "[package]\nname = {}\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n",
         toml_string(name)
     );
-    text += "[features]\nmpi = [\"strata-runtime/mpi\"]\n\n[dependencies]\n";
+    let mpi: Vec<String> = mpi.iter().map(|feature| toml_string(feature)).collect();
+    text += &format!("[features]\nmpi = [{}]\n\n[dependencies]\n", mpi.join(", "));
     for line in dependencies {
         text += line;
         text.push('\n');

@@ -150,7 +150,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     let start = Instant::now();
     let budget = given.budget.as_secs_f64();
     let simulated = matches!(on, On::Sim(_));
-    let first = if simulated { budget } else { (1.0 - KEPT) * budget };
+    let first = if simulated { budget } else { ((1.0 - KEPT) * budget * 1e3).round() / 1e3 };
     let mut path = campaign.points(&points, given.resume, first)?;
     let (mut samples, mut bytes) = load(&path)?;
     let mut results = Results::of(&samples);
