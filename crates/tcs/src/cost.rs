@@ -6,6 +6,7 @@
 //! a program is to [`simulate`](crate::simulate) it; where nothing waits by chance, both agree.
 
 use crate::report::{Report, TaskReport};
+use strata_select::Prediction;
 
 /// A predicted time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -55,6 +56,21 @@ pub enum Cost {
     /// Stages through which so many items pass: the first takes all stages, each further one the
     /// slowest stage.
     Pipeline(u64, Vec<Cost>),
+}
+
+impl From<Prediction> for Estimate {
+    /// In seconds, with the interval of the fitted model.
+    fn from(prediction: Prediction) -> Self {
+        let (mean, by) = (prediction.seconds.get(), prediction.half_width.get());
+        let low = (mean - by).max(0.0);
+        Self { mean, low, high: mean + by, variance: prediction.deviation.get().powi(2) }
+    }
+}
+
+impl From<Prediction> for Cost {
+    fn from(prediction: Prediction) -> Self {
+        Self::Part(prediction.into())
+    }
 }
 
 impl From<f64> for Cost {
@@ -187,6 +203,9 @@ mod tests {
         let shared = |processors| Cost::Share(processors, vec![a.clone(), b.clone(), b.clone()]).estimate();
         assert_eq!((shared(1).mean, shared(2).mean, shared(3).mean), (50.0, 25.0, 20.0));
         assert_eq!((shared(0).mean, Cost::Share(2, vec![]).estimate()), (50.0, Estimate::default()));
+        let fitted = Prediction::new(2e-6, 5e-7).map(|fitted| Cost::from(fitted).estimate());
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(fitted.is_some_and(|f| near(f.low, 1.5e-6) && near(f.high, 2.5e-6) && f.variance > 0.0));
         let pipe = Cost::Pipeline(5, vec![a.clone(), b.clone()]).estimate();
         assert_eq!((pipe.mean, pipe.high), (30.0 + 4.0 * 20.0, 37.0 + 4.0 * 25.0));
         assert_eq!(Cost::Pipeline(0, vec![a.clone()]).estimate(), Estimate::default());

@@ -1,7 +1,10 @@
-//! Single patterns in one form, for calibration, benchmarks and tests.
+//! Single patterns in one form, and the primitives that linked programs are made of, for calibration,
+//! benchmarks and tests.
 //!
-//! The profiling programs generated from `specs/tcs` call [`seconds`].
+//! The profiling programs generated from `specs/tcs` call [`seconds`], those from
+//! `specs/tcs-primitives` [`primitive`].
 
+use crate::barrier::Algorithm;
 use crate::describe::App;
 use crate::link::{Image, Options, link_with};
 use crate::patterns::{Form, Kind, Pattern, ReduceBroadcast, phases};
@@ -125,4 +128,99 @@ pub fn seconds(node: &mut Node, kind: Kind, form: Form, bytes: usize) -> f64 {
         Ok(clocks) => target.seconds(clocks),
         Err(error) => node.fail(error),
     }
+}
+
+/// What linked programs are made of (Warfel 1996, chapter 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Primitive {
+    /// A message of so many bytes from cell 0 to cell 1: half of there and back.
+    Message(usize),
+    /// A barrier of all cells, by messages around a ring.
+    Ring,
+    /// A switch by one such barrier.
+    Switch,
+    /// A task's start, with such a switch.
+    Start,
+    /// A task's end, with such a barrier.
+    End,
+}
+
+crate::communication! {
+    networks { Forth, Back }
+    sets { There: Forth; Again: Forth, Back; }
+}
+
+/// The seconds that a primitive takes on all cells of this machine, the mean of many. NaN for a message
+/// of one cell.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn primitive(node: &mut Node, which: Primitive) -> f64 {
+    let target = Target::here(node);
+    let times = if node.is_simulated() { 10 } else { 200 };
+    let clocks = primitive_clocks(node, &target, which, times);
+    match clocks {
+        Ok(clocks) => target.seconds(clocks),
+        Err(error) => node.fail(error),
+    }
+}
+
+fn primitive_clocks(node: &mut Node, target: &Target, which: Primitive, times: usize) -> Result<f64, Error> {
+    let cells = target.cells;
+    let mut app = App::new("primitives");
+    let (root, task) = (app.task("root", cells), app.task("task", cells));
+    let mut lanes = None;
+    if cells > 1 {
+        let (forth, back) = (app[root].connect(0, 1), app[root].connect(1, 0));
+        app[root].depth::<u8, Forth>(forth, DEPTH);
+        app[root].depth::<u8, Back>(back, DEPTH);
+        lanes = Some((forth, back));
+    }
+    app[root].set::<There>();
+    app[root].set::<Again>();
+    let child = app[root].child("child", task, &(0..cells).collect::<Vec<_>>());
+    let options = Options { switch: Mode::Single, barrier: Some(Algorithm::Ring), ..Options::default() };
+    let image = link_with(&app, root, target, &options).map_err(Error::program)?;
+    let took = run(node, &image, |cell| {
+        let mut sum = 0.0;
+        for time in 0..=times {
+            cell.phase::<Again, _>(|_| Ok(()))?;
+            cell.sync();
+            let start = cell.clocks();
+            let took = match which {
+                Primitive::Message(bytes) => cell.phase::<Again, _>(|net| {
+                    let mut data = vec![0; bytes];
+                    match (net.id(), lanes) {
+                        (0, Some((forth, back))) => {
+                            net.send(forth, &data);
+                            net.receive(back, &mut data);
+                        }
+                        (1, Some((forth, back))) => {
+                            net.receive(forth, &mut data);
+                            net.send(back, &data);
+                        }
+                        _ => return Ok(if lanes.is_none() { f64::NAN } else { 0.0 }),
+                    }
+                    // Cell 1 starts to wait with cell 0's start.
+                    Ok(if net.id() == 0 { (net.clocks() - start) / 2.0 } else { 0.0 })
+                })?,
+                Primitive::Ring => {
+                    cell.sync();
+                    cell.clocks() - start
+                }
+                Primitive::Switch => {
+                    cell.phase::<There, _>(|_| Ok(()))?;
+                    cell.clocks() - start
+                }
+                Primitive::Start => cell.start(child, |cell| Ok(cell.clocks()))? - start,
+                Primitive::End => {
+                    let inside = cell.start(child, |cell| Ok(cell.clocks()))?;
+                    cell.clocks() - inside
+                }
+            };
+            sum += if time > 0 { took } else { 0.0 };
+        }
+        Ok(sum / times as f64)
+    })?;
+    Ok(node.reduce_max(took.unwrap_or(0.0)))
 }

@@ -3,6 +3,7 @@
 use crate::barrier::Costs;
 use crate::shape::Shape;
 use std::sync::{Arc, OnceLock};
+use strata_model::Resolved;
 use strata_runtime::Node;
 use strata_runtime::simulation::{SimulatedMachine, Time, Topology};
 
@@ -148,6 +149,63 @@ impl Target {
             restore: 20.0,
             machine: None,
         }
+    }
+
+    /// Cells that are equally far from each other, with the costs that models of `specs/tcs-primitives`
+    /// predict: of threads or MPI processes of the machine where they were fitted. `None` if models
+    /// are missing.
+    ///
+    /// Where one number of nodes was measured only, a barrier's time is its messages' alone.
+    ///
+    /// ```
+    /// use strata_model::ModelSet;
+    /// use strata_tcs::Target;
+    /// # let model = |name: &str, inputs: &str, terms: &[(&str, f64)]| {
+    /// #     let term = |(term, value): &(&str, f64)| format!(
+    /// #         "{{ term = \"{term}\", coefficient = {value:e}, std_error = 0.0, half_width = 0.0, relevant = true }}");
+    /// #     let zeros = vec![format!("[{}]", vec!["0.0"; terms.len()].join(", ")); terms.len()].join(", ");
+    /// #     let terms = terms.iter().map(term).collect::<Vec<_>>().join(", ");
+    /// #     format!("[[models]]\nname = \"{name}\"\ninputs = [{inputs}]\nterms = [{terms}]\ncovariance = [{zeros}]\n")
+    /// # };
+    /// # let bytes = "{ name = \"bytes\", min = 1.0, max = 65536.0, integer = true }";
+    /// # let text = ["strata-models = 1\n".to_owned(),
+    /// #     model("Message", bytes, &[("1", 1e-7), ("bytes", 1e-10)]),
+    /// #     model("Ring", "", &[("1", 1e-8), ("P", 1e-7)]), model("Switch", "", &[("1", 5e-8), ("P", 1e-7)]),
+    /// #     model("Start", "", &[("1", 7e-8), ("P", 1e-7)]), model("End", "", &[("1", 3e-8), ("P", 1e-7)])].concat();
+    /// let models = ModelSet::read(&text)?.resolve()?;         // of `specc calibrate specs/tcs-primitives`
+    /// let target = Target::of_models(&models, 4).ok_or("models are missing")?;
+    /// assert!((target.link_rate - 10.0).abs() < 1e-6);           // bytes a ns
+    /// assert!((target.barrier.startup - 110.0).abs() < 1e-6);    // Ring(P) = 110 ns + (P - 1) 100 ns
+    /// assert!((target.task_change - 20.0).abs() < 1e-6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn of_models(models: &Resolved, cells: usize) -> Option<Self> {
+        let clocks = |name: &str, nodes: usize, inputs: &[f64]| {
+            models.seconds(name, nodes, inputs).map(|seconds| seconds * 1e9)
+        };
+        let message = |bytes: f64| clocks("Message", cells.max(2), &[bytes]);
+        let link_rate = (65_536.0 - 4096.0) / (message(65_536.0)? - message(4096.0)?);
+        let transfer = (message(8.0)? - 8.0 / link_rate).max(0.0);
+        let ring = |nodes: usize| clocks("Ring", nodes, &[]);
+        // A ring of N takes its startup and N - 1 messages.
+        let step = if cells > 2 { (ring(cells)? - ring(2)?) / (cells - 2) as f64 } else { ring(2)? }.max(0.0);
+        let (startup, of) = ((ring(2)? - step).max(0.0), cells.max(2));
+        let barrier =
+            Costs { startup, send: step / 8.0, latency: step * 0.75, receive: step / 8.0, hop: 0.0 };
+        let [switch, start, end] = ["Switch", "Start", "End"].map(|name| clocks(name, of, &[]));
+        let good = link_rate > 0.0 && link_rate.is_finite();
+        good.then_some(Self {
+            name: format!("measured crossbar of {cells}"),
+            link_rate,
+            overhead: transfer / 2.0,
+            hop: transfer / 2.0,
+            barrier,
+            reconfigure: (switch? - ring(of)?).max(0.0),
+            task_change: (start? - switch?).max(0.0),
+            restore: (end? - ring(of)?).max(0.0),
+            ..Self::crossbar(cells)
+        })
     }
 
     /// The same machine with another name.
