@@ -296,9 +296,13 @@ fn no_match(samples: &Samples, spec: &CheckedSpec) -> Option<String> {
 /// The terms of a model with the numbers of the machine that the samples come from.
 fn terms_here(model: &SpecModel, platform: Option<&Platform>) -> Result<Vec<Expr>, String> {
     let machine = |name: &str| MACHINE.contains(&name) && model.inputs.iter().all(|i| i.name != name);
-    let value = |name: &str| platform.filter(|_| machine(name)).and_then(|platform| platform.machine(name));
+    let value = |name: &str| match platform.filter(|_| machine(name))? {
+        // Each node has a processor of its own.
+        platform if platform.is_simulated() && name == "cores" => Some(Expr::name("P")),
+        platform => platform.machine(name).map(Expr::number),
+    };
     let here = |term: &Expr| match term.names().into_iter().find(|n| machine(n) && value(n).is_none()) {
-        None => Ok(term.substitute(&|name| value(name).map(Expr::number))),
+        None => Ok(term.substitute(&value)),
         Some(name) => {
             let platform = platform.map_or("there is none".to_owned(), |p| format!("`{p}`"));
             Err(format!(
@@ -385,6 +389,9 @@ mod tests {
             let failures = fitted(transport, cache, SPEC).failures;
             assert!(failures[0].contains("reads `cache1`") && failures[0].contains("knee"), "{failures:?}");
         }
+        // A simulated node has a core of its own.
+        let cores = only_machine.replace("cache1/8192", "6*cores");
+        assert_eq!(terms(&fitted("sim:cm5", "", &cores)), ["bytes", "max(0,bytes-6*P)*copies"]);
         // A name that the model defines is its own.
         let own = only_machine.replace("copies", "cores").replace("cache1/8192", "6");
         assert!(fitted("sim:cm5", "", &own).failures.iter().all(|f| !f.contains("reads `cores`")));
