@@ -46,6 +46,11 @@ const GENERATED: &[Generated] = &[
         folder: "models/epyc-2core-threads2/copy-exchange",
         source: Some("crates/copy/src/exchange_models.rs"),
     },
+    Generated {
+        spec: "specs/sort-local",
+        folder: "models/epyc-2core-threads1/sort-local",
+        source: Some("crates/sort/src/local/models.rs"),
+    },
     Generated { spec: "specs/stencil-simulated", folder: "models/sim-alewife-16/stencil", source: None },
     Generated { spec: "specs/sort-simulated", folder: "models/sim-alewife-16/sort", source: None },
     Generated {

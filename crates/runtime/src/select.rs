@@ -525,8 +525,9 @@ impl Node {
             Err(error) if asked.is_empty() => eprintln!("strata: STRATA_PIN: {error}"),
             Err(_) => {}
             Ok(pins) => {
-                // Copies look for theirs themselves, on each node.
-                let used = |pin: &Pin<'_>| pin.library == "copy" || asked.contains(&pin.library);
+                // Copies and local sorts look for theirs themselves, on each node.
+                let local = ["copy", "local_sort"];
+                let used = |pin: &Pin<'_>| local.contains(&pin.library) || asked.contains(&pin.library);
                 for pin in pins.iter().filter(|pin| !used(pin)) {
                     let meant = closest(pin.library, asked.iter().copied());
                     let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));

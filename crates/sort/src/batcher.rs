@@ -46,7 +46,7 @@ impl<T: Item> Item for Placed<T> {
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
     layout::rebalance(node, items, &problem.lens);
     work::sort::<T, _>(node, items.len(), problem.range.width, || {
-        local::sort(items, &mut Vec::new(), problem.range);
+        local::sort(items);
     });
     let layout = problem.layout();
     if T::PLAIN {

@@ -7,7 +7,7 @@
 //! keys take a few rounds; every third one halves the interval, so that no keys take more than three
 //! rounds a significant bit.
 
-use crate::local::Range;
+use crate::leading::Range;
 use strata_runtime::Node;
 
 /// Where a position divides the elements: after the `below` elements below a key, and as many of
@@ -43,8 +43,8 @@ impl Interval {
     }
 
     /// Takes in that `below` elements are below `bits`; the cut, if that decides it.
-    fn narrow(&mut self, position: u64, bits: u64, below: u64) -> Option<Cut> {
-        if below == position {
+    fn narrow(&mut self, position: u64, bits: u64, below: u64, tolerance: u64) -> Option<Cut> {
+        if below.abs_diff(position) <= tolerance {
             return Some(Cut { bits, below });
         }
         if below > position {
@@ -63,11 +63,11 @@ impl Interval {
 
 /// The cuts at `positions`, each below the number `total` of all elements, whose keys lie in
 /// `range`. `count(probes)` returns for each probe how many elements of this node are below it.
-/// Collective.
+/// A cut may be `tolerance` elements off its position. Collective.
 pub(crate) fn find(
     node: &mut Node,
     range: Range,
-    total: u64,
+    (total, tolerance): (u64, u64),
     positions: &[u64],
     mut count: impl FnMut(&mut Node, &[u64]) -> Vec<u64>,
 ) -> Vec<Cut> {
@@ -93,7 +93,7 @@ pub(crate) fn find(
             long
         };
         for ((&at, &bits), &below) in open.iter().zip(&probes).zip(&below) {
-            cuts[at] = intervals[at].narrow(positions[at], bits, below);
+            cuts[at] = intervals[at].narrow(positions[at], bits, below, tolerance);
         }
     }
     cuts.into_iter().flatten().collect()
@@ -113,7 +113,7 @@ mod tests {
             let positions: Vec<u64> = (0..keys.len() as u64).collect();
             let rounds = Cell::new(0);
             let range = Range::new(least, greatest);
-            let cuts = find(node, range, positions.len() as u64, &positions, |_, probes| {
+            let cuts = find(node, range, (positions.len() as u64, 0), &positions, |_, probes| {
                 rounds.set(rounds.get() + 1);
                 probes.iter().map(|probe| keys.iter().filter(|key| *key < probe).count() as u64).collect()
             });

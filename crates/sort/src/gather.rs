@@ -6,7 +6,7 @@
 //! those.
 
 use crate::item::Item;
-use crate::local::{self, Digit, Range};
+use crate::leading::{self, Digit, Range};
 use crate::pool;
 use crate::problem::Problem;
 use crate::work;
@@ -20,7 +20,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     let range = problem.range;
     if problem.nodes() == 1 {
         return work::sort::<T, _>(node, items.len(), range.width, || {
-            local::sort(items, &mut Vec::new(), range)
+            leading::sort(items, &mut Vec::new(), range)
         });
     }
     let longest = problem.largest();
@@ -55,7 +55,7 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
     }
     if layout.total() < SELECT || range.width == 0 {
         let sorted =
-            work::sort::<T, _>(node, layout.total(), range.width, || local::sort_parts(parts, range));
+            work::sort::<T, _>(node, layout.total(), range.width, || leading::sort_parts(parts, range));
         out.clear();
         out.extend_from_slice(&sorted[low..high]);
         return pool::give(sorted);
@@ -64,7 +64,7 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
     let digit = Digit::new(range.base, range.width - bits, bits);
     let mut counts = vec![0; digit.bins()];
     work::histogram(node, layout.total(), digit.bins(), || {
-        parts.iter().for_each(|part| local::count(part, digit, &mut counts));
+        parts.iter().for_each(|part| leading::count(part, digit, &mut counts));
     });
     // Numerals first..last cover positions base..end, which cover low..high.
     let (mut first, mut last, mut base, mut end) = (0, 0, 0, 0);
@@ -91,7 +91,7 @@ fn keep_share<T: Item>(node: &mut Node, parts: &[&[T]], out: &mut Vec<T>, proble
     let span = (((last - first) as u128) << shift) - 1;
     let greatest = u64::try_from(u128::from(least) + span).unwrap_or(u64::MAX);
     let narrow = Range::new(least, greatest);
-    let sorted = work::sort::<T, _>(node, at, narrow.width, || local::sort_parts(&[&mine[..at]], narrow));
+    let sorted = work::sort::<T, _>(node, at, narrow.width, || leading::sort_parts(&[&mine[..at]], narrow));
     out.clear();
     out.extend_from_slice(&sorted[low - base..high - base]);
     pool::give(sorted);

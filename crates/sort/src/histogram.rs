@@ -5,14 +5,14 @@
 //! rounds of one reduction each (see [`cuts`](crate::cuts)); of equal keys as many go left as there
 //! is room, by rank. One exchange follows, and a sort of what arrived (L. V. Kale and S. Krishnan,
 //! ICPP 1993; V. Harsh and others, SPAA 2019, who accept an imbalance of ε for fewer rounds; here
-//! it is zero, which saves the final exchange of sample sort).
+//! it is zero unless another [`Balance`](crate::Balance) is asked for).
 //!
-//! **Guarantee:** no chance is involved; each node receives exactly its share, whatever the keys,
+//! **Guarantee:** no chance is involved; each node receives its share as exactly as was asked for, whatever the keys,
 //! so that a node holds at most twice its share beside its own elements. **Precondition:** none.
 
 use crate::item::Item;
 use crate::problem::Problem;
-use crate::{cuts, layout, local, pool, work};
+use crate::{cuts, layout, leading, local, pool, work};
 use strata_runtime::{Block, Node};
 
 /// Sorts. Collective.
@@ -21,7 +21,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     if problem.largest() > 2 * problem.keys() {
         layout::rebalance(node, items, &problem.lens);
     }
-    work::sort::<T, _>(node, items.len(), range.width, || local::sort(items, &mut Vec::new(), range));
+    work::sort::<T, _>(node, items.len(), range.width, || local::sort(items));
     if problem.nodes() == 1 {
         return;
     }
@@ -30,7 +30,10 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     let bounds: Vec<u64> = starts.filter(|start| *start < layout.total() as u64).collect();
     let below = |bits: u64| items.partition_point(|item| item.bits() < bits) as u64;
     let through = |bits: u64| items.partition_point(|item| item.bits() <= bits) as u64;
-    let cuts = cuts::find(node, range, layout.total() as u64, &bounds, |node, probes| {
+    // A node's share has two ends. Less than half of it, so that ends stay in their order.
+    let tolerance = (problem.most - layout.share()) / 2;
+    let tolerance = tolerance.min(layout.share().saturating_sub(1) / 2) as u64;
+    let cuts = cuts::find(node, range, (layout.total() as u64, tolerance), &bounds, |node, probes| {
         work::probe(node, probes.len(), items.len(), || probes.iter().map(|&probe| below(probe)).collect())
     });
     let mut equal_before: Vec<u64> = cuts.iter().map(|cut| through(cut.bits) - below(cut.bits)).collect();
@@ -40,7 +43,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
         .zip(&bounds)
         .zip(&equal_before)
         .map(|((cut, bound), before)| {
-            let left = (bound - cut.below).saturating_sub(*before);
+            let left = bound.saturating_sub(cut.below).saturating_sub(*before);
             (below(cut.bits) + left.min(through(cut.bits) - below(cut.bits))) as usize
         })
         .collect();
@@ -57,11 +60,12 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     });
     let blocks = node.all_to_all_v(blocks);
     let parts: Vec<&[T]> = blocks.iter().map(|block| &**block).collect();
-    let mine = local::Range::new(
+    let mine = leading::Range::new(
         me.checked_sub(1).and_then(|at| cuts.get(at)).map_or(range.base, |cut| cut.bits),
         cuts.get(me).map_or_else(|| range.greatest(), |cut| cut.bits),
     );
-    let sorted = work::sort::<T, _>(node, layout.len(me), mine.width, || local::sort_parts(&parts, mine));
+    let len = parts.iter().map(|part| part.len()).sum();
+    let sorted = work::sort::<T, _>(node, len, mine.width, || leading::sort_parts(&parts, mine));
     items.clear();
     items.extend_from_slice(&sorted);
     pool::give(sorted);

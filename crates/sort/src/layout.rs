@@ -5,7 +5,7 @@
 //! eq. 34): all nodes hold k elements, except the last ones, which may hold fewer or none.
 
 use crate::work;
-use crate::{local, pool};
+use crate::{leading, pool};
 use bytemuck::Pod;
 use strata_runtime::Node;
 
@@ -89,7 +89,7 @@ pub(crate) fn spread<T: Pod>(node: &mut Node, mine: &[T], lens: &[usize], out: &
         };
         blocks = node.all_to_all_v((0..lens.len()).map(block).collect());
     }
-    local::reserve(out, layout.len(me));
+    leading::reserve(out, layout.len(me));
     out.truncate(layout.len(me));
     let before = blocks.iter().take(me).map(|b| &**b);
     let after = blocks.iter().skip(me + 1).map(|b| &**b);

@@ -28,10 +28,12 @@
 //! [`sort_by`] sorts by a comparison alone; [`is_sorted`], [`rank_of`], [`select_nth`] and
 //! [`Splitters`] answer questions about distributed elements.
 //!
-//! On one node all of them are the same local sort, a radix sort of the leading bits.
+//! On one node all of them are the same local sort, chosen by models of its own: [`local::sort`]. A
+//! result that need not be even costs less: [`sort_balanced`].
 
 #![forbid(unsafe_code)]
 
+mod balance;
 mod batcher;
 mod compare;
 mod cuts;
@@ -39,7 +41,8 @@ mod gather;
 mod histogram;
 mod item;
 mod layout;
-mod local;
+mod leading;
+pub mod local;
 mod memory;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
@@ -51,6 +54,7 @@ mod radix;
 mod sample;
 mod work;
 
+pub use balance::{Balance, sort_balanced};
 pub use compare::sort_by;
 pub use item::{Item, Key, Pair};
 pub use memory::{SortError, sort_within};
@@ -91,7 +95,7 @@ pub type Choice = strata_select::Choice<[Row; 5]>;
 /// A setting is at fault, see [`SelectError`]; then every node returns an error, and the elements
 /// are unchanged.
 pub fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>) -> Result<(), SelectError> {
-    choose_and_sort(node, items, &Options::default(), usize::MAX).map_err(without_limit).map(drop)
+    choose_and_sort(node, items, &Options::default(), &Limits::default()).map_err(without_limit).map(drop)
 }
 
 /// As [`sort`], with options; returns the choice and the reasons for it.
@@ -106,7 +110,9 @@ pub fn sort_with<T: Item>(
     items: &mut Vec<T>,
     options: &Options,
 ) -> Result<Choice, SelectError> {
-    choose_and_sort(node, items, options, usize::MAX).map_err(without_limit).map(|chosen| chosen.choice)
+    choose_and_sort(node, items, options, &Limits::default())
+        .map_err(without_limit)
+        .map(|chosen| chosen.choice)
 }
 
 /// The error of a sort without a limit of memory.
@@ -117,22 +123,37 @@ fn without_limit(error: SortError) -> SelectError {
     }
 }
 
+/// What else is asked of a sort; equal on all nodes.
+struct Limits {
+    /// The most bytes that an algorithm's buffers may take on a node.
+    bytes: usize,
+    balance: Balance,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: usize::MAX, balance: Balance::Even }
+    }
+}
+
 /// Returns the choice from the node's cache as a shared reference: copying its explanation would
 /// take as long as a short exchange.
 fn choose_and_sort<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
     options: &Options,
-    limit: usize,
+    &Limits { bytes: limit, balance }: &Limits,
 ) -> Result<Rc<Chosen<Sort>>, SortError> {
     // Even if this node fails, the first exchange must take place, or the others would wait
     // forever.
     let selector = node.selector::<Sort>(options);
-    let problem = Problem::agree(node, items, selector.as_ref().map_or(0, |selector| selector.word()));
+    let word = selector.as_ref().map_or(0, |selector| selector.word()) ^ balance.word();
+    let mut problem = Problem::agree(node, items, word);
     let selector = selector?;
     if !problem.alike {
         return Err(SelectError::Unlike.into());
     }
+    problem.most = balance.most(problem.most);
     let least = if limit == usize::MAX { 0 } else { memory::least::<T>(&problem) };
     if least > limit {
         return Err(SortError::Memory { need: least, limit });
@@ -164,10 +185,11 @@ fn choose_and_sort<T: Item>(
     // Who pins an algorithm gets it.
     let order = if chosen.choice.pinned { Order::Any } else { problem.order };
     match chosen.candidate {
+        _ if order == Order::Ascending && problem.may_stay(&problem.lens) => {}
         _ if order == Order::Ascending => layout::rebalance(node, items, &problem.lens),
         _ if order == Order::Descending => layout::reverse(node, items, &problem.lens),
         _ if alone => work::sort::<T, _>(node, items.len(), problem.range.width, || {
-            local::sort(items, &mut Vec::new(), problem.range);
+            local::sort(items);
         }),
         Sort::Gather => gather::sort(node, items, &problem),
         Sort::Radix { bits } => radix::sort(node, items, &problem, bits as u32),

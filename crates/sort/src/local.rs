@@ -1,370 +1,192 @@
-//! Sorting inside one node: counting, scattering, and a radix sort of the leading bits only.
+//! Sorting on one node, by the sort that models predict to be fastest there: a library of its own,
+//! which needs no nodes and no run-time.
 //!
-//! A radix sort of n keys need not sort by all their bits: once the leading lg n + 4 bits are in
-//! order, few neighbours can still be out of order, and one pass over the nearly sorted keys
-//! corrects them. So 64-bit keys need two or three passes instead of eight. Where many keys share
-//! their leading bits, the final pass sorts the whole group by the range that it spans, so that
-//! skewed keys cost more passes but are never misordered. The passes are stable (Knuth, *The Art of
-//! Computer Programming*, vol. 3, §5.2.5), and so is the final pass for elements that can be
-//! distinguished.
+//! ```
+//! let mut keys: Vec<i64> = (0..1000).map(|i| i * 7919 % 1009 - 500).collect();
+//! strata_sort::local::sort(&mut keys);
+//! assert!(keys.is_sorted());
+//! ```
+//!
+//! | candidate | what it is | stable |
+//! |---|---|---|
+//! | `stable` | the standard library's `sort_by_key` (driftsort), which merges runs that it finds | yes |
+//! | `unstable` | its `sort_unstable_by_key` (ipnsort) | no |
+//! | `leading` | a radix sort of the leading bits and a repair, that of the distributed sorts | yes |
+//! | `radsort`, `rdst`, `voracious` | the crates `radsort`, `rdst` (one thread) and `voracious_radix_sort`, with the cargo feature of that name; integers only | no |
+//!
+//! What a choice depends on is found in one pass at most: the number of keys, the bits in which
+//! they differ; and from up to a thousand places how long ascending and descending runs are and how
+//! many different keys there are. Sorted and descending elements are seen before anything is chosen,
+//! and fewer than a hundred are left to the standard library. Choices are kept for classes of
+//! problems, so that later ones take some ns. The models were measured with keys of 8 bytes; for
+//! other elements they rank the candidates.
+//!
+//! `STRATA_PIN=local_sort=radsort` takes that candidate wherever it can sort the elements.
+
+mod known;
+mod look;
+#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
+mod models;
+mod others;
 
 use crate::item::Item;
-use crate::{pool, work};
-use bytemuck::Pod;
-use strata_runtime::Block;
+use crate::leading::{self, Range};
+use crate::pool;
+pub use models::LocalSort;
+use std::hint::black_box;
+use std::sync::OnceLock;
+use strata_select::{Library, Pin, Pins, Question, choose_from, closest};
 
-/// Below this many elements a comparison sort is used.
-const SMALL: usize = 24;
+/// A choice among the local sorts and the reasons for it.
+pub type LocalChoice = strata_select::Choice<<LocalSort as Library>::Rows>;
 
-/// The span of keys: the least of them, and the number of bits of the greatest difference from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    /// Least bits of any key.
-    pub(crate) base: u64,
-    /// Significant bits of (greatest - least): 0..=64.
-    pub(crate) width: u32,
+/// Below so many elements a comparison sort is taken: looking at them would take longer than
+/// choosing among sorts could gain.
+const FEW: usize = 96;
+
+/// What a choice depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Features {
+    /// How many elements there are.
+    pub keys: usize,
+    /// How many low bits of their order-preserving bits are not all equal.
+    pub width: u32,
+    /// The length of sorted runs, estimated; 1 for a random order.
+    pub run: usize,
+    /// How many different keys there are, estimated; `keys` if they are not few.
+    pub distinct: usize,
+    /// Whether most keys have the same leading bits although they differ, as few large ones make the
+    /// width; sorts by leading bits alone are then not considered.
+    pub skewed: bool,
 }
 
-impl Range {
-    /// The range of keys whose bits lie in `least..=greatest`.
-    pub(crate) fn new(least: u64, greatest: u64) -> Self {
-        Self { base: least, width: 64 - (greatest - least).leading_zeros() }
+impl Features {
+    /// Those of these elements, from one pass over them.
+    #[must_use]
+    pub fn of<T: Item>(items: &[T]) -> Self {
+        Self::with_run(items, look::run(items))
     }
 
-    /// The greatest bits that a key of this width can have.
-    pub(crate) fn greatest(self) -> u64 {
-        let span = if self.width == 0 { 0 } else { u64::MAX >> (64 - self.width) };
-        self.base.saturating_add(span)
-    }
-
-    /// The least and greatest bits of `items`; (MAX, 0) if empty.
-    pub(crate) fn bounds<T: Item>(items: &[T]) -> (u64, u64) {
-        items.iter().fold((u64::MAX, 0), |(least, greatest), x| (least.min(x.bits()), greatest.max(x.bits())))
-    }
-}
-
-/// A digit: consecutive bits of (key - base).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Digit {
-    base: u64,
-    shift: u32,
-    mask: u64,
-}
-
-impl Digit {
-    /// The digit of `bits` bits (1..=16) that begins at bit `shift` (0..=63).
-    pub(crate) fn new(base: u64, shift: u32, bits: u32) -> Self {
-        Self { base, shift, mask: (1 << bits) - 1 }
-    }
-
-    /// The number of its numerals (values).
-    pub(crate) fn bins(self) -> usize {
-        self.mask as usize + 1
-    }
-
-    /// The numeral of `item`.
-    #[inline(always)]
-    pub(crate) fn of<T: Item>(self, item: &T) -> usize {
-        ((item.bits().wrapping_sub(self.base) >> self.shift) & self.mask) as usize
-    }
-}
-
-/// Adds the numerals of `items` to `counts`, which has `digit.bins()` entries.
-pub(crate) fn count<T: Item>(items: &[T], digit: Digit, counts: &mut [u32]) {
-    let counts = &mut counts[..digit.bins()];
-    for item in items {
-        counts[digit.of(item)] += 1;
-    }
-}
-
-/// Copies each of `items` to the cursor of its numeral, and advances that cursor.
-fn scatter<T: Item>(items: &[T], digit: Digit, cursors: &mut [u32], target: &mut [T]) {
-    let cursors = &mut cursors[..digit.bins()];
-    for item in items {
-        let cursor = &mut cursors[digit.of(item)];
-        target[*cursor as usize] = *item;
-        *cursor += 1;
-    }
-}
-
-/// Grows `buffer` to at least `len` elements of arbitrary value.
-pub(crate) fn reserve<T: Pod>(buffer: &mut Vec<T>, len: usize) {
-    if buffer.capacity() < len {
-        // Fresh zero pages from the system cost nothing until they are written.
-        *buffer = bytemuck::zeroed_vec(len);
-    } else if buffer.len() < len {
-        buffer.resize(len, T::zeroed());
-    }
-}
-
-/// Sorts by comparison; stable unless equal elements are indistinguishable.
-fn compare<T: Item>(items: &mut [T]) {
-    if T::PLAIN {
-        items.sort_unstable_by_key(T::bits);
-    } else {
-        items.sort_by_key(T::bits);
-    }
-}
-
-/// The digits of a radix sort: `passes` digits of `bits` bits, the lowest beginning at bit `low`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
-    passes: u32,
-    bits: u32,
-    low: u32,
-}
-
-impl Plan {
-    /// All of `width` bits in digits of at most `bits` bits, as equal as possible (Brewer eq. 43).
-    pub(crate) fn all(width: u32, bits: u32) -> Self {
-        let passes = width.div_ceil(bits);
-        Self { passes, bits: if passes == 0 { 0 } else { width.div_ceil(passes) }, low: 0 }
-    }
-
-    /// The leading bits that put most of `len` keys in order, or all of `width` where that costs no
-    /// more.
-    fn leading(len: usize, width: u32) -> Self {
-        let enough = len.max(2).ilog2() + 4;
-        let passes = match enough {
-            0..=8 => 1,
-            9..=22 => 2,
-            _ => enough.div_ceil(9),
+    fn with_run<T: Item>(items: &[T], run: usize) -> Self {
+        let keys = items.len();
+        let run = match run == keys {
+            true if keys < MANY => look::run_of_all(items),
+            // There may be two long runs. The keys' bits hardly matter then, and a pass would.
+            true => return Self { keys, width: 64, run: keys / 2, distinct: keys, skewed: false },
+            false => run,
         };
-        let bits = enough.div_ceil(passes);
-        if width <= passes * (bits + 1) {
-            // A larger digit saves a pass as long as its counters fit in the first-level cache.
-            return Self::all(width, (bits + 1).max(if len >= 1 << 12 { 10 } else { 8 }));
-        }
-        Self { passes, bits, low: width - passes * bits }
-    }
-
-    fn digit(self, range: Range, pass: u32) -> Digit {
-        Digit::new(range.base, self.low + pass * self.bits, self.bits)
+        let width = look::width(items);
+        let (distinct, skewed) = look::spread(items, width);
+        Self { keys, width, run, distinct, skewed }
     }
 }
 
-/// The counts of every digit of a plan over `parts`, from a single read, converted to starting
-/// positions. A digit's flag says whether one numeral has all the keys.
-fn cursors<T: Item>(parts: &[&[T]], plan: Plan, range: Range, len: usize) -> Vec<(Vec<u32>, bool)> {
-    let mut all: Vec<Vec<u32>> = (0..plan.passes).map(|_| vec![0; 1 << plan.bits]).collect();
-    let digit = |pass| plan.digit(range, pass);
-    for part in parts {
-        match all.as_mut_slice() {
-            [] => {}
-            [a] => count(part, digit(0), a),
-            [a, b] => {
-                let (da, db) = (digit(0), digit(1));
-                let (a, b) = (&mut a[..da.bins()], &mut b[..db.bins()]);
-                for item in *part {
-                    a[da.of(item)] += 1;
-                    b[db.of(item)] += 1;
-                }
+/// From so many elements on no turn in a sample means very long runs.
+const MANY: usize = 1 << 13;
+
+/// Sorts elements by their keys, by the candidate that models predict to be fastest. Stable: elements
+/// of equal keys keep their order, unless they cannot be told apart.
+pub fn sort<T: Item>(items: &mut [T]) {
+    match items.len() {
+        0..=20 => return items.sort_by_key(T::bits),
+        21..FEW => return leading::compare(items),
+        _ => {}
+    }
+    let run = look::run(items);
+    if run >= items.len() {
+        // No turn was seen; that one order holds everywhere is to be looked at.
+        if items.is_sorted_by(|a, b| a.bits() <= b.bits()) {
+            return;
+        }
+        if items.is_sorted_by(|a, b| a.bits() > b.bits()) {
+            return items.reverse();
+        }
+    }
+    let features = Features::with_run(items, run);
+    run_candidate(items, known::choice::<T>(features));
+}
+
+/// Sorts by this candidate, after the same look at the elements as [`sort`]; `false` if it is not
+/// there (its feature is off), takes no such elements or would not keep their order where that can
+/// be told. Then they are as they were.
+#[must_use]
+pub fn sort_by<T: Item>(items: &mut [T], candidate: LocalSort) -> bool {
+    if !applies::<T>(candidate) {
+        return false;
+    }
+    black_box(Features::of(items));
+    run_candidate(items, candidate);
+    true
+}
+
+/// The candidates that can sort elements of this type.
+pub fn candidates<T: Item>() -> impl Iterator<Item = (&'static str, LocalSort)> {
+    let all = LocalSort::TABLE.entries.iter().enumerate();
+    all.filter_map(|(index, entry)| Some((entry.name, LocalSort::candidate(index, &[])?)))
+        .filter(|(_, candidate)| applies::<T>(*candidate))
+}
+
+/// What is chosen for elements of this type with these features, and why. `STRATA_PIN` counts.
+#[must_use]
+pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
+    let Features { keys, width, run, distinct, skewed } = features;
+    let inputs = [keys as f64, f64::from(width), run as f64, distinct as f64];
+    let by_leading_bits = |candidate| matches!(candidate, LocalSort::Leading | LocalSort::Voracious);
+    let applies = |candidate| applies::<T>(candidate) && !(skewed && by_leading_bits(candidate));
+    let ask = |pin| choose_from(&models::LOCAL_SORT, Question { pin, ..Question::new(1, &inputs) }, &applies);
+    let pinned = pinned().filter(|(_, candidate)| self::applies::<T>(*candidate));
+    match pinned.map(|(name, _)| ask(Pin::parse(name).ok())) {
+        Some(Ok(chosen)) => chosen,
+        _ => ask(None).expect("the standard library's sort applies to all elements"),
+    }
+}
+
+fn run_candidate<T: Item>(items: &mut [T], candidate: LocalSort) {
+    match candidate {
+        LocalSort::Stable => items.sort_by_key(T::bits),
+        LocalSort::Unstable => items.sort_unstable_by_key(T::bits),
+        LocalSort::Leading => {
+            let (least, greatest) = Range::bounds(items);
+            let range = Range::new(least.min(greatest), greatest);
+            let mut scratch = pool::take::<T>(items.len());
+            leading::sort_in_place(items, &mut scratch, range);
+            pool::give(scratch);
+        }
+        LocalSort::Radsort | LocalSort::Rdst | LocalSort::Voracious => {
+            if !others::sort(items, candidate) {
+                leading::compare(items);
             }
-            [a, b, c] => {
-                let (da, db, dc) = (digit(0), digit(1), digit(2));
-                let (a, b, c) = (&mut a[..da.bins()], &mut b[..db.bins()], &mut c[..dc.bins()]);
-                for item in *part {
-                    a[da.of(item)] += 1;
-                    b[db.of(item)] += 1;
-                    c[dc.of(item)] += 1;
-                }
-            }
-            more => {
-                for (pass, counts) in more.iter_mut().enumerate() {
-                    count(part, digit(pass as u32), counts);
-                }
-            }
         }
-    }
-    all.into_iter()
-        .map(|mut counts| {
-            let constant = counts.iter().any(|&c| c as usize == len);
-            let mut sum = 0;
-            for count in &mut counts {
-                sum += std::mem::replace(count, sum);
-            }
-            (counts, constant)
-        })
-        .collect()
-}
-
-/// Continues to sort `a` by the digits whose cursors are left, alternating with `b`; true if the
-/// result is in `b`.
-fn alternate<T: Item>(
-    a: &mut [T],
-    b: &mut [T],
-    plan: Plan,
-    range: Range,
-    cursors: &mut [(Vec<u32>, bool)],
-) -> bool {
-    let first = plan.passes - cursors.len() as u32;
-    let mut swapped = false;
-    for (pass, (cursors, constant)) in cursors.iter_mut().enumerate() {
-        if *constant {
-            continue;
-        }
-        let digit = plan.digit(range, first + pass as u32);
-        if swapped {
-            scatter(b, digit, cursors, a);
-        } else {
-            scatter(a, digit, cursors, b);
-        }
-        swapped = !swapped;
-    }
-    swapped
-}
-
-/// Fully sorts keys that are already grouped by their bits from `low` up.
-fn repair<T: Item>(items: &mut [T], scratch: &mut [T], base: u64, low: u32) {
-    if low == 0 {
-        return;
-    }
-    let top = |x: &T| x.bits().wrapping_sub(base) >> low;
-    let mut i = 1;
-    while i < items.len() {
-        if items[i - 1].bits() > items[i].bits() {
-            let group = top(&items[i]);
-            let start = items[..i - 1].iter().rposition(|x| top(x) != group).map_or(0, |p| p + 1);
-            let end = items[i + 1..].iter().position(|x| top(x) != group).map_or(items.len(), |p| i + 1 + p);
-            sort_slice(&mut items[start..end], &mut scratch[start..end]);
-            i = end;
-        }
-        i += 1;
     }
 }
 
-/// Sorts a slice in place; `scratch` has the same length.
-fn sort_slice<T: Item>(items: &mut [T], scratch: &mut [T]) {
-    if items.len() <= 2 * SMALL {
-        return compare(items);
-    }
-    let (least, greatest) = Range::bounds(items);
-    let range = Range::new(least, greatest);
-    let plan = Plan::leading(items.len(), range.width);
-    let mut cursors = cursors(&[items], plan, range, items.len());
-    if alternate(items, scratch, plan, range, &mut cursors) {
-        work::keep(items, scratch);
-    }
-    repair(items, scratch, range.base, plan.low);
-}
-
-/// Sorts `items`, all of whose keys are in `range`; stable. `scratch` is a buffer of any length.
-pub(crate) fn sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, range: Range) {
-    if items.len() <= SMALL || items.len() > u32::MAX as usize {
-        return compare(items);
-    }
-    sort_by_plan(items, scratch, range, Plan::leading(items.len(), range.width));
-}
-
-/// Sorts `items` (fewer than 2^32) by the digits of `plan`, then fully.
-pub(crate) fn sort_by_plan<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, range: Range, plan: Plan) {
-    let len = items.len();
-    reserve(scratch, len);
-    let mut cursors = cursors(&[items], plan, range, len);
-    if alternate(items, &mut scratch[..len], plan, range, &mut cursors) {
-        std::mem::swap(items, scratch);
-        items.truncate(len);
-        reserve(scratch, len);
-    }
-    repair(items, &mut scratch[..len], range.base, plan.low);
-}
-
-/// The sorted concatenation of `parts`; stable. The first pass reads the parts in place.
-///
-/// The block comes from the pool and should be returned to it.
-pub(crate) fn sort_parts<T: Item>(parts: &[&[T]], range: Range) -> Block<T> {
-    let len = parts.iter().map(|p| p.len()).sum();
-    let plan = Plan::leading(len, range.width);
-    let mut sorted = pool::take::<T>(len);
-    if len <= SMALL || len > u32::MAX as usize || plan.passes == 0 {
-        let mut rest = &mut *sorted;
-        for part in parts {
-            let (target, tail) = rest.split_at_mut(part.len());
-            work::receive(target, part);
-            rest = tail;
-        }
-        if plan.passes > 0 {
-            compare(&mut sorted);
-        }
-        return sorted;
-    }
-    let mut scratch = pool::take::<T>(len);
-    let mut cursors = cursors(parts, plan, range, len);
-    // The first pass runs even if its digit is constant: it gathers the parts.
-    let (first, rest) = cursors.split_first_mut().expect("a plan with passes has a digit");
-    for part in parts {
-        scatter(part, plan.digit(range, 0), &mut first.0, &mut sorted);
-    }
-    if alternate(&mut sorted, &mut scratch, plan, range, rest) {
-        std::mem::swap(&mut sorted, &mut scratch);
-    }
-    repair(&mut sorted, &mut scratch, range.base, plan.low);
-    pool::give(scratch);
-    sorted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Pair;
-    use proptest::prelude::*;
-
-    fn check(keys: &[u64]) {
-        let mut expected: Vec<Pair<u64, u32>> = keys.iter().zip(0..).map(|(&k, i)| Pair::new(k, i)).collect();
-        let input = expected.clone();
-        expected.sort_by_key(Item::bits);
-        let (least, greatest) = if keys.is_empty() { (0, 0) } else { Range::bounds(keys) };
-        let range = Range::new(least, greatest);
-
-        let mut scratch = Vec::new();
-        let mut items = input.clone();
-        sort(&mut items, &mut scratch, range);
-        assert_eq!(items, expected, "stable sort of pairs");
-
-        let (a, b) = input.split_at(input.len() / 3);
-        let sorted = sort_parts(&[a, &[], b], range);
-        assert_eq!(*sorted, expected, "stable sort of parts");
-
-        for bits in [1, 5, 8, 13, 16] {
-            items.clone_from(&input);
-            sort_by_plan(&mut items, &mut scratch, range, Plan::all(range.width, bits));
-            assert_eq!(items, expected, "all digits of {bits} bits");
-        }
-
-        let mut plain = keys.to_vec();
-        sort(&mut plain, &mut Vec::new(), range);
-        assert!(plain.iter().eq(expected.iter().map(Item::bits).collect::<Vec<_>>().iter()));
-    }
-
-    #[test]
-    fn awkward_keys() {
-        let n = 5000u64;
-        check(&[]);
-        check(&[u64::MAX]);
-        check(&vec![u64::MAX; 1000]);
-        check(&(0..n).collect::<Vec<_>>());
-        check(&(0..n).rev().collect::<Vec<_>>());
-        check(&(0..n).map(|i| if i % 2 == 0 { u64::MAX } else { i }).collect::<Vec<_>>());
-        // Skewed: nearly all keys share their leading bits, at several scales.
-        check(&(0..n).map(|i| 1 << (i * 7919 % 64)).collect::<Vec<_>>());
-        check(&(0..n).map(|i| if i == 77 { u64::MAX } else { i * 7919 % 4099 }).collect::<Vec<_>>());
-    }
-
-    proptest! {
-        #[test]
-        fn any_keys(width in 1u32..=64, keys in proptest::collection::vec(any::<u64>(), 0..3000)) {
-            let keys: Vec<u64> = keys.iter().map(|k| k >> (64 - width)).collect();
-            check(&keys);
+/// Whether a candidate can sort such elements, stably if they can be told apart.
+fn applies<T: Item>(candidate: LocalSort) -> bool {
+    match candidate {
+        LocalSort::Stable | LocalSort::Leading => true,
+        LocalSort::Unstable => T::PLAIN,
+        LocalSort::Radsort | LocalSort::Rdst | LocalSort::Voracious => {
+            T::PLAIN && others::can::<T>(candidate)
         }
     }
+}
 
-    #[test]
-    fn plans_cover_the_leading_bits() {
-        assert_eq!(Plan::leading(1 << 16, 64), Plan { passes: 2, bits: 10, low: 44 });
-        assert_eq!(Plan::leading(1 << 20, 64), Plan { passes: 3, bits: 8, low: 40 });
-        assert_eq!(Plan::leading(1 << 20, 16), Plan { passes: 2, bits: 8, low: 0 });
-        assert_eq!(Plan::leading(1 << 20, 8), Plan { passes: 1, bits: 8, low: 0 });
-        assert_eq!(Plan::all(32, 15), Plan { passes: 3, bits: 11, low: 0 });
-        assert_eq!(Plan::all(0, 8), Plan { passes: 0, bits: 0, low: 0 });
-    }
+/// The candidate of `STRATA_PIN=local_sort=NAME`, with that text. A name that no candidate has is said
+/// once on standard error: such a sort cannot fail.
+fn pinned() -> Option<(&'static str, LocalSort)> {
+    static PINNED: OnceLock<Option<(String, LocalSort)>> = OnceLock::new();
+    let pinned = PINNED.get_or_init(|| {
+        let text = std::env::var("STRATA_PIN").ok()?;
+        let pin = Pins::parse(&text).ok()?.get(LocalSort::TABLE.library)?;
+        let names = || LocalSort::TABLE.entries.iter().map(|entry| entry.name);
+        let found = names().position(|name| name == pin.candidate && pin.parameters.is_empty());
+        let found = found.and_then(|index| LocalSort::candidate(index, &[]));
+        if found.is_none() {
+            let meant = closest(pin.candidate, names());
+            let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            eprintln!("strata: STRATA_PIN: `{pin}` had no effect: there is no such local sort{meant}");
+        }
+        Some((pin.to_string(), found?))
+    });
+    pinned.as_ref().map(|(text, candidate)| (text.as_str(), *candidate))
 }

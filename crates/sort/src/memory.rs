@@ -2,7 +2,7 @@
 
 use crate::item::Item;
 use crate::problem::Problem;
-use crate::{Choice, Sort, batcher};
+use crate::{Choice, Limits, Sort, batcher};
 use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError};
 
@@ -41,8 +41,8 @@ pub fn sort_within<T: Item>(
     options: &Options,
     bytes: usize,
 ) -> Result<Choice, SortError> {
-    let limit = node.reduce_min(bytes as u64) as usize;
-    crate::choose_and_sort(node, items, options, limit).map(|chosen| chosen.choice)
+    let limits = Limits { bytes: node.reduce_min(bytes as u64) as usize, ..Limits::default() };
+    crate::choose_and_sort(node, items, options, &limits).map(|chosen| chosen.choice)
 }
 
 /// The most bytes that a candidate takes on any node beside its elements.

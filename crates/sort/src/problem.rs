@@ -2,7 +2,7 @@
 
 use crate::item::Item;
 use crate::layout::Layout;
-use crate::local::Range;
+use crate::leading::Range;
 use crate::work;
 use strata_runtime::Node;
 
@@ -30,6 +30,8 @@ pub(crate) struct Problem {
     pub(crate) range: Range,
     /// The order in which they come.
     pub(crate) order: Order,
+    /// The most elements that a node may keep in the end; more than its share save moving some.
+    pub(crate) most: usize,
     /// Whether all nodes gave the same `word`, see [`Problem::agree`].
     pub(crate) alike: bool,
 }
@@ -70,7 +72,8 @@ impl Problem {
             (false, false) => Order::Any,
         };
         let range = if least <= greatest { Range::new(least, greatest) } else { Range::new(0, 0) };
-        Self { lens, range, order, alike }
+        let most = Layout::new(lens.iter().sum(), lens.len()).share();
+        Self { lens, range, order, most, alike }
     }
 
     /// The number of nodes.
@@ -81,6 +84,11 @@ impl Problem {
     /// The layout of the sorted elements.
     pub(crate) fn layout(&self) -> Layout {
         Layout::new(self.lens.iter().sum(), self.lens.len())
+    }
+
+    /// Whether the nodes may keep so many elements each. An even result is only that of the layout.
+    pub(crate) fn may_stay(&self, lens: &[usize]) -> bool {
+        self.most > self.keys() && lens.iter().all(|len| *len <= self.most)
     }
 
     /// Elements per node: ⌈n/P⌉.

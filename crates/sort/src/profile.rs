@@ -5,6 +5,7 @@
 //! models: a model predicts the time of the whole call.
 
 pub mod kernels;
+pub mod local;
 
 use crate::item::Item;
 use crate::problem::Problem;

@@ -52,7 +52,7 @@ pub fn select_nth<T: Item>(node: &mut Node, items: &[T], n: u64) -> Option<T> {
     if n >= total {
         return None;
     }
-    let found = cuts::find(node, problem.range, total, &[n], |node, probes| {
+    let found = cuts::find(node, problem.range, (total, 0), &[n], |node, probes| {
         work::copy::<T, _>(node, items.len(), || {
             let below = |probe: &u64| items.iter().filter(|item| item.bits() < *probe).count() as u64;
             probes.iter().map(below).collect()

@@ -14,7 +14,7 @@
 
 use crate::item::Item;
 use crate::layout::{self, Layout};
-use crate::local::{self, Digit, Plan, Range};
+use crate::leading::{self, Digit, Plan, Range};
 use crate::pool;
 use crate::problem::Problem;
 use crate::work;
@@ -32,7 +32,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
     if problem.nodes() == 1 {
         let plan = Plan::all(range.width, bits);
         return work::sort::<T, _>(node, items.len(), range.width, || {
-            local::sort_by_plan(items, &mut Vec::new(), range, plan);
+            leading::sort_by_plan(items, &mut Vec::new(), range, plan);
         });
     }
     let mut pass = Pass::new(node, layout, problem.nodes() <= FEW_NODES);
@@ -120,7 +120,7 @@ impl<T: Item> Pass<T> {
         self.counts.clear();
         self.counts.resize(digit.bins(), 0);
         let counts = &mut self.counts;
-        work::histogram(node, items.len(), digit.bins(), || local::count(items, digit, counts));
+        work::histogram(node, items.len(), digit.bins(), || leading::count(items, digit, counts));
         let known = self.exchange_counts(node);
         if known.totals.iter().any(|&c| c == self.layout.total() as u64) {
             node.set_state(before);
@@ -130,7 +130,7 @@ impl<T: Item> Pass<T> {
         work::scatter::<T, _>(node, items.len(), digit.bins(), || self.distribute(items, digit, &known));
         self.blocks = node.all_to_all_v(std::mem::take(&mut self.blocks));
         node.set_state(collect);
-        local::reserve(items, self.layout.len(self.me));
+        leading::reserve(items, self.layout.len(self.me));
         items.truncate(self.layout.len(self.me));
         let counted;
         let rows = if self.gather {
@@ -249,7 +249,7 @@ impl<T: Item> Pass<T> {
     fn count_arrivals(&self, digit: Digit) -> Vec<u32> {
         let mut rows = vec![0; self.nodes * digit.bins()];
         for (block, row) in self.blocks.iter().zip(rows.chunks_exact_mut(digit.bins())) {
-            local::count(block, digit, row);
+            leading::count(block, digit, row);
         }
         rows
     }

@@ -7,13 +7,14 @@
 //! kept. That comparison depends on the element's index only for a splitter from the same node, so
 //! each node classifies a few segments of its elements by plain thresholds, without branches.
 //!
-//! The buckets are seldom exactly even, so a final exchange between neighbours moves the surplus.
+//! The buckets are seldom exactly even, so a final exchange between neighbours moves the surplus,
+//! unless they are as even as was asked for ([`Balance`](crate::Balance)).
 //! If a bucket would hold more than 2n/P elements plus a tolerance, new splitters are drawn; after
 //! three draws radix sort is used, which is always balanced.
 
 use crate::item::Item;
 use crate::layout;
-use crate::local::{self, Range};
+use crate::leading::{self, Range};
 use crate::pool;
 use crate::problem::Problem;
 use crate::radix;
@@ -55,7 +56,7 @@ fn sort_within<T: Item>(
     if problem.nodes() == 1 {
         let range = problem.range;
         return work::sort::<T, _>(node, items.len(), range.width, || {
-            local::sort(items, &mut Vec::new(), range)
+            leading::sort(items, &mut Vec::new(), range)
         });
     }
     let mut problem = problem.clone();
@@ -81,9 +82,15 @@ fn sort_within<T: Item>(
             pool::give(buckets);
             let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
             let range = bucket_range(problem.range, &splitters, me);
-            let sorted = work::sort::<T, _>(node, lens[me], range.width, || local::sort_parts(&parts, range));
+            let sorted =
+                work::sort::<T, _>(node, lens[me], range.width, || leading::sort_parts(&parts, range));
             blocks.into_iter().for_each(pool::give);
-            layout::spread(node, &sorted, &lens, items);
+            if problem.may_stay(&lens) {
+                items.clear();
+                items.extend_from_slice(&sorted);
+            } else {
+                layout::spread(node, &sorted, &lens, items);
+            }
             return pool::give(sorted);
         }
     }

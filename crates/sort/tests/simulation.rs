@@ -14,15 +14,36 @@ fn sim(platform: &str, nodes: usize) -> Result<Simulation, Error> {
 
 #[test]
 fn awkward_shapes_stably() {
-    for (platform, nodes) in
-        [("cm5", 1), ("ethernet-25g", 2), ("cm5", 3), ("paragon", 5), ("infiniband-fat-tree", 8)]
-    {
+    for (platform, nodes) in [
+        ("cm5", 1),
+        ("ethernet-25g", 2),
+        ("cm5", 3),
+        ("paragon", 5),
+        ("infiniband-fat-tree", 8),
+        ("alewife", 16),
+        ("cm5", 33),
+    ] {
         let shapes = shapes(nodes);
         let run = sim(platform, nodes).unwrap().run(|node| {
             for (name, parts) in &shapes {
                 for algorithm in ALGORITHMS {
                     check(node, algorithm, name, &numbered(parts))?;
                 }
+            }
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+/// Each shape by one of the algorithms: simulating them takes long.
+#[test]
+fn awkward_shapes_on_many_nodes() {
+    for (platform, nodes) in [("infiniband-fat-tree", 16), ("ethernet-25g", 33)] {
+        let shapes = shapes(nodes);
+        let run = sim(platform, nodes).unwrap().run(|node| {
+            for (at, (name, parts)) in shapes.iter().enumerate() {
+                check(node, ALGORITHMS[at % ALGORITHMS.len()], name, &numbered(parts))?;
             }
             Ok(())
         });

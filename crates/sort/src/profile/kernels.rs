@@ -2,7 +2,7 @@
 //! `specs/kernels`.
 
 use crate::item::Item;
-use crate::local::{self, Digit, Range};
+use crate::leading::{self, Digit, Range};
 use crate::radix::{self, Cursor};
 use crate::sample;
 use strata_runtime::Block;
@@ -16,7 +16,7 @@ pub fn histogram<T: Item>(items: &[T], bits: u32, counts: &mut Vec<u32>) {
     let digit = digit(bits);
     counts.clear();
     counts.resize(digit.bins(), 0);
-    local::count(items, digit, counts);
+    leading::count(items, digit, counts);
 }
 
 /// The state for scattering some elements by a digit, into a run for each numeral.
@@ -60,7 +60,7 @@ impl<T: Item> Scatter<T> {
 /// # Participation
 /// Local. Its kernel is `LocalSort(keys, width)`.
 pub fn local_sort<T: Item>(items: &mut Vec<T>, scratch: &mut Vec<T>, width: u32) {
-    local::sort(items, scratch, Range { base: 0, width: width.min(64) });
+    leading::sort(items, scratch, Range { base: 0, width: width.min(64) });
 }
 
 /// For each of `items` the number of ascending `splitters` at or below its bits, and how often each

@@ -1,0 +1,80 @@
+//! Times of the sorts of [`local`](crate::local), for the profiling program generated from
+//! `specs/sort-local`, and for benches.
+
+use crate::local;
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
+use std::hint::black_box;
+
+/// So many keys are sorted between two looks at the clock, where arrays are smaller: the same array
+/// again would be sorted faster, as a processor learns its branches.
+const AT_ONCE: usize = 1 << 15;
+
+/// Random numbers: `keys` of `width` bits that ascend in runs of `run`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// How many; one at least.
+    pub keys: usize,
+    /// They differ in that many low bits, 1 to 64.
+    pub width: u32,
+    /// 1 for a random order.
+    pub run: usize,
+    /// They are drawn from so many random values; from all if it is `keys`.
+    pub distinct: usize,
+}
+
+impl Cell {
+    /// So many arrays of such numbers, one after the other.
+    #[must_use]
+    pub fn arrays(self, count: usize, seed: u64) -> Vec<u64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let greatest = u64::MAX >> (64 - self.width.clamp(1, 64));
+        let keys = self.keys.max(1);
+        let few = self.distinct < keys;
+        let mut values: Vec<u64> = (0..self.distinct.min(keys)).map(|_| rng.next_u64() & greatest).collect();
+        // So that they span the width.
+        if let Some(last) = values.last_mut() {
+            *last = greatest;
+            values[0] = 0;
+        }
+        let mut any = || match few {
+            true => values[((u128::from(rng.next_u64()) * values.len() as u128) >> 64) as usize],
+            false => rng.next_u64() & greatest,
+        };
+        let mut all: Vec<u64> = (0..keys * count).map(|_| any()).collect();
+        for array in all.chunks_mut(keys) {
+            if !few {
+                (array[keys / 3], array[keys / 2]) = (0, greatest);
+            }
+            array.chunks_mut(self.run.max(1)).for_each(<[u64]>::sort_unstable);
+        }
+        all
+    }
+}
+
+/// The mean time in seconds in which `sort` sorts such numbers, by a clock in seconds.
+///
+/// # Participation
+/// Local.
+pub fn seconds(cell: Cell, now: &mut dyn FnMut() -> f64, sort: &mut dyn FnMut(&mut [u64])) -> f64 {
+    let count = (AT_ONCE / cell.keys.max(1)).max(1);
+    let mut all = cell.arrays(count, super::next_seed());
+    let start = now();
+    all.chunks_mut(cell.keys.max(1)).for_each(&mut *sort);
+    let seconds = now() - start;
+    black_box(&all);
+    seconds / count as f64
+}
+
+/// The time of the candidate of this name, with what looking at the keys costs; that of `unstable` where
+/// it is not there, so that it never seems to be better.
+///
+/// # Participation
+/// Local.
+pub fn sample(mut now: impl FnMut() -> f64, candidate: &str, cell: Cell) -> f64 {
+    let found = local::candidates::<u64>().find(|(name, _)| *name == candidate);
+    let candidate = found.map_or(local::LocalSort::Unstable, |(_, candidate)| candidate);
+    seconds(cell, &mut now, &mut |items| {
+        black_box(local::sort_by(items, candidate));
+    })
+}
