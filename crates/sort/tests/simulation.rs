@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{ALGORITHMS, Algorithm, check, numbered, shapes};
+use common::{ALGORITHMS, Algorithm, Case, check_case, numbered, shapes};
 use strata_runtime::simulation::{SimulatedMachine, Time};
 use strata_runtime::{Computing, Simulation, prelude::*};
 use strata_sort::profile;
@@ -23,11 +23,12 @@ fn awkward_shapes_stably() {
         ("alewife", 16),
         ("cm5", 33),
     ] {
-        let shapes = shapes(nodes);
+        let cases: Vec<_> =
+            shapes(nodes).into_iter().map(|(name, parts)| Case::new(name, &numbered(&parts))).collect();
         let run = sim(platform, nodes).unwrap().run(|node| {
-            for (name, parts) in &shapes {
+            for case in &cases {
                 for algorithm in ALGORITHMS {
-                    check(node, algorithm, name, &numbered(parts))?;
+                    check_case(node, algorithm, case)?;
                 }
             }
             Ok(())
@@ -40,10 +41,11 @@ fn awkward_shapes_stably() {
 #[test]
 fn awkward_shapes_on_many_nodes() {
     for (platform, nodes) in [("infiniband-fat-tree", 16), ("ethernet-25g", 33)] {
-        let shapes = shapes(nodes);
+        let cases: Vec<_> =
+            shapes(nodes).into_iter().map(|(name, parts)| Case::new(name, &numbered(&parts))).collect();
         let run = sim(platform, nodes).unwrap().run(|node| {
-            for (at, (name, parts)) in shapes.iter().enumerate() {
-                check(node, ALGORITHMS[at % ALGORITHMS.len()], name, &numbered(parts))?;
+            for (at, case) in cases.iter().enumerate() {
+                check_case(node, ALGORITHMS[at % ALGORITHMS.len()], case)?;
             }
             Ok(())
         });
