@@ -98,3 +98,38 @@ fn results_print_in_the_forms_of_other_benchmarks() {
     let (_, compared, _) = comet(&["--read", new.to_str().unwrap(), "--compare", old.to_str().unwrap()]);
     assert!(compared.contains("12 of 13 points have changed significantly"), "{compared}");
 }
+
+/// Ctrl-C keeps what was measured, and the same command goes on with it.
+#[cfg(unix)]
+#[test]
+#[ignore = "builds the benchmark: cargo test -p specc --test comet -- --ignored"]
+fn an_interrupted_run_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_specc"));
+        command.args(["comet", "--on", "threads", "--nodes", "2", "--kernels", "echo,barrier", "-o"]);
+        command.arg(&out).args(arguments).stdout(std::process::Stdio::null());
+        command
+    };
+    let mut child = command(&["--budget", "120s"]).spawn().unwrap();
+    let partial = out.join("samples.txt.partial");
+    let rows = || fs::read_to_string(&partial).map_or(0, |text| text.lines().count());
+    while rows() < 100 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let id = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(partial.is_file() && !out.join("comet.json").exists());
+    let kept = Samples::parse_partial(&fs::read_to_string(&partial).unwrap(), "kept").unwrap().samples;
+    let timings = |samples: &Samples| -> usize {
+        samples.models.iter().flat_map(|model| &model.rows).map(|row| row.notes.timings.len()).sum()
+    };
+    assert!(timings(&kept) > 0);
+    assert!(command(&["--budget", "3s", "--resume"]).status().unwrap().success());
+    let all = Samples::parse(&fs::read_to_string(out.join("samples.txt")).unwrap(), "all").unwrap();
+    assert!(timings(&all) >= timings(&kept), "{} of {}", timings(&all), timings(&kept));
+    assert!(Results::read(&out).unwrap().kernel("Echo").is_some());
+}
