@@ -47,7 +47,9 @@ pub(crate) fn judge(target: &Target, grids: usize, seed: u64) -> Result<Vec<Trie
                 (best, least) = (extra, seconds);
             }
         }
-        let blocks = |size: [usize; 2]| block_seconds(target, size);
+        let blocks = |[width, height]: [usize; 2]| {
+            block_seconds(target, [width.div_ceil(squares.columns), height.div_ceil(squares.rows)])
+        };
         let less = [size[0] - 2 * predicted[0], size[1] - 2 * predicted[1]];
         let foretold = blocks(size).zip(blocks(less)).map_or(0.0, |(without, with)| without / with - 1.0);
         let actual = time([0; 2])? / chosen - 1.0;
@@ -64,18 +66,20 @@ pub(crate) fn judge(target: &Target, grids: usize, seed: u64) -> Result<Vec<Trie
     Ok(all)
 }
 
-/// The extra columns and rows by which boundary nodes take as long as the others.
+/// The extra columns and rows with which an iteration is predicted to be fastest.
 fn predict(target: &Target, size: [usize; 2]) -> [usize; 2] {
-    let neighbour = |points: usize, upright: bool| {
-        target.set.seconds("Side", target.nodes, &[points as f64, f64::from(u8::from(upright))])
+    let spare = |[width, height]: [usize; 2], upright: bool| {
+        let (along, across) = if upright { (height, width) } else { (width, height) };
+        let inputs = [along as f64, across as f64, f64::from(u8::from(upright))];
+        // A prediction below zero is none.
+        Some(target.set.seconds("Spare", target.nodes, &inputs).unwrap_or(0.0))
     };
-    target.squares().balanced(size, MOST, neighbour, |size| block_seconds(target, size)).extra
+    target.squares().balanced(size, MOST, spare, |block| block_seconds(target, block)).extra
 }
 
-/// The predicted time of an iteration with squares.
-fn block_seconds(target: &Target, size: [usize; 2]) -> Option<f64> {
-    let squares = target.squares();
-    target.predicted(size).into_iter().find(|(layout, _)| *layout == squares).map(|(_, seconds)| seconds)
+/// The predicted time of an iteration with blocks of this size.
+fn block_seconds(target: &Target, block: [usize; 2]) -> Option<f64> {
+    target.set.seconds("Block", target.nodes, &block.map(|points| points as f64))
 }
 
 /// Prints a table; returns the share of right predictions.

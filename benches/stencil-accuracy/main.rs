@@ -11,11 +11,13 @@
 //! close, all by the seed.
 //!
 //! `--extra 25` also tries the extra rows and columns of boundary nodes on so many grids of each
-//! machine ([`extra`]); `--map FOLDER` writes maps of who wins where and of the errors as JSON and
+//! machine, with models of `specs/stencil-edges` ([`extra`]), and `--halos 25` widths of halos with
+//! models of `specs/stencil-halos` ([`halos`]), both on the most of `--nodes`; `--cells 0` does only that; `--map FOLDER` writes maps of who wins where and of the errors as JSON and
 //! SVG ([`map`]).
 
 mod cells;
 mod extra;
+mod halos;
 mod map;
 mod target;
 
@@ -41,6 +43,7 @@ struct Options {
     nodes: Vec<usize>,
     cells: usize,
     extra: usize,
+    halos: usize,
     platforms: Vec<String>,
     seed: u64,
     map: Option<PathBuf>,
@@ -61,6 +64,7 @@ fn options() -> Result<Options, String> {
         nodes: vec![16, 32, 64],
         cells: 60,
         extra: 0,
+        halos: 0,
         platforms: PLATFORMS.iter().map(|(name, _)| (*name).to_owned()).collect(),
         seed: 4,
         map: None,
@@ -70,13 +74,13 @@ fn options() -> Result<Options, String> {
     while let Some(argument) = arguments.next().map_err(|e| e.to_string())? {
         let name = match &argument {
             lexopt::Arg::Long("bench") => continue,
-            lexopt::Arg::Long(name @ ("nodes" | "cells" | "extra" | "platforms" | "seed" | "map")) => {
-                (*name).to_owned()
-            }
+            lexopt::Arg::Long(
+                name @ ("nodes" | "cells" | "extra" | "halos" | "platforms" | "seed" | "map"),
+            ) => (*name).to_owned(),
             other => {
                 return Err(format!(
-                    "{other:?}: there are --nodes 16,64, --cells 100, --extra 25, --platforms cm5,atm, \
-                     --seed 4 and --map FOLDER"
+                    "{other:?}: there are --nodes 16,64, --cells 100, --extra 25, --halos 25, --platforms \
+                     cm5,atm, --seed 4 and --map FOLDER"
                 ));
             }
         };
@@ -85,6 +89,7 @@ fn options() -> Result<Options, String> {
             "nodes" => options.nodes = value.split(',').map(number).collect::<Result<_, _>>()?,
             "cells" => options.cells = number(&value)?,
             "extra" => options.extra = number(&value)?,
+            "halos" => options.halos = number(&value)?,
             "seed" => options.seed = number(&value)? as u64,
             "map" => options.map = Some(PathBuf::from(value)),
             _ => options.platforms = value.split(',').map(str::to_owned).collect(),
@@ -95,25 +100,39 @@ fn options() -> Result<Options, String> {
 
 fn run(options: &Options) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    let (mut few, mut family, mut extras) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut few, mut family) = (Vec::new(), Vec::new());
+    let (mut extras, mut halos) = (Vec::new(), Vec::new());
     let mut parts = Vec::new();
-    head(&[
-        "machine",
-        "nodes",
-        "layouts",
-        "grids",
-        "right",
-        "thesis",
-        "mean penalty",
-        "thesis",
-        "worst",
-        "thesis",
-        "expected",
-        "over always square",
-    ]);
+    if options.cells > 0 {
+        head(&[
+            "machine",
+            "nodes",
+            "layouts",
+            "grids",
+            "right",
+            "thesis",
+            "mean penalty",
+            "thesis",
+            "worst",
+            "thesis",
+            "expected",
+            "over always square",
+        ]);
+    }
     for platform in &options.platforms {
         let thesis = PLATFORMS.iter().find(|(name, _)| name == platform).map(|(_, all)| *all);
         for &nodes in &options.nodes {
+            if options.extra > 0 && Some(&nodes) == options.nodes.iter().max() {
+                let target = Target::of(root, "stencil-edges", platform, nodes)?;
+                extras.extend(extra::judge(&target, options.extra, options.seed)?);
+            }
+            if options.halos > 0 && Some(&nodes) == options.nodes.iter().max() {
+                let target = Target::of(root, "stencil-halos", platform, nodes)?;
+                halos.extend(halos::judge(&target, options.halos, options.seed)?);
+            }
+            if options.cells == 0 {
+                continue;
+            }
             let target = Target::open(root, platform, nodes)?;
             let cells = cells::judge(&target, options.cells, options.seed)?;
             if let Some(folder) = &options.map {
@@ -132,22 +151,26 @@ fn run(options: &Options) -> Result<(), String> {
                 }));
                 all.extend(outcomes);
             }
-            if options.extra > 0 && Some(&nodes) == options.nodes.iter().max() {
-                extras.extend(extra::judge(&target, options.extra, options.seed)?);
-            }
         }
     }
     let (few, family) = (Summary::of(&few), Summary::of(&family));
-    report(&["all", "", "the thesis's"], Some([99.42, 2.12, 16.25]), &few);
-    report(&["all", "", "all"], None, &family);
-    println!("\nExpected by the thesis: 0.0114 %.");
+    if options.cells > 0 {
+        report(&["all", "", "the thesis's"], Some([99.42, 2.12, 16.25]), &few);
+        report(&["all", "", "all"], None, &family);
+        println!("\nExpected by the thesis: 0.0114 %.");
+    }
     let extra_right = extra::report(&extras);
+    let halos_right = halos::report(&halos);
+    // Of no grids nothing is right.
+    let of_grids = |share: f64| (options.cells > 0).then_some(share);
     let summary = json!({
         "bench": "stencil_accuracy", "grids": few.grids, "seed": options.seed,
-        "right": few.right, "expected_penalty": few.expected, "mean_penalty": few.mean, "worst_penalty": few.worst,
-        "gain_over_square": few.square, "extra_rows": extras.len(), "extra_rows_right": extra_right,
-        "family_right": family.right, "family_expected_penalty": family.expected,
-        "family_mean_penalty": family.mean, "family_worst_penalty": family.worst, "parts": parts,
+        "right": of_grids(few.right), "expected_penalty": of_grids(few.expected),
+        "mean_penalty": of_grids(few.mean), "worst_penalty": of_grids(few.worst),
+        "gain_over_square": of_grids(few.square), "extra_rows": extras.len(), "extra_rows_right": extra_right,
+        "halos": halos.len(), "halos_right": halos_right,
+        "family_right": of_grids(family.right), "family_expected_penalty": of_grids(family.expected),
+        "family_mean_penalty": of_grids(family.mean), "family_worst_penalty": of_grids(family.worst), "parts": parts,
     });
     println!("summary {summary}");
     Ok(())

@@ -20,10 +20,16 @@ pub(crate) struct Target {
 impl Target {
     /// Fits the models of a machine, unless that was done.
     pub(crate) fn open(root: &Path, name: &str, nodes: usize) -> Result<Self, String> {
-        let models = calibrate(root, name, nodes)?;
+        let this = Self::of(root, "stencil-simulated", name, nodes)?;
+        this.set.library("stencil").ok_or("the models have no library `stencil`")?;
+        Ok(this)
+    }
+
+    /// As [`open`](Self::open), with the models of any spec.
+    pub(crate) fn of(root: &Path, spec: &str, name: &str, nodes: usize) -> Result<Self, String> {
+        let models = calibrate(root, spec, name, nodes)?;
         let text = std::fs::read_to_string(&models).map_err(|e| format!("{}: {e}", models.display()))?;
         let set = ModelSet::read(&text).and_then(|set| set.resolve()).map_err(|e| e.to_string())?;
-        set.library("stencil").ok_or("the models have no library `stencil`")?;
         let platform = SimulatedMachine::find(name).map_err(|e| e.to_string())?;
         Ok(Self { name: name.to_owned(), nodes, set, platform })
     }
@@ -90,8 +96,8 @@ impl Target {
     }
 }
 
-fn calibrate(root: &Path, platform: &str, nodes: usize) -> Result<PathBuf, String> {
-    let folder = root.join(format!("target/stencil-accuracy/{platform}-{nodes}"));
+fn calibrate(root: &Path, spec: &str, platform: &str, nodes: usize) -> Result<PathBuf, String> {
+    let folder = root.join(format!("target/stencil-accuracy/{spec}-{platform}-{nodes}"));
     let models = folder.join("models.toml");
     if models.exists() {
         eprintln!("{}: taken as it is", models.display());
@@ -101,7 +107,8 @@ fn calibrate(root: &Path, platform: &str, nodes: usize) -> Result<PathBuf, Strin
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
         .args(["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"])
-        .args(["specs/stencil-simulated", "--on", &format!("sim:{platform}"), "--nodes", &nodes.to_string()])
+        .arg(format!("specs/{spec}"))
+        .args(["--on", &format!("sim:{platform}"), "--nodes", &nodes.to_string()])
         .args(["--budget", "1800s", "-o"])
         .arg(&folder)
         .env("STRATA_COMPUTE", "skeleton")

@@ -98,7 +98,7 @@ pub enum StencilError {
     Overflow(u64),
     /// A node has no room for its part.
     #[error(
-        "node {node} cannot allocate {bytes} bytes for its part of the grid; use more nodes or fewer points"
+        "node {node} cannot allocate {bytes} bytes for its part of the grid; use more machines or fewer points"
     )]
     Memory {
         /// The first node without room.

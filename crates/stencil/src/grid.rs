@@ -269,6 +269,11 @@ impl<'a, T: Value> Problem<'a, T> for Grid<'a, T> {
         (self.size.map(|points| points as f64), matches!(self.stencil, Stencil::Five(_)))
     }
 
+    fn values_of_cell(&self) -> usize {
+        let twice = self.settings.method == Method::Jacobi && !matches!(self.stencil, Stencil::Five(_));
+        1 + usize::from(twice)
+    }
+
     fn part(&self, block: &[Range<usize>; 2], halo: usize, hollow: bool) -> Result<Parts<'a, T>, u64> {
         let diagonal = self.is_diagonal();
         let update: Rc<dyn Update<T> + 'a> = match &self.stencil {

@@ -35,38 +35,65 @@ impl Layout {
         Self { columns, rows, halo, extra: [0; 2] }
     }
 
-    /// This layout of blocks with extra columns and rows at the edges of a grid of `size`, by which the
-    /// nodes there take as long as the others: a root of what a neighbour costs less what the points
-    /// do (Brewer 1994, eqs 38 to 40). At most `most` of each.
+    /// This layout of blocks with those extra columns and rows at the edges of a grid of `size` with
+    /// which an iteration is predicted to be fastest; at most `most` of each, the fewest of equals.
     ///
-    /// `neighbour` predicts the time that an exchange with a neighbour takes in an iteration, in
-    /// seconds, for so many points in a column (`true`) or in a row; `seconds` predicts an iteration
-    /// of this layout on a grid of any size. Where either says nothing, there are none.
+    /// `seconds` predicts an iteration where all blocks have so many columns and rows. `spare` predicts
+    /// how much shorter it is for a node with such a block at the western or eastern edge (`true`) or
+    /// another. Where either says nothing, there are none.
+    ///
+    /// How many columns that time is worth is the root of its difference to what the columns cost
+    /// (Brewer 1994, eqs 38 to 40). But columns are whole: up to that root, the fastest is where the
+    /// slowest of inner nodes, nodes at edges and nodes in corners takes least.
     #[must_use]
     pub fn balanced(
         self,
         size: [usize; 2],
         most: usize,
-        neighbour: impl Fn(usize, bool) -> Option<f64>,
+        spare: impl Fn([usize; 2], bool) -> Option<f64>,
         seconds: impl Fn([usize; 2]) -> Option<f64>,
     ) -> Self {
         let blocks = [self.columns, self.rows];
-        let extra = |way: usize| {
-            let across = 1 - way;
-            let missing = neighbour(size[across].div_ceil(blocks[across].max(1)), way == 0)?;
-            let without = seconds(size)?;
-            let longer = |extra: i64| {
-                // The same number more in each block costs what it costs in one.
-                let mut larger = size;
-                larger[way] += blocks[way] * usize::try_from(extra).unwrap_or(0);
-                missing - seconds(larger).map_or(f64::INFINITY, |with| with - without)
+        let largest = [0, 1].map(|way| size[way].div_ceil(blocks[way].max(1)));
+        let worth = |way: usize| -> Option<usize> {
+            let (without, gap) = (seconds(largest)?, spare(largest, way == 0)?);
+            let left = |extra: i64| {
+                let mut larger = largest;
+                larger[way] += usize::try_from(extra).unwrap_or(0);
+                gap - seconds(larger).map_or(f64::INFINITY, |with| with - without)
             };
-            let room = (size[way] / blocks[way].max(1)).saturating_sub(self.halo) * blocks[way] / 2;
-            let most = most.min(room) as i64;
-            usize::try_from(integer_root(0, most, longer).min(most)).ok()
+            usize::try_from(integer_root(0, i64::try_from(most).ok()?, left)).ok()
         };
-        let extra = [0, 1].map(|way| if blocks[way] > 2 { extra(way).unwrap_or(0) } else { 0 });
-        Self { extra, ..self }
+        // The blocks at an edge may be larger by a rest too.
+        let range = [0, 1].map(|way| {
+            let tried = if blocks[way] > 2 { worth(way).map_or(0, |worth| worth + 2) } else { 0 };
+            0..=tried.min(most)
+        });
+        let time = |extra: [usize; 2]| -> Option<f64> {
+            let layout = Self { extra, ..self };
+            let with = [0, 1].map(|way| widths(size[way], blocks[way], extra[way]));
+            let mut slowest = 0.0;
+            for corner in [[false, false], [true, false], [false, true], [true, true]] {
+                let block = [0, 1].map(|way| with[way][usize::from(corner[way])]);
+                let mut time = seconds(block)?;
+                for way in [0, 1] {
+                    if corner[way] && blocks[way] > 2 {
+                        time -= spare(block, way == 0)?;
+                    }
+                }
+                slowest = f64::max(slowest, time);
+            }
+            layout.fits(size, [false; 2]).then_some(slowest)
+        };
+        let mut best = ([0; 2], f64::INFINITY);
+        for x in range[0].clone() {
+            for y in range[1].clone() {
+                if let Some(time) = time([x, y]).filter(|time| *time < best.1) {
+                    best = ([x, y], time);
+                }
+            }
+        }
+        Self { extra: best.0, ..self }
     }
 
     /// The number of nodes with points.
@@ -153,6 +180,13 @@ fn span(points: usize, parts: usize, extra: usize, index: usize) -> Range<usize>
     before(index)..before(index + 1)
 }
 
+/// The largest of the inner parts, and of the outer two.
+fn widths(points: usize, parts: usize, extra: usize) -> [usize; 2] {
+    let length = |index| span(points, parts, extra, index).len();
+    let outer = length(0).max(length(parts.saturating_sub(1)));
+    [(1..parts.saturating_sub(1)).map(length).max().unwrap_or(outer), outer]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,17 +228,21 @@ mod tests {
     }
 
     #[test]
-    fn nodes_at_edges_get_what_a_neighbour_costs() {
-        // A point costs 1, a neighbour 5 and 0.2 for each point of its halo.
-        let seconds = |[width, height]: [usize; 2]| Some((width.div_ceil(4) * height.div_ceil(4)) as f64);
-        let neighbour = |points: usize, _| Some(5.0 + 0.2 * points as f64);
-        let extra = |size, most| Layout::new(4, 4, 1).balanced(size, most, neighbour, seconds).extra;
-        assert_eq!(extra([40, 8], 20), [2, 0], "5.4 for 2 points each, 7 for 10 points each");
-        assert_eq!(extra([40, 8], 1), [1, 0]);
-        assert_eq!(extra([8, 8], 20), [2, 2]);
-        assert_eq!(extra([4, 4], 20), [0, 0], "inner blocks keep a point");
-        assert_eq!(Layout::new(4, 4, 1).balanced([40, 8], 9, neighbour, |_| None).extra, [0, 0]);
-        assert_eq!(Layout::new(2, 8, 1).balanced([40, 80], 9, neighbour, seconds).extra[0], 0);
+    fn nodes_at_edges_get_what_makes_inner_blocks_smaller() {
+        // A point costs 1, and whoever has a neighbour less has time for four times the points there.
+        let seconds = |[width, height]: [usize; 2]| Some((width * height) as f64);
+        let spare =
+            |[width, height]: [usize; 2], upright| Some(4.0 * if upright { height } else { width } as f64);
+        let extra = |size, most| Layout::new(4, 4, 1).balanced(size, most, spare, seconds).extra;
+        assert_eq!(extra([40, 40], 20), [4, 4], "blocks of 8, and 12 at the edges");
+        assert_eq!(extra([42, 42], 20), [5, 5], "8, and 13 for the time of 9");
+        assert_eq!(extra([40, 40], 1), [0, 0], "with one more all would be as before");
+        assert_eq!(extra([8, 8], 20), [2, 2], "inner blocks keep a point");
+        let few = |[width, height]: [usize; 2], upright| Some(if upright { height } else { width } as f64);
+        assert_eq!(Layout::new(4, 4, 1).balanced([40, 41], 20, few, seconds).extra, [0, 0]);
+        assert_eq!(Layout::new(4, 4, 1).balanced([40, 8], 9, spare, |_| None).extra, [0, 0]);
+        assert_eq!(Layout::new(4, 4, 1).balanced([40, 8], 9, |_, _| None, seconds).extra, [0, 0]);
+        assert_eq!(Layout::new(2, 8, 1).balanced([40, 80], 9, spare, seconds).extra[0], 0);
     }
 
     #[test]

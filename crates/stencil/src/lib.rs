@@ -35,6 +35,7 @@ mod error;
 mod exchange;
 mod grid;
 mod layout;
+mod memory;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
 mod near;

@@ -36,6 +36,9 @@ pub(crate) trait Problem<'a, T: Value> {
     /// the models were measured with such.
     fn like(&self) -> ([f64; 2], bool);
 
+    /// Values that are stored for a cell.
+    fn values_of_cell(&self) -> usize;
+
     /// A node's part, with zeros; without memory where `hollow`.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use strata_runtime::Node;
 
 use crate::problem::{Problem as _, solve_in};
 use crate::solver::{Limits, Solver};
-use crate::{Edge, Grid, Layout, Side, Solution, StencilError, Value, Volume};
+use crate::{Grid, Layout, Solution, StencilError, Value, Volume};
 
 /// Solves `grid` with `layout`, whatever models say.
 ///
@@ -60,34 +60,56 @@ pub fn seconds(
     seconds_on(node, &Grid::new(width, height), layout, every)
 }
 
-/// The time by which a neighbour makes an iteration of a node longer, in seconds: halos of one
-/// layer of `points` points, in columns if `upright`, else in rows. NaN where nodes are not even.
-///
-/// It is the difference between a grid of two blocks across, which goes around, and one that does
-/// not: each block has two neighbours in that direction, or one.
+/// The time of one iteration, in seconds, where each node has a block of `width` by `height` points:
+/// as many columns of blocks as rows, or twice as many, with halos of one.
 ///
 /// # Participation
 /// Collective, with equal arguments.
-pub fn side_seconds(node: &mut Node, points: usize, upright: bool) -> f64 {
-    let others = node.size() / 2;
-    if others * 2 != node.size() {
-        return f64::NAN;
-    }
-    // Few points across, as they are no matter here; an even number, so that the grid can go around.
-    let (size, layout) = if upright {
-        ([2 * ACROSS, others * points], Layout::new(2, others, 1))
-    } else {
-        ([others * points, 2 * ACROSS], Layout::new(others, 2, 1))
-    };
-    let sides = if upright { [Side::West, Side::East] } else { [Side::North, Side::South] };
-    let open = Grid::new(size[0], size[1]);
-    let around =
-        sides.into_iter().fold(Grid::new(size[0], size[1]), |grid, side| grid.boundary(side, Edge::Periodic));
-    seconds_on(node, &around, layout, 1) - seconds_on(node, &open, layout, 1)
+pub fn block_seconds(node: &mut Node, width: usize, height: usize) -> f64 {
+    block_seconds_with(node, [width, height], [0; 2])
 }
 
-/// Points across a block where only those along it matter.
-const ACROSS: usize = 8;
+/// As [`block_seconds`], with halos of `halo`; NaN where blocks are smaller.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn halo_seconds(node: &mut Node, width: usize, height: usize, halo: usize) -> f64 {
+    let squares = squares(node);
+    let layout = Layout { halo, ..squares };
+    seconds_on(node, &Grid::new(squares.columns * width, squares.rows * height), layout, 1)
+}
+
+/// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are the slowest,
+/// than where all nodes have blocks as large: they have a neighbour less (Brewer 1994, §5.2). Their
+/// blocks have `along` points at that side and `across` in the other direction. The edge is the western
+/// and eastern (`upright`), or the others. NaN where no nodes lie between them.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn spare_seconds(node: &mut Node, along: usize, across: usize, upright: bool) -> f64 {
+    // Inner blocks so small that nobody waits for them.
+    let inner = (across / 3).max(1);
+    let oriented = |across: usize, along: usize| if upright { [across, along] } else { [along, across] };
+    let with = block_seconds_with(node, oriented(inner, along), oriented(across - inner, 0));
+    block_seconds_with(node, oriented(across, along), [0; 2]) - with
+}
+
+/// As many columns of blocks as rows, or twice as many.
+fn squares(node: &Node) -> Layout {
+    let columns = 1 << node.size().ilog2().div_ceil(2);
+    Layout::new(columns, node.size() / columns, 1)
+}
+
+/// The time of one iteration with squares of `block` points, and `extra` columns and rows at edges.
+fn block_seconds_with(node: &mut Node, block: [usize; 2], extra: [usize; 2]) -> f64 {
+    let layout = Layout { extra, ..squares(node) };
+    let blocks = [layout.columns, layout.rows];
+    if [0, 1].into_iter().any(|way| extra[way] > 0 && blocks[way] < 3) {
+        return f64::NAN;
+    }
+    let [width, height] = [0, 1].map(|way| blocks[way] * block[way] + 2 * extra[way]);
+    seconds_on(node, &Grid::new(width, height), layout, 1)
+}
 
 /// The time of one iteration with any layout; see [`seconds`].
 ///

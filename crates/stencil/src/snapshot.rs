@@ -91,8 +91,9 @@ impl<T: Value> Snapshot<T> {
         let whole = bytes.iter().try_fold(width, |product, factor| product.checked_mul(*factor));
         if whole != Some(data.len()) {
             return Err(format!(
-                "{} bytes of data where {width} by {height} by {depth} points of {} bytes are said: it was cut short, or changed",
+                "{} bytes of data where {width} by {} points of {} bytes are said: it was cut short, or changed",
                 data.len(),
+                height.saturating_mul(depth),
                 size_of::<T>()
             ));
         }

@@ -6,7 +6,7 @@ use strata_runtime::{Node, Work};
 use crate::exchange::Exchange;
 use crate::points::{Area, Bad, Charge, Points};
 use crate::problem::{Parts, Problem};
-use crate::{Layout, Progress, Side, StencilError, Value};
+use crate::{Layout, Progress, Side, StencilError, Value, memory};
 
 /// When iterations end.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,9 @@ impl<'a, T: Value> Solver<'a, T> {
     ) -> Result<Self, StencilError> {
         let block = layout.block(problem.cells(), node.rank());
         let hollow = node.is_skeleton();
+        let cells: u128 = block.iter().map(|range| (range.len() + 2 * layout.halo) as u128).product();
+        let bytes = cells * (problem.values_of_cell() * size_of::<T>()) as u128;
+        memory::check(node, u64::try_from(bytes).unwrap_or(u64::MAX))?;
         let made = problem.part(&block, layout.halo, hollow);
         let rooms = node.all_gather(&[made.as_ref().err().copied().unwrap_or(0)]);
         if let Some((node, &bytes)) = rooms.iter().enumerate().find(|(_, bytes)| **bytes > 0) {

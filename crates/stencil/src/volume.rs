@@ -169,6 +169,10 @@ impl<'a, T: Value> Problem<'a, T> for Volume<'a, T> {
         (self.cells().map(|lines| (lines as f64 * across).round()), false)
     }
 
+    fn values_of_cell(&self) -> usize {
+        (self.size[0] + 2) * (1 + usize::from(self.settings.method == Method::Jacobi))
+    }
+
     fn part(&self, block: &[Range<usize>; 2], halo: usize, hollow: bool) -> Result<Parts<'a, T>, u64> {
         let weighted = || {
             let weights = self.weights.map(T::nearest);

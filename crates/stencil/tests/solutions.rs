@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 use strata_runtime::{prelude::*, simulation::SimulatedMachine};
-use strata_stencil::{Edge, Grid, Layout, Method, Options, Pin, Side, StencilError, profile};
+use strata_stencil::{Edge, Grid, Layout, Method, Options, Pin, Side, Snapshot, StencilError, profile};
 
 /// The greatest error of a solved square of `n` points a side with u = e^x sin y on [0, 1]², which
 /// is harmonic, with values at the edges, or with slopes at two of them.
@@ -123,6 +123,49 @@ fn what_is_wrong_is_said_on_every_node() {
 }
 
 #[test]
+fn a_grid_beyond_memory_is_refused_before_it_is_touched() {
+    // Each allocation alone would be granted.
+    let Ok(text) = std::fs::read_to_string("/proc/meminfo") else { return };
+    let kilobytes = text.lines().find_map(|line| line.strip_prefix("MemTotal:")).unwrap();
+    let bytes = 1024 * kilobytes.trim().trim_end_matches("kB").trim().parse::<usize>().unwrap();
+    let side = (1.5 * bytes as f64 / 8.0).sqrt() as usize;
+    let error = |grid: fn(usize) -> Grid<'static, f64>| refused(move || grid(side));
+    for text in
+        [error(|side| Grid::new(side, side)), error(|side| Grid::new(side, side).update(|at| at.west))]
+    {
+        assert!(text.contains("cannot allocate") && text.contains("use more machines"), "{text}");
+    }
+}
+
+#[test]
+fn a_checkpoint_that_was_cut_short_or_is_of_another_grid_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("field.npy");
+    let run = |nodes, size, resume: bool| {
+        Machine::threads(nodes).unwrap().run(|node| {
+            let before = resume.then(|| Snapshot::<f64>::read(&file)).transpose().map_err(Error::program)?;
+            let grid = Grid::new(size, 40).boundaries(Edge::value(1.0)).iterations(4);
+            let grid = grid.initial(|x, y| before.as_ref().map_or(0.0, |before| before.at(x, y)));
+            grid.solve(node)?.save(node, &file).map_err(Error::program)
+        })
+    };
+    run(3, 30, false).unwrap();
+    run(2, 30, true).unwrap();
+    let larger = run(2, 31, true).unwrap_err().to_string();
+    assert!(larger.contains("the initial value at (30, 0) is NaN"), "{larger}");
+    let whole = std::fs::read(&file).unwrap();
+    for (end, expected) in
+        [(whole.len() - 1, "it was cut short"), (100, "ends within its header"), (0, "not a file of")]
+    {
+        std::fs::write(&file, &whole[..end]).unwrap();
+        let error = run(2, 30, true).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("field.npy"), "{error}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert!(run(2, 30, true).unwrap_err().to_string().contains("field.npy"));
+}
+
+#[test]
 fn grids_that_differ_are_refused() {
     let run = Machine::threads(3).unwrap().run(|node| {
         let grid = Grid::<f64>::new(10, 10 + node.rank() / 2);
@@ -182,7 +225,8 @@ fn odd_shapes_are_solved() {
         Machine::threads(nodes)
             .unwrap()
             .run(|node| {
-                for (width, height) in [(1, 1), (1, 200), (200, 1), (2, 3), (31, 37), (10_000, 1), (5000, 2)]
+                for (width, height) in
+                    [(1, 1), (1, 200), (200, 1), (2, 3), (31, 37), (10_000, 1), (1, 10_000), (5000, 2)]
                 {
                     let grid =
                         Grid::<f64>::new(width, height).boundaries(Edge::value(1.0)).iterations(100_000);
