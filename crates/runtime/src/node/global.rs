@@ -7,7 +7,7 @@
 
 use super::Node;
 use crate::block::{Block, RawBlock};
-use crate::number::{Arithmetic, Number, NumberType, Op, Operand};
+use crate::number::{Arithmetic, Number, NumberType, Op, Operand, fold};
 use crate::transport::{Action, Boundary, Call, Collective, Operation, Scan};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::panic::Location;
@@ -111,6 +111,34 @@ impl Node {
     pub fn scan<O: Operand>(&mut self, op: Op, operand: O) -> O::Output {
         let place = Location::caller();
         operand.apply(|values| self.scan_vector(op, false, None, values, place))
+    }
+
+    /// Combines the values of the nodes before this one with its own (inclusive scan, as Split-C's
+    /// `all_scan` is).
+    ///
+    /// ```
+    /// # use strata_runtime::prelude::*;
+    /// let sums = Machine::threads(3)?.run(|node| Ok(node.inclusive_scan(Op::Add, 1 + node.rank() as u64)))?;
+    /// assert_eq!(sums, [1, 3, 6]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// As [`scan`](Self::scan).
+    #[track_caller]
+    pub fn inclusive_scan<O: Operand>(&mut self, op: Op, operand: O) -> O::Output {
+        let place = Location::caller();
+        operand.apply(|values| {
+            let mine = values.to_vec();
+            self.scan_vector(op, false, None, values, place);
+            if self.rank() == 0 {
+                // Not combined with the identity: -0.0 stays what it is.
+                values.copy_from_slice(&mine);
+            } else {
+                let kind = <O::Number as Arithmetic>::KIND;
+                fold(kind, op, cast_slice_mut(values), cast_slice(&mine));
+            }
+        })
     }
 
     /// Combines the values of the nodes *after* this one, from the last to the first; the last node
