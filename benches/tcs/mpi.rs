@@ -73,7 +73,6 @@ fn inside(quick: bool) -> Result<(), Error> {
     let pair = pair(Mode::Triple)?;
     let found: Option<Found> = launch(|node| {
         let world = SimpleCommunicator::world();
-        // Before handlers are installed: MPI alone is not to wait for them.
         let steps = granularity(node, &pair, rounds / 4, &mut |_, value| naive(&world, value))?;
         Ok((messages(node, &pair, rounds, times)?, steps))
     })?;

@@ -6,31 +6,86 @@
 
 use super::spool::{Spools, Transfer};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_runtime::simulation::Time;
 use strata_runtime::{Node, Request};
 
+/// Bytes of data in the smallest pieces: most messages are a number.
+const TINY: usize = 8;
 /// Bytes of data in a small piece: with its header and time it fills one packet.
 const SMALL: usize = 48;
 /// Bytes of data in a large one.
 const LARGE: usize = 254 * 8;
 
+const WORDS_TINY: usize = 2 + TINY / 8;
 const WORDS_SMALL: usize = 2 + SMALL / 8;
 const WORDS_LARGE: usize = 2 + LARGE / 8;
 
 /// A piece of a message.
 struct Piece {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     last: bool,
     time: f64,
+}
+
+/// The bytes of a piece; short ones need no allocation.
+enum Bytes {
+    Short([u8; SMALL], usize),
+    Long(Vec<u8>),
+}
+
+impl From<&[u8]> for Bytes {
+    fn from(bytes: &[u8]) -> Self {
+        if bytes.len() > SMALL {
+            return Self::Long(bytes.to_vec());
+        }
+        let mut short = [0; SMALL];
+        short[..bytes.len()].copy_from_slice(bytes);
+        Self::Short(short, bytes.len())
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Short(bytes, length) => &bytes[..*length],
+            Self::Long(bytes) => bytes,
+        }
+    }
+}
+
+/// Something for each connection, by its number.
+struct ByConnection<T>(Vec<T>);
+
+impl<T> Default for ByConnection<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Default> ByConnection<T> {
+    #[inline]
+    fn of(&mut self, connection: usize) -> &mut T {
+        if connection >= self.0.len() {
+            self.0.resize_with(connection + 1, T::default);
+        }
+        &mut self.0[connection]
+    }
+
+    #[inline]
+    fn get(&self, connection: usize) -> Option<&T> {
+        self.0.get(connection)
+    }
 }
 
 /// What has arrived at a node. All times are those of arrival.
 #[derive(Default)]
 struct Inbox {
-    pieces: BTreeMap<usize, VecDeque<Piece>>,
+    pieces: ByConnection<VecDeque<Piece>>,
     /// Bytes that receivers have taken, by connection, and when it is known.
-    taken: BTreeMap<usize, VecDeque<(u64, f64)>>,
+    taken: ByConnection<VecDeque<(u64, f64)>>,
     /// Messages of barriers: times of sending, by barrier and sender.
     steps: BTreeMap<(usize, usize), VecDeque<f64>>,
     /// Readiness for a set, by connection: times of sending.
@@ -39,11 +94,11 @@ struct Inbox {
 
 impl Inbox {
     fn piece(&mut self, connection: usize, piece: Piece) {
-        self.pieces.entry(connection).or_default().push_back(piece);
+        self.pieces.of(connection).push_back(piece);
     }
 
     fn credit(&mut self, connection: usize, bytes: u64, time: f64) {
-        self.taken.entry(connection).or_default().push_back((bytes, time));
+        self.taken.of(connection).push_back((bytes, time));
     }
 
     fn step(&mut self, barrier: usize, from: usize, time: f64) {
@@ -70,6 +125,7 @@ enum Way {
 }
 
 struct Packets {
+    tiny: Request<[u64; WORDS_TINY]>,
     small: Request<[u64; WORDS_SMALL]>,
     large: Request<[u64; WORDS_LARGE]>,
     taken: Request<[u64; 3]>,
@@ -82,8 +138,8 @@ pub(super) struct Messages {
     inbox: Inboxes,
     way: Way,
     /// Bytes sent, and of these known to be taken, by connection.
-    sent: BTreeMap<usize, [u64; 2]>,
-    untold: BTreeMap<usize, u64>,
+    sent: ByConnection<[u64; 2]>,
+    untold: ByConnection<u64>,
     pub(super) spools: Spools,
 }
 
@@ -121,7 +177,7 @@ fn arrived(inbox: &Mutex<Inbox>, words: &[u64]) {
     let [header, time, data @ ..] = words else { return };
     let bytes = (*header as u32 >> 1) as usize;
     let data: &[u8] = bytemuck::cast_slice(data);
-    let bytes = data.get(..bytes).unwrap_or(data).to_vec();
+    let bytes = data.get(..bytes).unwrap_or(data).into();
     let piece = Piece { bytes, last: header & 1 == 1, time: f64::from_bits(*time) };
     open(inbox).piece((header >> 32) as usize, piece);
 }
@@ -131,6 +187,10 @@ impl Packets {
     fn install(node: &mut Node, inbox: &Inboxes) -> Self {
         let mut handlers = node.handlers();
         let own = || Arc::clone(inbox);
+        let tiny = handlers.request({
+            let inbox = own();
+            move |_, words: [u64; WORDS_TINY]| arrived(&inbox, &words)
+        });
         let small = handlers.request({
             let inbox = own();
             move |_, words: [u64; WORDS_SMALL]| arrived(&inbox, &words)
@@ -158,7 +218,7 @@ impl Packets {
             }
         });
         node.install(handlers);
-        Self { small, large, taken, step, ready }
+        Self { tiny, small, large, taken, step, ready }
     }
 }
 
@@ -172,7 +232,7 @@ impl Messages {
             Some((inboxes, clock)) => Way::Circuits(inboxes, clock),
             None => Way::Packets(Box::new(Packets::install(node, &inbox))),
         };
-        let (sent, untold) = (BTreeMap::new(), BTreeMap::new());
+        let (sent, untold) = (ByConnection::default(), ByConnection::default());
         Self { inbox, way, sent, untold, spools: Spools::default() }
     }
 
@@ -199,7 +259,7 @@ impl Messages {
     /// Whether the next piece of a connection may leave; takes the credits that it needs. In
     /// simulated time it then leaves at `time` at the earliest.
     fn may_leave(&mut self, end: End, piece: usize, time: &mut f64) -> bool {
-        let [before, taken] = self.sent.entry(end.connection).or_default();
+        let [before, taken] = self.sent.of(end.connection);
         // The receiver may have taken this much more than it has told. So a piece longer than the
         // depth can leave, too. An empty message counts as a word.
         let room = |taken: u64| {
@@ -207,7 +267,7 @@ impl Messages {
                 || *before + piece.max(8) as u64 - taken <= end.depth as u64
         };
         while !room(*taken) {
-            let credit = open(&self.inbox).taken.get_mut(&end.connection).and_then(VecDeque::pop_front);
+            let credit = open(&self.inbox).taken.of(end.connection).pop_front();
             let Some((bytes, at)) = credit else { return false };
             *taken += bytes;
             *time = time.max(at);
@@ -220,7 +280,7 @@ impl Messages {
     fn send_piece(&mut self, node: &mut Node, end: End, rest: &[u8], time: f64) -> usize {
         let piece = &rest[..rest.len().min(piece_of(rest.len()))];
         let last = piece.len() == rest.len();
-        let counts = self.sent.entry(end.connection).or_default();
+        let counts = self.sent.of(end.connection);
         counts[0] += piece.len().max(8) as u64;
         let arrival = time + end.latency;
         let head = [header(end.connection, piece.len(), last), arrival.to_bits()];
@@ -229,13 +289,15 @@ impl Messages {
             end.peer,
             arrival,
             |node, packets| {
-                if piece.len() <= SMALL {
+                if piece.len() <= TINY {
+                    node.send(end.peer, packets.tiny, words(head, piece));
+                } else if piece.len() <= SMALL {
                     node.send(end.peer, packets.small, words(head, piece));
                 } else {
                     node.send(end.peer, packets.large, words(head, piece));
                 }
             },
-            |inbox| inbox.piece(end.connection, Piece { bytes: piece.to_vec(), last, time: arrival }),
+            |inbox| inbox.piece(end.connection, Piece { bytes: piece.into(), last, time: arrival }),
         );
         piece.len()
     }
@@ -265,9 +327,9 @@ impl Messages {
 
     /// Takes the next piece of a connection, if it is there.
     fn take(&mut self, node: &mut Node, end: End, time: &mut f64) -> Option<Piece> {
-        let piece = open(&self.inbox).pieces.get_mut(&end.connection)?.pop_front()?;
+        let piece = open(&self.inbox).pieces.of(end.connection).pop_front()?;
         *time = time.max(piece.time);
-        let untold = self.untold.entry(end.connection).or_default();
+        let untold = self.untold.of(end.connection);
         *untold += piece.bytes.len().max(8) as u64;
         if *untold >= untold_at(end.depth) {
             let bytes = std::mem::take(untold);
@@ -311,11 +373,11 @@ impl Messages {
     }
 
     pub(super) fn has_arrived(&self, connection: usize) -> bool {
-        open(&self.inbox).pieces.get(&connection).is_some_and(|pieces| !pieces.is_empty())
+        open(&self.inbox).pieces.get(connection).is_some_and(|pieces| !pieces.is_empty())
     }
 
     fn has_credit(&self, connection: usize) -> bool {
-        open(&self.inbox).taken.get(&connection).is_some_and(|credits| !credits.is_empty())
+        open(&self.inbox).taken.get(connection).is_some_and(|credits| !credits.is_empty())
     }
 
     /// Moves all transfers in the background on; returns whether any moved.
@@ -351,7 +413,7 @@ impl Messages {
         if !transfer.sends {
             return self.has_arrived(transfer.connection);
         }
-        let [before, taken] = self.sent.get(&transfer.connection).copied().unwrap_or_default();
+        let [before, taken] = self.sent.get(transfer.connection).copied().unwrap_or_default();
         let rest = transfer.rest().len();
         let piece = rest.min(piece_of(rest)).max(8) as u64;
         before - taken < untold_at(transfer.depth)
