@@ -75,6 +75,28 @@ keys! {
     f64: |k| { let b = k.to_bits(); if b >> 63 == 1 { !b } else { b | 1 << 63 } };
 }
 
+/// Byte strings of a fixed length of at most eight, in the order of dictionaries. Longer ones sort by
+/// [`sort_by`](crate::sort_by), or by their first eight bytes as the key of a record.
+macro_rules! bytes {
+    ($($len:literal)*) => {$(
+        impl Key for [u8; $len] {
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                self.iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+            }
+        }
+        impl Item for [u8; $len] {
+            const PLAIN: bool = true;
+            #[inline(always)]
+            fn bits(&self) -> u64 {
+                Key::bits(*self)
+            }
+        }
+    )*};
+}
+
+bytes! { 1 2 3 4 5 6 7 8 }
+
 /// A key with a value that moves with it; sorted stably by the key alone.
 ///
 /// Packed, so that no padding bytes are sent. Copy the fields out (`let k = pair.key`): references
@@ -145,6 +167,8 @@ mod tests {
         keeps_order(&[i64::MIN, -1, 0, 1, i64::MAX]);
         keeps_order(&[isize::MIN, -1, 0, 1, isize::MAX]);
         keeps_order(&[0u64, 1, u64::MAX]);
+        keeps_order(&[*b"\0\0\0", *b"\0\0a", *b"a\0\xFF", *b"aa\0", *b"b\0\0"]);
+        keeps_order(&[*b"Erica M.", *b"Erica Mu", *b"\xFFrica Mu"]);
         keeps_order(&[f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1e-300, 2.0, f64::INFINITY, f64::NAN]);
         keeps_order(&[f32::NEG_INFINITY, -1.5, -0.0, 0.0, 1e-30, 2.0, f32::INFINITY, f32::NAN]);
     }

@@ -93,6 +93,7 @@ fn every_type_of_key() {
                 all(node, |x| x as isize)?;
                 all(node, |x| f64::from(x as i32) / 7.0)?;
                 all(node, |x| (x as i32) as f32)?;
+                all(node, |x| [x as u8, (x >> 8) as u8, (x >> 16) as u8])?;
                 all(node, |x| strata_sort::Pair::new(x as i8, [x as u8; 5]))
             })
             .unwrap();
