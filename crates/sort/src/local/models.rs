@@ -392,233 +392,64 @@ pub fn voracious_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct
     checked(seconds)
 }
 
-fn local_sort_stable(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    local_sort_stable_seconds(nodes, keys, width, run, distinct)?;
-    stable(nodes, keys, width, run, distinct)
-}
-
-fn local_sort_stable_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 3.7612395806841945e-8 * keys.log2()
-        + 3.171602674051937e-9 * ((keys * f64::from((run * run) >= keys)) * f64::from(run >= 64.0))
-        + 1.6212664351765982e-9 * (((keys * (keys / run).log2()) * f64::from((run * run) >= keys)) * f64::from(run >= 64.0))
-        + 1.0063035681761328e-9 * ((keys * distinct.log2().min(width.min(keys.log2()))) * f64::from((run * run) < keys).max(f64::from(run < 64.0)))
-        + 5.348665942943331e-10 * (keys * f64::from(width == 1.0))
-        + (-2.5227379211162332e-9) * (keys * f64::from(run >= (keys / 2.1)))
-        + (-9.984938626276773e-10) * 0.0_f64.max(keys - 65536.0)
-        + 1.7236799259662046e-10 * (0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())))
-        + 3.3161920048449847e-9 * 0.0_f64.max(keys - 175114.0);
-    checked(seconds)
-}
-
 fn local_sort_stable_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_stable(nodes, x0, x1, x2, x3)
+    stable(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_stable_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_stable_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_unstable(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    local_sort_unstable_seconds(nodes, keys, width, run, distinct)?;
-    unstable(nodes, keys, width, run, distinct)
-}
-
-fn local_sort_unstable_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.1641120974901434e-9 * keys
-        + 2.5324031158063897e-8 * keys.log2()
-        + (-7.926157162403317e-11) * (keys * keys.log2())
-        + 6.26414779401433e-10 * (keys * distinct.log2().min(width.min(keys.log2())))
-        + 2.5880518143564863e-11 * (keys * (run + 1.0).log2())
-        + 2.276423313904546e-10 * (keys * f64::from(width <= 10.0))
-        + 2.729228284375445e-10 * (0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())))
-        + 3.770859994045695e-10 * 0.0_f64.max(keys - 185363.0);
-    checked(seconds)
+    stable_seconds(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_unstable_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_unstable(nodes, x0, x1, x2, x3)
+    unstable(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_unstable_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_unstable_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_leading(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    local_sort_leading_seconds(nodes, keys, width, run, distinct)?;
-    leading(nodes, keys, width, run, distinct)
-}
-
-fn local_sort_leading_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 3.565028465121435e-7
-        + 2.5255797578542294e-9 * keys
-        + (-1.74399960410452e-8) * (keys.sqrt() * f64::from(width > 10.0))
-        + 1.5901243738276601e-9 * (keys * f64::from(width > 10.0))
-        + 4.316542305934236e-10 * (keys * f64::from(width > (keys.log2() + 4.0)))
-        + 5.571411531814847e-9 * ((keys * f64::from(width > 20.0)) * f64::from(keys >= 524288.0))
-        + 1.6529623258935154e-10 * (keys / run.sqrt())
-        + (-4.928099076516816e-10) * 0.0_f64.max(keys - 65536.0)
-        + 3.1714159864645547e-9 * (0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0))
-        + 1.551876059489365e-9 * 0.0_f64.max(keys - 185363.0);
-    checked(seconds)
+    unstable_seconds(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_leading_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_leading(nodes, x0, x1, x2, x3)
+    leading(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_leading_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_leading_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_radsort(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    local_sort_radsort_seconds(nodes, keys, width, run, distinct)?;
-    radsort(nodes, keys, width, run, distinct)
-}
-
-fn local_sort_radsort_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.9114358560334915e-7
-        + 1.999899824649663e-9 * keys
-        + 5.806209714989162e-10 * (keys * (width / 8.0).ceil())
-        + 7.807761602801713e-8 * (width / 8.0).ceil()
-        + 1.7919907842070394e-10 * (keys / run.sqrt())
-        + 2.663682719405366e-10 * (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil())
-        + 1.9643151046049502e-9 * (0.0_f64.max(keys - 171692.0) * (width / 8.0).ceil());
-    checked(seconds)
+    leading_seconds(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_radsort_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_radsort(nodes, x0, x1, x2, x3)
+    radsort(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_radsort_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_radsort_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_rdst(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    local_sort_rdst_seconds(nodes, keys, width, run, distinct)?;
-    rdst(nodes, keys, width, run, distinct)
-}
-
-fn local_sort_rdst_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 2.7566028320097774e-6
-        + 1.0152993229198203e-8 * keys
-        + (-2.9836711057639714e-9) * ((keys * keys.log2()) * f64::from(keys <= 128.0))
-        + (-2.804170902653021e-10) * ((keys * (width / 8.0).ceil()) * f64::from(keys > 128.0))
-        + (-4.2571540879781085e-9) * (keys / distinct.min(width.min(8.0).exp2()))
-        + 1.4750439866258245e-9 * (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil())
-        + 1.1116560104266859e-8 * 0.0_f64.max(keys - 166249.0);
-    checked(seconds)
+    radsort_seconds(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_rdst_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_rdst(nodes, x0, x1, x2, x3)
+    rdst(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_rdst_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_rdst_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_voracious(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    local_sort_voracious_seconds(nodes, keys, width, run, distinct)?;
-    voracious(nodes, keys, width, run, distinct)
-}
-
-fn local_sort_voracious_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.1803468007127278e-7
-        + 2.428485388565415e-9 * keys
-        + (-1.3385747289845228e-10) * ((keys * keys.log2()) * f64::from(keys <= 300.0))
-        + 8.045780955460835e-7 * f64::from(keys > 300.0)
-        + 2.682836848660744e-7 * ((width / 8.0).ceil().min(3.0) * f64::from(keys > 300.0))
-        + 7.076745053831653e-10 * ((keys * (width / 8.0).ceil().min(3.0)) * f64::from(keys > 300.0))
-        + 6.64676293242022e-10 * ((keys * distinct.log2().min(width.min(keys.log2()))) * f64::from(keys <= 300.0))
-        + (-4.262560230272278e-9) * (keys * f64::from((run * keys.log2()) >= keys))
-        + 6.555914830289446e-10 * ((keys * (width / 8.0).ceil().min(3.0)) * f64::from((run * keys.log2()) >= keys))
-        + 1.7719193188990984e-9 * ((keys * (keys / run).log2()) * f64::from((run * keys.log2()) >= keys))
-        + (-3.207689909917935e-9) * 0.0_f64.max(keys - 65536.0)
-        + (-1.3390439362321929e-9) * (0.0_f64.max(keys - 65536.0) * f64::from((run * keys.log2()) >= keys))
-        + 2.6219809189512314e-9 * (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0))
-        + 2.3431946392886925e-9 * 0.0_f64.max(keys - 131072.0);
-    checked(seconds)
+    rdst_seconds(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_voracious_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_voracious(nodes, x0, x1, x2, x3)
+    voracious(nodes, x0, x1, x2, x3)
 }
 
 fn local_sort_voracious_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    local_sort_voracious_seconds(nodes, x0, x1, x2, x3)
+    voracious_seconds(nodes, x0, x1, x2, x3)
 }
 
 /// The candidates of library `local_sort` over `keys`, `width`, `run`, `distinct`.
