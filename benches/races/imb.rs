@@ -44,9 +44,6 @@ const PRECISION: f64 = 0.05;
 /// How long each may take, s.
 const BUDGET: f64 = 60.0;
 
-/// Starts below which no interval of a median reaches 95 %.
-const LEAST: usize = 6;
-
 /// What one of the two has found.
 struct Found {
     table: Table,
@@ -119,7 +116,7 @@ fn ours(folder: &Path, output: &Path, budget: &str) -> Result<Found, String> {
         println!("CoMet's run is marked contaminated: {}\n", contaminated.reason);
     }
     let points = results.kernels.iter().flat_map(|kernel| &kernel.points);
-    let uncertain = points.filter(|point| point.belief.half_width() > PRECISION).count();
+    let uncertain = points.filter(|point| !point.belief.is_known(PRECISION)).count();
     Ok(Found { table, seconds, uncertain })
 }
 
@@ -141,9 +138,7 @@ fn intel(folder: &Path) -> Result<Found, String> {
             };
             strata_comet::series::Belief::of(&times.iter().enumerate().map(timing).collect::<Vec<_>>())
         };
-        let known = |times: &Vec<f64>| {
-            times.len() >= LEAST && belief(times).is_some_and(|belief| belief.half_width() <= PRECISION)
-        };
+        let known = |times: &Vec<f64>| belief(times).is_some_and(|belief| belief.is_known(PRECISION));
         let uncertain = starts.values().filter(|times| !known(times)).count();
         let seconds = start.elapsed().as_secs_f64();
         if uncertain == 0 || seconds > BUDGET {

@@ -44,8 +44,8 @@ pub fn table(results: &Results) -> String {
 fn push_kernel(text: &mut String, kernel: &KernelResult, simulated: bool) {
     let _ = writeln!(text, "\n{}: {}", kernel.model, kernel.title);
     if !kernel.untold.is_empty() {
-        let points = kernel.untold.len();
-        let _ = writeln!(text, "  left out: {points} points, which this clock is too coarse to time");
+        let points = strata_model::count(kernel.untold.len(), "point", "points");
+        let _ = writeln!(text, "  left out: {points}, which this clock is too coarse to time");
     }
     if kernel.points.is_empty() {
         return;
@@ -90,7 +90,9 @@ fn push_kernel(text: &mut String, kernel: &KernelResult, simulated: bool) {
 pub fn notes(point: &PointResult) -> Vec<String> {
     let belief = &point.belief;
     let mut notes = Vec::new();
-    if belief.half_width() > PRECISE {
+    if !belief.has_interval() {
+        notes.push("too few timings for an interval: their range".to_owned());
+    } else if belief.half_width() > PRECISE {
         notes.push(format!("known to ±{:.0} %", 100.0 * belief.half_width()));
     }
     if let Some((times, share)) = belief.two_speeds {
@@ -377,7 +379,7 @@ fn push_contaminated(text: &mut String, results: &Results) {
 #[must_use]
 pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
     let timings: usize = all(results).map(|(_, point)| point.belief.timings).sum();
-    let uncertain = all(results).filter(|(_, point)| point.belief.half_width() > PRECISE).count();
+    let uncertain = all(results).filter(|(_, point)| !point.belief.is_known(PRECISE)).count();
     vec![
         ("1. speed-ups name their base", "no speed-up is reported; times are absolute".to_owned()),
         (
@@ -395,7 +397,9 @@ pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
             if results.simulated {
                 "simulated times are exact".to_owned()
             } else {
-                format!("95 % intervals of all medians; {uncertain} are wider than ±5 %")
+                format!(
+                    "95 % intervals of all medians; {uncertain} are wider than ±5 %, or of too few timings"
+                )
             },
         ),
         (

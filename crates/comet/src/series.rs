@@ -61,6 +61,9 @@ const FAR: f64 = 1.5;
 /// A run is marked where a greater share of its timings than this is far.
 const MANY_FAR: f64 = 0.1;
 
+/// Timings whose range holds the median with 95 % probability: 1 - 2/2^n.
+const KNOWN: usize = 6;
+
 /// Timings below which nothing is told of how they depend on each other.
 const FEW: usize = 12;
 
@@ -101,6 +104,19 @@ impl Belief {
             drift,
             two_speeds: two_speeds(&sorted),
         })
+    }
+
+    /// Whether the median is known so well, as a share of it: fewer than six timings have no interval
+    /// of 95 %, but a range.
+    #[must_use]
+    pub fn is_known(&self, precision: f64) -> bool {
+        self.has_interval() && self.half_width() <= precision
+    }
+
+    /// Whether there are timings enough for an interval of 95 %.
+    #[must_use]
+    pub fn has_interval(&self) -> bool {
+        self.timings >= KNOWN
     }
 
     /// Half of the interval of the median over the median.

@@ -22,7 +22,7 @@ const MOST: f64 = 1e8;
 
 /// By how much their number grows at most from one guess to the next: a coarse clock sees nothing of
 /// few operations.
-const GROWTH: usize = 1000;
+const GROWTH: usize = 100;
 
 /// Guesses at that number.
 const GUESSES: usize = 6;

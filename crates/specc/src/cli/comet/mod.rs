@@ -170,7 +170,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     for _ in 0..MORE {
         let left = budget - start.elapsed().as_secs_f64();
         let uncertain = results.kernels.iter().flat_map(|kernel| &kernel.points);
-        let uncertain = uncertain.filter(|point| point.belief.half_width() > given.precision).count();
+        let uncertain = uncertain.filter(|point| !point.belief.is_known(given.precision)).count();
         if simulated || uncertain == 0 || left < WORTH || interrupt.count() > before {
             break;
         }
