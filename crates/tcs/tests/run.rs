@@ -282,6 +282,26 @@ fn misuse_is_named() {
     let _ = back;
 }
 
+/// Handlers are kept from run to run, and installed again after they were removed.
+#[test]
+fn many_runs_by_messages_leave_nothing_behind() {
+    let (image, program) = shifts(3, Mode::Neighbour, None);
+    let cm5 = SimulatedMachine::find("cm5").unwrap();
+    let found = Machine::sim(&cm5, 3).unwrap().run(|node| {
+        let mut seen = Vec::new();
+        for time in 0..50 {
+            if time % 20 == 10 {
+                node.uninstall();
+            }
+            seen.push(run(node, &image, |cell| program.body(cell, 2))?);
+        }
+        Ok(seen)
+    });
+    for (cell, seen) in found.unwrap().results.into_iter().enumerate() {
+        assert_eq!(seen, vec![Some(program.expected(cell, 2)); 50]);
+    }
+}
+
 #[test]
 fn split_sets_run_part_by_part() {
     let mut app = App::new("scatter");

@@ -16,6 +16,8 @@ pub(crate) struct Inbox {
     /// Packets sent and received since the first handler was installed.
     pub(crate) sent: u64,
     pub(crate) taken: u64,
+    /// How often all handlers were removed.
+    pub(crate) cleared: u64,
     /// The network that the next message for either tries first.
     next: Network,
     rank: usize,
@@ -30,6 +32,7 @@ impl Inbox {
             parts: [Vec::new(), Vec::new()],
             sent: 0,
             taken: 0,
+            cleared: 0,
             next: Network::Reply,
             rank,
         }
@@ -66,6 +69,7 @@ impl Inbox {
         self.replies.clear();
         self.parts = [Vec::new(), Vec::new()];
         (self.sent, self.taken) = (0, 0);
+        self.cleared += 1;
     }
 
     /// Runs the handler of a message if `packet` completes it.

@@ -104,6 +104,16 @@ impl Node {
         self.inbox.clear();
     }
 
+    /// How often handlers were removed: while it stays the same, a library that was used before can go
+    /// on to use those that it installed then.
+    ///
+    /// # Participation
+    /// Local; equal on all nodes.
+    #[must_use]
+    pub fn handlers_removed(&self) -> u64 {
+        self.inbox.cleared
+    }
+
     /// Whether `value` is equal on all nodes; returns after all have called it.
     pub(crate) fn agree_on(&mut self, call: Call, value: u64) -> bool {
         let mut both = [value, !value];

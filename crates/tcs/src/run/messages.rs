@@ -7,6 +7,7 @@
 use super::spool::{Spools, Transfer};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strata_runtime::simulation::Time;
 use strata_runtime::{Node, Request};
@@ -83,6 +84,8 @@ impl<T: Default> ByConnection<T> {
 /// What has arrived at a node. All times are those of arrival.
 #[derive(Default)]
 struct Inbox {
+    /// Which run's messages are for it; others come late, and are of no use any more.
+    tag: u64,
     pieces: ByConnection<VecDeque<Piece>>,
     /// Bytes that receivers have taken, by connection, and when it is known.
     taken: ByConnection<VecDeque<(u64, f64)>>,
@@ -119,7 +122,7 @@ fn open(inbox: &Mutex<Inbox>) -> MutexGuard<'_, Inbox> {
 
 /// How items are delivered.
 enum Way {
-    Packets(Box<Packets>),
+    Packets(Rc<Packets>),
     /// Into the memory of each node; picoseconds of a clock.
     Circuits(Vec<Inboxes>, f64),
 }
@@ -133,10 +136,21 @@ struct Packets {
     ready: Request<[u64; 2]>,
 }
 
+/// What a node keeps from one run to the next: its handlers, which deliver into the inbox.
+#[derive(Default)]
+struct Kept {
+    packets: Option<(Rc<Packets>, Inboxes)>,
+    /// How often handlers had been removed when they were installed.
+    removed: u64,
+    runs: u64,
+}
+
 /// A node's end of all its connections.
 pub(super) struct Messages {
     inbox: Inboxes,
     way: Way,
+    /// The number of the run, in what it sends as messages.
+    tag: u64,
     /// Bytes sent, and of these known to be taken, by connection.
     sent: ByConnection<[u64; 2]>,
     untold: ByConnection<u64>,
@@ -168,18 +182,30 @@ impl End {
     }
 }
 
+/// A run, and the number of a connection or barrier of it.
+fn tagged(tag: u64, number: usize) -> u64 {
+    tag << 48 | number as u64
+}
+
+/// The number, if it is of this run.
+fn untagged(inbox: &Inbox, word: u64) -> Option<usize> {
+    (word >> 48 == inbox.tag).then_some((word & ((1 << 48) - 1)) as usize)
+}
+
 /// The header: connection, bytes, whether it is the message's last piece.
-fn header(connection: usize, bytes: usize, last: bool) -> u64 {
-    (connection as u64) << 32 | (bytes as u64) << 1 | u64::from(last)
+fn header(tag: u64, connection: usize, bytes: usize, last: bool) -> u64 {
+    tagged(tag, connection << 16 | bytes << 1 | usize::from(last))
 }
 
 fn arrived(inbox: &Mutex<Inbox>, words: &[u64]) {
     let [header, time, data @ ..] = words else { return };
-    let bytes = (*header as u32 >> 1) as usize;
+    let mut inbox = open(inbox);
+    let Some(header) = untagged(&inbox, *header) else { return };
+    let bytes = (header & 0xffff) >> 1;
     let data: &[u8] = bytemuck::cast_slice(data);
     let bytes = data.get(..bytes).unwrap_or(data).into();
     let piece = Piece { bytes, last: header & 1 == 1, time: f64::from_bits(*time) };
-    open(inbox).piece((header >> 32) as usize, piece);
+    inbox.piece(header >> 16, piece);
 }
 
 impl Packets {
@@ -202,19 +228,28 @@ impl Packets {
         let taken = handlers.request({
             let inbox = own();
             move |_, [connection, bytes, time]: [u64; 3]| {
-                open(&inbox).credit(connection as usize, bytes, f64::from_bits(time));
+                let mut inbox = open(&inbox);
+                if let Some(connection) = untagged(&inbox, connection) {
+                    inbox.credit(connection, bytes, f64::from_bits(time));
+                }
             }
         });
         let step = handlers.request({
             let inbox = own();
             move |_, [barrier, from, time]: [u64; 3]| {
-                open(&inbox).step(barrier as usize, from as usize, f64::from_bits(time));
+                let mut inbox = open(&inbox);
+                if let Some(barrier) = untagged(&inbox, barrier) {
+                    inbox.step(barrier, from as usize, f64::from_bits(time));
+                }
             }
         });
         let ready = handlers.request({
             let inbox = own();
             move |_, [connection, time]: [u64; 2]| {
-                open(&inbox).ready(connection as usize, f64::from_bits(time));
+                let mut inbox = open(&inbox);
+                if let Some(connection) = untagged(&inbox, connection) {
+                    inbox.ready(connection, f64::from_bits(time));
+                }
             }
         });
         node.install(handlers);
@@ -226,14 +261,36 @@ impl Messages {
     /// Collective. `circuits`: the picoseconds of a clock, where this is a simulated machine on whose
     /// circuits connections stand.
     pub(super) fn open(node: &mut Node, circuits: Option<f64>) -> Self {
-        let inbox = Inboxes::default();
-        let shared = circuits.and_then(|clock| Some((node.circuit_share(Arc::clone(&inbox))?, clock)));
-        let way = match shared {
-            Some((inboxes, clock)) => Way::Circuits(inboxes, clock),
-            None => Way::Packets(Box::new(Packets::install(node, &inbox))),
-        };
         let (sent, untold) = (ByConnection::default(), ByConnection::default());
-        Self { inbox, way, sent, untold, spools: Spools::default() }
+        let new = |inbox, way, tag| Self { inbox, way, tag, sent, untold, spools: Spools::default() };
+        if let Some(clock) = circuits {
+            let inbox = Inboxes::default();
+            if let Some(inboxes) = node.circuit_share(Arc::clone(&inbox)) {
+                return new(inbox, Way::Circuits(inboxes, clock), 0);
+            }
+        }
+        let removed = node.handlers_removed();
+        let kept = node.local::<Kept>();
+        kept.runs += 1;
+        let tag = kept.runs & 0xffff;
+        let known = kept.packets.clone().filter(|_| kept.removed == removed);
+        let (packets, inbox) = match known {
+            Some((packets, inbox)) => {
+                *open(&inbox) = Inbox { tag, ..Inbox::default() };
+                // Nobody sends before all have an empty inbox.
+                node.barrier();
+                (packets, inbox)
+            }
+            None => {
+                let inbox: Inboxes = Arc::new(Mutex::new(Inbox { tag, ..Inbox::default() }));
+                let packets = Rc::new(Packets::install(node, &inbox));
+                let kept = node.local::<Kept>();
+                kept.packets = Some((Rc::clone(&packets), Arc::clone(&inbox)));
+                kept.removed = removed;
+                (packets, inbox)
+            }
+        };
+        new(inbox, Way::Packets(packets), tag)
     }
 
     /// Delivers an item at node `to`: as a message, or into its memory, to be there at `time`.
@@ -283,7 +340,7 @@ impl Messages {
         let counts = self.sent.of(end.connection);
         counts[0] += piece.len().max(8) as u64;
         let arrival = time + end.latency;
-        let head = [header(end.connection, piece.len(), last), arrival.to_bits()];
+        let head = [header(self.tag, end.connection, piece.len(), last), arrival.to_bits()];
         self.deliver(
             node,
             end.peer,
@@ -339,7 +396,8 @@ impl Messages {
                 end.peer,
                 at,
                 |node, packets| {
-                    node.send(end.peer, packets.taken, [end.connection as u64, bytes, at.to_bits()]);
+                    let connection = tagged(self.tag, end.connection);
+                    node.send(end.peer, packets.taken, [connection, bytes, at.to_bits()]);
                 },
                 |inbox| inbox.credit(end.connection, bytes, at),
             );
@@ -454,7 +512,10 @@ impl Messages {
             node,
             to,
             arrival,
-            |node, packets| node.send(to, packets.step, [barrier as u64, from as u64, time.to_bits()]),
+            |node, packets| {
+                let barrier = tagged(self.tag, barrier);
+                node.send(to, packets.step, [barrier, from as u64, time.to_bits()]);
+            },
             |inbox| inbox.step(barrier, from, time),
         );
     }
@@ -475,7 +536,7 @@ impl Messages {
             node,
             to,
             arrival,
-            |node, packets| node.send(to, packets.ready, [connection as u64, time.to_bits()]),
+            |node, packets| node.send(to, packets.ready, [tagged(self.tag, connection), time.to_bits()]),
             |inbox| inbox.ready(connection, time),
         );
     }
