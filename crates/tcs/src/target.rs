@@ -160,18 +160,28 @@ impl Target {
     /// ```
     /// use strata_model::ModelSet;
     /// use strata_tcs::Target;
-    /// # let model = |name: &str, inputs: &str, terms: &[(&str, f64)]| {
-    /// #     let term = |(term, value): &(&str, f64)| format!(
-    /// #         "{{ term = \"{term}\", coefficient = {value:e}, std_error = 0.0, half_width = 0.0, relevant = true }}");
-    /// #     let zeros = vec![format!("[{}]", vec!["0.0"; terms.len()].join(", ")); terms.len()].join(", ");
-    /// #     let terms = terms.iter().map(term).collect::<Vec<_>>().join(", ");
-    /// #     format!("[[models]]\nname = \"{name}\"\ninputs = [{inputs}]\nterms = [{terms}]\ncovariance = [{zeros}]\n")
+    /// # let term = |(term, value): &(&str, f64)| {
+    /// #     let zero = "std_error = 0.0, half_width = 0.0, relevant = true";
+    /// #     format!("{{ term = \"{term}\", coefficient = {value:e}, {zero} }}")
     /// # };
+    /// # let model = |name: &str, inputs: &str, terms: &[(&str, f64)]| {
+    /// #     let row = format!("[{}]", vec!["0.0"; terms.len()].join(", "));
+    /// #     let zeros = vec![row; terms.len()].join(", ");
+    /// #     let terms = terms.iter().map(term).collect::<Vec<_>>().join(", ");
+    /// #     let head = format!("[[models]]\nname = \"{name}\"\ninputs = [{inputs}]\n");
+    /// #     format!("{head}terms = [{terms}]\ncovariance = [{zeros}]\n")
+    /// # };
+    /// # let of_nodes = |name, fixed| model(name, "", &[("1", fixed), ("P", 1e-7)]);
     /// # let bytes = "{ name = \"bytes\", min = 1.0, max = 65536.0, integer = true }";
-    /// # let text = ["strata-models = 1\n".to_owned(),
+    /// # let text = [
+    /// #     "strata-models = 1\n".to_owned(),
     /// #     model("Message", bytes, &[("1", 1e-7), ("bytes", 1e-10)]),
-    /// #     model("Ring", "", &[("1", 1e-8), ("P", 1e-7)]), model("Switch", "", &[("1", 5e-8), ("P", 1e-7)]),
-    /// #     model("Start", "", &[("1", 7e-8), ("P", 1e-7)]), model("End", "", &[("1", 3e-8), ("P", 1e-7)])].concat();
+    /// #     of_nodes("Ring", 1e-8),
+    /// #     of_nodes("Switch", 5e-8),
+    /// #     of_nodes("Start", 7e-8),
+    /// #     of_nodes("End", 3e-8),
+    /// # ]
+    /// # .concat();
     /// let models = ModelSet::read(&text)?.resolve()?;         // of `specc calibrate specs/tcs-primitives`
     /// let target = Target::of_models(&models, 4).ok_or("models are missing")?;
     /// assert!((target.link_rate - 10.0).abs() < 1e-6);           // bytes a ns

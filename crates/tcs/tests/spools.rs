@@ -116,6 +116,44 @@ fn messages_stay_in_order_and_a_phase_ends_with_its_spools() {
     assert_eq!(found, [vec![], expected]);
 }
 
+/// What a parent has under way goes on while its children live.
+#[test]
+fn children_leave_their_parents_spools_alone() {
+    let mut app = App::new("family");
+    let (root, below) = (app.task("root", 2), app.task("below", 2));
+    let there = app[root].connect::<u32, There>(0, 1);
+    app[root].depth(there, 64);
+    app[root].set::<Swap>();
+    let back = app[below].connect::<u32, Back>(1, 0);
+    app[below].set::<Rest>();
+    let child = app[root].child("child", below, &[0, 1]);
+    for target in [Target::crossbar(2), Target::iwarp(2, 1)] {
+        let image = link(&app, root, &target).unwrap();
+        let program = |cell: &mut Cell<'_>| {
+            cell.phase::<Swap, _>(|net| {
+                let me = net.id();
+                let spool = match me {
+                    0 => net.spool(there, values(0, 1000)),
+                    _ => net.spool_receive(there, vec![0; 1000]),
+                };
+                net.start(child, |cell| {
+                    cell.phase::<Rest, _>(|net| {
+                        let spool = match me {
+                            0 => net.spool_receive(back, vec![0; 10]),
+                            _ => net.spool(back, values(1, 10)),
+                        };
+                        Ok(net.finish(spool))
+                    })
+                })?;
+                Ok(net.finish(spool) == values(0, 1000))
+            })
+        };
+        let threads = Machine::threads(2).unwrap().run(|node| run(node, &image, program)).unwrap();
+        assert_eq!(threads, [Some(true); 2]);
+        assert_eq!(simulate(&image, program).unwrap().results, [true; 2]);
+    }
+}
+
 #[test]
 fn misuse_of_spools_is_named() {
     let pair = pair(&Target::crossbar(2), 4096);

@@ -238,11 +238,12 @@ impl<'a> Cell<'a> {
         &mut self,
         f: impl FnOnce(&mut Net<'_, 'a, S>) -> Result<R, Error>,
     ) -> Result<R, Error> {
+        let before = self.newest_spool();
         let result = f(&mut Net::new(self));
         if let Err(error) = &result {
             self.fail(error);
         }
-        self.finish_all();
+        self.finish_after(before);
         result
     }
 

@@ -126,9 +126,14 @@ impl Spools {
         self.transfers.insert(number, transfer);
     }
 
-    /// The first transfer that has been neither finished nor given up.
-    pub(super) fn first(&self) -> Option<u64> {
-        self.transfers.first_key_value().map(|(number, _)| *number)
+    /// The number of the transfer that was started last.
+    pub(super) fn newest(&self) -> u64 {
+        self.next
+    }
+
+    /// The first transfer after this one that has not been finished.
+    pub(super) fn first_after(&self, number: u64) -> Option<u64> {
+        self.transfers.range(number + 1..).next().map(|(number, _)| *number)
     }
 
     /// The last one of an end of a connection that has not ended.

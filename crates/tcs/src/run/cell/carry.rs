@@ -135,15 +135,24 @@ impl Cell<'_> {
         Some(transfer)
     }
 
-    /// Ends all transfers in the background: a set must be idle before it is left.
+    fn spools(&self) -> &Spools {
+        match &self.fabric {
+            Fabric::Shared(shared) => &shared.spools,
+            Fabric::Messages(messages) => &messages.spools,
+        }
+    }
+
+    /// The transfer in the background that was started last.
+    pub(super) fn newest_spool(&self) -> u64 {
+        self.spools().newest()
+    }
+
+    /// Ends all transfers in the background that were started after this one: a set must be idle before
+    /// it is left. Those before are of tasks that wait for this one.
     #[track_caller]
-    pub(super) fn finish_all(&mut self) {
+    pub(super) fn finish_after(&mut self, before: u64) {
         loop {
-            let first = match &self.fabric {
-                Fabric::Shared(shared) => shared.spools.first(),
-                Fabric::Messages(messages) => messages.spools.first(),
-            };
-            let Some(number) = first else { return };
+            let Some(number) = self.spools().first_after(before) else { return };
             if self.end_spool(number).is_none() {
                 return;
             }
