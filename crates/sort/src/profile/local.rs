@@ -1,4 +1,4 @@
-//! Times of the sorts of [`local`](crate::local), for the profiling program generated from
+//! Times of the [local sorts](crate::local), for the profiling program generated from
 //! `specs/sort-local`, and for benches.
 
 use crate::local;
