@@ -312,7 +312,13 @@ fn terms_here(model: &SpecModel, platform: Option<&Platform>) -> Result<Vec<Expr
             ))
         }
     };
-    model.terms.iter().map(|term| here(&term.value)).collect()
+    let terms = model.terms.iter().map(|term| here(&term.value));
+    if !platform.is_some_and(Platform::is_simulated) {
+        return terms.collect();
+    }
+    // What nodes lose by sharing cores, `max(0, P-cores)`, is nothing where they do not.
+    let folded = terms.map(|term| term.map(|term| term.folded()));
+    folded.filter(|term| !term.as_ref().is_ok_and(|term| term.as_number() == Some(0.0))).collect()
 }
 
 /// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the
@@ -392,6 +398,8 @@ mod tests {
         // A simulated node has a core of its own.
         let cores = only_machine.replace("cache1/8192", "6*cores");
         assert_eq!(terms(&fitted("sim:cm5", "", &cores)), ["bytes", "max(0,bytes-6*P)*copies"]);
+        let shared = only_machine.replace("max(0, bytes-cache1/8192)", "max(0, P-cores)");
+        assert!(fitted("sim:cm5", "", &shared).warnings.iter().all(|w| !w.contains("P-")));
         // A name that the model defines is its own.
         let own = only_machine.replace("copies", "cores").replace("cache1/8192", "6");
         assert!(fitted("sim:cm5", "", &own).failures.iter().all(|f| !f.contains("reads `cores`")));

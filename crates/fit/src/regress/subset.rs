@@ -4,7 +4,8 @@
 //! then needs help from further terms that have no part in the cost. So all sets are compared. A
 //! set costs its squared error, as n ln χ², and for each term as much as a term gains whose
 //! interval just reaches zero; with k candidates at a confidence of 1 − (1 − c)/k, so that with the
-//! chance c *no* irrelevant term stays, however many are named.
+//! chance c *no* irrelevant term stays, however many are named. Where all times are positive the
+//! first term is free: some cost there is, however few the samples are.
 //!
 //! What is left of the times by a set follows from the fit of all terms: with A = QR and b = Ax +
 //! r, where r is orthogonal to A, it is ‖r‖² plus the square of what the set's columns of R leave
@@ -36,14 +37,16 @@ pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     let whole = &triangle * &solution.coefficients;
     let groups = groups(&triangle.column_iter().map(|c| c.into_owned()).collect::<Vec<_>>());
     let samples = step.samples;
+    let positive = data.times.iter().all(|time| *time > 0.0);
     let mut sets = Sets {
         columns: groups.iter().map(|group| triangle.column(group[0]).normalize()).collect(),
-        prices: prices(groups.len(), data.candidates, samples, confidence),
+        least: usize::from(positive).min(groups.len()),
+        prices: prices(usize::from(positive), groups.len(), data.candidates, samples, confidence),
         extra: groups
             .iter()
             .map(|group| {
                 let term = step.active[group[0]];
-                let price = |candidates| prices(1, candidates, samples, confidence)[1];
+                let price = |candidates| prices(0, 1, candidates, samples, confidence)[1];
                 price(data.candidates * data.places[term]) - price(data.candidates)
             })
             .collect(),
@@ -84,15 +87,15 @@ fn groups(columns: &[DVector<f64>]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// What sets of each length up to `longest` pay.
-fn prices(longest: usize, candidates: usize, samples: f64, confidence: f64) -> Vec<f64> {
+/// What sets of each length up to `longest` pay; their first `free` terms are.
+fn prices(free: usize, longest: usize, candidates: usize, samples: f64, confidence: f64) -> Vec<f64> {
     let each = 1.0 - (1.0 - confidence) / candidates.max(1) as f64;
     let mut prices = vec![0.0];
     for length in 1..=longest {
         let freedom = (samples.round() as usize).saturating_sub(length);
         let price = |t: f64| samples * (t * t / freedom as f64).ln_1p();
         let term = t_quantile(each, freedom).map_or(f64::INFINITY, price);
-        prices.push(prices[length - 1] + term);
+        prices.push(prices[length - 1] + if length > free { term } else { 0.0 });
     }
     prices
 }
@@ -101,6 +104,8 @@ fn prices(longest: usize, candidates: usize, samples: f64, confidence: f64) -> V
 struct Sets {
     /// A column of R of length one for each candidate.
     columns: Vec<DVector<f64>>,
+    /// As many terms as a set has at least.
+    least: usize,
     /// By length.
     prices: Vec<f64>,
     /// What each candidate pays besides, since its place was chosen too.
@@ -150,6 +155,9 @@ impl Sets {
     /// of Rx.
     fn visit(&mut self, next: usize, left: &DVector<f64>) {
         if next == self.columns.len() {
+            if self.chosen.len() < self.least {
+                return;
+            }
             let error = (self.unexplained + left.norm_squared()).max(self.floor);
             let cost = self.samples * (error / self.samples).ln()
                 + self.prices[self.chosen.len()]

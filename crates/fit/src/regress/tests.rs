@@ -70,6 +70,29 @@ fn nothing_relevant_leaves_a_model_of_zero() {
     assert_eq!(r.noise_variance, 1.0);
 }
 
+/// Five points, each measured six times with the same result: hardly more than there are terms, and
+/// yet something takes the time.
+#[test]
+fn positive_times_have_a_cost_however_few_their_points() {
+    let group = |x: f64| ((x - 1.0) / 6.0).floor();
+    let f = columns(30, &[&|_| 1.0, &|x| group(x).exp2(), &group]);
+    let y = DVector::from_fn(30, |i, _| [17.2, 26.9, 52.1, 109.0, 216.0][i / 6]);
+    let options = FitOptions { elimination: Elimination::BestSubset, ..loop_of(Mode::Relative) };
+    let points: Vec<usize> = (0..30).map(|i| i / 6).collect();
+    let (places, noise) = ([1; 3], [f64::INFINITY; 30]);
+    let data = Data {
+        terms: &f,
+        times: &y,
+        variances: None,
+        candidates: 3,
+        points: &points,
+        places: &places,
+        noise: &noise,
+    };
+    let r = super::fit(data, &options).unwrap();
+    assert!(r.rank > 0 && r.r2 > 0.8, "{r:?}");
+}
+
 #[test]
 fn equal_times_are_a_constant() {
     let f = columns(6, &[&|_| 1.0, &|x| x]);

@@ -19,6 +19,7 @@
 
 mod ast;
 mod eval;
+mod fold;
 mod function;
 mod op;
 mod parse;
