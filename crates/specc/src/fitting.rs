@@ -312,13 +312,18 @@ fn terms_here(model: &SpecModel, platform: Option<&Platform>) -> Result<Vec<Expr
             ))
         }
     };
-    let terms = model.terms.iter().map(|term| here(&term.value));
-    if !platform.is_some_and(Platform::is_simulated) {
-        return terms.collect();
-    }
-    // What nodes lose by sharing cores, `max(0, P-cores)`, is nothing where they do not.
-    let folded = terms.map(|term| term.map(|term| term.folded()));
-    folded.filter(|term| !term.as_ref().is_ok_and(|term| term.as_number() == Some(0.0))).collect()
+    model
+        .terms
+        .iter()
+        .map(|term| match here(&term.value) {
+            // What nodes lose by sharing cores, `max(0, P-cores)`, is nothing where they do not.
+            Ok(read) if read != term.value && platform.is_some_and(Platform::is_simulated) => {
+                Ok(read.folded())
+            }
+            other => other,
+        })
+        .filter(|term| !term.as_ref().is_ok_and(|term| term.as_number() == Some(0.0)))
+        .collect()
 }
 
 /// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the
