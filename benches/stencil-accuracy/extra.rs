@@ -68,11 +68,15 @@ pub(crate) fn judge(target: &Target, grids: usize, seed: u64) -> Result<Vec<Trie
 
 /// The extra columns and rows with which an iteration is predicted to be fastest.
 fn predict(target: &Target, size: [usize; 2]) -> [usize; 2] {
-    let spare = |[width, height]: [usize; 2], upright: bool| {
-        let (along, across) = if upright { (height, width) } else { (width, height) };
-        let inputs = [along as f64, across as f64, f64::from(u8::from(upright))];
+    let spare = |[width, height]: [usize; 2], edge: [bool; 2]| {
+        let [width, height] = [width as f64, height as f64];
+        let seconds = match edge {
+            [true, true] => target.set.seconds("Corner", target.nodes, &[width, height]),
+            [true, false] => target.set.seconds("Spare", target.nodes, &[height, width, 1.0]),
+            _ => target.set.seconds("Spare", target.nodes, &[width, height, 0.0]),
+        };
         // A prediction below zero is none.
-        Some(target.set.seconds("Spare", target.nodes, &inputs).unwrap_or(0.0))
+        Some(seconds.unwrap_or(0.0))
     };
     target.squares().balanced(size, MOST, spare, |block| block_seconds(target, block)).extra
 }

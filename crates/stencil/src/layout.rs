@@ -39,8 +39,9 @@ impl Layout {
     /// which an iteration is predicted to be fastest; at most `most` of each, the fewest of equals.
     ///
     /// `seconds` predicts an iteration where all blocks have so many columns and rows. `spare` predicts
-    /// how much shorter it is for a node with such a block at the western or eastern edge (`true`) or
-    /// another. Where either says nothing, there are none.
+    /// how much shorter it is for a node with such a block at the western or eastern edge (the first is
+    /// true), at the northern or southern (the second), or in a corner. Where either says nothing, there
+    /// are none.
     ///
     /// How many columns that time is worth is the root of its difference to what the columns cost
     /// (Brewer 1994, eqs 38 to 40). But columns are whole: up to that root, the fastest is where the
@@ -50,13 +51,13 @@ impl Layout {
         self,
         size: [usize; 2],
         most: usize,
-        spare: impl Fn([usize; 2], bool) -> Option<f64>,
+        spare: impl Fn([usize; 2], [bool; 2]) -> Option<f64>,
         seconds: impl Fn([usize; 2]) -> Option<f64>,
     ) -> Self {
         let blocks = [self.columns, self.rows];
         let largest = [0, 1].map(|way| size[way].div_ceil(blocks[way].max(1)));
         let worth = |way: usize| -> Option<usize> {
-            let (without, gap) = (seconds(largest)?, spare(largest, way == 0)?);
+            let (without, gap) = (seconds(largest)?, spare(largest, [way == 0, way == 1])?);
             let left = |extra: i64| {
                 let mut larger = largest;
                 larger[way] += usize::try_from(extra).unwrap_or(0);
@@ -73,15 +74,17 @@ impl Layout {
             let layout = Self { extra, ..self };
             let with = [0, 1].map(|way| widths(size[way], blocks[way], extra[way]));
             let mut slowest = 0.0;
-            for corner in [[false, false], [true, false], [false, true], [true, true]] {
-                let block = [0, 1].map(|way| with[way][usize::from(corner[way])]);
-                let mut time = seconds(block)?;
-                for way in [0, 1] {
-                    if corner[way] && blocks[way] > 2 {
-                        time -= spare(block, way == 0)?;
+            let edges = blocks.map(|blocks| if blocks > 2 { &[false, true][..] } else { &[false] });
+            for &x in edges[0] {
+                for &y in edges[1] {
+                    // Without extra points one way, corners are no slower than the other nodes at an edge.
+                    if x && y && extra.contains(&0) {
+                        continue;
                     }
+                    let block = [with[0][usize::from(x)], with[1][usize::from(y)]];
+                    let spared = if x || y { spare(block, [x, y])? } else { 0.0 };
+                    slowest = f64::max(slowest, seconds(block)? - spared);
                 }
-                slowest = f64::max(slowest, time);
             }
             layout.fits(size, [false; 2]).then_some(slowest)
         };
@@ -231,15 +234,18 @@ mod tests {
     fn nodes_at_edges_get_what_makes_inner_blocks_smaller() {
         // A point costs 1, and whoever has a neighbour less has time for four times the points there.
         let seconds = |[width, height]: [usize; 2]| Some((width * height) as f64);
-        let spare =
-            |[width, height]: [usize; 2], upright| Some(4.0 * if upright { height } else { width } as f64);
+        let of = |[width, height]: [usize; 2], edge: [bool; 2]| {
+            let at = |edge: bool, points: usize| if edge { points as f64 } else { 0.0 };
+            at(edge[0], height) + at(edge[1], width)
+        };
+        let spare = |block, edge| Some(4.0 * of(block, edge));
         let extra = |size, most| Layout::new(4, 4, 1).balanced(size, most, spare, seconds).extra;
         assert_eq!(extra([40, 40], 20), [4, 4], "blocks of 8, and 12 at the edges");
         assert_eq!(extra([42, 42], 20), [5, 5], "8, and 13 for the time of 9");
         assert_eq!(extra([40, 40], 1), [0, 0], "with one more all would be as before");
         assert_eq!(extra([8, 8], 20), [2, 2], "inner blocks keep a point");
-        let few = |[width, height]: [usize; 2], upright| Some(if upright { height } else { width } as f64);
-        assert_eq!(Layout::new(4, 4, 1).balanced([40, 41], 20, few, seconds).extra, [0, 0]);
+        let none = |_, _| Some(0.0);
+        assert_eq!(Layout::new(4, 4, 1).balanced([40, 41], 20, none, seconds).extra, [0, 0]);
         assert_eq!(Layout::new(4, 4, 1).balanced([40, 8], 9, spare, |_| None).extra, [0, 0]);
         assert_eq!(Layout::new(4, 4, 1).balanced([40, 8], 9, |_, _| None, seconds).extra, [0, 0]);
         assert_eq!(Layout::new(2, 8, 1).balanced([40, 80], 9, spare, seconds).extra[0], 0);

@@ -79,20 +79,33 @@ pub fn halo_seconds(node: &mut Node, width: usize, height: usize, halo: usize) -
     seconds_on(node, &Grid::new(squares.columns * width, squares.rows * height), layout, 1)
 }
 
-/// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are the slowest,
-/// than where all nodes have blocks as large: they have a neighbour less (Brewer 1994, §5.2). Their
-/// blocks have `along` points at that side and `across` in the other direction. The edge is the western
-/// and eastern (`upright`), or the others. NaN where no nodes lie between them.
+/// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are just slower
+/// than the others, than where all nodes have blocks as large, of `width` by `height` points: they have
+/// a neighbour less (Brewer 1994, §5.2). The edges are the western and eastern (`columns`), the northern
+/// and southern (`rows`), or all with the corners. NaN where no nodes lie between them.
 ///
 /// # Participation
 /// Collective, with equal arguments.
-pub fn spare_seconds(node: &mut Node, along: usize, across: usize, upright: bool) -> f64 {
-    // Inner blocks so small that nobody waits for them.
-    let inner = (across / 3).max(1);
-    let oriented = |across: usize, along: usize| if upright { [across, along] } else { [along, across] };
-    let with = block_seconds_with(node, oriented(inner, along), oriented(across - inner, 0));
-    block_seconds_with(node, oriented(across, along), [0; 2]) - with
+pub fn spare_seconds(node: &mut Node, width: usize, height: usize, columns: bool, rows: bool) -> f64 {
+    let block = [width, height];
+    let mut with = f64::NAN;
+    for more in [1, 2, 3, 4, 6, 8, 12, 16, 24, 32] {
+        let extra = [if columns { more } else { 0 }, if rows { more } else { 0 }];
+        if extra[0] >= width || extra[1] >= height {
+            break;
+        }
+        let inner = [width - extra[0], height - extra[1]];
+        with = block_seconds_with(node, inner, extra);
+        // All nodes compute the same, so that they go on alike.
+        if with > WAITED * block_seconds_with(node, inner, [0; 2]) {
+            break;
+        }
+    }
+    block_seconds_with(node, block, [0; 2]) - with
 }
+
+/// A time is longer by more than chance if it is so many times as long.
+const WAITED: f64 = 1.005;
 
 /// As many columns of blocks as rows, or twice as many.
 fn squares(node: &Node) -> Layout {
