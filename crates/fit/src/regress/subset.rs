@@ -4,8 +4,8 @@
 //! then needs help from further terms that have no part in the cost. So all sets are compared. A
 //! set costs its squared error, as n ln χ², and for each term as much as a term gains whose
 //! interval just reaches zero; with k candidates at a confidence of 1 − (1 − c)/k, so that with the
-//! chance c *no* irrelevant term stays, however many are named. Where all times are positive the
-//! first term is free: some cost there is, however few the samples are.
+//! chance c *no* irrelevant term stays, however many are named. Where all times are positive and
+//! several terms are named the first is free: some cost there is, however few the samples are.
 //!
 //! What is left of the times by a set follows from the fit of all terms: with A = QR and b = Ax +
 //! r, where r is orthogonal to A, it is ‖r‖² plus the square of what the set's columns of R leave
@@ -37,11 +37,11 @@ pub(super) fn best(step: &Step, confidence: f64, data: Data<'_>) -> Vec<usize> {
     let whole = &triangle * &solution.coefficients;
     let groups = groups(&triangle.column_iter().map(|c| c.into_owned()).collect::<Vec<_>>());
     let samples = step.samples;
-    let positive = data.times.iter().all(|time| *time > 0.0);
+    let free = usize::from(groups.len() > 1 && data.times.iter().all(|time| *time > 0.0));
     let mut sets = Sets {
         columns: groups.iter().map(|group| triangle.column(group[0]).normalize()).collect(),
-        least: usize::from(positive).min(groups.len()),
-        prices: prices(usize::from(positive), groups.len(), data.candidates, samples, confidence),
+        least: free,
+        prices: prices(free, groups.len(), data.candidates, samples, confidence),
         extra: groups
             .iter()
             .map(|group| {
