@@ -37,10 +37,10 @@ const SHAPES: [Shape; 12] = [
     ("random, all bits", |x, _, _, _| x),
     ("nearly sorted", |x, at, _, bits| if x % 64 == 0 { x } else { (at as u64) << (bits - 24) }),
     ("reversed but few", |x, at, len, _| if x % 1000 == 0 { 7 } else { ((len - at) as u64) << 8 }),
-    ("four sorted runs", |x, at, len, bits| ((at % len.div_ceil(4)) as u64) << (bits - 24) | x % 256),
+    ("four sorted runs", |x, at, len, bits| (((at % len.div_ceil(4)) as u64) << (bits - 24)) | (x % 256)),
     ("organ pipe", |_, at, len, _| (at.min(len - at) as u64) << 3),
     ("Zipf", |x, _, _, _| 1_000_000_000 / (1 + x % (1 << 30))),
-    ("16 distinct, far apart", |x, _, _, bits| (x % 16) << (bits - 4) | 5),
+    ("16 distinct, far apart", |x, _, _, bits| ((x % 16) << (bits - 4)) | 5),
 ];
 
 struct Settings {
