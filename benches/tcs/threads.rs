@@ -110,7 +110,10 @@ fn locality(rounds: usize, times: usize, summary: &mut Map<String, Value>) -> Re
                     cell.sync();
                     if cell.id() > 1 {
                         return cell.start(changes, |cell| {
-                            while who > 0 {
+                            if who == 0 {
+                                return Ok(0.0);
+                            }
+                            loop {
                                 let mut end = [u64::from(streamed.load(Ordering::Acquire) >= number)];
                                 cell.phase::<Go, _>(|net| {
                                     if net.id() == 0 {
@@ -121,13 +124,12 @@ fn locality(rounds: usize, times: usize, summary: &mut Map<String, Value>) -> Re
                                     Ok(())
                                 })?;
                                 if end[0] == 1 {
-                                    break;
+                                    return Ok(0.0);
                                 }
                                 if who > 1 {
                                     cell.phase::<Else, _>(|_| Ok(()))?;
                                 }
                             }
-                            Ok(0.0)
                         });
                     }
                     cell.start(streams, |cell| {

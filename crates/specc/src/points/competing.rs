@@ -9,16 +9,18 @@ use strata_model::expr::{Expr, Program, RESERVED, holds, node_values};
 use crate::lang::plan::{Candidate, CheckedSpec, ModelKind};
 
 /// The models that a prediction on `nodes` nodes may need: those of the candidates that can be
-/// chosen there, those that no candidate comes from, and all that these call.
+/// chosen there, those that no candidate comes from, and all that these call, but for those that
+/// hold nowhere there.
 #[must_use]
 pub fn competing(spec: &CheckedSpec, nodes: usize) -> BTreeSet<&str> {
     let candidates = || spec.libraries.iter().flat_map(|library| &library.candidates);
     let names = |candidates: Vec<&Candidate>| candidates.iter().map(|one| one.model).collect();
     let of_libraries = spec.with_callees(names(candidates().collect()));
     let mut roots: Vec<usize> =
-        names(candidates().filter(|candidate| excluded(candidate, nodes).is_none()).collect());
+        names(candidates().filter(|candidate| excluded(&candidate.requires, nodes).is_none()).collect());
     roots.extend((0..spec.models.len()).filter(|model| !of_libraries.contains(model)));
-    spec.with_callees(roots).into_iter().map(|model| spec.models[model].name.as_str()).collect()
+    let models = spec.with_callees(roots).into_iter().map(|model| &spec.models[model]);
+    models.filter(|model| excluded(&model.requires, nodes).is_none()).map(|m| m.name.as_str()).collect()
 }
 
 /// Numbers of nodes beyond this are not proposed.
@@ -54,14 +56,17 @@ pub(super) fn not_measured(spec: &CheckedSpec, model: &str, nodes: usize) -> Str
     format!("model {model} is not measured on {}: {reasons}", count(nodes, "node", "nodes"))
 }
 
-/// Why a model does not matter on `nodes` nodes, in words: its candidates and what they require.
+/// Why a model does not matter on `nodes` nodes, in words: what it requires, or its candidates do.
 #[must_use]
 pub fn not_competing(spec: &CheckedSpec, model: &str, nodes: usize) -> String {
     let mut reasons = Vec::new();
+    if let Some(require) = spec.model(model).and_then(|model| excluded(&model.requires, nodes)) {
+        reasons.push(format!("it requires {require}"));
+    }
     for library in &spec.libraries {
         for candidate in &library.candidates {
             let calls = spec.with_callees(vec![candidate.model]);
-            if let Some(require) = excluded(candidate, nodes)
+            if let Some(require) = excluded(&candidate.requires, nodes)
                 && calls.iter().any(|called| spec.models[*called].name == model)
             {
                 reasons
@@ -72,15 +77,15 @@ pub fn not_competing(spec: &CheckedSpec, model: &str, nodes: usize) -> String {
     reasons.join(", ")
 }
 
-/// The first requirement of a candidate that no problem on `nodes` nodes fulfils: one that reads
-/// nothing but the number of nodes, and does not hold.
-fn excluded(candidate: &Candidate, nodes: usize) -> Option<&Expr> {
+/// The first requirement that no problem on `nodes` nodes fulfils: one that reads nothing but the
+/// number of nodes, and does not hold.
+fn excluded(requires: &[Expr], nodes: usize) -> Option<&Expr> {
     let fails = |require: &&Expr| {
         // Does not compile where it reads an input or a parameter.
         let program = Program::compile(require, &RESERVED);
         program.is_ok_and(|program| !holds(program.eval(&node_values(nodes))))
     };
-    candidate.requires.iter().find(fails)
+    requires.iter().find(fails)
 }
 
 #[cfg(test)]
@@ -109,6 +114,16 @@ mod tests {
         let why = not_competing(&spec, "Many", 2);
         assert_eq!(why, "`many` of library `work` requires P>=8, `both` of library `work` requires logP>=4");
         assert_eq!(not_competing(&spec, "Few", 2), "");
+    }
+
+    #[test]
+    fn a_model_that_holds_nowhere_on_a_number_of_nodes_is_left_out_there() {
+        let text = "model Any(n) { for n in 1..=9 task { () } }
+            model Even(n) { for n in 1..=9 task { () } require P % 2 == 0 }";
+        let spec = crate::lang::load("work.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        assert_eq!(competing(&spec, 3).into_iter().collect::<Vec<_>>(), ["Any"]);
+        assert_eq!(competing(&spec, 4).len(), 2);
+        assert_eq!(not_competing(&spec, "Even", 3), "it requires P%2==0");
     }
 
     #[test]
