@@ -51,7 +51,7 @@ fn programs_choose_by_installed_models_and_say_so() {
     let explained = explained();
     assert!(explained.contains(&format!("by the models in {file}")), "{explained}");
     let radix = explained.lines().find(|line| line.trim_start().starts_with("radix ")).expect(&explained);
-    assert!(radix.contains("not taken: its model does not cover"), "{explained}");
+    assert!(radix.contains("not taken: no model of it covers"), "{explained}");
 
     for (nodes, cell, legend) in [("1", " gather", false), ("5", " (gather)", true)] {
         let map =

@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/tcs/patterns.spec  sha256 d27cfcf7e37b57153742353899c78a0cd176747876b3159077231a92a9522550
-//! samples  sha256 3a6387ceae7f79223a533a1a3236b6dfc8186b425114e4a9b7436237bcbabdc9
-//! models   sha256 11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d
+//! spec     specs/tcs/patterns.spec  sha256 2c30ef820062cdbdf53f3f3dfbcd3ec6db027029145d7e187a84d975fcef1d1d
+//! samples  sha256 7e5ecd6a62535b0398ab67cb923c5cfaf830fbfc05f8207ed7b458102f857774
+//! models   sha256 2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packets: factored, ceil(bytes/256)
 //!     valid for bytes in -inf..=inf, any number of nodes
@@ -813,7 +813,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d",
+    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -897,7 +897,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d",
+    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -981,7 +981,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d",
+    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1065,7 +1065,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d",
+    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1149,7 +1149,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d",
+    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1233,7 +1233,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d",
+    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1317,7 +1317,7 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d",
+    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1401,7 +1401,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "11246cfab1a5101f025aa55ef761e66b809d123cf6ff68461fa6b6bc2a0e584d",
+    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
