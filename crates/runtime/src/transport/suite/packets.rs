@@ -78,32 +78,48 @@ fn round(node: &mut dyn Endpoint) {
     let mut waiting = std::collections::VecDeque::new();
     let mut next = 0;
     let mut served = 0;
-    until(node, |node, packet_in| {
-        if let Some(packet_in) = packet_in {
+    let all = many * size as u64;
+    let mut packet_in = Packet::new(0, Part::Whole, 0, &[]);
+    while !(next == all && answers == next && served == next) {
+        let mut idle = true;
+        for network in Network::BOTH {
+            if !node.try_receive(network, &mut packet_in) {
+                continue;
+            }
+            idle = false;
             let from = packet_in.from as usize;
             if packet_in.handler == 7 {
                 assert_eq!(packet_in.bytes(), (rank as u64).to_ne_bytes());
                 answers += 1;
             } else {
-                check(packet_in, 100 + asked[from] * size as u64 + rank as u64, 16);
+                check(&packet_in, 100 + asked[from] * size as u64 + rank as u64, 16);
                 asked[from] += 1;
                 waiting.push_back(from);
             }
         }
-        if next < many * size as u64
-            && node.try_send(Network::Request, next as usize % size, &packet(100 + next, 16))
-        {
+        let to = next as usize % size;
+        if next < all && node.try_send(Network::Request, to, &packet(100 + next, 16)) {
             next += 1;
+            idle = false;
         }
         if let Some(to) = waiting.front() {
             let reply = Packet::new(7, Part::Whole, 0, &(*to as u64).to_ne_bytes());
             if node.try_send(Network::Reply, *to, &reply) {
                 waiting.pop_front();
                 served += 1;
+                idle = false;
             }
         }
-        next == many * size as u64 && answers == next && served == next
-    });
+        if idle {
+            // What there was no room for is sent when there is, whether packets come or not.
+            let awaited = match waiting.front() {
+                Some(to) => Awaited::Room(Network::Reply, *to),
+                None if next < all => Awaited::Room(Network::Request, to),
+                None => Awaited::Packet,
+            };
+            node.pause(&call(Action::WaitUntil), Networks::Both, awaited);
+        }
+    }
     node.barrier(call(Action::Barrier));
 }
 
