@@ -189,7 +189,7 @@ impl<'a, T: Value> Grid<'a, T> {
 
     /// Gives the nodes at the edges of the grid so many columns, and rows, more than the others, where
     /// there are others in that direction: they have a neighbour less to exchange with (Brewer 1994,
-    /// §5.2). Models say how many, see [`Layout::balanced`].
+    /// §5.2). Models say how many, see [`Layout::balanced`](crate::Layout::balanced).
     #[must_use]
     pub fn extra(mut self, columns: usize, rows: usize) -> Self {
         self.settings.extra = [columns, rows];
