@@ -86,38 +86,14 @@ impl Kind {
     /// A setting is at fault, such as a pin.
     pub fn choose(self, cell: &mut Cell<'_>, bytes: usize) -> Result<Form, Error> {
         Ok(match self {
-            Self::Scatter => match cell.choose(bytes, |form| *form == PatternScatter::Sets)? {
-                PatternScatter::Sets => Form::Sets,
-                PatternScatter::Messages => Form::Messages,
-            },
-            Self::Gather => match cell.choose(bytes, |form| *form == PatternGather::Sets)? {
-                PatternGather::Sets => Form::Sets,
-                PatternGather::Messages => Form::Messages,
-            },
-            Self::Reduce => match cell.choose(bytes, |form| *form == PatternReduce::Sets)? {
-                PatternReduce::Sets => Form::Sets,
-                PatternReduce::Messages => Form::Messages,
-            },
-            Self::Exchange => match cell.choose(bytes, |form| *form == PatternExchange::Sets)? {
-                PatternExchange::Sets => Form::Sets,
-                PatternExchange::Messages => Form::Messages,
-            },
-            Self::Halo => match cell.choose(bytes, |form| *form == PatternHalo::Sets)? {
-                PatternHalo::Sets => Form::Sets,
-                PatternHalo::Messages => Form::Messages,
-            },
-            Self::Transpose => match cell.choose(bytes, |form| *form == PatternTranspose::Sets)? {
-                PatternTranspose::Sets => Form::Sets,
-                PatternTranspose::Messages => Form::Messages,
-            },
-            Self::Row => match cell.choose(bytes, |form| *form == PatternRow::Sets)? {
-                PatternRow::Sets => Form::Sets,
-                PatternRow::Messages => Form::Messages,
-            },
-            Self::Column => match cell.choose(bytes, |form| *form == PatternColumn::Sets)? {
-                PatternColumn::Sets => Form::Sets,
-                PatternColumn::Messages => Form::Messages,
-            },
+            Self::Scatter => cell.choose::<PatternScatter>(bytes)?,
+            Self::Gather => cell.choose::<PatternGather>(bytes)?,
+            Self::Reduce => cell.choose::<PatternReduce>(bytes)?,
+            Self::Exchange => cell.choose::<PatternExchange>(bytes)?,
+            Self::Halo => cell.choose::<PatternHalo>(bytes)?,
+            Self::Transpose => cell.choose::<PatternTranspose>(bytes)?,
+            Self::Row => cell.choose::<PatternRow>(bytes)?,
+            Self::Column => cell.choose::<PatternColumn>(bytes)?,
         })
     }
 }
@@ -132,6 +108,13 @@ macro_rules! compiled {
     ($($library:ident: $table:ident),* $(,)?) => {
         $(impl Compiled for $library {
             const OTHERS: &'static [&'static Table] = &[&on_iwarp::$table];
+
+            fn form(&self) -> Form {
+                match self {
+                    Self::Sets => Form::Sets,
+                    Self::Messages => Form::Messages,
+                }
+            }
         })*
 
         /// A word of each library's models and pin, to be compared by all nodes.

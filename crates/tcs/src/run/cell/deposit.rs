@@ -3,8 +3,8 @@
 //! §3.2.3).
 
 use super::Cell;
+use crate::patterns::Form;
 use bytemuck::Pod;
-use std::rc::Rc;
 use strata_runtime::Block;
 use strata_runtime::select::{Options, SelectError};
 use strata_select::{Library, Table};
@@ -16,6 +16,9 @@ const PORTS: usize = 4070;
 pub(crate) trait Compiled: Library {
     /// Of other machines.
     const OTHERS: &'static [&'static Table];
+
+    /// The form this candidate is of.
+    fn form(&self) -> Form;
 }
 
 /// A block that is sent: to this cell of the task, from and to these elements.
@@ -85,17 +88,13 @@ impl Cell<'_> {
     /// The best form of a pattern for blocks of `bytes`, by models for as many nodes as the task has
     /// cells. Local: all cells choose alike. Where time is simulated without the machine's network,
     /// only `sets` applies.
-    pub(crate) fn choose<L: Compiled>(
-        &mut self,
-        bytes: usize,
-        sets: fn(&L) -> bool,
-    ) -> Result<L, SelectError> {
+    pub(crate) fn choose<L: Compiled>(&mut self, bytes: usize) -> Result<Form, SelectError> {
         let timed_apart = self.options.simulated && !self.clocked;
         let selector = self.node.selector::<L>(&options::<L>())?;
         let (cells, inputs) = (self.cells(), [bytes as f64]);
-        let applies = |candidate: L| sets(&candidate) || !timed_apart;
+        let applies = |candidate: L| !timed_apart || candidate.form() == Form::Sets;
         let chosen = self.node.choose_for::<L>(cells, &selector, &inputs, &applies, None)?;
-        Ok(Rc::unwrap_or_clone(chosen).candidate)
+        Ok(chosen.candidate.form())
     }
 }
 
