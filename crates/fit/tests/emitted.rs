@@ -12,7 +12,7 @@ use strata_model::set::{
     Input, Kind, Library, LibraryCandidate, Mode, Model, Nodes, ParameterRange, Step, Term, Verdict,
 };
 use strata_model::{ModelSet, Platform, Prediction, SpecId};
-use strata_select::Source as _;
+use strata_select::{Parameter, Question, Root, Row, Source as _, choose_among};
 
 fn term(term: &str, coefficient: f64) -> Term {
     let relevant = coefficient != 0.0;
@@ -109,7 +109,8 @@ fn set() -> ModelSet {
         vec![free("x")],
         "CombineVector(min(4096,max(1,1e8*absolute(x))))+2*HybridSum(x/2)-absolute(x)/3",
     );
-    let parameter = |name: &str, min, max| ParameterRange { name: name.into(), min, max, step: Step::ONE };
+    let parameter =
+        |name: &str, min, max| ParameterRange { name: name.into(), min, max, step: Step::ONE, root: None };
     let candidate = |name: &str, model: &str, arguments: &[&str]| LibraryCandidate {
         name: name.into(),
         model: model.into(),
@@ -151,6 +152,16 @@ fn set() -> ModelSet {
                 LibraryCandidate {
                     parameters: vec![parameter("s", 0, 6)],
                     ..candidate("blocked", "CombineVector", &["pow(2,s)"])
+                },
+                LibraryCandidate {
+                    parameters: vec![
+                        parameter("s", 1, 4),
+                        ParameterRange {
+                            root: Some("CombineVector(keys)-s*absolute(1+extra)".into()),
+                            ..parameter("extra", 0, 5000)
+                        },
+                    ],
+                    ..candidate("balanced", "HybridSum", &["keys+s/(1+extra)"])
                 },
             ],
         }],
@@ -223,7 +234,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let library = resolved.library("sort").unwrap();
     writeln!(
         main,
-        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (3, (1, 4)));"
+        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (4, (1, 4)));"
     )
     .unwrap();
     for point in points(2) {
@@ -243,9 +254,28 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     main += "    let (how, why) = models::Sort::choose(4, 100.0, 8.0).unwrap();\n    \
              match how {\n        models::Sort::Radix { bits } => assert!((1..=8).contains(&bits), \"{why}\"),\n        \
              models::Sort::Gather => {}\n        \
-             models::Sort::Blocked { length } => assert_eq!(length.count_ones(), 1, \"{why}\"),\n    }\n    \
+             models::Sort::Blocked { length } => assert_eq!(length.count_ones(), 1, \"{why}\"),\n        \
+             models::Sort::Balanced { .. } => {}\n    }\n    \
              let blocked = <models::Sort as strata_select::Library>::candidate(2, &[5]);\n    \
              assert_eq!(blocked, Some(models::Sort::Blocked { length: 32 }));\n";
+    // What is a root is found by the same expression.
+    const BALANCED: &[Parameter] =
+        &[Parameter::new("s", 1, 4), Parameter::new("extra", 0, 5000).root(Root(|_, _, _| None))];
+    let rows = [Row::EMPTY, Row::EMPTY, Row::EMPTY, Row::new("balanced", BALANCED)];
+    for keys in [1.0, 2.0, 60.0, 500.0, 999.0, 1001.0] {
+        let inputs = [keys, 8.0];
+        let choice =
+            choose_among(("sort", ""), rows, library, Question::new(4, &inputs), &|index| index == 3);
+        let choice = choice.unwrap();
+        let _ = writeln!(
+            main,
+            "    let question = strata_select::Question::new(4, &[{keys:?}, 8.0]);\n    let (_, choice) = \
+             strata_select::choose_from(table, question, &|how| matches!(how, models::Sort::Balanced {{ .. }})).unwrap();\n    \
+             assert_eq!((&choice.parameters[..], choice.predicted.is_some()), (&{:?}[..], {}));",
+            &choice.parameters[..],
+            choice.predicted.is_some()
+        );
+    }
     main += "}\n";
     (main, answers)
 }

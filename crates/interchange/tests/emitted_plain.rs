@@ -187,6 +187,7 @@ fn candidate(
                 min: *min,
                 max: *max,
                 step: *step,
+                root: None,
             })
             .collect(),
     }
@@ -530,6 +531,20 @@ fn latex_is_well_formed() {
         "models.tex",
     ]));
     insta::assert_snapshot!("latex", text);
+}
+
+#[test]
+fn a_parameter_that_is_a_root_is_not_chosen() {
+    let mut set = set();
+    for candidate in set.libraries.iter_mut().flat_map(|library| &mut library.candidates) {
+        for parameter in candidate.parameters.iter_mut().filter(|parameter| parameter.step == Step::ONE) {
+            parameter.root = Some(format!("10-{}", parameter.name));
+        }
+    }
+    let texts = [emit::c(&set, "strata"), emit::python(&set), emit::rust(&set)];
+    for text in texts {
+        assert!(text.unwrap().contains("is a root, which only `models.rs` of `specc` searches"));
+    }
 }
 
 #[test]

@@ -81,7 +81,13 @@ fn set() -> ModelSet {
         name: (*name).into(),
         model: (*name).into(),
         arguments: vec!["keys".into(), "bits".into(), "width".into()],
-        parameters: vec![ParameterRange { name: "bits".into(), min: 1, max: 16, step: Step::ONE }],
+        parameters: vec![ParameterRange {
+            name: "bits".into(),
+            min: 1,
+            max: 16,
+            step: Step::ONE,
+            root: None,
+        }],
         requires: vec![],
     });
     let inputs = vec!["keys".into(), "width".into()];

@@ -101,7 +101,7 @@ fn set() -> ModelSet {
         model: model.into(),
         arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),
         parameters: if max > 0 {
-            vec![ParameterRange { name: "bits".into(), min: 1, max, step: Step::ONE }]
+            vec![ParameterRange { name: "bits".into(), min: 1, max, step: Step::ONE, root: None }]
         } else {
             vec![]
         },

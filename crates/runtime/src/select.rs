@@ -179,6 +179,10 @@ impl Source for File {
         self.models.seconds((*self.places.get(candidate)?)?, nodes, inputs, parameters)
     }
 
+    fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        self.models.sign((*self.places.get(candidate)?)?, nodes, inputs, parameters)
+    }
+
     fn predict(
         &self,
         candidate: usize,
@@ -219,8 +223,10 @@ impl File {
             let Some(ours) = table.entries.iter().find(|entry| entry.name == candidate.name) else {
                 return Err(fail(format!("its candidate `{}` is not one of this program", candidate.name)));
             };
-            let theirs = candidate.parameters.iter().map(|p| (p.name.as_str(), p.min, p.max, p.step));
-            if !theirs.eq(ours.parameters.iter().map(|p| (p.name, p.min, p.max, p.step))) {
+            let theirs = candidate.parameters.iter();
+            let theirs = theirs.map(|p| (p.name.as_str(), p.min, p.max, p.step, p.root.is_some()));
+            let ours = ours.parameters.iter().map(|p| (p.name, p.min, p.max, p.step, p.root.is_some()));
+            if !theirs.eq(ours) {
                 let reason = format!("its candidate `{}` has other parameters than here", candidate.name);
                 return Err(fail(reason));
             }

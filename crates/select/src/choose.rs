@@ -31,6 +31,12 @@ pub trait Candidate<P: ?Sized, C> {
     /// parameters.
     fn seconds(&self, problem: &P, parameters: &[i64]) -> Option<f64>;
 
+    /// The value of the function whose root is one of the parameters, if there is such a
+    /// [`Root`](crate::Root).
+    fn sign(&self, _problem: &P, _parameters: &[i64]) -> Option<f64> {
+        None
+    }
+
     /// The prediction with its interval, called once, for the explanation. By default the time
     /// alone.
     fn predict(&self, problem: &P, parameters: &[i64]) -> Option<Prediction> {
@@ -95,6 +101,7 @@ pub fn choose_with_rows<'p, P: ?Sized, C, R: AsRef<[Row]> + AsMut<[Row]>>(
 pub(crate) trait Field {
     fn applies(&self, index: usize) -> bool;
     fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64>;
+    fn sign(&self, index: usize, parameters: &[i64]) -> Option<f64>;
     fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction>;
     fn verdict(&self, index: usize) -> Verdict;
     fn expected_ratio(&self, index: usize) -> f64;
@@ -113,6 +120,10 @@ impl<P: ?Sized, C> Field for Dynamic<'_, P, C> {
     #[inline]
     fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64> {
         self.candidates[index].seconds(self.problem, parameters)
+    }
+
+    fn sign(&self, index: usize, parameters: &[i64]) -> Option<f64> {
+        self.candidates[index].sign(self.problem, parameters)
     }
 
     fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction> {
@@ -201,8 +212,10 @@ fn rank<'p>(
         }
         first_that_applies.get_or_insert(index);
         let found = match pinned {
-            Some((at, fixed)) if at == index && !fixed.is_empty() => cost(field, index, fixed),
-            _ => optimise(field, index, row.declared),
+            Some((at, fixed)) if at == index && !fixed.is_empty() => {
+                cost(&|parameters| field.seconds(index, parameters), fixed)
+            }
+            _ => best_of(field, index, row.declared),
         };
         let Some(found) = found else {
             row.outcome = Outcome::OutOfRange;
@@ -262,9 +275,13 @@ struct Best {
     parameters: Parameters,
 }
 
-fn cost(field: &impl Field, index: usize, parameters: Parameters) -> Option<Best> {
-    let seconds = field.seconds(index, &parameters).and_then(Seconds::new)?;
-    Some(Best { seconds, parameters })
+/// The time with given parameters, of one candidate.
+trait Cost: Fn(&[i64]) -> Option<f64> {}
+
+impl<F: Fn(&[i64]) -> Option<f64>> Cost for F {}
+
+fn cost(seconds: &impl Cost, parameters: Parameters) -> Option<Best> {
+    Some(Best { seconds: Seconds::new(seconds(&parameters)?)?, parameters })
 }
 
 fn middle(declared: &[Parameter]) -> Parameters {
@@ -274,21 +291,54 @@ fn middle(declared: &[Parameter]) -> Parameters {
     })
 }
 
-/// The best parameters of one candidate: exhaustive if there are few combinations, otherwise
+/// The best parameters of one candidate. One that is a root follows from the others.
+fn best_of(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<Best> {
+    let Some(at) = declared.iter().position(|parameter| parameter.root.is_some()) else {
+        return optimise(&|parameters: &[i64]| field.seconds(index, parameters), declared);
+    };
+    let (before, rooted, after) = (&declared[..at], declared[at], &declared[at + 1..]);
+    if rooted.min > rooted.max {
+        return None;
+    }
+    let all = |others: &[i64]| {
+        let (before, after) = others.split_at_checked(at)?;
+        let with = |root: i64| {
+            let mut all = Parameters::NONE;
+            for value in before.iter().chain([&root]).chain(after) {
+                all.push(*value)?;
+            }
+            Some(all)
+        };
+        let sign = |root: i64| field.sign(index, &with(root)?).filter(|sign| !sign.is_nan());
+        // Where nothing is known any more the sign counts as changed.
+        let beyond = if sign(rooted.min)? < 0.0 { 1.0 } else { -1.0 };
+        let root = optimise::integer_root(rooted.min, rooted.max, |root| sign(root).unwrap_or(beyond));
+        with(root.clamp(rooted.min, rooted.max))
+    };
+    let mut others = [Parameter::new("", 0, 0); MAX_PARAMETERS];
+    for (place, parameter) in others.iter_mut().zip(before.iter().chain(after)) {
+        *place = *parameter;
+    }
+    let others = &others[..declared.len() - 1];
+    let found = optimise(&|others: &[i64]| field.seconds(index, &all(others)?), others)?;
+    Some(Best { parameters: all(&found.parameters)?, ..found })
+}
+
+/// The best parameters by their time: exhaustive if there are few combinations, otherwise
 /// coordinate descent from several starts.
-fn optimise(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<Best> {
+fn optimise(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
     let combinations = declared.iter().map(Parameter::count).fold(1, u64::saturating_mul);
     if combinations == 0 {
         return None;
     }
     if combinations <= EXHAUSTIVE {
-        return try_all(field, index, declared);
+        return try_all(seconds, declared);
     }
     let starts: [fn(&Parameter) -> i64; 3] =
         [|p| p.at(i64::midpoint(p.places().0, p.places().1)), |p| p.min, |p| p.at(p.places().1)];
     let mut best: Option<Best> = None;
     for start in starts {
-        if let Some(found) = descend(field, index, declared, Parameters::of(declared, start))
+        if let Some(found) = descend(seconds, declared, Parameters::of(declared, start))
             && best.is_none_or(|best| found.seconds < best.seconds)
         {
             best = Some(found);
@@ -302,9 +352,9 @@ fn optimise(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<
 
 /// Tries every combination of parameters; the last parameter changes fastest, in its own loop for
 /// speed.
-fn try_all(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<Best> {
+fn try_all(seconds: &impl Cost, declared: &[Parameter]) -> Option<Best> {
     let mut at = Parameters::of(declared, |parameter| parameter.min);
-    let Some((last, slower)) = declared.split_last() else { return cost(field, index, at) };
+    let Some((last, slower)) = declared.split_last() else { return cost(seconds, at) };
     let (mut least, mut best) = (f64::INFINITY, at);
     loop {
         let mut place = None;
@@ -312,11 +362,11 @@ fn try_all(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<B
         loop {
             at.as_mut_slice()[slower.len()] = value;
             // Also false for NaN.
-            if let Some(seconds) = field.seconds(index, at.as_slice())
-                && seconds < least
-                && seconds >= 0.0
+            if let Some(time) = seconds(at.as_slice())
+                && time < least
+                && time >= 0.0
             {
-                (least, place) = (seconds, Some(value));
+                (least, place) = (time, Some(value));
             }
             match last.after(value) {
                 Some(next) => value = next,
@@ -343,15 +393,15 @@ fn try_all(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<B
 }
 
 /// Optimises one parameter after the other until none improves the time.
-fn descend(field: &impl Field, index: usize, declared: &[Parameter], mut at: Parameters) -> Option<Best> {
-    let mut best = cost(field, index, at);
+fn descend(seconds: &impl Cost, declared: &[Parameter], mut at: Parameters) -> Option<Best> {
+    let mut best = cost(seconds, at);
     for _ in 0..ROUNDS {
         let before = best.map(|best| best.seconds);
         for (which, parameter) in declared.iter().enumerate() {
             let with = |place: i64| {
                 let mut trial = at;
                 trial.as_mut_slice()[which] = parameter.at(place);
-                cost(field, index, trial)
+                cost(seconds, trial)
             };
             let (first, last) = parameter.places();
             let place = optimise::global_minimum(first, last, |place| {

@@ -75,7 +75,7 @@ pub use library::{ChooseResult, Library, MAX_INPUTS, Question, choose_among, cho
 pub use math::Math;
 #[cfg(any(feature = "std", feature = "libm"))]
 pub use odds::{Odds, odds};
-pub use parameter::{MAX_PARAMETERS, Parameter, Parameters, Step, StepError};
+pub use parameter::{MAX_PARAMETERS, Parameter, Parameters, Root, Step, StepError};
 pub use pin::{Pin, PinError, PinFault, Pins};
 pub use quantity::{NotATime, Prediction, Seconds};
 pub use table::{Domain, Entry, Source, Table};

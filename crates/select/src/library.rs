@@ -205,6 +205,10 @@ impl<S: Source + ?Sized> Field for Modelled<'_, S> {
         self.source.seconds(index, self.nodes, self.inputs, parameters)
     }
 
+    fn sign(&self, index: usize, parameters: &[i64]) -> Option<f64> {
+        self.source.sign(index, self.nodes, self.inputs, parameters)
+    }
+
     fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction> {
         self.source.predict(index, self.nodes, self.inputs, parameters)
     }

@@ -26,7 +26,27 @@ pub struct Parameter {
     pub max: i64,
     /// The step from one value to the next.
     pub step: Step,
+    /// Where given, the value is not searched for the least time: it is the root of this function.
+    pub root: Option<Root>,
 }
+
+/// A function of one parameter of a candidate, at whose root the parameter is best (Brewer 1994,
+/// section 5.2): of the number of nodes, the library's inputs and all parameters of the candidate.
+/// The value taken is the last in the parameter's range before the sign changes, or before the
+/// function is `None`; the greatest where neither happens. Where it is `None` at the least value,
+/// the candidate has no prediction.
+///
+/// All roots are equal: they come from models, and two calibrations of one library differ in these.
+#[derive(Clone, Copy, Debug)]
+pub struct Root(pub fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>);
+
+impl PartialEq for Root {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Root {}
 
 /// The step from one value of a parameter to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +75,13 @@ impl Parameter {
     /// Every whole number from `min` to `max`.
     #[must_use]
     pub const fn new(name: &'static str, min: i64, max: i64) -> Self {
-        Self { name, min, max, step: Step::ONE }
+        Self { name, min, max, step: Step::ONE, root: None }
+    }
+
+    /// The value is the root of a function; see [`Root`].
+    #[must_use]
+    pub const fn root(self, of: Root) -> Self {
+        Self { root: Some(of), ..self }
     }
 
     /// Only `min`, `min + by`, `min + 2 by`, …

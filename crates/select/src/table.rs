@@ -157,6 +157,12 @@ pub trait Source {
         parameters: &[i64],
     ) -> Option<Prediction>;
 
+    /// The value of the function whose root is a parameter of the candidate ([`Root`](crate::Root));
+    /// `None` of a candidate without one, and outside what was measured or required.
+    fn sign(&self, _candidate: usize, _nodes: usize, _inputs: &[f64], _parameters: &[i64]) -> Option<f64> {
+        None
+    }
+
     /// The verdict on the model of a candidate.
     fn verdict(&self, candidate: usize) -> Verdict;
 
@@ -217,6 +223,11 @@ impl Source for Table {
         parameters: &[i64],
     ) -> Option<Prediction> {
         (self.entries.get(candidate)?.predict)(nodes, inputs, parameters)
+    }
+
+    fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        let declared = self.entries.get(candidate)?.parameters;
+        (declared.iter().find_map(|parameter| parameter.root)?.0)(nodes, inputs, parameters)
     }
 
     fn verdict(&self, candidate: usize) -> Verdict {

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    Candidate, Choice, ChooseError, Outcome, Parameter, Pin, Prediction, Row, Verdict, choose_with_rows,
+    Candidate, Choice, ChooseError, Domain, Entry, Outcome, Parameter, Pin, Prediction, Question, Root, Row,
+    Table, Verdict, choose_among, choose_with_rows,
 };
 
 /// A candidate made of plain functions of one number.
@@ -262,4 +263,73 @@ proptest! {
             prop_assert!(runner_up.index != choice.index && runner_up.seconds.get() >= least);
         }
     }
+}
+
+/// Extra rows of nodes at the edge of a grid (Brewer 1994, equations 38 to 40): what a block transfer
+/// of `width` elements less is worth, in rows of `width` points more. The inputs are the width, the
+/// height, the two coefficients of a transfer and the time of a point.
+const EXTRA: &[Parameter] =
+    &[Parameter::new("halos", 1, 3), Parameter::new("rows", 0, 400).root(Root(spared))];
+
+fn spared(_: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[width, height, start, each, point], &[halos, rows]) = (inputs, parameters) else { return None };
+    let sweep = |height: f64| point * width * height;
+    (width > 0.0)
+        .then(|| halos as f64 * (start + each * width) - (sweep(height + rows as f64) - sweep(height)))
+}
+
+static EDGES: Table = Table {
+    library: "edges",
+    spec: "",
+    platform: "",
+    digest: "",
+    inputs: &["width", "height", "start", "each", "point"],
+    domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(f64::NEG_INFINITY, f64::INFINITY); 5] },
+    entries: &[Entry {
+        name: "balanced",
+        parameters: EXTRA,
+        verdict: Verdict::Verified,
+        expected_ratio: 1.0,
+        seconds: |_, _, p| Some((4 - p[0]) as f64),
+        predict: |_, _, p| Prediction::new((4 - p[0]) as f64, 0.0),
+    }],
+};
+
+proptest! {
+    #[test]
+    fn a_parameter_by_root_is_that_of_equation_40(
+        width in 1_u32..5000,
+        height in 1_u32..5000,
+        start in 0.0..1e6_f64,
+        each in 0.0..100_f64,
+        point in 0.01..100_f64,
+    ) {
+        let (width, height) = (f64::from(width), f64::from(height));
+        let inputs = [width, height, start, each, point];
+        let rows = EDGES.rows::<1>();
+        let choice = choose_among(("edges", ""), rows, &EDGES, Question::new(64, &inputs), &|_| true).unwrap();
+        let exact = 3.0 * (start + each * width) / (point * width);
+        let [halos, rows] = choice.parameters[..] else { panic!("{choice}") };
+        // The others are searched for the least time.
+        prop_assert_eq!(halos, 3);
+        let near = |value: f64| (value.floor() as i64).min(400);
+        prop_assert!((near(exact * (1.0 - 1e-9))..=near(exact * (1.0 + 1e-9))).contains(&rows), "{rows} of {exact}");
+    }
+}
+
+#[test]
+fn roots_outside_their_range_are_its_ends() {
+    let chosen = |inputs: [f64; 5], pin: Option<Pin<'static>>| {
+        let question = Question { pin, ..Question::new(64, &inputs) };
+        choose_among(("edges", ""), EDGES.rows::<1>(), &EDGES, question, &|_| true).unwrap()
+    };
+    assert_eq!(chosen([10.0, 10.0, 0.0, 0.0, 1.0], None).parameters[..], [3, 0]);
+    assert_eq!(chosen([10.0, 10.0, 1e9, 0.0, 1.0], None).parameters[..], [3, 400]);
+    // Negative throughout.
+    assert_eq!(chosen([10.0, 10.0, -1e9, 0.0, 1.0], None).parameters[..], [3, 0]);
+    // Nothing is known: the choice says that it is a guess.
+    assert!(chosen([0.0, 10.0, 1.0, 1.0, 1.0], None).expected.is_none());
+    // A pin takes any value of the range.
+    let pin = Pin::parse("edges=balanced:1:77").unwrap();
+    assert_eq!(chosen([10.0, 10.0, 0.0, 0.0, 1.0], Some(pin)).parameters[..], [1, 77]);
 }

@@ -6,7 +6,7 @@
 use strata_model::ModelSet;
 use strata_model::set::{LibraryModels, Sensitivity, SetError};
 use strata_select::{
-    ChooseError, Odds, Outcome, Parameter, Pin, Prediction, Question, Row, Source as _, choose_among,
+    ChooseError, Odds, Outcome, Parameter, Pin, Prediction, Question, Root, Row, Source as _, choose_among,
 };
 
 /// What was chosen from a file.
@@ -34,7 +34,14 @@ impl Competition {
         })?;
         let declared = |candidate| {
             let all = models.parameters(candidate).iter();
-            let all = all.map(|p| Parameter { name: leak(&p.name), min: p.min, max: p.max, step: p.step });
+            let all = all.map(|p| Parameter {
+                name: leak(&p.name),
+                min: p.min,
+                max: p.max,
+                step: p.step,
+                // The models are asked themselves.
+                root: p.root.as_ref().map(|_| Root(|_, _, _| None)),
+            });
             &*all.collect::<Vec<_>>().leak()
         };
         let candidates = models.candidates().iter().enumerate();

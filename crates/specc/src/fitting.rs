@@ -250,6 +250,7 @@ impl Fitting {
                             min: p.min,
                             max: p.max,
                             step: p.step,
+                            root: p.root.as_ref().map(Expr::to_string),
                         })
                         .collect(),
                     requires: candidate.requires.iter().map(Expr::to_string).collect(),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use specc::lang::plan::{CheckedSpec, ModelKind, Timed};
+use specc::lang::plan::{CheckedSpec, ModelKind, Parameter, Timed};
 use specc::lang::{CheckErrors, load};
 use specc::points::Space;
 
@@ -66,14 +66,13 @@ fn outline(spec: &CheckedSpec) -> String {
         for candidate in &library.candidates {
             let arguments: Vec<String> = candidate.arguments.iter().map(ToString::to_string).collect();
             let model = &spec.models[candidate.model].name;
-            writeln!(
-                text,
-                "  {} = {model}({}) {:?}",
-                candidate.name,
-                arguments.join(", "),
-                candidate.parameters
-            )
-            .unwrap();
+            let parameter = |p: &Parameter| {
+                let root = p.root.as_ref().map_or(String::new(), |root| format!(", root of {root}"));
+                format!(" {} in {}..={} step {}{root}", p.name, p.min, p.max, p.step)
+            };
+            let parameters: Vec<String> = candidate.parameters.iter().map(parameter).collect();
+            let (arguments, parameters) = (arguments.join(", "), parameters.join(";"));
+            writeln!(text, "  {} = {model}({arguments}){parameters}", candidate.name).unwrap();
         }
     }
     text

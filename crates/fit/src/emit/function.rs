@@ -12,13 +12,14 @@ use strata_model::{Expr, Resolved, expr};
 const RESERVED: [&str; 9] =
     ["within", "holds", "checked", "variance", "spread", "nodes", "inputs", "parameters", "m_"];
 /// Names that variables must not take.
-const LOCALS: [&str; 14] = [
+const LOCALS: [&str; 15] = [
     "nodes",
     "p",
     "log_p",
     "sqrt_p",
     "valid",
     "seconds",
+    "sign",
     "square",
     "deviation",
     "from_fit",
@@ -104,11 +105,18 @@ impl<'a> Functions<'a> {
         text += "}\n\n";
         text += &quick_doc;
         text += must_use;
-        let body = seconds(s, &locals);
+        let body = value(s, &locals, "seconds", "checked(seconds)");
         text += &format!("{visibility}fn {name}_seconds({}) -> Option<f64> {{\n", locals.parameters(&body));
         text += &body;
         text += "}\n\n";
         text
+    }
+
+    /// A function called `name` of a value that may have any sign.
+    pub(super) fn signed(name: &str, s: &Subject<'_>) -> String {
+        let locals = Locals::new(s);
+        let body = value(s, &locals, "sign", "Some(sign)");
+        format!("fn {name}({}) -> Option<f64> {{\n{body}}}\n\n", locals.parameters(&body))
     }
 
     /// The body of the function that tells the interval too.
@@ -206,8 +214,8 @@ fn fit_squares(fit: &FitSpread, terms: &[Expr], mutable: &str, locals: &Locals) 
     code + &format!("    let {mutable}deviation = (from_fit + {own}).max(0.0);\n")
 }
 
-/// The body of the quick function.
-fn seconds(s: &Subject<'_>, locals: &Locals) -> String {
+/// The body of a function of the value alone, which is bound to `name`.
+fn value(s: &Subject<'_>, locals: &Locals, name: &str, result: &str) -> String {
     let mut conditions = vec![match (s.formula.nodes.fixed(), s.formula.nodes) {
         (Some(nodes), _) => format!("nodes == {nodes}"),
         (None, Nodes::ANY) => "nodes > 0".to_owned(),
@@ -238,8 +246,8 @@ fn seconds(s: &Subject<'_>, locals: &Locals) -> String {
         format!("    let valid = {};\n", conditions.join("\n        && "))
     };
     code += "    if !valid {\n        return None;\n    }\n";
-    code += &sum("let seconds = ", &s.formula.mean, locals);
-    code + "    checked(seconds)\n"
+    code += &sum(&format!("let {name} = "), &s.formula.mean, locals);
+    code + &format!("    {result}\n")
 }
 
 /// Whether a check reads nothing and passes.

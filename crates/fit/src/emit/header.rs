@@ -33,13 +33,14 @@ pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
         line(&format!("    valid for {}", resolved.validity(model)));
     }
     text += "//! ```\n\n";
-    const NAMES: [(&str, &str); 10] = [
+    const NAMES: [(&str, &str); 11] = [
         ("ChooseResult<", "ChooseResult"),
         ("Domain {", "Domain"),
         ("Entry {", "Entry"),
         ("impl Library ", "Library"),
         ("Parameter::new(", "Parameter"),
         ("Option<Prediction>", "Prediction"),
+        ("Root(", "Root"),
         ("[Row; ", "Row"),
         (": Table =", "Table"),
         ("Verdict::", "Verdict"),

@@ -46,6 +46,12 @@ pub(super) fn table(
                 candidate,
             );
         }
+        let root = models.root(index).map(|formula| {
+            let root = scope.claim(&format!("{name}_root"), &["", "_at"]);
+            code += &Functions::signed(&root, &Subject::candidate(formula));
+            code += &wrapper((&root, &root), "f64", library, candidate);
+            format!(".root(Root({root}_at))")
+        });
         let parameters: String = candidate
             .parameters
             .iter()
@@ -55,7 +61,8 @@ pub(super) fn table(
                     Step::Add(by) => format!(".plus({by})"),
                     Step::Multiply(by) => format!(".times({by})"),
                 };
-                format!("Parameter::new({:?}, {}, {}){step}, ", p.name, p.min, p.max)
+                let root = root.as_deref().filter(|_| p.root.is_some()).unwrap_or_default();
+                format!("Parameter::new({:?}, {}, {}){step}{root}, ", p.name, p.min, p.max)
             })
             .collect();
         entries += &format!(

@@ -74,6 +74,13 @@ impl PlainLibrary {
 
     /// Why there is no function that chooses, if there is none.
     pub(super) fn refused(&self) -> Option<String> {
+        let root = |(name, range): &(String, ParameterRange)| range.root.is_some().then(|| name.clone());
+        if let Some(name) = self.candidates.iter().flat_map(|one| &one.parameters).find_map(root) {
+            let called = &self.called;
+            return Some(format!(
+                "There is no choice for library `{called}`: `{name}` is a root, which only `models.rs` of `specc` searches."
+            ));
+        }
         let many = self.combinations();
         (many > MOST).then(|| {
             format!(

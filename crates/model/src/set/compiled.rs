@@ -152,6 +152,11 @@ impl Compiled {
     /// The predicted time in seconds. `values`: inputs, then `integers` for the parameters of a
     /// candidate.
     pub(super) fn seconds(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<f64> {
+        Seconds::new(self.value(nodes, values, integers)?).map(Seconds::get)
+    }
+
+    /// The same, whatever its sign; it may be NaN or infinite.
+    pub(super) fn value(&self, nodes: usize, values: &[f64], integers: &[i64]) -> Option<f64> {
         let Formula { ranges, nodes: valid, .. } = &self.formula;
         if !valid.contains(nodes) || values.len() + integers.len() != ranges.len() {
             return None;
@@ -175,7 +180,7 @@ impl Compiled {
                 return None;
             }
         }
-        Seconds::new(eval(&self.program)).map(Seconds::get)
+        Some(eval(&self.program))
     }
 
     /// The prediction with the interval of a new measurement. `models`: those that calls refer to.

@@ -35,6 +35,8 @@ pub struct LibraryModels {
     library: Library,
     pub(super) models: Arc<[Compiled]>,
     pub(super) candidates: Vec<Compiled>,
+    /// What the root of is a parameter, of each candidate.
+    roots: Vec<Option<Compiled>>,
     /// The box around what the candidates cover, a side for each input.
     ranges: Vec<(f64, f64)>,
 }
@@ -60,10 +62,12 @@ impl LibraryModels {
         check_name(&place, &library.name)?;
         check_names(&place, library.inputs.iter())?;
         check_names(&place, library.candidates.iter().map(|candidate| &candidate.name))?;
-        let candidates = library.candidates.iter().map(|candidate| compile(models, library, candidate));
-        let candidates: Vec<Compiled> = candidates.collect::<Result<_, _>>()?;
+        let all = || library.candidates.iter();
+        let candidates: Vec<Compiled> =
+            all().map(|candidate| compile(models, library, candidate)).collect::<Result<_, _>>()?;
+        let roots = all().map(|candidate| root(models, library, candidate)).collect::<Result<_, _>>()?;
         let ranges = (0..library.inputs.len()).map(|input| box_side(&candidates, input)).collect();
-        Ok(Self { library: library.clone(), models: Arc::clone(&models.compiled), candidates, ranges })
+        Ok(Self { library: library.clone(), models: Arc::clone(&models.compiled), candidates, roots, ranges })
     }
 
     /// The library's name.
@@ -102,6 +106,12 @@ impl LibraryModels {
     pub fn formula(&self, candidate: usize) -> Option<&Formula> {
         Some(&self.candidates.get(candidate)?.formula)
     }
+
+    /// The same of the function whose root is a parameter of the candidate, if there is one.
+    #[must_use]
+    pub fn root(&self, candidate: usize) -> Option<&Formula> {
+        Some(&self.roots.get(candidate)?.as_ref()?.formula)
+    }
 }
 
 /// The worst verdict of the models that a candidate's time comes from is its own. Nothing here
@@ -128,6 +138,14 @@ impl Source for LibraryModels {
             return None;
         }
         self.candidates.get(candidate)?.seconds(nodes, inputs, parameters)
+    }
+
+    fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        let root = self.roots.get(candidate)?.as_ref()?;
+        if inputs.len() != self.library.inputs.len() {
+            return None;
+        }
+        root.value(nodes, inputs, parameters)
     }
 
     fn predict(
@@ -164,12 +182,12 @@ pub fn expected_ratio(own_error: f64) -> f64 {
 fn compile(models: &Models, library: &Library, candidate: &LibraryCandidate) -> Result<Compiled, SetError> {
     let place = format!("library `{}`, candidate `{}`", library.name, candidate.name);
     let names = library.inputs.iter().chain(candidate.parameters.iter().map(|parameter| &parameter.name));
-    check_names(&place, names.clone())?;
+    check_names(&place, names)?;
     if candidate.parameters.len() > MAX_PARAMETERS {
         let count = candidate.parameters.len();
         return content(&place, format!("{count} parameters are too many, {MAX_PARAMETERS} are possible"));
     }
-    for ParameterRange { name, min, max, step } in &candidate.parameters {
+    for ParameterRange { name, min, max, step, root } in &candidate.parameters {
         if min > max {
             return content(&place, format!("the range of `{name}`, {min}..={max}, is empty"));
         }
@@ -179,6 +197,12 @@ fn compile(models: &Models, library: &Library, candidate: &LibraryCandidate) -> 
                 format!("the range of `{name}` must begin at 1 or above to be multiplied"),
             );
         }
+        if root.is_some() && *step != Step::ONE {
+            return content(&place, format!("`{name}` is a root, so it has no step"));
+        }
+    }
+    if candidate.parameters.iter().filter(|parameter| parameter.root.is_some()).count() > 1 {
+        return content(&place, "only one parameter can be a root".to_owned());
     }
     let arguments = candidate.arguments.iter().map(|text| parse(&place, "the argument", text));
     let kind =
@@ -190,6 +214,35 @@ fn compile(models: &Models, library: &Library, candidate: &LibraryCandidate) -> 
         let condition = inliner.inline(&parse(&place, "the requirement", text)?)?;
         inliner.check(Check::Require(condition));
     }
+    formula(models, (library, candidate), &place, mean, call, inliner)
+}
+
+/// What the root of is a parameter of the candidate.
+fn root(
+    models: &Models,
+    library: &Library,
+    candidate: &LibraryCandidate,
+) -> Result<Option<Compiled>, SetError> {
+    let place = format!("library `{}`, candidate `{}`", library.name, candidate.name);
+    let Some(text) = candidate.parameters.iter().find_map(|parameter| parameter.root.as_ref()) else {
+        return Ok(None);
+    };
+    let mut inliner = Inliner::new(&place, &models.inlined, Nodes::ANY);
+    let written = parse(&place, "the root", text)?;
+    let mean = inliner.inline(&written)?;
+    formula(models, (library, candidate), &place, mean, written, inliner).map(Some)
+}
+
+/// A function of the library's inputs and the candidate's parameters: `mean` is `outer` without calls.
+fn formula(
+    models: &Models,
+    (library, candidate): (&Library, &LibraryCandidate),
+    place: &str,
+    mean: Expr,
+    outer: Expr,
+    inliner: Inliner<'_>,
+) -> Result<Compiled, SetError> {
+    let names = library.inputs.iter().chain(candidate.parameters.iter().map(|parameter| &parameter.name));
     let everything = (f64::NEG_INFINITY, f64::INFINITY);
     let parameters =
         candidate.parameters.iter().map(|parameter| (parameter.min as f64, parameter.max as f64));
@@ -197,7 +250,7 @@ fn compile(models: &Models, library: &Library, candidate: &LibraryCandidate) -> 
         inputs: names.cloned().collect(),
         ranges: library.inputs.iter().map(|_| everything).chain(parameters).collect(),
         mean,
-        outer: call,
+        outer,
         terms: Vec::new(),
         fit: FitSpread::default(),
         nodes: inliner.nodes,
@@ -208,5 +261,5 @@ fn compile(models: &Models, library: &Library, candidate: &LibraryCandidate) -> 
         checks: inliner.checks,
     };
     let index = |name: &str| models.index.get(name).copied();
-    Compiled::new(formula, &place, &index)
+    Compiled::new(formula, place, &index)
 }

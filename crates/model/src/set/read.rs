@@ -169,6 +169,7 @@ fn parameter(value: &Value<'_>) -> Result<ParameterRange, SetError> {
         min: table.required("min", Value::whole)?,
         max: table.required("max", Value::whole)?,
         step: table.optional("step", step)?.unwrap_or(Step::ONE),
+        root: table.optional("root", Value::text)?,
     };
     table.finish(read)
 }

@@ -166,9 +166,10 @@ fn term(term: &Term) -> String {
 }
 
 fn parameter(parameter: &ParameterRange) -> String {
-    let ParameterRange { name, min, max, step } = parameter;
+    let ParameterRange { name, min, max, step, root } = parameter;
     let step = if *step == Step::ONE { String::new() } else { format!(", step = \"{step}\"") };
-    format!("{{ name = {}, min = {min}, max = {max}{step} }}", toml_string(name))
+    let root = root.as_ref().map_or(String::new(), |root| format!(", root = {}", toml_string(root)));
+    format!("{{ name = {}, min = {min}, max = {max}{step}{root} }}", toml_string(name))
 }
 
 /// The shortest text that reads back to the same bits.

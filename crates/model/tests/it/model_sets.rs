@@ -62,7 +62,13 @@ fn sorts() -> ModelSet {
                 name: "radix".into(),
                 model: "Radix".into(),
                 arguments: vec!["keys".into(), "bits".into(), "width".into()],
-                parameters: vec![ParameterRange { name: "bits".into(), min: 1, max: 16, step: Step::ONE }],
+                parameters: vec![ParameterRange {
+                    name: "bits".into(),
+                    min: 1,
+                    max: 16,
+                    step: Step::ONE,
+                    root: None,
+                }],
                 requires: vec![],
             },
             LibraryCandidate {

@@ -231,11 +231,20 @@ pub struct Candidate {
     /// The model's inputs, over the library's inputs and the parameters.
     pub arguments: Vec<Expr>,
     /// What may be tuned, each with its values.
-    pub parameters: Vec<Loop>,
+    pub parameters: Vec<Parameter>,
     /// Outside these it does not apply.
     pub requires: Vec<Expr>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// A parameter of a candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name and its values.
+    pub values: Loop,
+    /// The expression whose root it is, if it is one.
+    pub root: Option<Expr>,
 }
 
 impl Item {

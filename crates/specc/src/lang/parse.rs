@@ -296,7 +296,7 @@ impl Reader<'_> {
 
     fn statement(&mut self, pair: &Pair<'_, Rule>) -> Option<StatementKind> {
         Some(match pair.as_rule() {
-            Rule::for_loop => StatementKind::For(self.for_loop(pair)?),
+            Rule::for_loop => StatementKind::For(self.for_loop(name(&child(pair, Rule::identifier)?), pair)?),
             Rule::let_line => StatementKind::Let {
                 name: name(&child(pair, Rule::identifier)?),
                 value: self.expr(&child(pair, Rule::expression)?)?,
@@ -322,7 +322,8 @@ impl Reader<'_> {
         })
     }
 
-    fn for_loop(&mut self, pair: &Pair<'_, Rule>) -> Option<Loop> {
+    /// A loop's values, which stand in `pair`.
+    fn for_loop(&mut self, name: Name, pair: &Pair<'_, Rule>) -> Option<Loop> {
         let mut bounds = children(pair, Rule::expression);
         let (start, stop) = (self.expr(&bounds.next()?), self.expr(&bounds.next()?));
         let step = match child(pair, Rule::step) {
@@ -330,13 +331,7 @@ impl Reader<'_> {
             None => None,
         };
         let inclusive = child(pair, Rule::range)?.as_str() == "..=";
-        Some(Loop {
-            name: name(&child(pair, Rule::identifier)?),
-            start: start?,
-            stop: stop?,
-            inclusive,
-            step,
-        })
+        Some(Loop { name, start: start?, stop: stop?, inclusive, step })
     }
 
     fn step(&mut self, pair: &Pair<'_, Rule>, sign: Rule) -> Option<Step> {
@@ -510,7 +505,7 @@ impl Reader<'_> {
             children(&arguments, Rule::expression).filter_map(|pair| self.expr(&pair)).collect();
         let mut parameters = Vec::new();
         for pair in child(pair, Rule::ranges).iter().flat_map(|ranges| children(ranges, Rule::parameter)) {
-            parameters.push(self.for_loop(&pair)?);
+            parameters.push(self.parameter(&pair)?);
         }
         let mut requires = Vec::new();
         for pair in children(pair, Rule::candidate_require) {
@@ -524,6 +519,24 @@ impl Reader<'_> {
             requires,
             span: span(pair),
         })
+    }
+
+    fn parameter(&mut self, pair: &Pair<'_, Rule>) -> Option<Parameter> {
+        let name = name(&child(pair, Rule::identifier)?);
+        if let Some(wrong) = child(pair, Rule::no_values) {
+            let message = format!("the values of the parameter `{}` cannot be read", name.text);
+            let help = "a parameter is `k in 1..=16 step *2`, or `k = root(1..=16, EXPRESSION)`";
+            let line = wrong.as_str().lines().next().unwrap_or_default().trim_end().len();
+            let here = Span { end: span(&wrong).start + line, ..span(&wrong) };
+            self.errors.push(CheckError::new(ErrorCode::Syntax, message, here, "these").help(help));
+            self.complete = false;
+            return None;
+        }
+        let Some(root) = child(pair, Rule::root) else {
+            return Some(Parameter { values: self.for_loop(name, pair)?, root: None });
+        };
+        let of = self.expr(&children(&root, Rule::expression).nth(2)?);
+        Some(Parameter { values: self.for_loop(name, &root)?, root: Some(of?) })
     }
 }
 
@@ -549,6 +562,7 @@ fn in_words(rule: Rule) -> Option<&'static str> {
         Rule::expression | Rule::number | Rule::name | Rule::terms | Rule::bare => "an expression",
         Rule::operator => "an operator",
         Rule::range => "`..=`",
+        Rule::root => "`root(…)`",
         Rule::code => "`{` and Rust code",
         Rule::in_word => "`in`",
         Rule::for_key | Rule::ranges => "`for`",

@@ -241,7 +241,7 @@ pub struct Candidate {
 }
 
 /// A parameter of a candidate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
@@ -251,6 +251,8 @@ pub struct Parameter {
     pub max: i64,
     /// From one value to the next.
     pub step: strata_select::Step,
+    /// The expression whose root it is, if it is not searched for the least time.
+    pub root: Option<Expr>,
 }
 
 impl CheckedSpec {
@@ -264,6 +266,15 @@ impl CheckedSpec {
     #[must_use]
     pub fn library(&self, name: &str) -> Option<&Library> {
         self.libraries.iter().find(|library| library.name == name)
+    }
+
+    /// The models that a choice of this candidate asks: of its time, and of its parameters' roots.
+    #[must_use]
+    pub fn models_of(&self, candidate: &Candidate) -> Vec<usize> {
+        let roots = candidate.parameters.iter().filter_map(|parameter| parameter.root.as_ref());
+        let called = roots.flat_map(Expr::calls);
+        let places = called.filter_map(|name| self.models.iter().position(|other| other.name == name));
+        [candidate.model].into_iter().chain(places).collect()
     }
 
     /// These models and all that they call, directly or not, by their index.

@@ -246,10 +246,21 @@ impl Printer<'_> {
         }
     }
 
-    fn values(&self, plan: &Loop) -> String {
+    fn parameter(&self, parameter: &Parameter) -> String {
+        let Parameter { values, root } = parameter;
+        match root {
+            Some(root) => format!("{} = root({}, {})", values.name.text, self.range(values), self.expr(root)),
+            None => self.values(values),
+        }
+    }
+
+    fn range(&self, plan: &Loop) -> String {
         let dots = if plan.inclusive { "..=" } else { ".." };
-        let range =
-            format!("{} in {}{dots}{}", plan.name.text, self.expr(&plan.start), self.expr(&plan.stop));
+        format!("{}{dots}{}", self.expr(&plan.start), self.expr(&plan.stop))
+    }
+
+    fn values(&self, plan: &Loop) -> String {
+        let range = format!("{} in {}", plan.name.text, self.range(plan));
         match plan.step {
             Some(Step { operator, by, .. }) => format!("{range} step {}{by}", sign(operator)),
             None => range,
@@ -333,7 +344,7 @@ impl Printer<'_> {
                 candidate.arguments.iter().map(|argument| self.expr(argument)).collect();
             let (name, model) = (&candidate.name.text, &candidate.model.text);
             let mut text = format!("candidate {name} = {model}({})", arguments.join(", "));
-            let ranges: Vec<String> = candidate.parameters.iter().map(|one| self.values(one)).collect();
+            let ranges: Vec<String> = candidate.parameters.iter().map(|one| self.parameter(one)).collect();
             if !ranges.is_empty() {
                 text.push_str(&format!(" for {}", ranges.join(", ")));
             }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use strata_model::count;
 use strata_model::expr::{Expr, Program, RESERVED, holds, node_values};
 
-use crate::lang::plan::{Candidate, CheckedSpec, ModelKind};
+use crate::lang::plan::{CheckedSpec, ModelKind};
 
 /// The models that a prediction on `nodes` nodes may need: those of the candidates that can be
 /// chosen there, those that no candidate comes from, and all that these call, but for those that
@@ -14,10 +14,9 @@ use crate::lang::plan::{Candidate, CheckedSpec, ModelKind};
 #[must_use]
 pub fn competing(spec: &CheckedSpec, nodes: usize) -> BTreeSet<&str> {
     let candidates = || spec.libraries.iter().flat_map(|library| &library.candidates);
-    let names = |candidates: Vec<&Candidate>| candidates.iter().map(|one| one.model).collect();
-    let of_libraries = spec.with_callees(names(candidates().collect()));
-    let mut roots: Vec<usize> =
-        names(candidates().filter(|candidate| excluded(&candidate.requires, nodes).is_none()).collect());
+    let of_libraries = spec.with_callees(candidates().flat_map(|one| spec.models_of(one)).collect());
+    let possible = candidates().filter(|candidate| excluded(&candidate.requires, nodes).is_none());
+    let mut roots: Vec<usize> = possible.flat_map(|one| spec.models_of(one)).collect();
     roots.extend((0..spec.models.len()).filter(|model| !of_libraries.contains(model)));
     let models = spec.with_callees(roots).into_iter().map(|model| &spec.models[model]);
     models.filter(|model| excluded(&model.requires, nodes).is_none()).map(|m| m.name.as_str()).collect()
@@ -65,7 +64,7 @@ pub fn not_competing(spec: &CheckedSpec, model: &str, nodes: usize) -> String {
     }
     for library in &spec.libraries {
         for candidate in &library.candidates {
-            let calls = spec.with_callees(vec![candidate.model]);
+            let calls = spec.with_callees(spec.models_of(candidate));
             if let Some(require) = excluded(&candidate.requires, nodes)
                 && calls.iter().any(|called| spec.models[*called].name == model)
             {

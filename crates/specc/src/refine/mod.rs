@@ -196,11 +196,12 @@ fn explore(spaces: &[Space<'_>], points: &mut Points, total: usize) {
 pub fn targets(spec: &CheckedSpec, set: &ModelSet) -> Vec<Target> {
     let known = |index: &usize| set.known(&spec.models[*index].name).is_some();
     let candidates = spec.libraries.iter().map(|library| {
-        let models: Vec<usize> = library.candidates.iter().map(|one| one.model).filter(known).collect();
-        (library, models)
+        let rivals = library.candidates.iter().filter(|one| known(&one.model));
+        (library, rivals.collect::<Vec<_>>())
     });
-    let (libraries, models): (Vec<_>, Vec<_>) = candidates.filter(|(_, models)| models.len() > 1).unzip();
-    let competing = spec.with_callees(models.concat());
+    let (libraries, rivals): (Vec<_>, Vec<_>) = candidates.filter(|(_, rivals)| rivals.len() > 1).unzip();
+    let models = rivals.concat().into_iter().flat_map(|one| spec.models_of(one));
+    let competing = spec.with_callees(models.collect());
     let alone = spec.models.iter().enumerate().filter(|(index, model)| {
         matches!(&model.kind, ModelKind::Measured(measured) if !measured.loops.is_empty())
             && known(index)

@@ -53,32 +53,49 @@ fn candidate(
     ranges.extend(library.inputs.iter().map(|input| (input.text.clone(), Range::ANY)));
     if let Some(extra) = one.parameters.get(MAX_PARAMETERS) {
         let message = format!("a candidate has at most {MAX_PARAMETERS} parameters");
-        errors.push(CheckError::new(ErrorCode::Range, message, extra.name.span, "one too many"));
+        errors.push(CheckError::new(ErrorCode::Range, message, extra.values.name.span, "one too many"));
     }
     let mut defined: BTreeMap<&str, _> =
         library.inputs.iter().map(|input| (input.text.as_str(), input.span)).collect();
     let mut parameters = Vec::new();
-    for parameter in &one.parameters {
+    for ast::Parameter { values: parameter, root } in &one.parameters {
         errors.extend(value_name(&parameter.name));
         if let Some(&first) = defined.get(parameter.name.text.as_str()) {
             errors.push(duplicate("parameter", &parameter.name, Some(first)));
         }
         defined.insert(&parameter.name.text, parameter.name.span);
-        let used = one.arguments.iter().any(|argument| argument.names().contains(&parameter.name.text));
-        if !used {
+        let reads = |expr: &Expr| expr.names().contains(&parameter.name.text);
+        if !one.arguments.iter().any(reads) {
             let message = format!("no argument of the model reads the parameter `{}`", parameter.name.text);
             let error =
                 CheckError::new(ErrorCode::NotAFunction, message, parameter.name.span, "has no effect");
             errors.push(error.help("pass it to the model, or remove it"));
         }
+        if let Some(root) = root.as_ref().filter(|root| !reads(root)) {
+            let message = format!("the root does not read the parameter `{}`", parameter.name.text);
+            let error =
+                CheckError::new(ErrorCode::NotAFunction, message, root.span, "never changes its sign");
+            errors.push(error.help("write what is positive while more of the parameter is worth it"));
+        }
         let values = self::range_of(parameter, errors);
         ranges.insert(parameter.name.text.clone(), values);
         let (min, max) = (values.low as i64, values.high as i64);
-        let name = parameter.name.text.clone();
-        parameters.push(Parameter { name, min, max, step: step_of(parameter, values, errors) });
+        let (name, root) = (parameter.name.text.clone(), root.clone());
+        parameters.push(Parameter { name, min, max, step: step_of(parameter, values, errors), root });
+    }
+    let roots: Vec<&Expr> = one.parameters.iter().filter_map(|parameter| parameter.root.as_ref()).collect();
+    if let Some(second) = roots.get(1) {
+        let message = "only one parameter of a candidate can be a root";
+        let error = CheckError::new(ErrorCode::Range, message, second.span, "the second");
+        errors.push(error.help("search it for the least time: `in` and its range"));
+    }
+    for expr in &roots {
+        errors.extend(models.check_calls(expr));
     }
     for expr in one.arguments.iter().chain(&one.requires) {
         errors.extend(forbid_calls(expr, "an argument or requirement of a candidate"));
+    }
+    for expr in one.arguments.iter().chain(&one.requires).chain(roots) {
         for (name, span) in name_uses(expr).into_iter().filter(|(name, _)| !ranges.contains_key(*name)) {
             let known = defined.keys().copied().chain(RESERVED);
             errors.push(unknown("the name", name, span, known));
