@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::run::{Job, Outcome, run};
 use super::settings::Settings;
 use super::signals::Interrupt;
+use super::timer::{Clock, Timer, Usage};
 use super::*;
 
 thread_local! {
@@ -501,8 +502,8 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
         fn now(&mut self, _: &Node) -> f64 {
             TIME.get()
         }
-        fn switches(&mut self, _: &Node) -> Option<i64> {
-            Some(SWITCHES.get())
+        fn usage(&mut self, _: &Node) -> Option<Usage> {
+            Some(Usage { preempted: SWITCHES.get(), ..Usage::default() })
         }
     }
     let scratch = Scratch::new();
@@ -531,5 +532,40 @@ fn preempted_timings_are_set_aside_and_kept_in_the_journal() {
     assert!(rows.iter().any(|row| row.notes.preempted > 0));
     for row in rows {
         assert!((row.seconds / (1e-3 * row.notes.at[0] as f64) - 1.0).abs() < 1e-4, "{row:?}");
+    }
+}
+
+/// Another program takes every second time slice; a task that waits by itself is timed as it is.
+#[test]
+fn long_tasks_of_one_node_take_the_processors_time() {
+    thread_local! {
+        static SHARE: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
+    }
+    struct Shared;
+    impl Clock for Shared {
+        fn now(&mut self, _: &Node) -> f64 {
+            TIME.get()
+        }
+        fn usage(&mut self, _: &Node) -> Option<Usage> {
+            let (preempted, waited) = SHARE.get();
+            Some(Usage { preempted, waited, processor: TIME.get() / 2.0 })
+        }
+    }
+    for (nodes, waits, seconds) in [(1, 0, 1.0), (1, 1, 2.0), (2, 0, 2.0)] {
+        let machine = Machine::threads(nodes).unwrap();
+        let measured = machine.run(|node| {
+            let mut timer = Timer::new(Box::new(Shared));
+            timer.prepare(1);
+            timer.start(node);
+            spend(2.0);
+            SHARE.set((SHARE.get().0 + 20, SHARE.get().1 + waits));
+            timer.stop(node);
+            let timing = timer.take().unwrap();
+            assert!(!timing.preempted);
+            Ok(timing.seconds)
+        });
+        for measured in measured.unwrap() {
+            assert!((measured - seconds).abs() < 1e-9, "{nodes} {waits}: {measured}");
+        }
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! The timer's own cost, measured at the start of the run, is subtracted. A task shorter than a
 //! hundred ticks of the clock is repeated inside one timing, `count` times, so that the error of
-//! reading the clock is below 1 %. The system's count of involuntary context switches, read outside
-//! the timed interval, shows whether the node was preempted.
+//! reading the clock is below 1 %. What the system tells of the thread, read outside the timed
+//! interval, shows whether the node was preempted.
+//!
+//! A task of one node that lasts several time slices is always preempted where others use its
+//! core: its time is the processor's (Brewer section 3.4.2), unless it waits by itself.
 
 use strata_runtime::{Node, usual_cost};
 
@@ -26,11 +29,22 @@ pub trait Clock: Send {
     /// Seconds since some fixed moment.
     fn now(&mut self, node: &Node) -> f64;
 
-    /// How often the system has preempted this node so far; `None` where that is unknown.
-    fn switches(&mut self, node: &Node) -> Option<i64> {
+    /// What the system tells of this node's thread; `None` where it tells nothing.
+    fn usage(&mut self, node: &Node) -> Option<Usage> {
         let _ = node;
         None
     }
+}
+
+/// What the system tells of a node's thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// How often it was preempted so far.
+    pub preempted: i64,
+    /// How often it has waited by itself, as for a lock or a device.
+    pub waited: i64,
+    /// Seconds that it has had a processor.
+    pub processor: f64,
 }
 
 /// The node's own clock.
@@ -43,8 +57,8 @@ impl Clock for NodeClock {
         node.now().get()
     }
 
-    fn switches(&mut self, node: &Node) -> Option<i64> {
-        if node.is_simulated() { None } else { involuntary_switches() }
+    fn usage(&mut self, node: &Node) -> Option<Usage> {
+        if node.is_simulated() { None } else { usage_of_thread() }
     }
 }
 
@@ -55,7 +69,7 @@ pub struct Timer {
     tick: f64,
     count: u32,
     began: f64,
-    switches: Option<i64>,
+    usage: Option<Usage>,
     outcome: Option<Timing>,
 }
 
@@ -74,7 +88,7 @@ pub(crate) struct Timing {
 
 impl Timer {
     pub(crate) fn new(clock: Box<dyn Clock>) -> Self {
-        Self { clock, overhead: 0.0, tick: 0.0, count: 1, began: 0.0, switches: None, outcome: None }
+        Self { clock, overhead: 0.0, tick: 0.0, count: 1, began: 0.0, usage: None, outcome: None }
     }
 
     /// Measures the clock's resolution and the cost of an empty timing. Local; call it while no
@@ -110,7 +124,7 @@ impl Timer {
 
     pub(crate) fn prepare(&mut self, count: u32) {
         self.count = count.max(1);
-        self.switches = None;
+        self.usage = None;
         self.outcome = None;
     }
 
@@ -126,17 +140,23 @@ impl Timer {
     /// Collective: a barrier.
     pub fn start(&mut self, node: &mut Node) {
         node.barrier();
-        self.switches = self.clock.switches(node);
+        self.usage = self.clock.usage(node);
         self.began = self.clock.now(node);
     }
 
     /// STOP: the clock is read.
     pub fn stop(&mut self, node: &Node) {
-        let interval = self.clock.now(node) - self.began;
-        let preempted = match (self.switches, self.clock.switches(node)) {
-            (Some(before), Some(after)) => after > before && interval < TIME_SLICE,
-            _ => false,
-        };
+        let mut interval = self.clock.now(node) - self.began;
+        let mut preempted = false;
+        if let (Some(before), Some(after)) = (self.usage, self.clock.usage(node))
+            && after.preempted > before.preempted
+        {
+            preempted = interval < TIME_SLICE;
+            // Other nodes' tasks wait for each other, which takes processor time or none.
+            if !preempted && node.size() == 1 && after.waited == before.waited {
+                interval = interval.min(after.processor - before.processor);
+            }
+        }
         let seconds = (interval - self.overhead).max(0.0) / f64::from(self.count);
         self.outcome = Some(Timing { seconds, interval, preempted, resolved: true });
     }
@@ -177,13 +197,19 @@ impl Timer {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn involuntary_switches() -> Option<i64> {
+fn usage_of_thread() -> Option<Usage> {
     use nix::sys::resource::{UsageWho, getrusage};
-    getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| usage.involuntary_context_switches())
+    use nix::sys::time::TimeValLike;
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
+    Some(Usage {
+        preempted: usage.involuntary_context_switches(),
+        waited: usage.voluntary_context_switches(),
+        processor: (usage.user_time() + usage.system_time()).num_microseconds() as f64 * 1e-6,
+    })
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn involuntary_switches() -> Option<i64> {
+fn usage_of_thread() -> Option<Usage> {
     None
 }
 
