@@ -168,6 +168,7 @@ fn fit_terms(
         points: &design.fit.points,
         places: &places,
         noise: &steady,
+        mixed: noise::moments_are_unknown(&fitted_rows),
     };
     let mut regression = regress::fit(data, options).map_err(|f| {
         let have = design.fit.rows.len();
@@ -400,13 +401,17 @@ fn residuals(
 /// What the user should know about a fit that went through.
 fn warnings(model: &str, design: &Design, regression: &Regression) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !regression.rejected.is_empty() {
-        warnings.push(format!(
-            "model `{model}`: {} of {} samples were left out: they lie further from the fit of the others than chance explains, as if \
-             something else ran; intervals cover them",
-            regression.rejected.len(),
-            design.fit.rows.len()
-        ));
+    let (far, all) = (regression.rejected.len(), design.fit.rows.len());
+    match regression.slower {
+        Some(ratio) => warnings.push(format!(
+            "model `{model}`: {far} of {all} samples took {ratio:.2} times as long as the others, as on a machine of two speeds; the \
+             model is of the fast one, and intervals cover both"
+        )),
+        None if far > 0 => warnings.push(format!(
+            "model `{model}`: {far} of {all} samples were left out: they lie further from the fit of the others than chance explains, \
+             as if something else ran; intervals cover them"
+        )),
+        None => {}
     }
     for group in &regression.dependent {
         let names: Vec<String> = group.iter().map(|&j| format!("`{}`", design.terms[j])).collect();

@@ -56,6 +56,13 @@ pub(crate) fn of_steady(rows: &[&Sample]) -> Vec<f64> {
     rows.iter().zip(of_copies(rows)).map(|(row, copies)| steady(row).min(copies)).collect()
 }
 
+/// Whether nothing tells when samples were taken, and their times are not a simulated machine's: they
+/// come from elsewhere, and those of one point differ.
+pub(crate) fn moments_are_unknown(rows: &[&Sample]) -> bool {
+    let elsewhere = |row: &&Sample| row.notes.at.is_empty() && row.notes.timings.is_empty();
+    rows.iter().all(elsewhere) && of_copies(rows).iter().all(|noise| *noise > LEAST_OF_COPIES)
+}
+
 /// The relative standard deviation among the samples of each sample's point on as many nodes, wider
 /// for few of them as Student's intervals are; infinite for a single one.
 fn of_copies(rows: &[&Sample]) -> Vec<f64> {

@@ -18,6 +18,7 @@ mod eliminate;
 mod nonnegative;
 mod outliers;
 mod robust;
+mod speeds;
 mod step;
 mod subset;
 
@@ -27,6 +28,7 @@ use strata_model::set::Mode;
 use crate::solve::{SolveError, sum};
 use crate::{Elimination, FitOptions, Robust, Weights};
 pub(crate) use outliers::{Kept, inliers};
+use speeds::Speeds;
 pub(crate) use step::LEAST_SHARE;
 use step::Step;
 
@@ -47,6 +49,8 @@ pub(crate) struct Data<'a> {
     pub(crate) places: &'a [usize],
     /// The relative noise of each sample that was measured all over the run, else infinite.
     pub(crate) noise: &'a [f64],
+    /// Whether the samples may be of two speeds of the machine, and nothing tells which is whose.
+    pub(crate) mixed: bool,
 }
 
 /// A fitted linear model, before it has a name and a verdict.
@@ -80,8 +84,10 @@ pub(crate) struct Regression {
     /// Residuals in units of the standard deviation that the weights say; zero if the fit is exact
     /// but for rounding, and of samples that were left out.
     pub(crate) standardised: Vec<f64>,
-    /// The samples that were left out as outliers, rising.
+    /// The samples that are not the model's, rising: left out as outliers, or of another speed.
     pub(crate) rejected: Vec<usize>,
+    /// Those were taken at a slower speed of the machine, at which all takes so many times as long.
+    pub(crate) slower: Option<f64>,
 }
 
 /// Up to one in so many samples is left out, see [`fit`].
@@ -110,6 +116,10 @@ pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Fa
         let rows =
             DMatrix::from_fn(data.terms.nrows(), data.terms.ncols(), |i, j| data.terms[(i, j)] * weights[i]);
         let times = data.times.component_mul(&weights);
+        let mixed = data.mixed && options.mode == Mode::Relative;
+        if let Some(speeds) = if mixed { speeds::two(&rows, data.terms, &times, data.points) } else { None } {
+            return fit_at_one_speed(data, &speeds, mean, options);
+        }
         let noise: Vec<f64> = data.noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
         if let Some(Kept { rows: kept, misfits }) = inliers(&rows, &times, &noise) {
             // Where many are far off it is not clear which speed is the machine's own, and where
@@ -151,6 +161,31 @@ fn fit_part(data: Data<'_>, kept: &[usize], mean: f64, options: &FitOptions) -> 
     found.left_out = spread(&found.left_out, found.errors(data, mean, options));
     found.cover(options);
     found.rejected = (0..n).filter(|i| kept.binary_search(i).is_err()).collect();
+    Ok(found)
+}
+
+/// Fits all samples as taken at the fast speed. The interval of a new sample covers both.
+fn fit_at_one_speed(
+    data: Data<'_>,
+    speeds: &Speeds,
+    mean: f64,
+    options: &FitOptions,
+) -> Result<Regression, Failure> {
+    let mut times = data.times.clone();
+    for &i in &speeds.slow {
+        times[i] /= speeds.ratio;
+    }
+    let mut found = fit_all(Data { times: &times, ..data }, options)?;
+    let own = sum(times.iter().copied()) / times.len() as f64;
+    found.noise_variance *= (mean / own).powi(2);
+    found.left_out.iter_mut().for_each(|error| *error *= mean / own);
+    let errors = found.errors(data, mean, options);
+    for &i in &speeds.slow {
+        found.left_out[i] = errors[i];
+    }
+    found.cover(options);
+    found.rejected.clone_from(&speeds.slow);
+    found.slower = Some(speeds.ratio);
     Ok(found)
 }
 

@@ -122,7 +122,7 @@ fn tested(rows: &DMatrix<f64>, times: &DVector<f64>, kept: &[usize]) -> Option<V
 }
 
 /// Whether the samples left out lie together along a term.
-fn structured(rows: &DMatrix<f64>, kept: &[usize]) -> bool {
+pub(super) fn structured(rows: &DMatrix<f64>, kept: &[usize]) -> bool {
     let out = |i: usize| kept.binary_search(&i).is_err();
     rows.column_iter().any(|column| {
         let mut order: Vec<usize> = (0..column.len()).collect();
@@ -144,7 +144,7 @@ fn structured(rows: &DMatrix<f64>, kept: &[usize]) -> bool {
 }
 
 /// Columns that say something new beside those before them.
-fn independent(rows: &DMatrix<f64>) -> Vec<usize> {
+pub(super) fn independent(rows: &DMatrix<f64>) -> Vec<usize> {
     let mut basis: Vec<DVector<f64>> = Vec::new();
     let mut found = Vec::new();
     for (j, column) in rows.column_iter().enumerate() {
@@ -165,7 +165,7 @@ fn independent(rows: &DMatrix<f64>) -> Vec<usize> {
 }
 
 /// Coefficients and scale of the fit to which most samples are near.
-fn majority(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<(DVector<f64>, f64)> {
+pub(super) fn majority(rows: &DMatrix<f64>, times: &DVector<f64>) -> Option<(DVector<f64>, f64)> {
     let (n, rank) = (times.len(), rows.ncols());
     let mut starts: Vec<DVector<f64>> = Vec::new();
     starts.extend(least_squares(rows, times, &DVector::from_element(n, 1.0)));
@@ -248,7 +248,11 @@ fn scale_of(residual: &DVector<f64>, rank: usize) -> f64 {
     scale
 }
 
-fn least_squares(rows: &DMatrix<f64>, times: &DVector<f64>, weights: &DVector<f64>) -> Option<DVector<f64>> {
+pub(super) fn least_squares(
+    rows: &DMatrix<f64>,
+    times: &DVector<f64>,
+    weights: &DVector<f64>,
+) -> Option<DVector<f64>> {
     Some(normal(rows, times, weights)?.0)
 }
 

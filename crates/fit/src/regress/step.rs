@@ -222,6 +222,7 @@ impl Step {
             left_out: left_out(self.residuals.as_slice(), &leverages, data.points),
             leverages,
             rejected: Vec::new(),
+            slower: None,
             standardised: self.residuals.iter().map(|r| if exact { 0.0 } else { r / scale }).collect(),
         };
         let Some(s) = &self.solution else { return out };

@@ -10,7 +10,10 @@ fn fit(f: &DMatrix<f64>, y: &DVector<f64>, options: &FitOptions) -> Result<Regre
     let points: Vec<usize> = (0..y.len()).collect();
     let (places, noise) = (vec![1; f.ncols()], vec![f64::INFINITY; y.len()]);
     let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
-    super::fit(Data { terms: f, times: y, variances: None, candidates, points, places, noise }, options)
+    super::fit(
+        Data { terms: f, times: y, variances: None, candidates, points, places, noise, mixed: false },
+        options,
+    )
 }
 
 fn columns(rows: usize, columns: &[&dyn Fn(f64) -> f64]) -> DMatrix<f64> {
@@ -88,6 +91,7 @@ fn positive_times_have_a_cost_however_few_their_points() {
         points: &points,
         places: &places,
         noise: &noise,
+        mixed: false,
     };
     let r = super::fit(data, &options).unwrap();
     assert!(r.rank > 0 && r.r2 > 0.8, "{r:?}");
@@ -199,7 +203,8 @@ fn clustered(nulls: usize) -> (usize, usize, usize) {
         let places = vec![1; f.ncols()];
         let noise = vec![f64::INFINITY; 64];
         let (candidates, points, places, noise) = (f.ncols(), &points[..], &places[..], &noise[..]);
-        let data = Data { terms: &f, times: &y, variances: None, candidates, points, places, noise };
+        let data =
+            Data { terms: &f, times: &y, variances: None, candidates, points, places, noise, mixed: false };
         let r = super::fit(data, &FitOptions::default()).unwrap();
         kept += usize::from(r.relevant[2..].iter().any(|r| *r));
         dropped += usize::from(!r.relevant[1]);
