@@ -112,6 +112,9 @@ impl<'m> Judge<'m> {
                     ("sample", &[oversample]) => profile::sample(node, items, oversample as usize),
                     ("batcher", _) => profile::batcher(node, items),
                     ("histogram", _) => profile::histogram(node, items),
+                    ("quick", _) => profile::quick(node, items),
+                    ("packets", &[bits]) => profile::packets(node, items, bits as u32),
+                    ("grid", &[oversample]) => profile::grid(node, items, oversample as usize),
                     _ => profile::gather(node, items),
                 }
             }))

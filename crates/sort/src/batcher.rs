@@ -15,10 +15,10 @@
 //! [`MOST`] elements a node, as there is memory for the blocks of all steps.
 
 use crate::item::Item;
-use crate::layout::{self, Layout};
+use crate::layout::Layout;
+use crate::placed::{self, Merge};
 use crate::problem::Problem;
-use crate::{local, pool, work};
-use bytemuck::{Pod, Zeroable};
+use crate::{pool, work};
 use strata_runtime::Node;
 
 /// Most elements a node.
@@ -27,38 +27,17 @@ pub(crate) const MOST: usize = 1 << 14;
 /// The first of the ports that blocks arrive in, one for each step. Programs use low numbers.
 const PORTS: usize = 3840;
 
-/// An element and where it stood.
-#[repr(C, packed)]
-#[derive(Clone, Copy, Pod, Zeroable)]
-struct Placed<T> {
-    item: T,
-    position: u64,
-}
-
-impl<T: Item> Item for Placed<T> {
-    fn bits(&self) -> u64 {
-        let item = self.item;
-        item.bits()
-    }
-}
-
 /// Sorts. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
-    layout::rebalance(node, items, &problem.lens);
-    work::sort::<T, _>(node, items.len(), problem.range.width, || {
-        local::sort(items);
-    });
-    let layout = problem.layout();
-    if T::PLAIN {
-        return merge_all(node, items, layout, |item| (item.bits(), 0));
+    placed::sort(node, items, problem, Exchange(problem.layout()));
+}
+
+struct Exchange(Layout);
+
+impl Merge for Exchange {
+    fn merge<T: Item>(self, node: &mut Node, items: &mut Vec<T>, order: impl Fn(&T) -> (u64, u64) + Copy) {
+        merge_all(node, items, self.0, order);
     }
-    // Positions in the order of a stable local sort serve as well as those before it.
-    let start = layout.start(node.rank()) as u64;
-    let mut placed: Vec<Placed<T>> =
-        items.iter().zip(start..).map(|(&item, position)| Placed { item, position }).collect();
-    merge_all(node, &mut placed, layout, |placed| (placed.bits(), placed.position));
-    items.clear();
-    items.extend(placed.iter().map(|placed| placed.item));
 }
 
 /// Merges the nodes' sorted blocks, which have the lengths of the layout.

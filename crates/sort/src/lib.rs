@@ -1,7 +1,7 @@
 //! Sorting on many nodes, with an algorithm chosen by calibrated models.
 //!
 //! [`sort`] sorts elements distributed over all nodes of a program: plain numbers, [`Pair`]s of a
-//! key and a value, or your own records ([`Item`]). The best of five algorithms depends on the
+//! key and a value, or your own records ([`Item`]). The best of eight algorithms depends on the
 //! machine, on the number of elements and on how many bits of the keys differ, so models measured
 //! on the machine choose (Brewer 1994, §4.5, ch. 5).
 //!
@@ -23,6 +23,9 @@
 //! | `radix` | `bits` a digit, 1 to 16 | moves every key once a digit, least significant first |
 //! | `sample` | `oversample`, samples a node | moves every key once, then sorts locally |
 //! | `batcher` | | exchanges blocks of pairs of nodes: for few keys on many nodes |
+//! | `quick` | | splits by pivots between halves of a hypercube: for few keys on many nodes |
+//! | `packets` | `bits` | as `radix`, each key by a message of its own: where messages are cheap |
+//! | `grid` | `oversample` | as `sample`, by way of a second node: for few keys on very many nodes |
 //! | `histogram` | | counts to find what goes where, then moves every key once; chance plays no part |
 //!
 //! [`sort_by`] sorts by a comparison alone; [`is_sorted`], [`rank_of`], [`select_nth`] and
@@ -38,18 +41,23 @@ mod batcher;
 mod compare;
 mod cuts;
 mod gather;
+mod grid;
 mod histogram;
 mod item;
 mod layout;
 mod leading;
 pub mod local;
+mod mail;
 mod memory;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
+mod packets;
+mod placed;
 mod pool;
 mod problem;
 pub mod profile;
 mod queries;
+mod quick;
 mod radix;
 mod sample;
 mod work;
@@ -64,6 +72,7 @@ pub use strata_runtime::select::{Options, SelectError};
 pub use strata_select::Pin;
 
 use problem::{Order, Problem};
+use sample::Levels;
 use std::rc::Rc;
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
@@ -73,7 +82,7 @@ use strata_select::{Note, Row};
 const MEASURED_BYTES: usize = size_of::<u64>();
 
 /// The choice and the reasons for it.
-pub type Choice = strata_select::Choice<[Row; 5]>;
+pub type Choice = strata_select::Choice<[Row; 8]>;
 
 /// Sorts the elements of all nodes by the algorithm that models of this machine predict to be
 /// fastest.
@@ -166,6 +175,9 @@ fn choose_and_sort<T: Item>(
             Sort::Radix { .. } => countable,
             Sort::Sample { .. } => problem.nodes() <= 1 << 16,
             Sort::Batcher => problem.keys() <= batcher::MOST,
+            Sort::Quick => quick::applies::<T>(problem.keys(), problem.nodes()),
+            Sort::Packets { .. } => countable && packets::applies::<T>(problem.keys()),
+            Sort::Grid { .. } => sample::two_levels_apply::<T>(&problem),
         };
         suits && (limit == usize::MAX || memory::need::<T>(&problem, candidate) <= limit)
     };
@@ -193,9 +205,14 @@ fn choose_and_sort<T: Item>(
         }),
         Sort::Gather => gather::sort(node, items, &problem),
         Sort::Radix { bits } => radix::sort(node, items, &problem, bits as u32),
-        Sort::Sample { oversample } => sample::sort(node, items, &problem, oversample as usize),
+        Sort::Sample { oversample } => {
+            sample::sort(node, items, &problem, oversample as usize, Levels::One);
+        }
         Sort::Batcher => batcher::sort(node, items, &problem),
         Sort::Histogram => histogram::sort(node, items, &problem),
+        Sort::Quick => quick::sort(node, items, &problem),
+        Sort::Packets { bits } => packets::sort(node, items, &problem, bits as u32),
+        Sort::Grid { oversample } => sample::sort(node, items, &problem, oversample as usize, Levels::Two),
     }
     Ok(chosen)
 }

@@ -2,7 +2,7 @@
 
 use crate::item::Item;
 use crate::problem::Problem;
-use crate::{Choice, Limits, Sort, batcher};
+use crate::{Choice, Limits, Sort, batcher, packets};
 use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError};
 
@@ -67,6 +67,18 @@ pub(crate) fn need<T>(problem: &Problem, candidate: Sort) -> usize {
             let steps = nodes.next_power_of_two().ilog2() as usize;
             2 * largest + (steps * (steps + 1) / 2 + 2) * share
         }
+        // Two arrays beside the elements, and the counts.
+        Sort::Packets { bits } => {
+            let counts = ((8 * nodes.max(4)) << bits.clamp(1, 16)) / size_of::<T>().max(1);
+            3 * share + counts
+        }
+        // On the way a node may come to hold them all, with their positions, as they arrive and merged.
+        Sort::Quick => {
+            let placed = 1 + 8_usize.div_ceil(size_of::<T>().max(1));
+            (2 * largest + 3 * total).saturating_mul(placed)
+        }
+        // As sample sort; what passes a node on the way is at most that of its column.
+        Sort::Grid { .. } => 2 * total + 3 * (2 * share + crate::sample::SLACK),
         // Its blocks, those received, and a buffer to sort them.
         Sort::Histogram => 2 * largest + 3 * share,
     };
@@ -80,6 +92,7 @@ pub(crate) fn least<T>(problem: &Problem) -> usize {
     [Sort::Gather, Sort::Radix { bits: 2 }, Sort::Sample { oversample: 8 }, Sort::Histogram]
         .into_iter()
         .chain(few.then_some(Sort::Batcher))
+        .chain(packets::applies::<T>(problem.keys()).then_some(Sort::Packets { bits: 2 }))
         .map(|candidate| need::<T>(problem, candidate))
         .min()
         .unwrap_or(usize::MAX)

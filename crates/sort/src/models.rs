@@ -13,15 +13,21 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 764a1fa74cd22baf175debf6aa048b2edda5f49c732e549561be51f9af4966e9
-//! samples  sha256 86930b7f925fd3093b0e565709db5c27ecf87de75726d8e5042f29838522c08e
-//! models   sha256 3a21880eb93807879b33a1f7daa8000d71f1bc4b5b0178cc4dd4b84e344bbf60
+//! spec     specs/sort  sha256 c9d82682cc38f43515d2aa4b123fab1b8b60d2349a642f9f5b6c86b5cceb7fd5
+//! samples  sha256 bb54180a8210e4e66e28530f8dde4538c5a0da12f71fb73c4ae64fcbdf9f6b43
+//! models   sha256 b5e29343be9880bc12ad734b31f84c8c3d14b85bbd4b66a9ffcf24487121a576
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
 //! Gather: doubtful, rank 6 of 6, condition 2.1e1; held-out error 6.2 % (60 of 240 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
+//! Grid: not known: `grid` of library `sort` requires P>=8
+//!     valid for nothing
 //! Histogram: not known: `histogram` of library `sort` requires P>=8
+//!     valid for nothing
+//! Packets: not known: `packets` of library `sort` requires P>=8
+//!     valid for nothing
+//! Quick: not known: `quick` of library `sort` requires P>=8
 //!     valid for nothing
 //! Radix: doubtful, rank 12 of 12, condition 5.1e0; held-out error 12 % (60 of 840 samples)
 //!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
@@ -101,6 +107,26 @@ pub fn gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
     checked(seconds)
 }
 
+/// `Grid`: not known: \`grid\` of library \`sort\` requires P\>=8.
+///
+/// Valid for nothing.
+#[must_use]
+pub fn grid(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
+    let seconds = grid_seconds(nodes, keys, width, oversample)?;
+    Prediction::new(seconds, 0.0)
+}
+
+/// The time of [`grid`] in seconds, without its interval.
+#[must_use]
+pub fn grid_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
+    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && !oversample.is_nan();
+    if !valid {
+        return None;
+    }
+    let seconds = f64::NAN;
+    checked(seconds)
+}
+
 /// `Histogram`: not known: \`histogram\` of library \`sort\` requires P\>=8.
 ///
 /// Valid for nothing.
@@ -113,6 +139,46 @@ pub fn histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
 /// The time of [`histogram`] in seconds, without its interval.
 #[must_use]
 pub fn histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
+    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
+    if !valid {
+        return None;
+    }
+    let seconds = f64::NAN;
+    checked(seconds)
+}
+
+/// `Packets`: not known: \`packets\` of library \`sort\` requires P\>=8.
+///
+/// Valid for nothing.
+#[must_use]
+pub fn packets(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<Prediction> {
+    let seconds = packets_seconds(nodes, keys, bits, width)?;
+    Prediction::new(seconds, 0.0)
+}
+
+/// The time of [`packets`] in seconds, without its interval.
+#[must_use]
+pub fn packets_seconds(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<f64> {
+    let valid = nodes > 0 && !keys.is_nan() && !bits.is_nan() && !width.is_nan();
+    if !valid {
+        return None;
+    }
+    let seconds = f64::NAN;
+    checked(seconds)
+}
+
+/// `Quick`: not known: \`quick\` of library \`sort\` requires P\>=8.
+///
+/// Valid for nothing.
+#[must_use]
+pub fn quick(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
+    let seconds = quick_seconds(nodes, keys, width)?;
+    Prediction::new(seconds, 0.0)
+}
+
+/// The time of [`quick`] in seconds, without its interval.
+#[must_use]
+pub fn quick_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
     let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
     if !valid {
         return None;
@@ -386,12 +452,96 @@ fn sort_histogram_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -
     sort_histogram_seconds(nodes, x0, x1)
 }
 
+fn sort_quick(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
+    sort_quick_seconds(nodes, keys, width)?;
+    quick(nodes, keys, width)
+}
+
+fn sort_quick_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
+    let p = nodes as f64;
+    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
+    if !valid {
+        return None;
+    }
+    let seconds = f64::NAN;
+    checked(seconds)
+}
+
+fn sort_quick_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
+    sort_quick(nodes, x0, x1)
+}
+
+fn sort_quick_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
+    sort_quick_seconds(nodes, x0, x1)
+}
+
+fn sort_packets(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<Prediction> {
+    sort_packets_seconds(nodes, keys, width, bits)?;
+    packets(nodes, keys, bits, width)
+}
+
+fn sort_packets_seconds(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<f64> {
+    let p = nodes as f64;
+    let valid = nodes > 0
+        && !keys.is_nan()
+        && !width.is_nan()
+        && within(bits, 2.0, 16.0)
+        && holds(f64::from(p >= 8.0))
+        && holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil())));
+    if !valid {
+        return None;
+    }
+    let seconds = f64::NAN;
+    checked(seconds)
+}
+
+fn sort_packets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
+    sort_packets(nodes, x0, x1, k0 as f64)
+}
+
+fn sort_packets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
+    sort_packets_seconds(nodes, x0, x1, k0 as f64)
+}
+
+fn sort_grid(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
+    sort_grid_seconds(nodes, keys, width, oversample)?;
+    grid(nodes, keys, width, oversample)
+}
+
+fn sort_grid_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
+    let p = nodes as f64;
+    let valid = nodes > 0
+        && !keys.is_nan()
+        && !width.is_nan()
+        && within(oversample, 8.0, 64.0)
+        && holds(f64::from(p >= 8.0));
+    if !valid {
+        return None;
+    }
+    let seconds = f64::NAN;
+    checked(seconds)
+}
+
+fn sort_grid_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
+    sort_grid(nodes, x0, x1, k0 as f64)
+}
+
+fn sort_grid_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
+    sort_grid_seconds(nodes, x0, x1, k0 as f64)
+}
+
 /// The candidates of library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "3a21880eb93807879b33a1f7daa8000d71f1bc4b5b0178cc4dd4b84e344bbf60",
+    digest: "b5e29343be9880bc12ad734b31f84c8c3d14b85bbd4b66a9ffcf24487121a576",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -435,6 +585,30 @@ pub static SORT: Table = Table {
             seconds: sort_histogram_seconds_at,
             predict: sort_histogram_at,
         },
+        Entry {
+            name: "quick",
+            parameters: &[],
+            verdict: Verdict::Unverified,
+            expected_ratio: 1.0,
+            seconds: sort_quick_seconds_at,
+            predict: sort_quick_at,
+        },
+        Entry {
+            name: "packets",
+            parameters: &[Parameter::new("bits", 2, 16)],
+            verdict: Verdict::Unverified,
+            expected_ratio: 1.0,
+            seconds: sort_packets_seconds_at,
+            predict: sort_packets_at,
+        },
+        Entry {
+            name: "grid",
+            parameters: &[Parameter::new("oversample", 8, 64).times(2)],
+            verdict: Verdict::Unverified,
+            expected_ratio: 1.0,
+            seconds: sort_grid_seconds_at,
+            predict: sort_grid_at,
+        },
     ],
 };
 
@@ -457,6 +631,18 @@ pub enum Sort {
     Batcher,
     /// `histogram`, predicted by `Histogram`.
     Histogram,
+    /// `quick`, predicted by `Quick`.
+    Quick,
+    /// `packets`, predicted by `Packets`.
+    Packets {
+        /// `bits`: 2..=16.
+        bits: i64,
+    },
+    /// `grid`, predicted by `Grid`.
+    Grid {
+        /// `oversample`: 8..=64 step *2.
+        oversample: i64,
+    },
 }
 
 impl Sort {
@@ -470,10 +656,10 @@ impl Sort {
 }
 
 impl Library for Sort {
-    type Rows = [Row; 5];
+    type Rows = [Row; 8];
     const TABLE: &'static Table = &SORT;
 
-    fn rows() -> [Row; 5] {
+    fn rows() -> [Row; 8] {
         SORT.rows()
     }
 
@@ -484,6 +670,9 @@ impl Library for Sort {
             (2, &[k0]) => Self::Sample { oversample: k0 },
             (3, &[]) => Self::Batcher,
             (4, &[]) => Self::Histogram,
+            (5, &[]) => Self::Quick,
+            (6, &[k0]) => Self::Packets { bits: k0 },
+            (7, &[k0]) => Self::Grid { oversample: k0 },
             _ => return None,
         })
     }

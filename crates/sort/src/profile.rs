@@ -9,7 +9,8 @@ pub mod local;
 
 use crate::item::Item;
 use crate::problem::Problem;
-use crate::{batcher, gather, histogram, radix, sample};
+use crate::sample::{self, Levels};
+use crate::{batcher, gather, histogram, packets, quick, radix};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use std::cell::Cell;
@@ -105,7 +106,7 @@ pub fn radix<T: Item>(node: &mut Node, items: &mut Vec<T>, bits: u32) {
 /// Collective, with equal `oversample`.
 pub fn sample<T: Item>(node: &mut Node, items: &mut Vec<T>, oversample: usize) {
     let problem = Problem::agree(node, items, 0);
-    sample::sort(node, items, &problem, oversample.max(1));
+    sample::sort(node, items, &problem, oversample.max(1), Levels::One);
 }
 
 /// Sorts by sending all elements to every node.
@@ -137,4 +138,39 @@ pub fn batcher<T: Item>(node: &mut Node, items: &mut Vec<T>) {
 pub fn histogram<T: Item>(node: &mut Node, items: &mut Vec<T>) {
     let problem = Problem::agree(node, items, 0);
     histogram::sort(node, items, &problem);
+}
+
+/// Sorts by sample sort in two levels, with `oversample` samples a node; in one if messages would be
+/// too long.
+///
+/// # Participation
+/// Collective, with equal `oversample`.
+pub fn grid<T: Item>(node: &mut Node, items: &mut Vec<T>, oversample: usize) {
+    let problem = Problem::agree(node, items, 0);
+    let levels = if sample::two_levels_apply::<T>(&problem) { Levels::Two } else { Levels::One };
+    sample::sort(node, items, &problem, oversample.max(1), levels);
+}
+
+/// Sorts by hypercube quicksort; as [`gather`] does if there are more than 4,096 elements a node, or
+/// of more than 48 bytes.
+///
+/// # Participation
+/// Collective.
+pub fn quick<T: Item>(node: &mut Node, items: &mut Vec<T>) {
+    let problem = Problem::agree(node, items, 0);
+    if !quick::applies::<T>(problem.keys(), problem.nodes()) {
+        return gather::sort(node, items, &problem);
+    }
+    quick::sort(node, items, &problem);
+}
+
+/// Sorts by radix sort that sends every key by a message of its own; as [`radix`] does where elements
+/// have more than 56 bytes. `bits` is clamped to 1 to 16.
+///
+/// # Participation
+/// Collective, with equal `bits`.
+pub fn packets<T: Item>(node: &mut Node, items: &mut Vec<T>, bits: u32) {
+    let problem = Problem::agree(node, items, 0);
+    let sort = if packets::applies::<T>(problem.keys()) { packets::sort } else { radix::sort };
+    sort(node, items, &problem, bits.clamp(1, 16));
 }

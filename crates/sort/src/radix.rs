@@ -50,7 +50,7 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
 /// As few digits of at most `bits` bits as the range has, the least significant first, and as even
 /// as they can be (Brewer, eq. 43): they differ by at most one bit. A short digit in the end would
 /// send each node's elements to few others, in long blocks that meet there.
-fn even_digits(range: Range, bits: u32) -> impl Iterator<Item = Digit> {
+pub(crate) fn even_digits(range: Range, bits: u32) -> impl Iterator<Item = Digit> {
     let passes = range.width.div_ceil(bits);
     let start = move |pass: u32| pass * range.width / passes;
     (0..passes).map(move |pass| Digit::new(range.base, start(pass), start(pass + 1) - start(pass)))
@@ -95,13 +95,37 @@ struct Pass<T> {
 }
 
 /// The team's knowledge of a digit's counts.
-struct Counts {
+pub(crate) struct Counts {
     /// For every numeral, the number of elements on all nodes.
-    totals: Vec<u64>,
+    pub(crate) totals: Vec<u64>,
     /// For every numeral, the number of elements on nodes of lower rank.
-    before: Vec<u64>,
+    pub(crate) before: Vec<u64>,
     /// The counts of all nodes, a row a node; empty where they were only scanned and reduced.
     rows: Vec<u32>,
+}
+
+/// Shares the local counts of a digit with the team; when it returns, all nodes have called it.
+pub(crate) fn share_counts(node: &mut Node, counts: &[u32]) -> Counts {
+    let me = node.rank();
+    if node.size() > FEW_NODES {
+        let mut before: Vec<u64> = counts.iter().map(|&count| count.into()).collect();
+        let mut totals = before.clone();
+        node.scan_add(&mut before);
+        node.reduce_add(&mut totals);
+        return Counts { totals, before, rows: Vec::new() };
+    }
+    let rows = node.all_gather(counts);
+    let mut totals = vec![0; counts.len()];
+    let mut before = Vec::new();
+    work::copy::<u64, _>(node, rows.len(), || {
+        for (rank, row) in rows.chunks_exact(counts.len()).enumerate() {
+            if rank == me {
+                before.clone_from(&totals);
+            }
+            totals.iter_mut().zip(row).for_each(|(sum, &count)| *sum += u64::from(count));
+        }
+    });
+    Counts { totals, before, rows }
 }
 
 impl<T: Item> Pass<T> {
@@ -121,7 +145,7 @@ impl<T: Item> Pass<T> {
         self.counts.resize(digit.bins(), 0);
         let counts = &mut self.counts;
         work::histogram(node, items.len(), digit.bins(), || leading::count(items, digit, counts));
-        let known = self.exchange_counts(node);
+        let known = share_counts(node, &self.counts);
         if known.totals.iter().any(|&c| c == self.layout.total() as u64) {
             node.set_state(before);
             return false;
@@ -142,30 +166,6 @@ impl<T: Item> Pass<T> {
         work::copy::<T, _>(node, items.len(), || self.collect(items, digit, &known.totals, rows));
         node.set_state(before);
         true
-    }
-
-    /// Shares the local counts of a digit with the team.
-    fn exchange_counts(&self, node: &mut Node) -> Counts {
-        let bins = self.counts.len();
-        let wide = || self.counts.iter().map(|&c| u64::from(c)).collect::<Vec<_>>();
-        if !self.gather {
-            let (mut before, mut totals) = (wide(), wide());
-            node.scan_add(&mut before);
-            node.reduce_add(&mut totals);
-            return Counts { totals, before, rows: Vec::new() };
-        }
-        let rows = node.all_gather(&self.counts);
-        let mut totals = vec![0; bins];
-        let mut before = Vec::new();
-        work::copy::<u64, _>(node, rows.len(), || {
-            for (rank, row) in rows.chunks_exact(bins).enumerate() {
-                if rank == self.me {
-                    before.clone_from(&totals);
-                }
-                totals.iter_mut().zip(row).for_each(|(sum, &c)| *sum += u64::from(c));
-            }
-        });
-        Counts { totals, before, rows }
     }
 
     /// Copies every element, in digit order, into the block of the node to which it belongs.

@@ -46,6 +46,7 @@ fn the_sort_that_is_chosen_is_hardly_slower_than_the_fastest() {
         let mut all = vec![
             ("batcher", 0, seconds(problem, &|node, keys| profile::batcher(node, keys))),
             ("histogram", 0, seconds(problem, &|node, keys| profile::histogram(node, keys))),
+            ("quick", 0, seconds(problem, &|node, keys| profile::quick(node, keys))),
         ];
         if problem.0 < 100 {
             all.push(("gather", 0, seconds(problem, &|node, keys| profile::gather(node, keys))));
@@ -57,6 +58,10 @@ fn the_sort_that_is_chosen_is_hardly_slower_than_the_fastest() {
         for bits in [3, 4, 6, 8] {
             let time = seconds(problem, &|node, keys| profile::radix(node, keys, bits as u32));
             all.push(("radix", bits, time));
+            if problem.0 < 1000 {
+                let time = seconds(problem, &|node, keys| profile::packets(node, keys, bits as u32));
+                all.push(("packets", bits, time));
+            }
         }
         let best = all.iter().map(|(.., time)| *time).fold(f64::INFINITY, f64::min);
         // What was chosen, if it is none of these.
@@ -64,6 +69,7 @@ fn the_sort_that_is_chosen_is_hardly_slower_than_the_fastest() {
             (_, Some((.., time))) => *time,
             ("radix", _) => seconds(problem, &|node, keys| profile::radix(node, keys, parameter as u32)),
             ("sample", _) => seconds(problem, &|node, keys| profile::sample(node, keys, parameter as usize)),
+            ("packets", _) => seconds(problem, &|node, keys| profile::packets(node, keys, parameter as u32)),
             other => panic!("{other:?} was chosen for {problem:?}"),
         };
         let penalty = (time / best - 1.0).max(0.0);

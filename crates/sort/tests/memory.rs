@@ -83,6 +83,9 @@ fn no_algorithm_takes_more_than_is_stated() {
         (4, "sort=sample:64", 12.0),
         (3, "sort=gather", 12.0),
         (4, "sort=histogram", 8.0),
+        (4, "sort=packets:8", 5.0),
+        // In the worst case.
+        (4, "sort=grid:64", 20.0),
     ] {
         for width in [20, 64] {
             // The least limit within which it sorts is what it states.
@@ -112,4 +115,12 @@ fn merge_exchange_takes_its_blocks() {
     let _turn = TURN.lock();
     let taken = taken(8, 10_000, 64, "sort=batcher", usize::MAX).unwrap();
     assert!(taken <= 8 * ((2 + 6 + 2) * 8 * 10_000 * 5 / 4 + RUN_TIME), "{taken}");
+}
+
+/// Quicksort's limit is that of the worst case; random keys take what one share takes.
+#[test]
+fn quicksort_takes_little_more_than_shares() {
+    let _turn = TURN.lock();
+    let taken = taken(8, 4000, 64, "sort=quick", usize::MAX).unwrap();
+    assert!(taken <= 8 * (6 * 8 * 4000 * 5 / 4 + RUN_TIME), "{taken}");
 }

@@ -91,8 +91,8 @@ fn pins_decide_or_are_refused() {
     }
     assert_eq!(
         messages,
-        "`sort=bubble` pins a candidate that `sort` does not have; it has gather, radix, sample, batcher, histogram\n\
-         `sort=radx` pins a candidate that `sort` does not have (did you mean `radix`?); it has gather, radix, sample, batcher, histogram\n\
+        "`sort=bubble` pins a candidate that `sort` does not have; it has gather, radix, sample, batcher, histogram, quick, packets, grid\n\
+         `sort=radx` pins a candidate that `sort` does not have (did you mean `radix`?); it has gather, radix, sample, batcher, histogram, quick, packets, grid\n\
          `sort=radix:17` does not suit the candidate: `bits` must lie in 2..=16, but it is 17\n\
          `sort=gather:1` does not suit the candidate: `gather` has 0 parameters, 1 are given\n\
          `sort=sample:39` does not suit the candidate: `oversample` must lie in 8..=64 step *2, but it is 39\n\

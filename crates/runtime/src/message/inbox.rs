@@ -63,6 +63,12 @@ impl Inbox {
         self.next
     }
 
+    /// Removes the handlers after so many; none of them is running, nor will be sent to.
+    pub(crate) fn remove_after(&mut self, requests: usize, replies: usize) {
+        self.requests.truncate(requests);
+        self.replies.truncate(replies);
+    }
+
     /// Removes all handlers; none is running.
     pub(crate) fn clear(&mut self) {
         self.requests.clear();

@@ -59,16 +59,39 @@ impl Node {
     /// # Participation
     /// Collective.
     pub fn receiving<T>(&mut self, pattern: impl FnOnce(&mut Self) -> T) -> T {
+        let (requests, replies) = self.inbox.handlers();
+        self.receiving_by(Handlers::after(requests, replies), pattern)
+    }
+
+    /// As [`receiving`](Self::receiving), with handlers that are installed meanwhile beside those of
+    /// the program: for libraries that send messages of their own.
+    ///
+    /// Nothing checks that the nodes' handlers are alike. A node may send to them only after all nodes
+    /// have begun `pattern`, which any barrier or reduction in it tells.
+    ///
+    /// # Participation
+    /// Collective: the handlers are those of [`handlers`](Self::handlers), and no others are installed
+    /// meanwhile; otherwise the job ends.
+    #[track_caller]
+    pub fn receiving_by<T>(&mut self, handlers: Handlers, pattern: impl FnOnce(&mut Self) -> T) -> T {
         let receives = self.inbox.is_in_use();
-        if !receives {
+        let (requests, replies) = self.inbox.handlers();
+        if !handlers.follow(requests, replies) {
+            let call = Call::plain(Action::Install, Location::caller());
+            self.misuse(&call, "other handlers were installed after `handlers()` was called for these");
+        }
+        let added = !handlers.requests.is_empty() || !handlers.replies.is_empty();
+        if !receives || added {
             let size = self.size();
-            self.inbox.install(Handlers::after(0, 0), size);
+            self.inbox.install(handlers, size);
         }
         let result = pattern(self);
+        // Everything that this node sent is sent, and everything for it has arrived: other nodes need
+        // nothing more of it.
         if !receives {
-            // Everything that this node sent is sent, and everything for it has arrived: other
-            // nodes need nothing more of it.
             self.inbox.clear();
+        } else if added {
+            self.inbox.remove_after(requests, replies);
         }
         result
     }

@@ -12,12 +12,15 @@ pub(crate) enum Algorithm {
     Gather,
     Batcher,
     Histogram,
+    Quick,
+    Packets(u32),
+    Grid(usize),
     Chosen,
 }
 
 /// Every algorithm with several parameters; the extreme digits take long and have a test of their
 /// own.
-pub(crate) const ALGORITHMS: [Algorithm; 8] = [
+pub(crate) const ALGORITHMS: [Algorithm; 11] = [
     Algorithm::Radix(8),
     Algorithm::Radix(11),
     Algorithm::Sample(1),
@@ -25,6 +28,9 @@ pub(crate) const ALGORITHMS: [Algorithm; 8] = [
     Algorithm::Gather,
     Algorithm::Batcher,
     Algorithm::Histogram,
+    Algorithm::Quick,
+    Algorithm::Packets(8),
+    Algorithm::Grid(16),
     Algorithm::Chosen,
 ];
 
@@ -36,6 +42,9 @@ impl Algorithm {
             Self::Gather => profile::gather(node, items),
             Self::Batcher => profile::batcher(node, items),
             Self::Histogram => profile::histogram(node, items),
+            Self::Quick => profile::quick(node, items),
+            Self::Packets(bits) => profile::packets(node, items, bits),
+            Self::Grid(oversample) => profile::grid(node, items, oversample),
             Self::Chosen => strata_sort::sort(node, items)?,
         }
         Ok(())

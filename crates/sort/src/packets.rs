@@ -1,0 +1,65 @@
+//! Radix sort that sends every key by a message of its own to its final place, as the thesis does
+//! (Brewer 1994, §4.5.1, Fig. 4-11).
+//!
+//! Counts are shared as in [`radix`](crate::radix), which gives each key its position i among all of
+//! them; a message takes it to (⌊i/k⌋, i mod k), k = ⌈n/P⌉, where two arrays take turns. No keys are
+//! gathered into blocks before nor dealt out afterwards, so it wins where a message costs no more than
+//! that, and where there are few keys for many nodes: nodes that have nothing for each other
+//! exchange nothing.
+//!
+//! **Guarantee:** stable, balanced exactly after every pass, no chance. **Precondition:** elements of
+//! at most 56 bytes, and at most 2^28 - 2 on a node.
+
+use crate::item::Item;
+use crate::problem::Problem;
+use crate::{layout, leading, mail, radix, work};
+use strata_runtime::Node;
+
+/// Whether elements of `T` go in packets, so many on a node.
+pub(crate) fn applies<T>(keys: usize) -> bool {
+    mail::fits::<T>() && keys <= mail::MOST
+}
+
+/// Sorts by digits of at most `bits` bits. Collective.
+pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, bits: u32) {
+    let (range, layout) = (problem.range, problem.layout());
+    if problem.nodes() == 1 {
+        return radix::sort(node, items, problem, bits);
+    }
+    let (me, share) = (node.rank(), layout.share().max(1));
+    let passes = mail::with::<T, usize>(node, 2, |node, mail| {
+        let mut passes = 0;
+        for digit in radix::even_digits(range, bits) {
+            let stream = passes % 2;
+            // Before the counts are shared: then all nodes know that this one is ready.
+            mail.expect(stream, layout.len(me));
+            let mut counts = vec![0; digit.bins()];
+            work::histogram(node, items.len(), digit.bins(), || leading::count(items, digit, &mut counts));
+            let known = radix::share_counts(node, &counts);
+            if known.totals.iter().any(|&count| count == layout.total() as u64) {
+                continue;
+            }
+            let mut base = 0;
+            let next = known.totals.iter().zip(&known.before).map(|(total, before)| {
+                base += total;
+                (base - total + before) as usize
+            });
+            let mut next: Vec<usize> = next.collect();
+            // As counting, a key is read, and the number of its numeral read and written; messages are
+            // charged for by themselves.
+            work::histogram(node, items.len(), digit.bins(), || ());
+            for item in &*items {
+                let position = &mut next[digit.of(item)];
+                mail.put(node, *position / share, stream, *position % share, item);
+                *position += 1;
+            }
+            mail.receive(node, stream, items);
+            passes += 1;
+        }
+        passes
+    });
+    if passes == 0 {
+        // All keys are equal: they are sorted, but may be distributed unevenly.
+        layout::rebalance(node, items, &problem.lens);
+    }
+}
