@@ -1,6 +1,6 @@
 //! Copies by `strata_copy` beside `memcpy` and the best of all routines, in turns.
 //!
-//!     cargo bench -p strata-benches --bench copies [-- --rounds 21 --seed 1 --only cells|exchange|strided]
+//!     cargo bench -p strata-benches --bench copies [-- --rounds 21 --seed 1 --only cells|exchange|strided|programs]
 //!
 //! **Cells**: sizes from 8 B to 64 MiB, alignments, source hot or cold, target read or left. Each
 //! routine is timed in a few rounds; the fastest of them, `memcpy`, [`copy`](strata_copy::copy) and
@@ -13,9 +13,13 @@
 //! routines, the default and ours then meet on fresh samples.
 //!
 //! **Strided**: `pack` and `unpack` beside a loop that copies each block.
+//!
+//! **Programs**: sorts and stencils on two threads with chosen copies and with
+//! `STRATA_PIN=copy=memcpy`, each in a process of its own, in turns.
 
 mod cells;
 mod exchange;
+mod programs;
 mod strided;
 
 use std::process::ExitCode;
@@ -29,23 +33,41 @@ struct Settings {
     rounds: usize,
     seed: u64,
     only: Option<String>,
+    /// One program, whose time is all that is printed.
+    alone: Option<(String, usize)>,
 }
 
 fn main() -> ExitCode {
     let settings = match read() {
         Ok(settings) => settings,
         Err(error) => {
-            eprintln!("copies: {error}; known are --rounds N, --seed N and --only cells|exchange|strided");
+            eprintln!(
+                "copies: {error}; known are --rounds N, --seed N and --only cells|exchange|strided|programs"
+            );
             return ExitCode::from(2);
         }
     };
+    if let Some((name, size)) = &settings.alone {
+        return match programs::alone(name, *size) {
+            Ok(seconds) => {
+                println!("{seconds:e}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("copies: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     println!("{}\n", machine());
     let wanted = |part| settings.only.as_deref().is_none_or(|only| only == part);
     let run = || -> Result<(), strata_runtime::Error> {
         let cells = if wanted("cells") { Some(cells::race(&settings)?) } else { None };
         let exchange = if wanted("exchange") { Some(exchange::race(&settings)?) } else { None };
         let strided = if wanted("strided") { Some(strided::race(&settings)?) } else { None };
-        println!("summary {}", json!({ "cells": cells, "exchange": exchange, "strided": strided }));
+        let programs = if wanted("programs") { Some(programs::race(&settings)?) } else { None };
+        let parts = json!({ "cells": cells, "exchange": exchange, "strided": strided, "programs": programs });
+        println!("summary {parts}");
         Ok(())
     };
     match run() {
@@ -58,16 +80,19 @@ fn main() -> ExitCode {
 }
 
 fn read() -> Result<Settings, lexopt::Error> {
-    let mut settings = Settings { rounds: 21, seed: 1, only: None };
+    let mut settings = Settings { rounds: 21, seed: 1, only: None, alone: None };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("bench") => {}
             Long("rounds") => settings.rounds = parser.value()?.parse::<usize>()?.max(3),
             Long("seed") => settings.seed = parser.value()?.parse()?,
+            Long("alone") => {
+                settings.alone = Some((parser.value()?.string()?, parser.value()?.parse()?));
+            }
             Long("only") => {
                 let part = parser.value()?.string()?;
-                if !["cells", "exchange", "strided"].contains(&part.as_str()) {
+                if !["cells", "exchange", "strided", "programs"].contains(&part.as_str()) {
                     return Err(format!("no part `{part}`").into());
                 }
                 settings.only = Some(part);

@@ -84,10 +84,8 @@ impl Hint {
     /// The measured situations that it does not exclude, by their places in [`Models`].
     fn situations(self) -> &'static [usize] {
         match (self.source, self.target) {
-            (_, Target::Remote) => &[4],
-            (Source::Remote, Target::Unknown) => &[5, 6],
-            (Source::Remote, Target::Left) => &[5],
-            (Source::Remote, Target::Read) => &[6],
+            // Both sides of an exchange: they choose alike, whatever each one knows.
+            (_, Target::Remote) | (Source::Remote, _) => &[4, 5],
             (Source::Unknown, Target::Unknown) => &[0, 1, 2, 3],
             (Source::Unknown, Target::Left) => &[0, 2],
             (Source::Unknown, Target::Read) => &[1, 3],
@@ -119,7 +117,9 @@ pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine 
 }
 
 /// A copy of more than [`SHORT`] bytes. In a function of its own, so that a short one pays for
-/// nothing but a comparison; the caller's place would be one argument more than go in registers.
+/// nothing but a comparison, whose branch it does not take; the caller's place would be one argument
+/// more than go in registers.
+#[cold]
 #[inline(never)]
 pub(crate) fn long(to: &mut [u8], from: &[u8], hint: Hint) {
     let aligned = to.as_ptr().addr().abs_diff(from.as_ptr().addr()).is_multiple_of(64);
@@ -204,9 +204,9 @@ impl Class {
 }
 
 /// Models of the libraries of `specs/copy` and `specs/copy-exchange`, in this order: `copy_hot`,
-/// `copy_hot_read`, `copy_cold`, `copy_cold_read`; `copy_send`, `copy_receive`,
-/// `copy_receive_read`. `specc calibrate` writes them for another machine.
-pub type Models = [&'static Table; 7];
+/// `copy_hot_read`, `copy_cold`, `copy_cold_read`; `copy_exchange`,
+/// `copy_exchange_used`. `specc calibrate` writes them for another machine.
+pub type Models = [&'static Table; 6];
 
 static INSTALLED: OnceLock<Models> = OnceLock::new();
 
@@ -241,13 +241,24 @@ fn models_in_use() -> Option<&'static Models> {
         &models::COPY_HOT_READ,
         &models::COPY_COLD,
         &models::COPY_COLD_READ,
-        &exchange_models::COPY_SEND,
-        &exchange_models::COPY_RECEIVE,
-        &exchange_models::COPY_RECEIVE_READ,
+        &exchange_models::COPY_EXCHANGE,
+        &exchange_models::COPY_EXCHANGE_USED,
     ];
     static OURS: OnceLock<bool> = OnceLock::new();
     let ours = || processor::is_described_by(COMPILED[0].platform);
     INSTALLED.get().or_else(|| OURS.get_or_init(ours).then_some(const { &COMPILED }))
+}
+
+/// The routines that are worth trying: those that the models know on a processor that they describe,
+/// all [`routines`] on others. The first is [`DEFAULT`].
+#[must_use]
+pub fn candidates() -> Vec<&'static Routine> {
+    let Some(tables) = models_in_use() else { return routines().to_vec() };
+    let mut known: Vec<&'static Routine> = vec![&DEFAULT];
+    for name in tables.iter().flat_map(|table| table.entries).flat_map(|entry| sides(entry.name)) {
+        known.extend(Routine::named(name).filter(|routine| !known.contains(routine)));
+    }
+    known
 }
 
 /// A routine has to be faster than `memcpy` with this probability, as so many standard deviations:
@@ -266,10 +277,11 @@ const INDIRECT: f64 = 4e-9;
 fn decide(models: &Models, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
     let shift = if aligned { 0.0 } else { 24.0 };
     let mut best: (f64, &'static Routine) = (0.0, &DEFAULT);
-    for name in models[0].entries.iter().map(|entry| entry.name) {
-        let Some(routine) = Routine::named(name).filter(|routine| !routine.is_default()) else { continue };
+    let situations = hint.situations();
+    for name in models[situations[0]].entries.iter().map(|entry| entry.name) {
+        let [Some(sent), Some(received)] = sides(name).map(Routine::named) else { continue };
         let (mut gains, mut deviations, mut count, mut least) = (0.0, 0.0, 0.0, f64::INFINITY);
-        for situation in hint.situations().iter().copied() {
+        for situation in situations.iter().copied() {
             let mut here = 0.0;
             for bytes in class.lengths() {
                 let gain = gain_of(models[situation], name, [bytes, shift]);
@@ -283,10 +295,16 @@ fn decide(models: &Models, hint: Hint, class: Class, aligned: bool) -> &'static 
         }
         let (gain, deviation) = (gains / count, deviations / count);
         if least >= 0.0 && gain >= LEAST_GAIN.ln().max(SURE * deviation) && gain > best.0 {
-            best = (gain, routine);
+            best = (gain, if hint.target == Target::Remote { sent } else { received });
         }
     }
     best.1
+}
+
+/// The names of the routines of both sides of an exchange, the sender's first; both have that of
+/// a candidate unless it is called `ONE_to_OTHER`.
+pub(crate) fn sides(candidate: &str) -> [&str; 2] {
+    candidate.split_once("_to_").map_or([candidate; 2], |(send, receive)| [send, receive])
 }
 
 /// The logarithm of `memcpy`'s time over the routine's, and its standard deviation; `None` without

@@ -13,45 +13,41 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/copy-exchange  sha256 6381bce815c1c8c4f08c3d62454cef216135ffae2b3fea95dcb4d0463e370994
-//! samples  sha256 8ed7c39014787f3be9370dfdb003e582f4a442acf28641a74d916f80cbf98176
-//! models   sha256 ca94008caeb74cd9b769af773b260e2bc1e2fb7cf6156700a30f4210700237f0
+//! spec     specs/copy-exchange  sha256 bc6bb7a5aaf910c29bbfa85be8c658288a57889121e1e1402ddfb1c50f56e035
+//! samples  sha256 035201338fbc4bf1ce2961c99a9e6d70ab51d26a0722b550513cb4bddb102efa
+//! models   sha256 ce1a1ee3464aba02a10cbb6886d2e00c45d974db058260bae2f1a2650aeac319
 //! platform threads nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! MemcpyReceive: doubtful, rank 5 of 5, condition 3.6e0; held-out error 7.6 % (40 of 144 samples)
+//! MemcpyExchange: doubtful, rank 7 of 7, condition 6.1e0; held-out error 2.7 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbReceive: doubtful, rank 5 of 5, condition 3.9e0; held-out error 7.0 % (40 of 144 samples)
+//! RepMovsbExchange: doubtful, rank 5 of 5, condition 2.7e0; held-out error 3.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardReceive: doubtful, rank 7 of 7, condition 7.5e0; held-out error 6.2 % (40 of 144 samples)
+//! Avx512ForwardExchange: doubtful, rank 11 of 11, condition 4.8e1; held-out error 2.7 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardT0Receive: doubtful, rank 5 of 5, condition 6.6e0; held-out error 6.0 % (40 of 144 samples)
+//! Avx512ForwardT0Exchange: doubtful, rank 6 of 6, condition 4.3e0; held-out error 7.6 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardReceive: doubtful, rank 5 of 5, condition 3.6e0; held-out error 8.8 % (40 of 144 samples)
+//! AvxForwardExchange: doubtful, rank 9 of 9, condition 2.5e1; held-out error 4.3 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardStreamReceive: doubtful, rank 7 of 7, condition 4.2e1; held-out error 6.1 % (40 of 144 samples)
+//! AvxForwardStreamExchange: verified, rank 4 of 4, condition 4.4e0; held-out error 3.4 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! MemcpyReceiveRead: doubtful, rank 4 of 4, condition 2.2e0; held-out error 4.2 % (40 of 144 samples)
+//! AvxForwardStreamToRepMovsbExchange: verified, rank 7 of 7, condition 3.0e1; held-out error 1.5 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbReceiveRead: doubtful, rank 5 of 5, condition 3.8e0; held-out error 5.9 % (40 of 144 samples)
+//! RepMovsbToAvx512ForwardExchange: doubtful, rank 6 of 6, condition 1.7e1; held-out error 5.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardReceiveRead: doubtful, rank 5 of 5, condition 9.4e0; held-out error 2.1 % (40 of 144 samples)
+//! MemcpyExchangeUsed: doubtful, rank 8 of 8, condition 1.3e1; held-out error 5.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardT0ReceiveRead: doubtful, rank 6 of 6, condition 6.3e0; held-out error 6.0 % (40 of 144 samples)
+//! RepMovsbExchangeUsed: doubtful, rank 6 of 6, condition 1.1e1; held-out error 3.4 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardReceiveRead: doubtful, rank 6 of 6, condition 6.5e0; held-out error 6.9 % (40 of 144 samples)
+//! Avx512ForwardExchangeUsed: doubtful, rank 7 of 7, condition 7.0e0; held-out error 3.5 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardStreamReceiveRead: doubtful, rank 6 of 6, condition 1.7e1; held-out error 5.4 % (40 of 144 samples)
+//! Avx512ForwardT0ExchangeUsed: doubtful, rank 8 of 8, condition 1.3e1; held-out error 4.7 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! MemcpySend: doubtful, rank 6 of 6, condition 4.2e0; held-out error 5.3 % (40 of 144 samples)
+//! AvxForwardExchangeUsed: doubtful, rank 9 of 9, condition 2.7e1; held-out error 4.2 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbSend: doubtful, rank 6 of 6, condition 4.4e0; held-out error 5.6 % (40 of 144 samples)
+//! AvxForwardStreamExchangeUsed: doubtful, rank 6 of 6, condition 1.4e1; held-out error 4.4 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardSend: doubtful, rank 6 of 6, condition 8.2e0; held-out error 6.0 % (40 of 144 samples)
+//! AvxForwardStreamToRepMovsbExchangeUsed: doubtful, rank 6 of 6, condition 1.7e1; held-out error 3.9 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardT0Send: doubtful, rank 5 of 5, condition 3.1e0; held-out error 3.9 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardSend: doubtful, rank 6 of 6, condition 7.9e0; held-out error 7.1 % (40 of 144 samples)
-//!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardStreamSend: doubtful, rank 5 of 5, condition 1.7e1; held-out error 7.4 % (40 of 144 samples)
+//! RepMovsbToAvx512ForwardExchangeUsed: doubtful, rank 6 of 6, condition 9.9e0; held-out error 2.5 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
 //! ```
 
@@ -59,840 +55,841 @@ mod generated {
 use strata_select::Math as _;
 use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled};
 
-/// `MemcpyReceive`: doubtful, rank 5 of 5, condition 3.6e0; held-out error 7.6 % (40 of 144 samples).
+/// `MemcpyExchange`: doubtful, rank 7 of 7, condition 6.1e0; held-out error 2.7 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
-pub fn memcpy_receive(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = memcpy_receive_seconds(nodes, bytes)?;
+pub fn memcpy_exchange(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = memcpy_exchange_seconds(nodes, bytes)?;
     let terms = [
         1.0,
         bytes,
         0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-    ];
-    let covariance = [
-        [7.014670504065409e-17, -2.194764320460068e-21, 3.844968996118216e-21, -2.826738327323642e-21, 1.5182991321298463e-21],
-        [-2.194764320460068e-21, 2.9532915660927554e-25, -5.284453480747803e-25, 3.9931923770149784e-25, -2.144825526241646e-25],
-        [3.844968996118216e-21, -5.284453480747803e-25, 4.942379923986352e-24, -9.593230942656017e-24, 6.683804723765882e-24],
-        [-2.826738327323642e-21, 3.9931923770149784e-25, -9.593230942656017e-24, 4.0045660143388674e-23, -4.8955004805712457e-23],
-        [1.5182991321298463e-21, -2.144825526241646e-25, 6.683804723765882e-24, -4.8955004805712457e-23, 1.8190332142934672e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9371169109608775 * (from_fit + 0.04942050167055776 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`memcpy_receive`] in seconds, without its interval.
-#[must_use]
-pub fn memcpy_receive_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.533784128279702e-7
-        + 2.2134692863904142e-11 * bytes
-        + 1.765221814070003e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.2149718556613526e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.3644696305949055e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
-}
-
-/// `RepMovsbReceive`: doubtful, rank 5 of 5, condition 3.9e0; held-out error 7.0 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn rep_movsb_receive(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = rep_movsb_receive_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-    ];
-    let covariance = [
-        [7.677162405244929e-17, -2.3955716429687808e-21, 4.1719354830923476e-21, -2.9933175180983768e-21, 1.5475129960588533e-21],
-        [-2.3955716429687808e-21, 3.2193867872133784e-25, -5.725959675433566e-25, 4.223779142103015e-25, -2.1836484353451433e-25],
-        [4.1719354830923476e-21, -5.725959675433566e-25, 5.138216224803641e-24, -9.754439998006107e-24, 6.59825113177159e-24],
-        [-2.9933175180983768e-21, 4.223779142103015e-25, -9.754439998006107e-24, 3.7672845138254687e-23, -4.420136523664635e-23],
-        [1.5475129960588533e-21, -2.1836484353451433e-25, 6.59825113177159e-24, -4.420136523664635e-23, 1.406389867133842e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9371169109608775 * (from_fit + 0.06748854013866289 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`rep_movsb_receive`] in seconds, without its interval.
-#[must_use]
-pub fn rep_movsb_receive_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5428266684122517e-7
-        + 2.2193661810628625e-11 * bytes
-        + 1.642123155945431e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.613713217832858e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.819633120695245e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
-}
-
-/// `Avx512ForwardReceive`: doubtful, rank 7 of 7, condition 7.5e0; held-out error 6.2 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn avx512_forward_receive(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx512_forward_receive_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (49152.0 / 2.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        f64::from(bytes >= 1048576.0),
         0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0)),
     ];
     let covariance = [
-        [7.170269481089336e-17, -7.101856535674148e-21, 8.120106883898593e-21, -1.6239270325421431e-21, 1.0311956436087993e-21, -6.137582523182074e-22, 3.0048913755636928e-22],
-        [-7.101856535674148e-21, 1.2127044707130214e-24, -1.4374959812465436e-24, 3.585022202819855e-25, -2.27649346535077e-25, 1.354948170473037e-25, -6.63367385515714e-26],
-        [8.120106883898593e-21, -1.4374959812465436e-24, 2.099170213883215e-24, -1.114349256261923e-24, 7.707024629133963e-25, -4.587150844040163e-25, 2.2458174627556185e-25],
-        [-1.6239270325421431e-21, 3.585022202819855e-25, -1.114349256261923e-24, 4.32854244578439e-24, -7.658477000171912e-24, 5.893232518794324e-24, -2.8852603615560735e-24],
-        [1.0311956436087993e-21, -2.27649346535077e-25, 7.707024629133963e-25, -7.658477000171912e-24, 3.046004096073208e-23, -4.405207898415659e-23, 3.305562440985861e-23],
-        [-6.137582523182074e-22, 1.354948170473037e-25, -4.587150844040163e-25, 5.893232518794324e-24, -4.405207898415659e-23, 1.8037550233238655e-22, -2.741854994948351e-22],
-        [3.0048913755636928e-22, -6.63367385515714e-26, 2.2458174627556185e-25, -2.8852603615560735e-24, 3.305562440985861e-23, -2.741854994948351e-22, 1.072597949466995e-21],
+        [1.348667230468618e-17, -3.8410366324456597e-22, 8.937572971823092e-22, -2.859357265110131e-16, -7.799974571738218e-22, 3.8524401108222417e-22, -1.7436057390284886e-22],
+        [-3.8410366324456597e-22, 4.802311240906028e-26, -1.1527513475045523e-25, 3.773102865753464e-20, 1.0292560068843332e-25, -5.083538527924083e-26, 2.3007981167471167e-26],
+        [8.937572971823092e-22, -1.1527513475045523e-25, 2.280999285762609e-24, -1.953951429208206e-18, -3.3145242538107084e-24, 1.637057411692045e-24, -7.409285066176281e-25],
+        [-2.859357265110131e-16, 3.773102865753464e-20, -1.953951429208206e-18, 2.5522684145691473e-12, 2.2809196265871036e-18, -5.197018781308249e-19, 2.35215902447705e-19],
+        [-7.799974571738218e-22, 1.0292560068843332e-25, -3.3145242538107084e-24, 2.2809196265871036e-18, 1.0310163390883069e-23, -1.2945015738637897e-23, 8.871965929009703e-24],
+        [3.8524401108222417e-22, -5.083538527924083e-26, 1.637057411692045e-24, -5.197018781308249e-19, -1.2945015738637897e-23, 4.582564972217183e-23, -6.451846586549369e-23],
+        [-1.7436057390284886e-22, 2.3007981167471167e-26, -7.409285066176281e-25, 2.35215902447705e-19, 8.871965929009703e-24, -6.451846586549369e-23, 2.0276280633234468e-22],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.9391261250997065 * (from_fit + 0.02418105064343373 * seconds * seconds).max(0.0);
+    let square = 3.9391261250997065 * (from_fit + 0.012208844703857252 * seconds * seconds).max(0.0);
     let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
-/// The time of [`avx512_forward_receive`] in seconds, without its interval.
+/// The time of [`memcpy_exchange`] in seconds, without its interval.
 #[must_use]
-pub fn avx512_forward_receive_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+pub fn memcpy_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
     if !valid {
         return None;
     }
-    let seconds = 1.2840229082667505e-7
-        + 2.2568192681000294e-11 * bytes
-        + 2.912616350460851e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.5796214108046737e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.1554114413731521e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.618484409397697e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 1.3399483999849104e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    let seconds = 1.577131419684426e-7
+        + 1.8823007172053674e-11 * bytes
+        + 1.1031112151378954e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 4.592088338619543e-6 * f64::from(bytes >= 1048576.0)
+        + 1.4365127960586076e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 1.040722215318919e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 5.723021903802111e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
     checked(seconds)
 }
 
-/// `Avx512ForwardT0Receive`: doubtful, rank 5 of 5, condition 6.6e0; held-out error 6.0 % (40 of 144 samples).
+/// `RepMovsbExchange`: doubtful, rank 5 of 5, condition 2.7e0; held-out error 3.0 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
-pub fn avx512_forward_t0_receive(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx512_forward_t0_receive_seconds(nodes, bytes)?;
+pub fn rep_movsb_exchange(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = rep_movsb_exchange_seconds(nodes, bytes)?;
     let terms = [
         1.0,
         bytes,
-        0.0_f64.max(bytes - (49152.0 / 2.0)),
         0.0_f64.max(bytes - (1048576.0 / 2.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
     ];
     let covariance = [
-        [1.1470352094475644e-16, -1.1387219958965388e-20, 1.30270070923518e-20, -2.253041133027256e-21, 1.1305691681157553e-21],
-        [-1.1387219958965388e-20, 1.944566745123276e-24, -2.306012145800324e-24, 4.966201639764949e-25, -2.492024834460151e-25],
-        [1.30270070923518e-20, -2.306012145800324e-24, 3.412058429104543e-24, -1.5831907374836017e-24, 8.796433597637545e-25],
-        [-2.253041133027256e-21, 4.966201639764949e-25, -1.5831907374836017e-24, 3.970838806108334e-24, -6.141765723140367e-24],
-        [1.1305691681157553e-21, -2.492024834460151e-25, 8.796433597637545e-25, -6.141765723140367e-24, 1.2993651925783677e-22],
+        [1.9919537386086176e-17, -5.630648865934628e-22, 8.249137648683557e-22, -5.97057539085433e-22, 5.211982501473984e-22],
+        [-5.630648865934628e-22, 7.108703521366919e-26, -1.0600199247166603e-25, 7.961171571584122e-26, -6.94966300666564e-26],
+        [8.249137648683557e-22, -1.0600199247166603e-25, 5.56004280858602e-25, -1.2305895682764552e-24, 1.2136939522445133e-24],
+        [-5.97057539085433e-22, 7.961171571584122e-26, -1.2305895682764552e-24, 2.395913011653549e-23, -4.643078419025764e-23],
+        [5.211982501473984e-22, -6.94966300666564e-26, 1.2136939522445133e-24, -4.643078419025764e-23, 2.0515780639981128e-22],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.9371169109608775 * (from_fit + 0.05855989447492033 * seconds * seconds).max(0.0);
+    let square = 3.9371169109608775 * (from_fit + 0.016691454914053196 * seconds * seconds).max(0.0);
     let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
-/// The time of [`avx512_forward_t0_receive`] in seconds, without its interval.
+/// The time of [`rep_movsb_exchange`] in seconds, without its interval.
 #[must_use]
-pub fn avx512_forward_t0_receive_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+pub fn rep_movsb_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
     if !valid {
         return None;
     }
-    let seconds = 1.2951274141784248e-7
-        + 2.2524668110502693e-11 * bytes
-        + 4.6957325595953776e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.0831391010078333e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.131315576662858e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
+    let seconds = 1.540347193041854e-7
+        + 1.8912273528582066e-11 * bytes
+        + 9.456245659456306e-12 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 8.204955402045354e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 1.0115075581333835e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
     checked(seconds)
 }
 
-/// `AvxForwardReceive`: doubtful, rank 5 of 5, condition 3.6e0; held-out error 8.8 % (40 of 144 samples).
+/// `Avx512ForwardExchange`: doubtful, rank 11 of 11, condition 4.8e1; held-out error 2.7 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
-pub fn avx_forward_receive(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx_forward_receive_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-    ];
-    let covariance = [
-        [4.278776461124534e-17, -1.586179647410021e-21, 2.767121066134763e-21, -2.009814049097204e-21, 1.0730712959128513e-21],
-        [-1.586179647410021e-21, 2.407437037251017e-25, -4.273296920684754e-25, 3.175459297059397e-25, -1.6954276066209533e-25],
-        [2.767121066134763e-21, -4.273296920684754e-25, 3.8562341341952514e-24, -7.440446051386895e-24, 5.1934036612147955e-24],
-        [-2.009814049097204e-21, 3.175459297059397e-25, -7.440446051386895e-24, 3.081816606559389e-23, -3.779119440247912e-23],
-        [1.0730712959128513e-21, -1.6954276066209533e-25, 5.1934036612147955e-24, -3.779119440247912e-23, 1.4409930708978335e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9371169109608775 * (from_fit + 0.01860303480326859 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0033024581914299837 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`avx_forward_receive`] in seconds, without its interval.
-#[must_use]
-pub fn avx_forward_receive_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.2188520881201978e-7
-        + 2.4778880379613372e-11 * bytes
-        + 1.6182305589779494e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.1577303119049395e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.5141729661079573e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
-}
-
-/// `AvxForwardStreamReceive`: doubtful, rank 7 of 7, condition 4.2e1; held-out error 6.1 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn avx_forward_stream_receive(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx_forward_stream_receive_seconds(nodes, bytes)?;
+pub fn avx512_forward_exchange(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx512_forward_exchange_seconds(nodes, bytes)?;
     let terms = [
         1.0,
         bytes,
         0.0_f64.max(bytes - (49152.0 / 4.0)),
         0.0_f64.max(bytes - (49152.0 / 2.0)),
+        0.0_f64.max(bytes - 49152.0),
+        0.0_f64.max(bytes - (1048576.0 / 4.0)),
+        f64::from(bytes >= 1048576.0),
+        bytes * f64::from(bytes >= 1048576.0),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
+        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
+    ];
+    let covariance = [
+        [4.861057744073468e-17, -8.461262331421237e-21, 1.499966906343063e-20, -7.970922184558947e-21, 1.5355909778297818e-21, -1.3664199584132285e-22, -2.0530539212556887e-17, 3.356647056109445e-23, 2.9330943525753014e-36, -2.4586333007699936e-36, 2.0117553407657693e-36],
+        [-8.461262331421237e-21, 1.9654394184673318e-24, -3.818498585971168e-24, 2.259050412885119e-24, -4.352040268576504e-25, 3.872590272186521e-26, 5.8185893690852756e-21, -9.513121245497708e-27, -7.908065553024867e-40, 6.632765655903611e-40, -5.4263115416710975e-40],
+        [1.499966906343063e-20, -3.818498585971168e-24, 1.1629218080225616e-23, -1.1483739472051448e-23, 3.937309248047016e-24, -3.5035488073652806e-25, -5.264102425454197e-20, 8.606561048651025e-26, 3.4835113083558836e-39, -2.6586288423213264e-39, 2.2738323373648128e-39],
+        [-7.970922184558947e-21, 2.259050412885119e-24, -1.1483739472051448e-23, 1.793337438630372e-23, -9.923251288628671e-24, 1.6100884919859832e-24, 2.419167307742841e-19, -3.95522530494699e-25, -5.2526457473396305e-39, 3.341942331427667e-39, -3.078372251925055e-39],
+        [1.5355909778297818e-21, -4.352040268576504e-25, 3.937309248047016e-24, -9.923251288628671e-24, 8.161336568157201e-24, -2.4614103817533918e-24, -4.41125706723462e-19, 7.212198810354954e-25, 3.01036536712331e-39, -1.3967690920779451e-39, 1.436216938685463e-39],
+        [-1.3664199584132285e-22, 3.872590272186521e-26, -3.5035488073652806e-25, 1.6100884919859832e-24, -2.4614103817533918e-24, 2.5440702590439824e-24, 5.813305269032806e-19, -1.381119391261911e-24, -6.3916764520942365e-40, -1.373655321346408e-41, -2.2794980642406285e-41],
+        [-2.0530539212556887e-17, 5.8185893690852756e-21, -5.264102425454197e-20, 2.419167307742841e-19, -4.41125706723462e-19, 5.813305269032806e-19, 1.6288394733816494e-11, -1.0983790449728795e-17, 1.5649338339983355e-17, -6.994077721940649e-18, 2.9759851001422036e-18],
+        [3.356647056109445e-23, -9.513121245497708e-27, 8.606561048651025e-26, -3.95522530494699e-25, 7.212198810354954e-25, -1.381119391261911e-24, -1.0983790449728795e-17, 8.353692246651666e-24, -1.1273787196129274e-23, 5.453008404437344e-24, -2.3202589973582586e-24],
+        [2.9330943525753014e-36, -7.908065553024867e-40, 3.4835113083558836e-39, -5.2526457473396305e-39, 3.01036536712331e-39, -6.3916764520942365e-40, 1.5649338339983355e-17, -1.1273787196129274e-23, 2.2392570006318726e-23, -1.820838172824298e-23, 1.0585097139432679e-23],
+        [-2.4586333007699936e-36, 6.632765655903611e-40, -2.6586288423213264e-39, 3.341942331427667e-39, -1.3967690920779451e-39, -1.373655321346408e-41, -6.994077721940649e-18, 5.453008404437344e-24, -1.820838172824298e-23, 4.135054973187208e-23, -5.227465493457028e-23],
+        [2.0117553407657693e-36, -5.4263115416710975e-40, 2.2738323373648128e-39, -3.078372251925055e-39, 1.436216938685463e-39, -2.2794980642406285e-41, 2.9759851001422036e-18, -2.3202589973582586e-24, 1.0585097139432679e-23, -5.227465493457028e-23, 1.488642156854006e-22],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 3.9434088458572045 * (from_fit + 0.009654758214952557 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`avx512_forward_exchange`] in seconds, without its interval.
+#[must_use]
+pub fn avx512_forward_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 9.889466598373913e-8
+        + 3.563985149711295e-11 * bytes
+        + (-9.539310702054194e-12) * 0.0_f64.max(bytes - (49152.0 / 4.0))
+        + 1.710238418120869e-11 * 0.0_f64.max(bytes - (49152.0 / 2.0))
+        + (-1.1400217034079368e-11) * 0.0_f64.max(bytes - 49152.0)
+        + (-6.81321288288709e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
+        + (-6.830429205169308e-6) * f64::from(bytes >= 1048576.0)
+        + 7.705371192657391e-12 * (bytes * f64::from(bytes >= 1048576.0))
+        + 1.0185546435670928e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 8.216828874179521e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 4.223899290860332e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    checked(seconds)
+}
+
+/// `Avx512ForwardT0Exchange`: doubtful, rank 6 of 6, condition 4.3e0; held-out error 7.6 % (40 of 144 samples).
+///
+/// Valid for bytes in 2112..=16065856, 2 nodes.
+#[must_use]
+pub fn avx512_forward_t0_exchange(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx512_forward_t0_exchange_seconds(nodes, bytes)?;
+    let terms = [
+        1.0,
+        bytes,
+        0.0_f64.max(bytes - (1048576.0 / 4.0)),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
+        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
+    ];
+    let covariance = [
+        [6.536914788972939e-17, -3.577487887741521e-21, 4.913129405868896e-21, -2.7011347013820492e-21, 1.9709742085821696e-21, -9.256322990619474e-22],
+        [-3.577487887741521e-21, 6.476461334563227e-25, -9.020823937905954e-25, 5.145591857928751e-25, -3.754654973215093e-25, 1.763305628205825e-25],
+        [4.913129405868896e-21, -9.020823937905954e-25, 2.5801061552856812e-24, -4.141437261471995e-24, 3.555729558425828e-24, -1.669883914095372e-24],
+        [-2.7011347013820492e-21, 5.145591857928751e-25, -4.141437261471995e-24, 3.34652896104806e-23, -5.624614638107679e-23, 4.0370963409720106e-23],
+        [1.9709742085821696e-21, -3.754654973215093e-25, 3.555729558425828e-24, -5.624614638107679e-23, 2.0714439627367781e-22, -2.9207960691693745e-22],
+        [-9.256322990619474e-22, 1.763305628205825e-25, -1.669883914095372e-24, 4.0370963409720106e-23, -2.9207960691693745e-22, 1.011912179128494e-21],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 3.938111078001924 * (from_fit + 0.0646064367229972 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`avx512_forward_t0_exchange`] in seconds, without its interval.
+#[must_use]
+pub fn avx512_forward_t0_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 9.277093807716783e-8
+        + 3.4617790779156015e-11 * bytes
+        + (-7.615018734717873e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
+        + 2.6281677876060903e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 8.205199421779212e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 1.279523627609113e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    checked(seconds)
+}
+
+/// `AvxForwardExchange`: doubtful, rank 9 of 9, condition 2.5e1; held-out error 4.3 % (40 of 144 samples).
+///
+/// Valid for bytes in 2112..=16065856, 2 nodes.
+#[must_use]
+pub fn avx_forward_exchange(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx_forward_exchange_seconds(nodes, bytes)?;
+    let terms = [
+        1.0,
+        bytes,
+        0.0_f64.max(bytes - (49152.0 / 2.0)),
+        0.0_f64.max(bytes - 49152.0),
+        0.0_f64.max(bytes - (1048576.0 / 4.0)),
+        bytes * f64::from(bytes >= 1048576.0),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
+        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
+    ];
+    let covariance = [
+        [6.112894701147456e-17, -7.68800279065674e-21, 1.4922364482062687e-20, -7.743203115523274e-21, 6.755192738794025e-22, -1.0005637564829774e-22, -9.816397603995295e-23, 4.43960130942149e-23, -1.9151150902060807e-23],
+        [-7.68800279065674e-21, 1.5735494463757414e-24, -3.327275474318174e-24, 1.8770774012404998e-24, -1.6375677406154785e-25, 2.4255280247386073e-26, 2.3796532041256895e-26, -1.076231007259285e-26, 4.642548055330986e-27],
+        [1.4922364482062687e-20, -3.327275474318174e-24, 1.4540767984956424e-23, -1.333858181942693e-23, 2.8211908833719764e-24, -4.178683654444673e-25, -4.0996508166087424e-25, 1.8541236681549877e-25, -7.998151114282924e-26],
+        [-7.743203115523274e-21, 1.8770774012404998e-24, -1.333858181942693e-23, 1.5185446577588352e-23, -5.293368993114948e-24, 9.421237498003623e-25, 9.243050490570923e-25, -4.180297163624213e-25, 1.8032588112391432e-25],
+        [6.755192738794025e-22, -1.6375677406154785e-25, 2.8211908833719764e-24, -5.293368993114948e-24, 5.8506919576568294e-24, -2.3388896080514707e-24, -1.2905543455885007e-24, 5.836710159562594e-25, -2.5177872796859656e-25],
+        [-1.0005637564829774e-22, 2.4255280247386073e-26, -4.178683654444673e-25, 9.421237498003623e-25, -2.3388896080514707e-24, 2.2587018409635447e-24, -1.7754782562414692e-24, 1.8398187486206574e-24, -7.936443845195164e-25],
+        [-9.816397603995295e-23, 2.3796532041256895e-26, -4.0996508166087424e-25, 9.243050490570923e-25, -1.2905543455885007e-24, -1.7754782562414692e-24, 2.0102299219046768e-23, -3.192885162997875e-23, 2.1387479732237554e-23],
+        [4.43960130942149e-23, -1.076231007259285e-26, 1.8541236681549877e-25, -4.180297163624213e-25, 5.836710159562594e-25, 1.8398187486206574e-24, -3.192885162997875e-23, 1.019886140527021e-22, -1.3303152689028064e-22],
+        [-1.9151150902060807e-23, 4.642548055330986e-27, -7.998151114282924e-26, 1.8032588112391432e-25, -2.5177872796859656e-25, -7.936443845195164e-25, 2.1387479732237554e-23, -1.3303152689028064e-22, 4.096353437587522e-22],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 3.9412215469177423 * (from_fit + 0.01792853003445083 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`avx_forward_exchange`] in seconds, without its interval.
+#[must_use]
+pub fn avx_forward_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 9.245876824032945e-8
+        + 3.2240633343160485e-11 * bytes
+        + 6.266869570041488e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
+        + (-6.8191984380518185e-12) * 0.0_f64.max(bytes - 49152.0)
+        + (-6.398606158267626e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
+        + 2.8147660941822113e-12 * (bytes * f64::from(bytes >= 1048576.0))
+        + 2.6715844707078225e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 6.595567086132354e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 7.253818145650455e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    checked(seconds)
+}
+
+/// `AvxForwardStreamExchange`: verified, rank 4 of 4, condition 4.4e0; held-out error 3.4 % (40 of 144 samples).
+///
+/// Valid for bytes in 2112..=16065856, 2 nodes.
+#[must_use]
+pub fn avx_forward_stream_exchange(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx_forward_stream_exchange_seconds(nodes, bytes)?;
+    let terms = [
+        1.0,
+        bytes,
         0.0_f64.max(bytes - 131072.0),
         0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)),
     ];
     let covariance = [
-        [2.0382718826722422e-15, -3.05582459900003e-19, 4.842373723764348e-19, -1.876034754718121e-19, 9.683765999747625e-21, -1.837085266491128e-21, 1.6298058092526708e-21],
-        [-3.05582459900003e-19, 6.12187078558412e-23, -1.077027468345703e-22, 4.881235643339602e-23, -2.519609172529989e-24, 4.779893368232328e-25, -4.240575068152921e-25],
-        [4.842373723764348e-19, -1.077027468345703e-22, 2.475152052514852e-22, -1.562442130041191e-22, 1.7781767471482514e-23, -3.373338743922842e-24, 2.9927228646951144e-24],
-        [-1.876034754718121e-19, 4.881235643339602e-23, -1.562442130041191e-22, 1.3128051811788813e-22, -2.637765328886285e-23, 6.3193069671261694e-24, -5.606295686614916e-24],
-        [9.683765999747625e-21, -2.519609172529989e-24, 1.7781767471482514e-23, -2.637765328886285e-23, 1.4468571019080138e-23, -8.881049652909187e-24, 8.176484761630447e-24],
-        [-1.837085266491128e-21, 4.779893368232328e-25, -3.373338743922842e-24, 6.3193069671261694e-24, -8.881049652909187e-24, 1.311882211664624e-22, -2.522874094509677e-22],
-        [1.6298058092526708e-21, -4.240575068152921e-25, 2.9927228646951144e-24, -5.606295686614916e-24, 8.176484761630447e-24, -2.522874094509677e-22, 1.1256765073069104e-21],
+        [4.556684599784066e-16, -1.7296206727068333e-20, 2.0078061507156487e-20, -4.803208063121126e-21],
+        [-1.7296206727068333e-20, 2.0797726432889105e-24, -2.471859332150859e-24, 6.7698499535784435e-25],
+        [2.0078061507156487e-20, -2.471859332150859e-24, 4.113121325945074e-24, -2.9967003391480596e-24],
+        [-4.803208063121126e-21, 6.7698499535784435e-25, -2.9967003391480596e-24, 1.9445429672436617e-23],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.9391261250997065 * (from_fit + 0.024873667283368782 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.006753410521447176 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`avx_forward_stream_receive`] in seconds, without its interval.
-#[must_use]
-pub fn avx_forward_stream_receive_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 5.18980896511888e-7
-        + 6.542871382048296e-11 * bytes
-        + (-2.6470903883553964e-11) * 0.0_f64.max(bytes - (49152.0 / 4.0))
-        + 2.2061341192665604e-11 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + (-1.0344832873475098e-11) * 0.0_f64.max(bytes - 131072.0)
-        + 1.0658430091402808e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 1.3935553114739282e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
-}
-
-/// `MemcpyReceiveRead`: doubtful, rank 4 of 4, condition 2.2e0; held-out error 4.2 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn memcpy_receive_read(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = memcpy_receive_read_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-    ];
-    let covariance = [
-        [1.069200602751529e-16, -4.405239621375859e-21, 6.510374749213765e-21, -3.782934157326062e-21],
-        [-4.405239621375859e-21, 7.228602704897272e-25, -1.0808514731184143e-24, 6.433112680216378e-25],
-        [6.510374749213765e-21, -1.0808514731184143e-24, 6.195661663315816e-24, -1.064691636972565e-23],
-        [-3.782934157326062e-21, 6.433112680216378e-25, -1.064691636972565e-23, 2.293704230076907e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.936142986310461 * (from_fit + 0.02954673064067909 * seconds * seconds).max(0.0);
+    let square = 3.936142986310461 * (from_fit + 0.013323800735192654 * seconds * seconds).max(0.0);
     let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
-/// The time of [`memcpy_receive_read`] in seconds, without its interval.
+/// The time of [`avx_forward_stream_exchange`] in seconds, without its interval.
 #[must_use]
-pub fn memcpy_receive_read_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+pub fn avx_forward_stream_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
     if !valid {
         return None;
     }
-    let seconds = 1.4195654836066677e-7
-        + 3.7231734948644476e-11 * bytes
-        + 1.7446570193756056e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.939336605667658e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
+    let seconds = 6.756077728878613e-7
+        + 6.781180219940152e-11 * bytes
+        + (-5.9500366463176e-12) * 0.0_f64.max(bytes - 131072.0)
+        + 4.80429305184912e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
     checked(seconds)
 }
 
-/// `RepMovsbReceiveRead`: doubtful, rank 5 of 5, condition 3.8e0; held-out error 5.9 % (40 of 144 samples).
+/// `AvxForwardStreamToRepMovsbExchange`: verified, rank 7 of 7, condition 3.0e1; held-out error 1.5 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
-pub fn rep_movsb_receive_read(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = rep_movsb_receive_read_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-    ];
-    let covariance = [
-        [6.077350000168073e-17, -2.5424192725327507e-21, 4.386275989886874e-21, -3.0995470046354214e-21, 1.5744369579225876e-21],
-        [-2.5424192725327507e-21, 4.190919333259691e-25, -7.338675971810792e-25, 5.291419646935896e-25, -2.687814264327791e-25],
-        [4.386275989886874e-21, -7.338675971810792e-25, 5.956560796415734e-24, -1.1265477288704864e-23, 7.57669522140468e-24],
-        [-3.0995470046354214e-21, 5.291419646935896e-25, -1.1265477288704864e-23, 4.611117599305363e-23, -5.362734333619776e-23],
-        [1.5744369579225876e-21, -2.687814264327791e-25, 7.57669522140468e-24, -5.362734333619776e-23, 1.6432715062518882e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9371169109608775 * (from_fit + 0.03103054404010447 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`rep_movsb_receive_read`] in seconds, without its interval.
-#[must_use]
-pub fn rep_movsb_receive_read_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.3950282643073167e-7
-        + 3.711407497033128e-11 * bytes
-        + 1.6312441175816254e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.1016797420842786e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.585349186908103e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
-    checked(seconds)
-}
-
-/// `Avx512ForwardReceiveRead`: doubtful, rank 5 of 5, condition 9.4e0; held-out error 2.1 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn avx512_forward_receive_read(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx512_forward_receive_read_seconds(nodes, bytes)?;
+pub fn avx_forward_stream_to_rep_movsb_exchange(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx_forward_stream_to_rep_movsb_exchange_seconds(nodes, bytes)?;
     let terms = [
         1.0,
         bytes,
         0.0_f64.max(bytes - (49152.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        0.0_f64.max(bytes - 49152.0),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
     ];
     let covariance = [
-        [1.294685072381938e-16, -1.9653953951065762e-20, 2.1304904874113523e-20, -2.3265337918109246e-21, 1.246574903287767e-21],
-        [-1.9653953951065762e-20, 4.113047094059142e-24, -4.568183901773412e-24, 6.41382580343103e-25, -3.4365777573311055e-25],
-        [2.1304904874113523e-20, -4.568183901773412e-24, 5.62381244871394e-24, -1.5215154100759582e-24, 8.596471257764912e-25],
-        [-2.3265337918109246e-21, 6.41382580343103e-25, -1.5215154100759582e-24, 3.665183967640196e-24, -5.981840002756688e-24],
-        [1.246574903287767e-21, -3.4365777573311055e-25, 8.596471257764912e-25, -5.981840002756688e-24, 1.1009151234450278e-22],
+        [7.765515436657344e-17, -1.0659801236456697e-20, 1.2878276272530816e-20, -2.3228346894850497e-21, 2.4276980788017987e-22, -1.7979439043092622e-22, 5.758599407790973e-23],
+        [-1.0659801236456697e-20, 1.9830322475972975e-24, -2.5532323628427747e-24, 5.970229937698139e-25, -6.239753442363105e-26, 4.6211375146066455e-26, -1.4800951070360402e-26],
+        [1.2878276272530816e-20, -2.5532323628427747e-24, 3.675759467183759e-24, -1.2064751631965659e-24, 1.9528671717636161e-25, -1.4462859521357777e-25, 4.6322810225077105e-26],
+        [-2.3228346894850497e-21, 5.970229937698139e-25, -1.2064751631965659e-24, 7.284787709282974e-25, -2.880904880945526e-25, 2.1961349982183587e-25, -7.033957883701219e-26],
+        [2.4276980788017987e-22, -6.239753442363105e-26, 1.9528671717636161e-25, -2.880904880945526e-25, 1.7185237240444658e-24, -2.7320872776569022e-24, 1.6263314927097608e-24],
+        [-1.7979439043092622e-22, 4.6211375146066455e-26, -1.4462859521357777e-25, 2.1961349982183587e-25, -2.7320872776569022e-24, 6.598145391863269e-24, -6.702099076080014e-24],
+        [5.758599407790973e-23, -1.4800951070360402e-26, 4.6322810225077105e-26, -7.033957883701219e-26, 1.6263314927097608e-24, -6.702099076080014e-24, 1.423634867014219e-23],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.9371169109608775 * (from_fit + 0.013747551410216418 * seconds * seconds).max(0.0);
+    let square = 3.9391261250997065 * (from_fit + 0.001017588292139191 * seconds * seconds).max(0.0);
     let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
-/// The time of [`avx512_forward_receive_read`] in seconds, without its interval.
+/// The time of [`avx_forward_stream_to_rep_movsb_exchange`] in seconds, without its interval.
 #[must_use]
-pub fn avx512_forward_receive_read_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+pub fn avx_forward_stream_to_rep_movsb_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
     if !valid {
         return None;
     }
-    let seconds = 1.3347343593190097e-7
-        + 3.392079532231926e-11 * bytes
-        + 6.911535525966284e-12 * 0.0_f64.max(bytes - (49152.0 / 4.0))
-        + 1.373180448068503e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.8362272644198404e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
+    let seconds = 5.224637994371917e-7
+        + 5.6439668570185235e-11 * bytes
+        + (-1.6109346723369527e-11) * 0.0_f64.max(bytes - (49152.0 / 4.0))
+        + 5.064255445302987e-12 * 0.0_f64.max(bytes - 49152.0)
+        + 3.659979682228837e-12 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 1.6867470058322898e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 3.288883540592112e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
     checked(seconds)
 }
 
-/// `Avx512ForwardT0ReceiveRead`: doubtful, rank 6 of 6, condition 6.3e0; held-out error 6.0 % (40 of 144 samples).
+/// `RepMovsbToAvx512ForwardExchange`: doubtful, rank 6 of 6, condition 1.7e1; held-out error 5.0 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
-pub fn avx512_forward_t0_receive_read(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx512_forward_t0_receive_read_seconds(nodes, bytes)?;
+pub fn rep_movsb_to_avx512_forward_exchange(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = rep_movsb_to_avx512_forward_exchange_seconds(nodes, bytes)?;
     let terms = [
         1.0,
         bytes,
         0.0_f64.max(bytes - (49152.0 / 2.0)),
+        0.0_f64.max(bytes - 49152.0),
+        0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+    ];
+    let covariance = [
+        [4.140535452306758e-17, -4.0737069722932045e-21, 7.355533343358265e-21, -3.427298394833957e-21, 1.8925870553369599e-22, -7.663319776173182e-23],
+        [-4.0737069722932045e-21, 6.576794563335376e-25, -1.3334645419645187e-24, 7.0574030352621425e-25, -3.8971656652265316e-26, 1.5780107250092308e-26],
+        [7.355533343358265e-21, -1.3334645419645187e-24, 5.02528133958441e-24, -4.124799652681511e-24, 5.633095116448594e-25, -2.280910095269542e-25],
+        [-3.427298394833957e-21, 7.0574030352621425e-25, -4.124799652681511e-24, 4.1222259067562286e-24, -9.481960728348156e-25, 4.288380516989675e-25],
+        [1.8925870553369599e-22, -3.8971656652265316e-26, 5.633095116448594e-25, -9.481960728348156e-25, 1.1378491640236867e-24, -1.4173967999369936e-24],
+        [-7.663319776173182e-23, 1.5780107250092308e-26, -2.280910095269542e-25, 4.288380516989675e-25, -1.4173967999369936e-24, 1.960596064277402e-23],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 3.938111078001924 * (from_fit + 0.012519234087255207 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`rep_movsb_to_avx512_forward_exchange`] in seconds, without its interval.
+#[must_use]
+pub fn rep_movsb_to_avx512_forward_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 1.5311147903446423e-7
+        + 1.6829654665117486e-11 * bytes
+        + 1.0773930476736018e-11 * 0.0_f64.max(bytes - (49152.0 / 2.0))
+        + (-5.553309920617953e-12) * 0.0_f64.max(bytes - 49152.0)
+        + 8.929384168843126e-12 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 1.263230280507541e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0));
+    checked(seconds)
+}
+
+/// `MemcpyExchangeUsed`: doubtful, rank 8 of 8, condition 1.3e1; held-out error 5.0 % (40 of 144 samples).
+///
+/// Valid for bytes in 2112..=16065856, 2 nodes.
+#[must_use]
+pub fn memcpy_exchange_used(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = memcpy_exchange_used_seconds(nodes, bytes)?;
+    let terms = [
+        1.0,
+        bytes,
+        0.0_f64.max(bytes - (49152.0 / 4.0)),
+        0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        bytes * f64::from(bytes >= 1048576.0),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
+        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
+    ];
+    let covariance = [
+        [5.659265013368058e-17, -8.163403433756764e-21, 8.793630806848777e-21, -1.5622448944428764e-21, 4.275063193934712e-22, 7.398301035785594e-22, -3.2739354487661223e-22, 1.3539393799012984e-22],
+        [-8.163403433756764e-21, 1.6221968411245768e-24, -1.791867440513974e-24, 4.205895188790042e-25, -1.1509378448348548e-25, -1.9917798318507358e-25, 8.81412984696306e-26, -3.645092484601156e-26],
+        [8.793630806848777e-21, -1.791867440513974e-24, 2.1521261159033033e-24, -9.323433865674314e-25, 2.624090466695823e-25, 4.541175261524642e-25, -2.0095849838836132e-25, 8.31065941744142e-26],
+        [-1.5622448944428764e-21, 4.205895188790042e-25, -9.323433865674314e-25, 8.08627027367249e-24, -4.794561858618166e-24, -4.0766073235676e-24, 1.8040019137867337e-24, -7.460468511722513e-25],
+        [4.275063193934712e-22, -1.1509378448348548e-25, 2.624090466695823e-25, -4.794561858618166e-24, 3.807508323337387e-24, 2.3216503042061135e-25, 8.453020829217993e-25, -3.49575547804938e-25],
+        [7.398301035785594e-22, -1.9917798318507358e-25, 4.541175261524642e-25, -4.0766073235676e-24, 2.3216503042061135e-25, 1.8617886836715782e-23, -2.687249922630746e-23, 1.7416536562983803e-23],
+        [-3.2739354487661223e-22, 8.81412984696306e-26, -2.0095849838836132e-25, 1.8040019137867337e-24, 8.453020829217993e-25, -2.687249922630746e-23, 8.384016656865236e-23, -1.075059864268137e-22],
+        [1.3539393799012984e-22, -3.645092484601156e-26, 8.31065941744142e-26, -7.460468511722513e-25, -3.49575547804938e-25, 1.7416536562983803e-23, -1.075059864268137e-22, 2.892168638124381e-22],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 3.9401627169883566 * (from_fit + 0.01042395425529376 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`memcpy_exchange_used`] in seconds, without its interval.
+#[must_use]
+pub fn memcpy_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 1.644016776895156e-7
+        + 3.136714598708811e-11 * bytes
+        + 4.141135714327825e-12 * 0.0_f64.max(bytes - (49152.0 / 4.0))
+        + 9.730507032844126e-12 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 4.70348493475019e-12 * (bytes * f64::from(bytes >= 1048576.0))
+        + 1.9161463938923003e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 1.194422655011881e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 2.895925667090909e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    checked(seconds)
+}
+
+/// `RepMovsbExchangeUsed`: doubtful, rank 6 of 6, condition 1.1e1; held-out error 3.4 % (40 of 144 samples).
+///
+/// Valid for bytes in 2112..=16065856, 2 nodes.
+#[must_use]
+pub fn rep_movsb_exchange_used(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = rep_movsb_exchange_used_seconds(nodes, bytes)?;
+    let terms = [
+        1.0,
+        bytes,
+        0.0_f64.max(bytes - (49152.0 / 4.0)),
         0.0_f64.max(bytes - (1048576.0 / 2.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0)),
     ];
     let covariance = [
-        [6.870441069368511e-17, -7.782894569076468e-21, 9.004316524424142e-21, -1.6789692143191021e-21, 1.0737276180798035e-21, -9.104475300684177e-22],
-        [-7.782894569076468e-21, 1.5077337203929782e-24, -1.7994285108408713e-24, 4.0096427855668386e-25, -2.564230577177991e-25, 2.1742920236071434e-25],
-        [9.004316524424142e-21, -1.7994285108408713e-24, 2.7637698619904852e-24, -1.3833212249035189e-24, 9.832214116646031e-25, -8.337044616224886e-25],
-        [-1.6789692143191021e-21, 4.0096427855668386e-25, -1.3833212249035189e-24, 3.4825096318028406e-24, -6.995969726542302e-24, 6.642869186254908e-24],
-        [1.0737276180798035e-21, -2.564230577177991e-25, 9.832214116646031e-25, -6.995969726542302e-24, 3.302325527938245e-22, -6.062146242666195e-22],
-        [-9.104475300684177e-22, 2.1742920236071434e-25, -8.337044616224886e-25, 6.642869186254908e-24, -6.062146242666195e-22, 1.6559235590240926e-21],
+        [1.2067502370779025e-16, -1.7387830658799244e-20, 1.869632705098535e-20, -1.8346850267501484e-21, 1.1363234253746886e-21, -9.057657792562506e-22],
+        [-1.7387830658799244e-20, 3.448662902081085e-24, -3.800309764825913e-24, 4.9305541660969205e-25, -3.0537689670575175e-25, 2.4341656313239823e-25],
+        [1.869632705098535e-20, -3.800309764825913e-24, 4.556526726779637e-24, -1.0837889202060258e-24, 7.074035150271772e-25, -5.638728215304776e-25],
+        [-1.8346850267501484e-21, 4.9305541660969205e-25, -1.0837889202060258e-24, 2.396743065035395e-24, -4.658014626579846e-24, 4.233898196229404e-24],
+        [1.1363234253746886e-21, -3.0537689670575175e-25, 7.074035150271772e-25, -4.658014626579846e-24, 5.859912854025414e-23, -1.0648386998519507e-22],
+        [-9.057657792562506e-22, 2.4341656313239823e-25, -5.638728215304776e-25, 4.233898196229404e-24, -1.0648386998519507e-22, 4.196242220874651e-22],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.938111078001924 * (from_fit + 0.007555379929005245 * seconds * seconds).max(0.0);
+    let square = 3.938111078001924 * (from_fit + 0.019992757074815484 * seconds * seconds).max(0.0);
     let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
-/// The time of [`avx512_forward_t0_receive_read`] in seconds, without its interval.
+/// The time of [`rep_movsb_exchange_used`] in seconds, without its interval.
 #[must_use]
-pub fn avx512_forward_t0_receive_read_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+pub fn rep_movsb_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
     if !valid {
         return None;
     }
-    let seconds = 1.208549153315405e-7
-        + 3.743227429167729e-11 * bytes
-        + 4.735274482200855e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.3214076252595423e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 4.290762936048715e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-3.0407868253905685e-10) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    let seconds = 1.6111458118719803e-7
+        + 3.008822083326161e-11 * bytes
+        + 5.435443475201405e-12 * 0.0_f64.max(bytes - (49152.0 / 4.0))
+        + 1.2197842805911258e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 8.089974451446697e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 1.1670312433123816e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
     checked(seconds)
 }
 
-/// `AvxForwardReceiveRead`: doubtful, rank 6 of 6, condition 6.5e0; held-out error 6.9 % (40 of 144 samples).
+/// `Avx512ForwardExchangeUsed`: doubtful, rank 7 of 7, condition 7.0e0; held-out error 3.5 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
-pub fn avx_forward_receive_read(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx_forward_receive_read_seconds(nodes, bytes)?;
+pub fn avx512_forward_exchange_used(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx512_forward_exchange_used_seconds(nodes, bytes)?;
+    let terms = [
+        1.0,
+        bytes,
+        0.0_f64.max(bytes - 131072.0),
+        0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
+        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
+    ];
+    let covariance = [
+        [7.053054566602541e-17, -5.1181650265207445e-21, 8.049853257762085e-21, -3.700628733002866e-21, 1.2950298739757759e-21, -7.3034629136390065e-22, 3.0052494903529643e-22],
+        [-5.1181650265207445e-21, 9.901009502768488e-25, -1.5988679702804846e-24, 7.684380289564733e-25, -2.689138185959506e-25, 1.5165689537732704e-25, -6.240420646075898e-26],
+        [8.049853257762085e-21, -1.5988679702804846e-24, 5.949811097287573e-24, -6.451685510180957e-24, 3.538016449263521e-24, -1.9953031543366696e-24, 8.210329618394939e-25],
+        [-3.700628733002866e-21, 7.684380289564733e-25, -6.451685510180957e-24, 1.2997561634565147e-23, -1.4814995129084215e-23, 1.0412859150302524e-23, -4.284712611619429e-24],
+        [1.2950298739757759e-21, -2.689138185959506e-25, 3.538016449263521e-24, -1.4814995129084215e-23, 5.242035337339388e-23, -7.236577722388839e-23, 4.633344260850767e-23],
+        [-7.3034629136390065e-22, 1.5165689537732704e-25, -1.9953031543366696e-24, 1.0412859150302524e-23, -7.236577722388839e-23, 2.177181910799003e-22, -2.769731418428489e-22],
+        [3.0052494903529643e-22, -6.240420646075898e-26, 8.210329618394939e-25, -4.284712611619429e-24, 4.633344260850767e-23, -2.769731418428489e-22, 7.950870291637076e-22],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 3.9391261250997065 * (from_fit + 0.01952074309956271 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`avx512_forward_exchange_used`] in seconds, without its interval.
+#[must_use]
+pub fn avx512_forward_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 1.0264728837175602e-7
+        + 4.8870054314900635e-11 * bytes
+        + (-7.426177617512279e-12) * 0.0_f64.max(bytes - 131072.0)
+        + 8.166503436139268e-12 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 1.4727265378720874e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 1.1461282180198791e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 7.488533165100338e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    checked(seconds)
+}
+
+/// `Avx512ForwardT0ExchangeUsed`: doubtful, rank 8 of 8, condition 1.3e1; held-out error 4.7 % (40 of 144 samples).
+///
+/// Valid for bytes in 2112..=16065856, 2 nodes.
+#[must_use]
+pub fn avx512_forward_t0_exchange_used(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx512_forward_t0_exchange_used_seconds(nodes, bytes)?;
+    let terms = [
+        1.0,
+        bytes,
+        0.0_f64.max(bytes - (49152.0 / 4.0)),
+        0.0_f64.max(bytes - (1048576.0 / 4.0)),
+        0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
+        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
+    ];
+    let covariance = [
+        [1.1608388867641212e-16, -1.8655209433595237e-20, 2.098106101660043e-20, -4.827430360050767e-21, 2.7637410800394418e-21, -4.456876926683209e-22, 2.5479162980083766e-22, -1.0399207938672028e-22],
+        [-1.8655209433595237e-20, 4.118381673826535e-24, -4.775151398461957e-24, 1.3631609735693665e-24, -7.804201615288757e-25, 1.2585247714256905e-25, -7.194759535236106e-26, 2.936509356062735e-26],
+        [2.098106101660043e-20, -4.775151398461957e-24, 6.443086919089357e-24, -3.694142769377843e-24, 2.2385512147088705e-24, -3.609942816311959e-25, 2.0637393151900349e-25, -8.423060948528436e-26],
+        [-4.827430360050767e-21, 1.3631609735693665e-24, -3.694142769377843e-24, 1.5115332587378442e-23, -1.666638448512339e-23, 6.599631678475736e-24, -3.77289061175726e-24, 1.539888654591809e-24],
+        [2.7637410800394418e-21, -7.804201615288757e-25, 2.2385512147088705e-24, -1.666638448512339e-23, 2.355767945755948e-23, -1.6116519983843053e-23, 1.0783197528926927e-23, -4.40111448852293e-24],
+        [-4.456876926683209e-22, 1.2585247714256905e-25, -3.609942816311959e-25, 6.599631678475736e-24, -1.6116519983843053e-23, 4.5204404685075473e-23, -6.239794230113431e-23, 3.931911678101879e-23],
+        [2.5479162980083766e-22, -7.194759535236106e-26, 2.0637393151900349e-25, -3.77289061175726e-24, 1.0783197528926927e-23, -6.239794230113431e-23, 1.8029712973065772e-22, -2.2397109671919806e-22],
+        [-1.0399207938672028e-22, 2.936509356062735e-26, -8.423060948528436e-26, 1.539888654591809e-24, -4.40111448852293e-24, 3.931911678101879e-23, -2.2397109671919806e-22, 5.808849947303775e-22],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 3.9401627169883566 * (from_fit + 0.02064166489468468 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`avx512_forward_t0_exchange_used`] in seconds, without its interval.
+#[must_use]
+pub fn avx512_forward_t0_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 1.2079253057011125e-7
+        + 4.150336432839761e-11 * bytes
+        + 8.939595107230548e-12 * 0.0_f64.max(bytes - (49152.0 / 4.0))
+        + (-1.33819214742275e-11) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
+        + 1.2181474690548452e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 2.8029247200982976e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 1.0150809377725071e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 3.970969296935499e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    checked(seconds)
+}
+
+/// `AvxForwardExchangeUsed`: doubtful, rank 9 of 9, condition 2.7e1; held-out error 4.2 % (40 of 144 samples).
+///
+/// Valid for bytes in 2112..=16065856, 2 nodes.
+#[must_use]
+pub fn avx_forward_exchange_used(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx_forward_exchange_used_seconds(nodes, bytes)?;
+    let terms = [
+        1.0,
+        bytes,
+        0.0_f64.max(bytes - (49152.0 / 4.0)),
+        0.0_f64.max(bytes - (49152.0 / 2.0)),
+        0.0_f64.max(bytes - (1048576.0 / 4.0)),
+        0.0_f64.max(bytes - (1048576.0 / 2.0)),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
+        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - (33554432.0 / 4.0)),
+    ];
+    let covariance = [
+        [7.922072622863995e-17, -1.4092248296169834e-20, 2.451869987193045e-20, -1.0897382156598498e-20, 8.920521634071408e-22, -4.670429634386239e-22, 7.87587644518149e-23, -4.5717514738034284e-23, 1.9107245568902385e-23],
+        [-1.4092248296169834e-20, 3.333076204244389e-24, -6.3146388509240454e-24, 3.1162306129386333e-24, -2.5509248184567343e-25, 1.3355625776083736e-25, -2.2521966220424512e-26, 1.30734443306524e-26, -5.4639346143051594e-27],
+        [2.451869987193045e-20, -6.3146388509240454e-24, 1.9615468695151457e-23, -1.4821638261827638e-23, 2.880765221562647e-24, -1.5082538681490466e-24, 2.543410787318277e-25, -1.4763870530909388e-25, 6.170433834779027e-26],
+        [-1.0897382156598498e-20, 3.1162306129386333e-24, -1.4821638261827638e-23, 1.4109083410403243e-23, -4.867426307316285e-24, 2.7324112648528997e-24, -4.607741729146411e-25, 2.6746801054781103e-25, -1.1178597499551452e-25],
+        [8.920521634071408e-22, -2.5509248184567343e-25, 2.880765221562647e-24, -4.867426307316285e-24, 1.1129421714766849e-23, -1.1454428698470602e-23, 4.402195357307651e-24, -2.5553655206278427e-24, 1.0679932363060666e-24],
+        [-4.670429634386239e-22, 1.3355625776083736e-25, -1.5082538681490466e-24, 2.7324112648528997e-24, -1.1454428698470602e-23, 1.5540507169921377e-23, -1.0611883798436216e-23, 7.195223292158929e-24, -3.007182239764102e-24],
+        [7.87587644518149e-23, -2.2521966220424512e-26, 2.543410787318277e-25, -4.607741729146411e-25, 4.402195357307651e-24, -1.0611883798436216e-23, 3.1247130542593617e-23, -4.366718642594994e-23, 2.79762524080248e-23],
+        [-4.5717514738034284e-23, 1.30734443306524e-26, -1.4763870530909388e-25, 2.6746801054781103e-25, -2.5553655206278427e-24, 7.195223292158929e-24, -4.366718642594994e-23, 1.1868358024665825e-22, -1.4535113583384055e-22],
+        [1.9107245568902385e-23, -5.4639346143051594e-27, 6.170433834779027e-26, -1.1178597499551452e-25, 1.0679932363060666e-24, -3.007182239764102e-24, 2.79762524080248e-23, -1.4535113583384055e-22, 4.27372432738508e-22],
+    ];
+    let from_fit = variance(&terms, &covariance);
+    let square = 3.9412215469177423 * (from_fit + 0.005221110695515621 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+
+/// The time of [`avx_forward_exchange_used`] in seconds, without its interval.
+#[must_use]
+pub fn avx_forward_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
+    if !valid {
+        return None;
+    }
+    let seconds = 1.0535425770472961e-7
+        + 4.280124550334612e-11 * bytes
+        + 1.3842074406449406e-11 * 0.0_f64.max(bytes - (49152.0 / 4.0))
+        + (-1.0390540460466424e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
+        + (-6.74084561861641e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
+        + 1.0001806384882712e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 3.2123264460540146e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 7.691092479815593e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 1.3216230047084705e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    checked(seconds)
+}
+
+/// `AvxForwardStreamExchangeUsed`: doubtful, rank 6 of 6, condition 1.4e1; held-out error 4.4 % (40 of 144 samples).
+///
+/// Valid for bytes in 2112..=16065856, 2 nodes.
+#[must_use]
+pub fn avx_forward_stream_exchange_used(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx_forward_stream_exchange_used_seconds(nodes, bytes)?;
     let terms = [
         1.0,
         bytes,
         0.0_f64.max(bytes - (49152.0 / 2.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
+        0.0_f64.max(bytes - 131072.0),
+        0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0)),
     ];
     let covariance = [
-        [9.386801268089978e-17, -1.0560238440133324e-20, 1.2180355756417978e-20, -2.2212153061995966e-21, 1.4430344731796858e-21, -1.2781461175908863e-21],
-        [-1.0560238440133324e-20, 2.0365020790451478e-24, -2.4226930170972537e-24, 5.294759917041709e-25, -3.4397931016303853e-25, 3.046745091596529e-25],
-        [1.2180355756417978e-20, -2.4226930170972537e-24, 3.6548401132069305e-24, -1.7626993895375185e-24, 1.2736779395140804e-24, -1.128141110769133e-24],
-        [-2.2212153061995966e-21, 5.294759917041709e-25, -1.7626993895375185e-24, 4.342024346652656e-24, -8.93182113978798e-24, 8.839943152100742e-24],
-        [1.4430344731796858e-21, -3.4397931016303853e-25, 1.2736779395140804e-24, -8.93182113978798e-24, 3.377795254072291e-22, -6.297669375584964e-22],
-        [-1.2781461175908863e-21, 3.046745091596529e-25, -1.128141110769133e-24, 8.839943152100742e-24, -6.297669375584964e-22, 1.8989472924140577e-21],
+        [2.0174358778204537e-15, -2.0442960483873431e-19, 2.5931061832930167e-19, -6.061267964986137e-20, 8.746735882001974e-21, -5.558635611312996e-21],
+        [-2.0442960483873431e-19, 3.5438595531030063e-23, -4.7604626763539367e-23, 1.343662783911666e-23, -1.9389777111393093e-24, 1.2322391689977734e-24],
+        [2.5931061832930167e-19, -4.7604626763539367e-23, 8.247849563046507e-23, -4.053550350108826e-23, 8.639865168196438e-24, -5.490718234638982e-24],
+        [-6.061267964986137e-20, 1.343662783911666e-23, -4.053550350108826e-23, 3.8640057618420617e-23, -1.8720249728662822e-23, 1.323545570906929e-23],
+        [8.746735882001974e-21, -1.9389777111393093e-24, 8.639865168196438e-24, -1.8720249728662822e-23, 5.2362838913527766e-23, -9.606574237976743e-23],
+        [-5.558635611312996e-21, 1.2322391689977734e-24, -5.490718234638982e-24, 1.323545570906929e-23, -9.606574237976743e-23, 6.059544665814174e-22],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.938111078001924 * (from_fit + 0.010998310148735905 * seconds * seconds).max(0.0);
+    let square = 3.938111078001924 * (from_fit + 0.02916890055227033 * seconds * seconds).max(0.0);
     let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
-/// The time of [`avx_forward_receive_read`] in seconds, without its interval.
+/// The time of [`avx_forward_stream_exchange_used`] in seconds, without its interval.
 #[must_use]
-pub fn avx_forward_receive_read_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+pub fn avx_forward_stream_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
     if !valid {
         return None;
     }
-    let seconds = 1.2483598513586064e-7
-        + 3.811268130329515e-11 * bytes
-        + 2.880624380578368e-12 * 0.0_f64.max(bytes - (49152.0 / 2.0))
-        + 1.3398717044080479e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 3.534834457098854e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-1.6040018704105196e-10) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    let seconds = 6.165159323648193e-7
+        + 1.1148196554559934e-10 * bytes
+        + (-1.4989323987765397e-11) * 0.0_f64.max(bytes - (49152.0 / 2.0))
+        + (-1.1209062115613379e-11) * 0.0_f64.max(bytes - 131072.0)
+        + 2.6655318226351667e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 1.0809479106637872e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
     checked(seconds)
 }
 
-/// `AvxForwardStreamReceiveRead`: doubtful, rank 6 of 6, condition 1.7e1; held-out error 5.4 % (40 of 144 samples).
+/// `AvxForwardStreamToRepMovsbExchangeUsed`: doubtful, rank 6 of 6, condition 1.7e1; held-out error 3.9 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
-pub fn avx_forward_stream_receive_read(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx_forward_stream_receive_read_seconds(nodes, bytes)?;
+pub fn avx_forward_stream_to_rep_movsb_exchange_used(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = avx_forward_stream_to_rep_movsb_exchange_used_seconds(nodes, bytes)?;
     let terms = [
         1.0,
         bytes,
         0.0_f64.max(bytes - (49152.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)),
-    ];
-    let covariance = [
-        [1.591140235804709e-15, -2.1967598218369947e-19, 2.3571706673417213e-19, -1.947194498584332e-20, 8.648141480754378e-21, -7.653490034955146e-21],
-        [-2.1967598218369947e-19, 4.2022774491733035e-23, -4.6317327386835954e-23, 5.213070066997073e-24, -2.3152986268836168e-24, 2.04900844976155e-24],
-        [2.3571706673417213e-19, -4.6317327386835954e-23, 5.378841862117251e-23, -9.285203873855006e-24, 4.5728187036805086e-24, -4.046883652188166e-24],
-        [-1.947194498584332e-20, 5.213070066997073e-24, -9.285203873855006e-24, 8.489262943088699e-24, -1.249406020408335e-23, 1.184845341914732e-23],
-        [8.648141480754378e-21, -2.3152986268836168e-24, 4.5728187036805086e-24, -1.249406020408335e-23, 3.5541347090178523e-22, -6.489658037932826e-22],
-        [-7.653490034955146e-21, 2.04900844976155e-24, -4.046883652188166e-24, 1.184845341914732e-23, -6.489658037932826e-22, 1.8214292570461486e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.938111078001924 * (from_fit + 0.010305540956775406 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`avx_forward_stream_receive_read`] in seconds, without its interval.
-#[must_use]
-pub fn avx_forward_stream_receive_read_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 5.381431140114772e-7
-        + 9.60158243731718e-11 * bytes
-        + (-2.937951416667453e-11) * 0.0_f64.max(bytes - (49152.0 / 4.0))
-        + 7.101875828771946e-12 * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 3.130241463814107e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-1.93121562988118e-10) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
-}
-
-/// `MemcpySend`: doubtful, rank 6 of 6, condition 4.2e0; held-out error 5.3 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn memcpy_send(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = memcpy_send_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
         0.0_f64.max(bytes - (2.0 * 1048576.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0)),
     ];
     let covariance = [
-        [5.3401681747355935e-17, -1.6644236815942066e-21, 2.927081193900371e-21, -2.1865704864581837e-21, 1.3985996896413767e-21, -7.513209181443195e-22],
-        [-1.6644236815942066e-21, 2.2321305295422002e-25, -4.0101853069794033e-25, 3.079094736108815e-25, -1.9694864487418125e-25, 1.057998495138317e-25],
-        [2.927081193900371e-21, -4.0101853069794033e-25, 3.877315390907296e-24, -7.641849390799662e-24, 6.3057242829776094e-24, -3.38740426795495e-24],
-        [-2.1865704864581837e-21, 3.079094736108815e-25, -7.641849390799662e-24, 3.284526833686692e-23, -5.145237999274408e-23, 4.105877423894753e-23],
-        [1.3985996896413767e-21, -1.9694864487418125e-25, 6.3057242829776094e-24, -5.145237999274408e-23, 3.003205312880638e-22, -4.780406766122264e-22],
-        [-7.513209181443195e-22, 1.057998495138317e-25, -3.38740426795495e-24, 4.105877423894753e-23, -4.780406766122264e-22, 1.4061535960902764e-21],
+        [1.1973647732777604e-15, -1.5800877106727255e-19, 1.6354457041656298e-19, -1.388006872666177e-20, 1.1149986596011403e-20, -3.9432224605042554e-21],
+        [-1.5800877106727255e-19, 2.882975648417927e-23, -3.028949724388249e-23, 3.66004993847675e-24, -2.940151706623647e-24, 1.0397924828892266e-24],
+        [1.6354457041656298e-19, -3.028949724388249e-23, 3.276465251107373e-23, -6.301945494584107e-24, 5.1135285561238504e-24, -1.8084129950569193e-24],
+        [-1.388006872666177e-20, 3.66004993847675e-24, -6.301945494584107e-24, 4.421757562324742e-23, -7.578386920177258e-23, 4.8077011764657175e-23],
+        [1.1149986596011403e-20, -2.940151706623647e-24, 5.1135285561238504e-24, -7.578386920177258e-23, 2.1713006287050024e-22, -2.450330613427658e-22],
+        [-3.9432224605042554e-21, 1.0397924828892266e-24, -1.8084129950569193e-24, 4.8077011764657175e-23, -2.450330613427658e-22, 5.649157289668767e-22],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.938111078001924 * (from_fit + 0.028031027826271048 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    let square = 3.938111078001924 * (from_fit + 0.025011192198098747 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0010899773092581866 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
-/// The time of [`memcpy_send`] in seconds, without its interval.
+/// The time of [`avx_forward_stream_to_rep_movsb_exchange_used`] in seconds, without its interval.
 #[must_use]
-pub fn memcpy_send_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+pub fn avx_forward_stream_to_rep_movsb_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
     if !valid {
         return None;
     }
-    let seconds = 1.549786108991743e-7
-        + 2.2163223408670908e-11 * bytes
-        + 1.8916897857868018e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.2658303964781145e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 2.5713991648456244e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-7.896183626715537e-11) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    let seconds = 4.968132294202777e-7
+        + 7.380991751357826e-11 * bytes
+        + (-1.6453043017913618e-11) * 0.0_f64.max(bytes - (49152.0 / 4.0))
+        + 1.263498662144183e-11 * 0.0_f64.max(bytes - (2.0 * 1048576.0))
+        + 6.368453425075306e-11 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 4.532655164082444e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
     checked(seconds)
 }
 
-/// `RepMovsbSend`: doubtful, rank 6 of 6, condition 4.4e0; held-out error 5.6 % (40 of 144 samples).
+/// `RepMovsbToAvx512ForwardExchangeUsed`: doubtful, rank 6 of 6, condition 9.9e0; held-out error 2.5 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
-pub fn rep_movsb_send(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = rep_movsb_send_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (2.0 * 1048576.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)),
-    ];
-    let covariance = [
-        [9.775676842903529e-17, -3.062676505750868e-21, 5.3343536504755854e-21, -3.859451992987917e-21, 2.333501439443538e-21, -1.2132314186694521e-21],
-        [-3.062676505750868e-21, 4.1286406117962793e-25, -7.343358384069628e-25, 5.461625100162525e-25, -3.3022071672573107e-25, 1.7168798006944437e-25],
-        [5.3343536504755854e-21, -7.343358384069628e-25, 6.5360655961604554e-24, -1.2526021791749292e-23, 9.88247493511552e-24, -5.13808514656612e-24],
-        [-3.859451992987917e-21, 5.461625100162525e-25, -1.2526021791749292e-23, 5.034411508235119e-23, -7.485976299389141e-23, 5.937497266534842e-23],
-        [2.333501439443538e-21, -3.3022071672573107e-25, 9.88247493511552e-24, -7.485976299389141e-23, 3.023295702528792e-22, -4.558443142366357e-22],
-        [-1.2132314186694521e-21, 1.7168798006944437e-25, -5.13808514656612e-24, 5.937497266534842e-23, -4.558443142366357e-22, 1.737488817303261e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.938111078001924 * (from_fit + 0.07437225137719483 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0012387247164098868 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`rep_movsb_send`] in seconds, without its interval.
-#[must_use]
-pub fn rep_movsb_send_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5343089599509535e-7
-        + 2.225431240252224e-11 * bytes
-        + 1.5997934494469544e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + (-1.3770935744049155e-11) * 0.0_f64.max(bytes - (2.0 * 1048576.0))
-        + 1.260249974548468e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 1.4945086186618695e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
-}
-
-/// `Avx512ForwardSend`: doubtful, rank 6 of 6, condition 8.2e0; held-out error 6.0 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn avx512_forward_send(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx512_forward_send_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)),
-    ];
-    let covariance = [
-        [7.506530036221239e-17, -3.772156292381222e-21, 8.493774272809099e-21, -5.0092576899839746e-21, 7.10657187053446e-22, -6.792600716871947e-22],
-        [-3.772156292381222e-21, 6.278047132036463e-25, -1.458692198926391e-24, 8.815049300093805e-25, -1.2505801312373995e-25, 1.195329006826764e-25],
-        [8.493774272809099e-21, -1.458692198926391e-24, 1.1195642041118855e-23, -1.1671284022833814e-23, 4.7790636757259784e-24, -4.5679227539102525e-24],
-        [-5.0092576899839746e-21, 8.815049300093805e-25, -1.1671284022833814e-23, 1.4591543453983247e-23, -1.0363779731864882e-23, 1.0536952415036327e-23],
-        [7.10657187053446e-22, -1.2505801312373995e-25, 4.7790636757259784e-24, -1.0363779731864882e-23, 1.478478154012253e-22, -2.8380455628844286e-22],
-        [-6.792600716871947e-22, 1.195329006826764e-25, -4.5679227539102525e-24, 1.0536952415036327e-23, -2.8380455628844286e-22, 1.1136644126267833e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.938111078001924 * (from_fit + 0.02976907761099201 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`avx512_forward_send`] in seconds, without its interval.
-#[must_use]
-pub fn avx512_forward_send_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.4038043703634577e-7
-        + 3.740106273361572e-11 * bytes
-        + (-1.1789064083086736e-11) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.0728762247964663e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 1.8552908144588552e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 6.701350351016637e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
-}
-
-/// `Avx512ForwardT0Send`: doubtful, rank 5 of 5, condition 3.1e0; held-out error 3.9 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn avx512_forward_t0_send(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx512_forward_t0_send_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)),
-    ];
-    let covariance = [
-        [1.2812790471935877e-16, -6.2874446565071524e-21, 7.983633800917382e-21, -4.756282857574864e-21, 4.952653469347723e-21],
-        [-6.2874446565071524e-21, 1.0620695445280896e-24, -1.3657230687139617e-24, 8.514746462604163e-25, -8.866291150340607e-25],
-        [7.983633800917382e-21, -1.3657230687139617e-24, 3.349900424508165e-24, -6.412489759086832e-24, 7.167067038885435e-24],
-        [-4.756282857574864e-21, 8.514746462604163e-25, -6.412489759086832e-24, 2.4884720705512056e-22, -4.892378329361225e-22],
-        [4.952653469347723e-21, -8.866291150340607e-25, 7.167067038885435e-24, -4.892378329361225e-22, 1.9185580140590906e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9371169109608775 * (from_fit + 0.07897463204850927 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`avx512_forward_t0_send`] in seconds, without its interval.
-#[must_use]
-pub fn avx512_forward_t0_send_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.3185747420724348e-7
-        + 3.761384607206504e-11 * bytes
-        + (-3.795832581577881e-12) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.788756897855745e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 6.724666847929249e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
-}
-
-/// `AvxForwardSend`: doubtful, rank 6 of 6, condition 7.9e0; held-out error 7.1 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn avx_forward_send(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx_forward_send_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - (1048576.0 / 4.0)),
-        0.0_f64.max(bytes - (1048576.0 / 2.0)),
-        0.0_f64.max(bytes - (33554432.0 / 8.0)),
-        0.0_f64.max(bytes - (33554432.0 / 4.0)),
-    ];
-    let covariance = [
-        [8.408340158103604e-17, -4.542374372192273e-21, 1.0294430901140915e-20, -6.112827811337963e-21, 9.06352749257427e-22, -8.517874007197748e-22],
-        [-4.542374372192273e-21, 7.939928216694397e-25, -1.852216787766498e-24, 1.124596195817431e-24, -1.667445714719836e-25, 1.5670601234962801e-25],
-        [1.0294430901140915e-20, -1.852216787766498e-24, 1.4882228638017126e-23, -1.567422432392732e-23, 6.642960130489029e-24, -6.243032580052585e-24],
-        [-6.112827811337963e-21, 1.124596195817431e-24, -1.567422432392732e-23, 1.9835270477638472e-23, -1.4669705182237008e-23, 1.4650839469215517e-23],
-        [9.06352749257427e-22, -1.667445714719836e-25, 6.642960130489029e-24, -1.4669705182237008e-23, 2.6154076071228816e-22, -4.852622933808413e-22],
-        [-8.517874007197748e-22, 1.5670601234962801e-25, -6.243032580052585e-24, 1.4650839469215517e-23, -4.852622933808413e-22, 1.4905865073448218e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.938111078001924 * (from_fit + 0.01730441401079158 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`avx_forward_send`] in seconds, without its interval.
-#[must_use]
-pub fn avx_forward_send_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.1553445338505498e-7
-        + 3.69173578595936e-11 * bytes
-        + (-1.0693688397720788e-11) * 0.0_f64.max(bytes - (1048576.0 / 4.0))
-        + 1.1376077600228266e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
-        + 2.3418840928718015e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + (-8.800501685689428e-11) * 0.0_f64.max(bytes - (33554432.0 / 4.0));
-    checked(seconds)
-}
-
-/// `AvxForwardStreamSend`: doubtful, rank 5 of 5, condition 1.7e1; held-out error 7.4 % (40 of 144 samples).
-///
-/// Valid for bytes in 2112..=16065856, 2 nodes.
-#[must_use]
-pub fn avx_forward_stream_send(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = avx_forward_stream_send_seconds(nodes, bytes)?;
+pub fn rep_movsb_to_avx512_forward_exchange_used(nodes: usize, bytes: f64) -> Option<Prediction> {
+    let seconds = rep_movsb_to_avx512_forward_exchange_used_seconds(nodes, bytes)?;
     let terms = [
         1.0,
         bytes,
         0.0_f64.max(bytes - (49152.0 / 4.0)),
+        0.0_f64.max(bytes - (1048576.0 / 2.0)),
         0.0_f64.max(bytes - (33554432.0 / 8.0)),
         0.0_f64.max(bytes - (33554432.0 / 4.0)),
     ];
     let covariance = [
-        [2.1687564310848463e-15, -2.7149164574033245e-19, 2.7802057778912954e-19, -1.8431822405460982e-20, 1.8020048783974407e-20],
-        [-2.7149164574033245e-19, 4.669884389173032e-23, -4.838986259442557e-23, 4.7739134332290804e-24, -4.667262469487065e-24],
-        [2.7802057778912954e-19, -4.838986259442557e-23, 5.1030309024878496e-23, -7.525058661193741e-24, 7.394922413904979e-24],
-        [-1.8431822405460982e-20, 4.7739134332290804e-24, -7.525058661193741e-24, 1.3687054613769693e-22, -2.758319278093756e-22],
-        [1.8020048783974407e-20, -4.667262469487065e-24, 7.394922413904979e-24, -2.758319278093756e-22, 1.1554060251111768e-21],
+        [1.0017704573895136e-16, -1.4469065851986282e-20, 1.5638368095480695e-20, -1.6443277344039038e-21, 1.0436578946853185e-21, -8.538132382874984e-22],
+        [-1.4469065851986282e-20, 2.8639083224133617e-24, -3.176088076863628e-24, 4.390018331170902e-25, -2.7863528621930798e-25, 2.279506505336244e-25],
+        [1.5638368095480695e-20, -3.176088076863628e-24, 3.899712931913226e-24, -1.0400629014857387e-24, 6.95232301554114e-25, -5.687673573637544e-25],
+        [-1.6443277344039038e-21, 4.390018331170902e-25, -1.0400629014857387e-24, 2.469161193853417e-24, -4.916204564269956e-24, 4.576791445996568e-24],
+        [1.0436578946853185e-21, -2.7863528621930798e-25, 6.95232301554114e-25, -4.916204564269956e-24, 7.409897296792434e-23, -1.371997784523973e-22],
+        [-8.538132382874984e-22, 2.279506505336244e-25, -5.687673573637544e-25, 4.576791445996568e-24, -1.371997784523973e-22, 5.034182887621225e-22],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 3.9371169109608775 * (from_fit + 0.04499283248040157 * seconds * seconds).max(0.0);
+    let square = 3.938111078001924 * (from_fit + 0.015853805399029263 * seconds * seconds).max(0.0);
     let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
-/// The time of [`avx_forward_stream_send`] in seconds, without its interval.
+/// The time of [`rep_movsb_to_avx512_forward_exchange_used`] in seconds, without its interval.
 #[must_use]
-pub fn avx_forward_stream_send_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+pub fn rep_movsb_to_avx512_forward_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     let valid = nodes == 2 && within(bytes, 2112.0, 16065856.0);
     if !valid {
         return None;
     }
-    let seconds = 6.028969967906602e-7
-        + 7.179339954643834e-11 * bytes
-        + (-2.2714121341208955e-11) * 0.0_f64.max(bytes - (49152.0 / 4.0))
-        + 1.1636547749855088e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
-        + 1.1425702300842142e-10 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
+    let seconds = 1.603130166003985e-7
+        + 2.7663936053128937e-11 * bytes
+        + 1.1442498389478992e-11 * 0.0_f64.max(bytes - (49152.0 / 4.0))
+        + 1.2226986724290603e-11 * 0.0_f64.max(bytes - (1048576.0 / 2.0))
+        + 1.1763971619400804e-10 * 0.0_f64.max(bytes - (33554432.0 / 8.0))
+        + 9.664129536041754e-11 * 0.0_f64.max(bytes - (33554432.0 / 4.0));
     checked(seconds)
 }
 
-fn copy_receive_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    memcpy_receive(nodes, x0)
+    memcpy_exchange(nodes, x0)
 }
 
-fn copy_receive_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    memcpy_receive_seconds(nodes, x0)
+    memcpy_exchange_seconds(nodes, x0)
 }
 
-fn copy_receive_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    rep_movsb_receive(nodes, x0)
+    rep_movsb_exchange(nodes, x0)
 }
 
-fn copy_receive_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    rep_movsb_receive_seconds(nodes, x0)
+    rep_movsb_exchange_seconds(nodes, x0)
 }
 
-fn copy_receive_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_receive(nodes, x0)
+    avx512_forward_exchange(nodes, x0)
 }
 
-fn copy_receive_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_receive_seconds(nodes, x0)
+    avx512_forward_exchange_seconds(nodes, x0)
 }
 
-fn copy_receive_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_t0_receive(nodes, x0)
+    avx512_forward_t0_exchange(nodes, x0)
 }
 
-fn copy_receive_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_t0_receive_seconds(nodes, x0)
+    avx512_forward_t0_exchange_seconds(nodes, x0)
 }
 
-fn copy_receive_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_receive(nodes, x0)
+    avx_forward_exchange(nodes, x0)
 }
 
-fn copy_receive_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_receive_seconds(nodes, x0)
+    avx_forward_exchange_seconds(nodes, x0)
 }
 
-fn copy_receive_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_stream_receive(nodes, x0)
+    avx_forward_stream_exchange(nodes, x0)
 }
 
-fn copy_receive_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_stream_receive_seconds(nodes, x0)
+    avx_forward_stream_exchange_seconds(nodes, x0)
 }
 
-/// The candidates of library `copy_receive` over `bytes`.
-pub static COPY_RECEIVE: Table = Table {
-    library: "copy_receive",
+fn copy_exchange_avx_forward_stream_to_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0], &[]) = (inputs, parameters) else { return None };
+    avx_forward_stream_to_rep_movsb_exchange(nodes, x0)
+}
+
+fn copy_exchange_avx_forward_stream_to_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0], &[]) = (inputs, parameters) else { return None };
+    avx_forward_stream_to_rep_movsb_exchange_seconds(nodes, x0)
+}
+
+fn copy_exchange_rep_movsb_to_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0], &[]) = (inputs, parameters) else { return None };
+    rep_movsb_to_avx512_forward_exchange(nodes, x0)
+}
+
+fn copy_exchange_rep_movsb_to_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0], &[]) = (inputs, parameters) else { return None };
+    rep_movsb_to_avx512_forward_exchange_seconds(nodes, x0)
+}
+
+/// The candidates of library `copy_exchange` over `bytes`.
+pub static COPY_EXCHANGE: Table = Table {
+    library: "copy_exchange",
     spec: "specs/copy-exchange",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ca94008caeb74cd9b769af773b260e2bc1e2fb7cf6156700a30f4210700237f0",
+    digest: "ce1a1ee3464aba02a10cbb6886d2e00c45d974db058260bae2f1a2650aeac319",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[
@@ -901,70 +898,90 @@ pub static COPY_RECEIVE: Table = Table {
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_memcpy_seconds_at,
-            predict: copy_receive_memcpy_at,
+            seconds: copy_exchange_memcpy_seconds_at,
+            predict: copy_exchange_memcpy_at,
         },
         Entry {
             name: "rep_movsb",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_rep_movsb_seconds_at,
-            predict: copy_receive_rep_movsb_at,
+            seconds: copy_exchange_rep_movsb_seconds_at,
+            predict: copy_exchange_rep_movsb_at,
         },
         Entry {
             name: "avx512_forward",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_avx512_forward_seconds_at,
-            predict: copy_receive_avx512_forward_at,
+            seconds: copy_exchange_avx512_forward_seconds_at,
+            predict: copy_exchange_avx512_forward_at,
         },
         Entry {
             name: "avx512_forward_t0",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_avx512_forward_t0_seconds_at,
-            predict: copy_receive_avx512_forward_t0_at,
+            seconds: copy_exchange_avx512_forward_t0_seconds_at,
+            predict: copy_exchange_avx512_forward_t0_at,
         },
         Entry {
             name: "avx_forward",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_avx_forward_seconds_at,
-            predict: copy_receive_avx_forward_at,
+            seconds: copy_exchange_avx_forward_seconds_at,
+            predict: copy_exchange_avx_forward_at,
         },
         Entry {
             name: "avx_forward_stream",
             parameters: &[],
+            verdict: Verdict::Verified,
+            expected_ratio: 1.0,
+            seconds: copy_exchange_avx_forward_stream_seconds_at,
+            predict: copy_exchange_avx_forward_stream_at,
+        },
+        Entry {
+            name: "avx_forward_stream_to_rep_movsb",
+            parameters: &[],
+            verdict: Verdict::Verified,
+            expected_ratio: 1.0,
+            seconds: copy_exchange_avx_forward_stream_to_rep_movsb_seconds_at,
+            predict: copy_exchange_avx_forward_stream_to_rep_movsb_at,
+        },
+        Entry {
+            name: "rep_movsb_to_avx512_forward",
+            parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_avx_forward_stream_seconds_at,
-            predict: copy_receive_avx_forward_stream_at,
+            seconds: copy_exchange_rep_movsb_to_avx512_forward_seconds_at,
+            predict: copy_exchange_rep_movsb_to_avx512_forward_at,
         },
     ],
 };
 
-/// The candidates of library `copy_receive`, with what is chosen about them.
+/// The candidates of library `copy_exchange`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyReceive {
-    /// `memcpy`, predicted by `MemcpyReceive`.
+pub enum CopyExchange {
+    /// `memcpy`, predicted by `MemcpyExchange`.
     Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbReceive`.
+    /// `rep_movsb`, predicted by `RepMovsbExchange`.
     RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardReceive`.
+    /// `avx512_forward`, predicted by `Avx512ForwardExchange`.
     Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Receive`.
+    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Exchange`.
     Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardReceive`.
+    /// `avx_forward`, predicted by `AvxForwardExchange`.
     AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamReceive`.
+    /// `avx_forward_stream`, predicted by `AvxForwardStreamExchange`.
     AvxForwardStream,
+    /// `avx_forward_stream_to_rep_movsb`, predicted by `AvxForwardStreamToRepMovsbExchange`.
+    AvxForwardStreamToRepMovsb,
+    /// `rep_movsb_to_avx512_forward`, predicted by `RepMovsbToAvx512ForwardExchange`.
+    RepMovsbToAvx512Forward,
 }
 
-impl CopyReceive {
+impl CopyExchange {
     /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
     ///
     /// # Errors
@@ -974,12 +991,12 @@ impl CopyReceive {
     }
 }
 
-impl Library for CopyReceive {
-    type Rows = [Row; 6];
-    const TABLE: &'static Table = &COPY_RECEIVE;
+impl Library for CopyExchange {
+    type Rows = [Row; 8];
+    const TABLE: &'static Table = &COPY_EXCHANGE;
 
-    fn rows() -> [Row; 6] {
-        COPY_RECEIVE.rows()
+    fn rows() -> [Row; 8] {
+        COPY_EXCHANGE.rows()
     }
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -990,77 +1007,99 @@ impl Library for CopyReceive {
             (3, &[]) => Self::Avx512ForwardT0,
             (4, &[]) => Self::AvxForward,
             (5, &[]) => Self::AvxForwardStream,
+            (6, &[]) => Self::AvxForwardStreamToRepMovsb,
+            (7, &[]) => Self::RepMovsbToAvx512Forward,
             _ => return None,
         })
     }
 }
 
-fn copy_receive_read_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_used_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    memcpy_receive_read(nodes, x0)
+    memcpy_exchange_used(nodes, x0)
 }
 
-fn copy_receive_read_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_used_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    memcpy_receive_read_seconds(nodes, x0)
+    memcpy_exchange_used_seconds(nodes, x0)
 }
 
-fn copy_receive_read_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_used_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    rep_movsb_receive_read(nodes, x0)
+    rep_movsb_exchange_used(nodes, x0)
 }
 
-fn copy_receive_read_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_used_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    rep_movsb_receive_read_seconds(nodes, x0)
+    rep_movsb_exchange_used_seconds(nodes, x0)
 }
 
-fn copy_receive_read_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_used_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_receive_read(nodes, x0)
+    avx512_forward_exchange_used(nodes, x0)
 }
 
-fn copy_receive_read_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_used_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_receive_read_seconds(nodes, x0)
+    avx512_forward_exchange_used_seconds(nodes, x0)
 }
 
-fn copy_receive_read_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_used_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_t0_receive_read(nodes, x0)
+    avx512_forward_t0_exchange_used(nodes, x0)
 }
 
-fn copy_receive_read_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_used_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_t0_receive_read_seconds(nodes, x0)
+    avx512_forward_t0_exchange_used_seconds(nodes, x0)
 }
 
-fn copy_receive_read_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_used_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_receive_read(nodes, x0)
+    avx_forward_exchange_used(nodes, x0)
 }
 
-fn copy_receive_read_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_used_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_receive_read_seconds(nodes, x0)
+    avx_forward_exchange_used_seconds(nodes, x0)
 }
 
-fn copy_receive_read_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+fn copy_exchange_used_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_stream_receive_read(nodes, x0)
+    avx_forward_stream_exchange_used(nodes, x0)
 }
 
-fn copy_receive_read_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+fn copy_exchange_used_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
     let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_stream_receive_read_seconds(nodes, x0)
+    avx_forward_stream_exchange_used_seconds(nodes, x0)
 }
 
-/// The candidates of library `copy_receive_read` over `bytes`.
-pub static COPY_RECEIVE_READ: Table = Table {
-    library: "copy_receive_read",
+fn copy_exchange_used_avx_forward_stream_to_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0], &[]) = (inputs, parameters) else { return None };
+    avx_forward_stream_to_rep_movsb_exchange_used(nodes, x0)
+}
+
+fn copy_exchange_used_avx_forward_stream_to_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0], &[]) = (inputs, parameters) else { return None };
+    avx_forward_stream_to_rep_movsb_exchange_used_seconds(nodes, x0)
+}
+
+fn copy_exchange_used_rep_movsb_to_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+    let (&[x0], &[]) = (inputs, parameters) else { return None };
+    rep_movsb_to_avx512_forward_exchange_used(nodes, x0)
+}
+
+fn copy_exchange_used_rep_movsb_to_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+    let (&[x0], &[]) = (inputs, parameters) else { return None };
+    rep_movsb_to_avx512_forward_exchange_used_seconds(nodes, x0)
+}
+
+/// The candidates of library `copy_exchange_used` over `bytes`.
+pub static COPY_EXCHANGE_USED: Table = Table {
+    library: "copy_exchange_used",
     spec: "specs/copy-exchange",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ca94008caeb74cd9b769af773b260e2bc1e2fb7cf6156700a30f4210700237f0",
+    digest: "ce1a1ee3464aba02a10cbb6886d2e00c45d974db058260bae2f1a2650aeac319",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[
@@ -1069,70 +1108,90 @@ pub static COPY_RECEIVE_READ: Table = Table {
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_read_memcpy_seconds_at,
-            predict: copy_receive_read_memcpy_at,
+            seconds: copy_exchange_used_memcpy_seconds_at,
+            predict: copy_exchange_used_memcpy_at,
         },
         Entry {
             name: "rep_movsb",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_read_rep_movsb_seconds_at,
-            predict: copy_receive_read_rep_movsb_at,
+            seconds: copy_exchange_used_rep_movsb_seconds_at,
+            predict: copy_exchange_used_rep_movsb_at,
         },
         Entry {
             name: "avx512_forward",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_read_avx512_forward_seconds_at,
-            predict: copy_receive_read_avx512_forward_at,
+            seconds: copy_exchange_used_avx512_forward_seconds_at,
+            predict: copy_exchange_used_avx512_forward_at,
         },
         Entry {
             name: "avx512_forward_t0",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_read_avx512_forward_t0_seconds_at,
-            predict: copy_receive_read_avx512_forward_t0_at,
+            seconds: copy_exchange_used_avx512_forward_t0_seconds_at,
+            predict: copy_exchange_used_avx512_forward_t0_at,
         },
         Entry {
             name: "avx_forward",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_read_avx_forward_seconds_at,
-            predict: copy_receive_read_avx_forward_at,
+            seconds: copy_exchange_used_avx_forward_seconds_at,
+            predict: copy_exchange_used_avx_forward_at,
         },
         Entry {
             name: "avx_forward_stream",
             parameters: &[],
             verdict: Verdict::Doubtful,
             expected_ratio: 1.0,
-            seconds: copy_receive_read_avx_forward_stream_seconds_at,
-            predict: copy_receive_read_avx_forward_stream_at,
+            seconds: copy_exchange_used_avx_forward_stream_seconds_at,
+            predict: copy_exchange_used_avx_forward_stream_at,
+        },
+        Entry {
+            name: "avx_forward_stream_to_rep_movsb",
+            parameters: &[],
+            verdict: Verdict::Doubtful,
+            expected_ratio: 1.0,
+            seconds: copy_exchange_used_avx_forward_stream_to_rep_movsb_seconds_at,
+            predict: copy_exchange_used_avx_forward_stream_to_rep_movsb_at,
+        },
+        Entry {
+            name: "rep_movsb_to_avx512_forward",
+            parameters: &[],
+            verdict: Verdict::Doubtful,
+            expected_ratio: 1.0,
+            seconds: copy_exchange_used_rep_movsb_to_avx512_forward_seconds_at,
+            predict: copy_exchange_used_rep_movsb_to_avx512_forward_at,
         },
     ],
 };
 
-/// The candidates of library `copy_receive_read`, with what is chosen about them.
+/// The candidates of library `copy_exchange_used`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyReceiveRead {
-    /// `memcpy`, predicted by `MemcpyReceiveRead`.
+pub enum CopyExchangeUsed {
+    /// `memcpy`, predicted by `MemcpyExchangeUsed`.
     Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbReceiveRead`.
+    /// `rep_movsb`, predicted by `RepMovsbExchangeUsed`.
     RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardReceiveRead`.
+    /// `avx512_forward`, predicted by `Avx512ForwardExchangeUsed`.
     Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0ReceiveRead`.
+    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0ExchangeUsed`.
     Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardReceiveRead`.
+    /// `avx_forward`, predicted by `AvxForwardExchangeUsed`.
     AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamReceiveRead`.
+    /// `avx_forward_stream`, predicted by `AvxForwardStreamExchangeUsed`.
     AvxForwardStream,
+    /// `avx_forward_stream_to_rep_movsb`, predicted by `AvxForwardStreamToRepMovsbExchangeUsed`.
+    AvxForwardStreamToRepMovsb,
+    /// `rep_movsb_to_avx512_forward`, predicted by `RepMovsbToAvx512ForwardExchangeUsed`.
+    RepMovsbToAvx512Forward,
 }
 
-impl CopyReceiveRead {
+impl CopyExchangeUsed {
     /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
     ///
     /// # Errors
@@ -1142,12 +1201,12 @@ impl CopyReceiveRead {
     }
 }
 
-impl Library for CopyReceiveRead {
-    type Rows = [Row; 6];
-    const TABLE: &'static Table = &COPY_RECEIVE_READ;
+impl Library for CopyExchangeUsed {
+    type Rows = [Row; 8];
+    const TABLE: &'static Table = &COPY_EXCHANGE_USED;
 
-    fn rows() -> [Row; 6] {
-        COPY_RECEIVE_READ.rows()
+    fn rows() -> [Row; 8] {
+        COPY_EXCHANGE_USED.rows()
     }
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -1158,174 +1217,8 @@ impl Library for CopyReceiveRead {
             (3, &[]) => Self::Avx512ForwardT0,
             (4, &[]) => Self::AvxForward,
             (5, &[]) => Self::AvxForwardStream,
-            _ => return None,
-        })
-    }
-}
-
-fn copy_send_memcpy_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    memcpy_send(nodes, x0)
-}
-
-fn copy_send_memcpy_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    memcpy_send_seconds(nodes, x0)
-}
-
-fn copy_send_rep_movsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    rep_movsb_send(nodes, x0)
-}
-
-fn copy_send_rep_movsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    rep_movsb_send_seconds(nodes, x0)
-}
-
-fn copy_send_avx512_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_send(nodes, x0)
-}
-
-fn copy_send_avx512_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_send_seconds(nodes, x0)
-}
-
-fn copy_send_avx512_forward_t0_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_t0_send(nodes, x0)
-}
-
-fn copy_send_avx512_forward_t0_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx512_forward_t0_send_seconds(nodes, x0)
-}
-
-fn copy_send_avx_forward_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_send(nodes, x0)
-}
-
-fn copy_send_avx_forward_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_send_seconds(nodes, x0)
-}
-
-fn copy_send_avx_forward_stream_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_stream_send(nodes, x0)
-}
-
-fn copy_send_avx_forward_stream_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    avx_forward_stream_send_seconds(nodes, x0)
-}
-
-/// The candidates of library `copy_send` over `bytes`.
-pub static COPY_SEND: Table = Table {
-    library: "copy_send",
-    spec: "specs/copy-exchange",
-    platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "ca94008caeb74cd9b769af773b260e2bc1e2fb7cf6156700a30f4210700237f0",
-    inputs: &["bytes"],
-    domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
-    entries: &[
-        Entry {
-            name: "memcpy",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: copy_send_memcpy_seconds_at,
-            predict: copy_send_memcpy_at,
-        },
-        Entry {
-            name: "rep_movsb",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: copy_send_rep_movsb_seconds_at,
-            predict: copy_send_rep_movsb_at,
-        },
-        Entry {
-            name: "avx512_forward",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: copy_send_avx512_forward_seconds_at,
-            predict: copy_send_avx512_forward_at,
-        },
-        Entry {
-            name: "avx512_forward_t0",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: copy_send_avx512_forward_t0_seconds_at,
-            predict: copy_send_avx512_forward_t0_at,
-        },
-        Entry {
-            name: "avx_forward",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: copy_send_avx_forward_seconds_at,
-            predict: copy_send_avx_forward_at,
-        },
-        Entry {
-            name: "avx_forward_stream",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: copy_send_avx_forward_stream_seconds_at,
-            predict: copy_send_avx_forward_stream_at,
-        },
-    ],
-};
-
-/// The candidates of library `copy_send`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopySend {
-    /// `memcpy`, predicted by `MemcpySend`.
-    Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbSend`.
-    RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardSend`.
-    Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Send`.
-    Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardSend`.
-    AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamSend`.
-    AvxForwardStream,
-}
-
-impl CopySend {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for CopySend {
-    type Rows = [Row; 6];
-    const TABLE: &'static Table = &COPY_SEND;
-
-    fn rows() -> [Row; 6] {
-        COPY_SEND.rows()
-    }
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Memcpy,
-            (1, &[]) => Self::RepMovsb,
-            (2, &[]) => Self::Avx512Forward,
-            (3, &[]) => Self::Avx512ForwardT0,
-            (4, &[]) => Self::AvxForward,
-            (5, &[]) => Self::AvxForwardStream,
+            (6, &[]) => Self::AvxForwardStreamToRepMovsb,
+            (7, &[]) => Self::RepMovsbToAvx512Forward,
             _ => return None,
         })
     }

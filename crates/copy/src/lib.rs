@@ -42,7 +42,7 @@ mod strided;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-pub use choose::{Hint, Installed, Models, Source, Target, install, routine_for};
+pub use choose::{Hint, Installed, Models, Source, Target, candidates, install, routine_for};
 pub use routine::{DEFAULT, Routine, routines};
 pub use strided::{Strided, StridedError, pack, unpack};
 

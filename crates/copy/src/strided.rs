@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Hint, copy_hinted};
+use crate::{DEFAULT, Hint, copy_hinted, routine_for};
 
 /// `count` blocks of `block` bytes, of which each begins `stride` bytes after the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +76,8 @@ impl Strided {
 
 /// Copies the blocks of `from` to `to`, one after the other.
 ///
-/// Blocks of 1 to 64 bytes that are powers of two go by moves of that size, without a call for
-/// each; longer ones as [`copy`](crate::copy) has it.
+/// Blocks of 1 to 64 bytes that are powers of two, and those of three words, go by moves of that
+/// size, without a call for each; of longer ones all go by the routine that models choose for one.
 ///
 /// # Errors
 /// The slices do not suit `strided`; `to` is unchanged.
@@ -93,13 +93,14 @@ pub fn pack(to: &mut [u8], from: &[u8], strided: Strided) -> Result<(), StridedE
         2 => gather::<2>(to, from, strided.stride),
         4 => gather::<4>(to, from, strided.stride),
         8 => gather::<8>(to, from, strided.stride),
+        12 => gather::<12>(to, from, strided.stride),
         16 => gather::<16>(to, from, strided.stride),
+        24 => gather::<24>(to, from, strided.stride),
         32 => gather::<32>(to, from, strided.stride),
         64 => gather::<64>(to, from, strided.stride),
         block => {
-            for (to, from) in to.chunks_exact_mut(block).zip(from.chunks(strided.stride)) {
-                copy_hinted(Hint::default(), to, &from[..block]);
-            }
+            let blocks = to.chunks_exact_mut(block).zip(from.chunks(strided.stride));
+            copy_blocks(block, blocks.map(|(to, from)| (to, &from[..block])));
         }
     }
     Ok(())
@@ -121,16 +122,31 @@ pub fn unpack(to: &mut [u8], from: &[u8], strided: Strided) -> Result<(), Stride
         2 => scatter::<2>(to, from, strided.stride),
         4 => scatter::<4>(to, from, strided.stride),
         8 => scatter::<8>(to, from, strided.stride),
+        12 => scatter::<12>(to, from, strided.stride),
         16 => scatter::<16>(to, from, strided.stride),
+        24 => scatter::<24>(to, from, strided.stride),
         32 => scatter::<32>(to, from, strided.stride),
         64 => scatter::<64>(to, from, strided.stride),
         block => {
-            for (to, from) in to.chunks_mut(strided.stride).zip(from.chunks_exact(block)) {
-                copy_hinted(Hint::default(), &mut to[..block], from);
-            }
+            let blocks = to.chunks_mut(strided.stride).zip(from.chunks_exact(block));
+            copy_blocks(block, blocks.map(|(to, from)| (&mut to[..block], from)));
         }
     }
     Ok(())
+}
+
+/// From so many bytes on a block is worth a routine of its own.
+const WHOLE: usize = 2048;
+
+/// Blocks of which models choose for one what all take: a choice for each would cost as much as it
+/// gains.
+fn copy_blocks<'a>(block: usize, blocks: impl Iterator<Item = (&'a mut [u8], &'a [u8])>) {
+    let routine = if block < WHOLE { &DEFAULT } else { routine_for(Hint::default(), block, false) };
+    if routine.is_default() {
+        blocks.for_each(|(to, from)| to.copy_from_slice(from));
+    } else {
+        blocks.for_each(|(to, from)| routine.copy(to, from));
+    }
 }
 
 /// Blocks whose size the compiler knows: a load and a store each.

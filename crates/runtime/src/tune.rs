@@ -31,7 +31,7 @@ use crate::node::Node;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use strata_copy::{Hint, Routine, SHORT, copy_hinted, routines};
+use strata_copy::{Hint, Routine, SHORT, candidates, copy_hinted};
 use strata_tune::{Agree, Knob, Mode, Options, Report, SizeClass, Tuner, VARIABLE};
 
 /// All nodes take the maximum over all nodes.
@@ -165,11 +165,12 @@ impl NodeTuner {
     }
 }
 
-/// The routines of this processor as options; the default is what models of it choose.
+/// The routines that are worth trying on this processor as options, as a search of all would cost more
+/// than it finds; the default is what models choose.
 fn routine_knob() -> &'static Knob<Option<&'static Routine>> {
     static KNOB: OnceLock<Knob<Option<&'static Routine>>> = OnceLock::new();
     KNOB.get_or_init(|| {
-        let all = routines().iter().map(|routine| (routine.name(), Some(*routine)));
+        let all = candidates().into_iter().map(|routine| (routine.name(), Some(routine)));
         Knob::named("copy", ("models", None), all)
     })
 }

@@ -41,6 +41,14 @@ pub enum TuneError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A file is not what a tuner writes, or not whole.
+    #[error("{}: {reason}; a program whose STRATA_TUNE names it ignores it and begins anew", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The fault.
+        reason: String,
+    },
     /// What was found cannot be written.
     #[error("{source}; STRATA_TUNE=tune:FILE names another file")]
     Write {

@@ -12,7 +12,7 @@ const BASELINE: u32 = 8;
 /// Evaluations at the begin that do not count: the first iteration of a loop starts it up.
 const WARM_UP: u32 = 1;
 /// How many times the baseline a search may lose before it has to wait for its share.
-const GRACE: f64 = 10.0;
+const GRACE: f64 = 2.0;
 /// An option that is slower than this factor is charged for no more.
 const PREEMPTED: f64 = 50.0;
 /// Evaluations after which a watch compares, and the confidence that it needs.
@@ -22,6 +22,9 @@ const WATCH_CONFIDENCE: f64 = 0.999;
 const CHANGED: f64 = 1.5;
 /// Searches that may begin again.
 const REOPENED: u32 = 3;
+
+/// Visits of a program after which a loop that has not run counts as left for good.
+const LEFT: u64 = 100_000;
 
 /// What every experiment of a tuner has in common.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +36,7 @@ pub(crate) struct Rules {
     pub(crate) seed: u64,
     /// Executions between two of a watch, on average.
     pub(crate) watch: u32,
-    /// Ticks that timing one execution takes.
+    /// Ticks that timing one execution takes, its visits included.
     pub(crate) clock: f64,
     /// Only times are recorded.
     pub(crate) record: bool,
@@ -127,6 +130,10 @@ pub(crate) struct Experiment {
     /// Time lost by what was tried, beyond the default's; in ticks.
     pub(crate) cost: f64,
     pub(crate) gain: Option<Gain>,
+    /// The mean time of an execution with the default at the last comparison, in ticks.
+    usual: f64,
+    /// Executions, and at which visit of the program their number was last another one.
+    seen: (f64, u64),
     pub(crate) tried: Vec<Vec<Tried>>,
     pub(crate) reopened: u32,
 }
@@ -137,6 +144,8 @@ pub(crate) struct SavedExperiment {
     pub(crate) phase: Phase,
     pub(crate) chosen: Config,
     pub(crate) gain: Option<Gain>,
+    #[serde(default)]
+    pub(crate) usual: f64,
     pub(crate) evaluations: u64,
     pub(crate) cost: f64,
     pub(crate) reopened: u32,
@@ -173,6 +182,8 @@ impl Experiment {
             evaluations: 0,
             cost: 0.0,
             gain: None,
+            usual: 0.0,
+            seen: (0.0, 0),
             tried: space.options.iter().map(|count| vec![Tried::default(); usize::from(*count)]).collect(),
             reopened: 0,
             rules,
@@ -331,6 +342,11 @@ impl Experiment {
         self.plan();
     }
 
+    /// What the tuner itself has taken, the search has lost.
+    pub(crate) fn charge(&mut self, ticks: u64) {
+        self.credit -= ticks as f64;
+    }
+
     /// Plans the next evaluation.
     fn plan(&mut self) {
         if self.phase == Phase::Search && self.policy.is_done() {
@@ -384,7 +400,58 @@ impl Experiment {
         self.timing = false;
     }
 
+    /// Whether it times executions, and there are any.
+    pub(crate) fn is_busy(&mut self, visits: u64) -> bool {
+        let endings = self.endings();
+        if endings != self.seen.0 {
+            self.seen = (endings, visits);
+        }
+        self.timing && visits - self.seen.1 < LEFT
+    }
+
+    fn endings(&self) -> f64 {
+        self.stops.iter().map(|stop| stop.endings as f64).sum()
+    }
+
+    /// The time that what was adopted saves in so many executions as there were, at least; in ticks.
+    pub(crate) fn saved(&self) -> f64 {
+        let gain = self.gain.filter(|_| self.phase == Phase::Adopted);
+        gain.map_or(0.0, |gain| self.endings() * self.usual * (gain.mean - gain.half_width))
+    }
+
+    /// The default stays, whatever was adopted.
+    pub(crate) fn give_up(&mut self) {
+        if self.phase == Phase::Adopted {
+            let gain = self.gain;
+            self.settle(Phase::Default, None);
+            self.gain = gain;
+            self.plan();
+            self.config.fill(0);
+            self.next = None;
+        }
+    }
+
+    /// For about how many visits this does not need any, if its executions so far took so many.
+    pub(crate) fn idle_visits(&self, visits: f64) -> f64 {
+        if self.idle == u32::MAX {
+            f64::INFINITY
+        } else {
+            f64::from(self.idle) * visits / self.endings().max(1.0)
+        }
+    }
+
+    /// Nothing was looked at for so many times as long as before.
+    pub(crate) fn has_slept(&mut self, times: f64) {
+        if self.idle != u32::MAX {
+            let executions = (times * self.endings().max(1.0)) as u32;
+            self.idle = self.idle.saturating_sub(executions).max(1);
+        }
+    }
+
     fn settle(&mut self, phase: Phase, outcome: Option<Outcome>) {
+        if self.last_executions > 0.0 {
+            self.usual = self.last_reference / self.last_executions;
+        }
         self.gain =
             outcome.map(|found| Gain { mean: -found.mean, half_width: found.half_width, pairs: found.pairs });
         self.phase = phase;
@@ -448,6 +515,7 @@ impl Experiment {
             gate: (phase == Phase::Gate).then(|| self.gate.clone()),
             chosen: self.chosen.clone(),
             gain: self.gain,
+            usual: self.usual,
             evaluations: self.evaluations,
             cost: self.cost,
             reopened: self.reopened,
@@ -486,7 +554,7 @@ impl Experiment {
             _ => return false,
         }
         (self.evaluations, self.cost, self.reopened) = (saved.evaluations, saved.cost, saved.reopened);
-        (self.gain, self.tried) = (saved.gain, saved.tried);
+        (self.gain, self.usual, self.tried) = (saved.gain, saved.usual, saved.tried);
         true
     }
 }

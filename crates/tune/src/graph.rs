@@ -86,6 +86,17 @@ impl Graph {
         self.visit_by_name(sig, describe)
     }
 
+    /// Goes to a site from somewhere that is not known: no edge leads there.
+    pub(crate) fn land(&mut self, sig: Sig, describe: impl FnOnce() -> (Vec<String>, Vec<f64>)) -> Visit {
+        let before = self.nodes.len();
+        let Some(node) = self.node(sig, describe) else {
+            self.full = true;
+            return Visit::Untracked;
+        };
+        self.at = node;
+        if node < before { Visit::Known(node) } else { Visit::New(node) }
+    }
+
     #[cold]
     fn visit_by_name(&mut self, sig: Sig, describe: impl FnOnce() -> (Vec<String>, Vec<f64>)) -> Visit {
         let Some(node) = self.node(sig, describe) else {

@@ -40,6 +40,7 @@ mod knob;
 pub mod loops;
 pub mod policy;
 mod report;
+mod rest;
 mod settings;
 mod site;
 mod state;

@@ -73,7 +73,7 @@ pub struct Options {
     pub search: Search,
     /// Evaluations of each interval's search; by default 40 a knob times the root of its options.
     pub budget: Option<u32>,
-    /// The share of an interval's time that tuning may lose, 0.05 by default: where what was tried
+    /// The share of an interval's time that tuning may lose, 0.02 by default: where what was tried
     /// and the readings of the clock have cost more, it rests, with the default.
     pub loss: f64,
     /// The confidence with which a configuration must be faster to be adopted, 0.99 by default.
@@ -97,7 +97,7 @@ impl Default for Options {
             mode: Mode::Off,
             search: Search::Auto,
             budget: None,
-            loss: 0.05,
+            loss: 0.02,
             confidence: 0.99,
             seed: 1,
             settle: 64,
@@ -125,7 +125,7 @@ impl Options {
     pub(crate) fn check(&self) -> Result<(), TuneError> {
         let wrong = |name, value: f64, reason| Err(TuneError::Option { name, value, reason });
         if !(self.loss > 0.0 && self.loss.is_finite()) {
-            return wrong("loss", self.loss, "it is a share of the time above 0, such as 0.05");
+            return wrong("loss", self.loss, "it is a share of the time above 0, such as 0.02");
         }
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             return wrong("confidence", self.confidence, "it is between 0 and 1, such as 0.99");

@@ -87,6 +87,18 @@ fn usual_file(program: &str, identity: &Identity, end: &str) -> Result<PathBuf, 
     Ok(folder.join("tune").join(&machine[..16]).join(format!("{name}-{}{end}.json", identity.nodes)))
 }
 
+/// Reads what a tuner has written.
+fn read(text: &str) -> Result<State, String> {
+    let state: State = serde_json::from_str(text).map_err(|error| match error.classify() {
+        serde_json::error::Category::Eof => "it is cut short".to_owned(),
+        _ => format!("it is not what a tuner writes ({error})"),
+    })?;
+    match state.strata_tune {
+        VERSION => Ok(state),
+        other => Err(format!("it is of format {other}, and this is {VERSION}")),
+    }
+}
+
 impl Tuner {
     /// The file in which what is found is kept: that of the mode, or one in the cache folder;
     /// `None` where nothing is kept.
@@ -125,6 +137,35 @@ impl Tuner {
         Ok(text)
     }
 
+    /// What a file keeps, of whatever program, build and machine: to look at. The report's note says
+    /// of which it is, and whether runs on this machine would take it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not what a tuner writes.
+    pub fn look(file: &Path) -> Result<Self, TuneError> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|source| TuneError::Read { file: file.to_owned(), source })?;
+        let wrong = |reason| TuneError::File { file: file.to_owned(), reason };
+        let state = read(&text).map_err(wrong)?;
+        let Identity { build, machine, nodes } = &state.identity;
+        let here = Identity::here(*nodes);
+        let fits = if *machine == here.machine { "this one" } else { "another than this one" };
+        let whose = format!(
+            "of build {build}, {} and this machine: {machine}; it is {fits}",
+            count(*nodes, "node", "nodes")
+        );
+        let mut tuner = Self::blank(&state.program, Options::of(Mode::Tune(None)), *nodes)?;
+        tuner.identity = state.identity.clone();
+        tuner.take(state).map_err(wrong)?;
+        match tuner.notes.pop() {
+            Some(note) => Err(wrong(note)),
+            None => {
+                tuner.notes.push(whose);
+                Ok(tuner)
+            }
+        }
+    }
+
     /// What a former run of this program has kept for `nodes` nodes, if it fits this build and this
     /// machine, for [`for_team`](Self::for_team); and a word about what was ignored.
     ///
@@ -143,23 +184,12 @@ impl Tuner {
     /// Goes on from what a former run has kept; what does not fit is ignored with a note. `judge`:
     /// also if it is of another build or machine.
     pub(crate) fn take_up(&mut self, text: &str, whence: &str, judge: bool) {
-        let state = serde_json::from_str(text).map_err(|error| match error.classify() {
-            serde_json::error::Category::Eof => "it is cut short".to_owned(),
-            _ => format!("it is not what a tuner writes ({error})"),
-        });
-        let fits = |state: State| {
-            if state.strata_tune != VERSION {
-                return Err(format!("it is of format {}, and this is {VERSION}", state.strata_tune));
-            }
-            match state.identity.difference(&self.identity).filter(|_| judge) {
-                Some(difference) => Err(difference.to_owned()),
-                None if state.program != self.program => {
-                    Err(format!("it is of the program `{}`", state.program))
-                }
-                None => Ok(state),
-            }
+        let fits = |state: State| match state.identity.difference(&self.identity).filter(|_| judge) {
+            Some(difference) => Err(difference.to_owned()),
+            None if state.program != self.program => Err(format!("it is of the program `{}`", state.program)),
+            None => Ok(state),
         };
-        let taken = state.and_then(fits).and_then(|state| self.take(state));
+        let taken = read(text).and_then(fits).and_then(|state| self.take(state));
         if let Err(why) = taken {
             self.notes.push(format!("{whence} is ignored: {why}"));
         }

@@ -8,6 +8,7 @@ use crate::intervals::{Interval, intervals};
 use crate::knob::Knob;
 use crate::loops;
 use crate::policy::Space;
+use crate::rest::Rest;
 use crate::settings::{Mode, Options};
 use crate::site::{Sig, SizeClass};
 use crate::state::{Identity, SavedInterval};
@@ -34,16 +35,17 @@ pub struct Tuner {
     pub(crate) experiments: Vec<Experiment>,
     /// Read from a file, for intervals that have not been found yet.
     pub(crate) saved: Vec<SavedInterval>,
-    run: Run,
+    pub(crate) run: Run,
+    pub(crate) rest: Rest,
     /// Whether sites or edges are newer than the intervals, and for how many visits there was none.
-    unsettled: bool,
+    pub(crate) unsettled: bool,
     quiet: u64,
     clock: quanta::Clock,
     /// Seconds of a tick, and ticks that an evaluation spans.
     pub(crate) tick: f64,
     span: f64,
     /// Ticks that timing an execution takes; 0 where nodes must decide alike.
-    clock_cost: f64,
+    pub(crate) clock_cost: f64,
     pub(crate) team: bool,
     pub(crate) steps: u64,
     pub(crate) visits: u64,
@@ -58,8 +60,8 @@ struct Role {
 
 /// The execution that is going on.
 #[derive(Clone, Copy, Debug, Default)]
-struct Run {
-    active: bool,
+pub(crate) struct Run {
+    pub(crate) active: bool,
     timed: bool,
     interval: u32,
     /// The position of the node where the program is.
@@ -132,6 +134,7 @@ impl Tuner {
             experiments: Vec::new(),
             saved: Vec::new(),
             run: Run::default(),
+            rest: Rest::default(),
             unsettled: false,
             quiet: 0,
             clock,
@@ -205,7 +208,14 @@ impl Tuner {
         describe: impl FnOnce() -> (Vec<String>, Vec<f64>),
         now: Option<u64>,
     ) -> u16 {
-        let Some(node) = self.go_to(sig, describe) else { return 0 };
+        let node = if self.rest.left == 0 {
+            self.go_to(sig, describe)
+        } else if self.sleeps() {
+            return 0;
+        } else {
+            self.wake(sig, describe)
+        };
+        let Some(node) = node else { return 0 };
         self.pass(node, now);
         self.choices[node]
     }
@@ -247,7 +257,7 @@ impl Tuner {
     }
 
     #[cold]
-    fn discover(&mut self) {
+    pub(crate) fn discover(&mut self) {
         self.make_room();
         self.unsettled = !matches!(self.options.mode, Mode::Use(_));
         self.quiet = 0;
@@ -322,7 +332,7 @@ impl Tuner {
             confidence: self.options.confidence,
             seed: self.options.seed,
             watch: self.options.watch,
-            clock: self.clock_cost,
+            clock: self.price_of_timing(interval.nodes.len()),
             record: matches!(self.options.mode, Mode::Record(_)),
         };
         let mut made = Experiment::new(space, interval.stops.len(), rules, self.graph.hash(&interval.nodes));
@@ -371,12 +381,17 @@ impl Tuner {
 
     #[cold]
     fn learn(&mut self, number: usize) {
+        let start = (self.clock_cost > 0.0).then(|| self.clock.raw());
         let batch: Vec<(f64, u32)> = self.experiments[number].batch().collect();
         self.experiments[number].learn(&batch);
+        if let Some(start) = start {
+            self.experiments[number].charge(self.clock.raw().saturating_sub(start));
+        }
+        self.rest_if_idle();
     }
 
     #[cold]
-    fn put_in_force(&mut self, number: usize) {
+    pub(crate) fn put_in_force(&mut self, number: usize) {
         let knobs = self.knobs(&self.intervals[number]);
         for (node, option) in knobs.zip(self.experiments[number].config()) {
             self.choices[node] = *option;

@@ -38,7 +38,7 @@ fn a_loop_with_a_knob() {
     assert!(out.starts_with("tune_loop: 1 call site, 1 interval, 1 with knobs\ntile at "), "{out}");
     assert!(out.contains("examples/tune_loop.rs:") && out.contains("evaluations by exhaustive"), "{out}");
     let drawn = std::fs::read_to_string(&graph).unwrap();
-    assert!(drawn.contains("interval 1: ") && drawn.contains(">999<"), "{drawn}");
+    assert!(drawn.contains("interval 1: "), "{drawn}");
 
     // A later run begins with what was found, and `use` tries nothing.
     let (_, later, err) = run(&program, Some(&tune), &[]);

@@ -153,3 +153,24 @@ fn options_out_of_range_are_refused() {
         assert!(matches!(Tuner::new("x", options), Err(TuneError::Option { .. })));
     }
 }
+
+#[test]
+fn a_file_can_be_looked_at_by_any_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("found.json");
+    let mut program = Program::new(tune(1));
+    for _ in 0..2000 {
+        let option = program.call(1, 2);
+        program.work(if option == 1 { 4e4 } else { 5e4 });
+    }
+    program.tuner.save(&file).unwrap();
+    let report = Tuner::look(&file).unwrap().report();
+    assert_eq!((report.program.as_str(), report.intervals[0].phase), ("made-up", Phase::Adopted));
+    assert!(report.notes[0].ends_with("it is this one"), "{:?}", report.notes);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &text[..text.len() / 2]).unwrap();
+    let error = Tuner::look(&file).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("found.json: it is cut short; "), "{error}");
+    let error = Tuner::look(&folder.path().join("none")).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("cannot read"), "{error}");
+}

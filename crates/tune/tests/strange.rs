@@ -52,7 +52,8 @@ fn a_loop_that_is_entered_in_the_middle() {
     }
     let report = program.tuner.report();
     let chosen = report.intervals.iter().flat_map(|each| &each.knobs).map(|knob| &*knob.chosen);
-    assert_eq!(chosen.collect::<Vec<_>>(), ["option 0", "option 2"], "{report}");
+    // What is chosen at the first one makes no difference.
+    assert_eq!(chosen.skip(1).collect::<Vec<_>>(), ["option 2"], "{report}");
 }
 
 fn recurse(program: &mut Program, depth: u32) {

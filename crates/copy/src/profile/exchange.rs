@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{named, read_all};
 use crate::Routine;
+use crate::choose::sides;
 
 /// A buffer that is its sender's while it is empty, and its receiver's while it is full.
 struct Slot {
@@ -14,8 +15,9 @@ struct Slot {
     bytes: Mutex<Vec<u8>>,
 }
 
-/// Of the messages from the first thread, and of those from the second.
-static SLOTS: [Slot; 2] = [const { Slot { full: AtomicU32::new(0), bytes: Mutex::new(Vec::new()) } }; 2];
+/// Of the messages from the first thread, and of those from the second: two each, so that one is
+/// filled while the other is emptied.
+static SLOTS: [[Slot; 2]; 2] = [const { [const { Slot::new() }; 2] }; 2];
 
 /// After so many spins a thread gives way.
 const SPINS: u64 = 10_000;
@@ -24,6 +26,10 @@ const SPINS: u64 = 10_000;
 const TOO_LONG: u64 = 10_000_000_000;
 
 impl Slot {
+    const fn new() -> Self {
+        Self { full: AtomicU32::new(0), bytes: Mutex::new(Vec::new()) }
+    }
+
     /// Waits until the slot is full, or is not, and uses it; then it is the other one's. Returns
     /// whether that happened.
     fn pass(&self, full: u32, use_it: impl FnOnce(&mut Vec<u8>)) -> bool {
@@ -45,65 +51,96 @@ impl Slot {
 }
 
 thread_local! {
-    static MINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine { bytes: Vec::new(), turns: [0; 2], sum: 0 }) };
 }
 
-/// The seconds of a message of so many bytes that goes to and fro between two threads: copied to a
-/// slot by the routine of the first name, and from it by that of the second; with `read` its
-/// receiver reads it, which counts. NaN unless there are two threads of one process.
+/// What a thread has: its block, and the number of messages so far of each direction.
+struct Mine {
+    bytes: Vec<u8>,
+    turns: [usize; 2],
+    sum: u64,
+}
+
+impl Mine {
+    /// The slot of the direction's next message.
+    fn slot(&mut self, direction: usize) -> &'static Slot {
+        self.turns[direction] += 1;
+        &SLOTS[direction][self.turns[direction] % 2]
+    }
+
+    /// Sends the block to the other thread, written just before if it is `used`.
+    fn send(&mut self, direction: usize, routine: &Routine, used: bool) -> bool {
+        let slot = self.slot(direction);
+        if used {
+            black_box(&mut self.bytes).fill(self.turns[direction] as u8);
+        }
+        slot.pass(0, |slot| {
+            slot.resize(self.bytes.len(), 0);
+            routine.copy(black_box(slot), black_box(&self.bytes));
+        })
+    }
+
+    /// Receives a block, and reads it if it is `used`.
+    fn receive(&mut self, direction: usize, routine: &Routine, used: bool) -> bool {
+        let slot = self.slot(direction);
+        let done = slot.pass(1, |slot| routine.copy(black_box(&mut self.bytes), black_box(slot)));
+        if used {
+            self.sum = self.sum.wrapping_add(read_all(&self.bytes));
+        }
+        done
+    }
+}
+
+/// The seconds of a message of so many bytes between two threads, copied to a slot and from it by
+/// the routine of this name: the mean of one that goes to and fro, and of one that others follow.
+/// What is `used` its sender writes before, and its receiver reads after, which counts. NaN unless
+/// there are two threads of one process.
 ///
-/// Both call it, with their numbers, 0 and 1, and otherwise equal arguments.
+/// Both call it, with their numbers, 0 and 1, and otherwise equal arguments. A name such as
+/// `memcpy_to_rep_movsb` is of a routine for each side, the sender's first.
 pub fn exchange(
     now: impl FnMut() -> f64,
     (rank, threads): (usize, usize),
     bytes: usize,
-    send: &str,
-    receive: &str,
-    read: bool,
+    pair: &str,
+    used: bool,
 ) -> f64 {
     if threads != 2 || rank > 1 {
         return f64::NAN;
     }
-    let (send, receive) = (named(send), named(receive));
-    round_trips(now, rank, bytes, [send, receive], read)
+    let [send, receive] = sides(pair).map(named);
+    messages(now, rank, bytes, [send, receive], used).unwrap_or(f64::NAN)
 }
 
-fn round_trips(
+fn messages(
     mut now: impl FnMut() -> f64,
     rank: usize,
     bytes: usize,
-    [send, receive]: [&Routine; 2],
-    read: bool,
-) -> f64 {
-    let count = (40_000 / (200 + bytes / 10)).max(2);
+    [send, receive]: [&'static Routine; 2],
+    used: bool,
+) -> Option<f64> {
+    let count = (20_000 / (200 + bytes / 10)).max(2);
     MINE.with_borrow_mut(|mine| {
-        mine.resize(bytes, 1);
-        let mut sum = 0u64;
-        let mut start = 0.0;
-        for round in 0..count + 2 {
-            // The first brings the slots into the caches, and the threads together.
-            if round == 2 {
-                start = now();
-            }
-            for step in [rank, 1 - rank] {
-                let done = if step == 0 {
-                    SLOTS[rank].pass(0, |slot| {
-                        slot.resize(bytes, 0);
-                        send.copy(black_box(slot), black_box(mine));
-                    })
-                } else {
-                    let done = SLOTS[1 - rank].pass(1, |slot| receive.copy(black_box(mine), black_box(slot)));
-                    if read {
-                        sum = sum.wrapping_add(read_all(mine));
-                    }
-                    done
-                };
-                if !done {
-                    return f64::NAN;
+        mine.bytes.resize(bytes, 1);
+        let mut seconds = 0.0;
+        for to_and_fro in [true, false] {
+            let mut start = 0.0;
+            for round in 0..count + 2 {
+                // The first bring the slots into the caches, and the threads together.
+                if round == 2 {
+                    start = now();
+                }
+                let first = if rank == 0 { mine.send(0, send, used) } else { mine.receive(0, receive, used) };
+                let second = !to_and_fro
+                    || if rank == 0 { mine.receive(1, receive, used) } else { mine.send(1, send, used) };
+                if !(first && second) {
+                    return None;
                 }
             }
+            let messages = if to_and_fro { 2 * count } else { count };
+            seconds += (now() - start) / messages as f64;
         }
-        black_box(sum);
-        (now() - start) / (2 * count) as f64
+        black_box(mine.sum);
+        Some(seconds / 2.0)
     })
 }

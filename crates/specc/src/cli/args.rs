@@ -186,6 +186,21 @@ pub(super) enum Command {
         #[arg(long, value_name = "FILE")]
         perfetto: Option<PathBuf>,
     },
+    /// Show what a tuner found: what was tried where, what was adopted, what it gains.
+    ///
+    /// A program that runs with STRATA_TUNE=tune:FILE writes the file. It is also checked: exit status
+    /// 1 if it is cut short or not what a tuner writes. Gains are those of fresh timings against the
+    /// default, with 99 % intervals.
+    Tuned {
+        /// The file.
+        file: PathBuf,
+        /// Print JSON.
+        #[arg(long, conflicts_with = "svg")]
+        json: bool,
+        /// Write the graph of the call sites, with what was adopted, as SVG.
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
     /// Print completions of this command line for a shell.
     ///
     /// `specc completions bash > ~/.local/share/bash-completion/completions/specc`, in zsh to a

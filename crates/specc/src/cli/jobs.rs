@@ -1,4 +1,4 @@
-//! Commands that look at what the nodes of a job have left: `log` and `trace`.
+//! Commands that look at what the nodes of a job have left: `log`, `trace` and `tuned`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,6 +8,7 @@ use strata_develop::log::standing::Report;
 use strata_develop::log::{Log, Standing};
 use strata_develop::trace::Trace;
 use strata_model::{Seconds, count, write_atomically};
+use strata_tune::{TuneError, Tuner};
 
 use super::failure::{Failure, print};
 use crate::trace::{Timeline, perfetto};
@@ -103,4 +104,18 @@ fn summary(timeline: &Timeline) -> String {
         let _ = writeln!(text, "{name:<20} {share:>6.2} %  {}", seconds(time));
     }
     text
+}
+
+/// What a tuner has kept.
+pub(super) fn tuned(file: &Path, json: bool, svg: Option<&Path>) -> Result<(), Failure> {
+    let tuner = Tuner::look(file).map_err(|error| match error {
+        TuneError::Read { .. } => Failure::Machine(error.to_string()),
+        _ => Failure::Fault(error.to_string()),
+    })?;
+    let report = tuner.report();
+    match svg {
+        Some(to) => write(to, &tuner.graph_svg()),
+        None if json => print(report.json()),
+        None => print(report.to_string().trim_end()),
+    }
 }

@@ -60,6 +60,7 @@ pub fn run() -> ExitCode {
         Command::Trace { folder, svg, flight, perfetto } => {
             jobs::trace(&folder, svg.as_deref(), flight.as_deref(), perfetto.as_deref())
         }
+        Command::Tuned { file, json, svg } => jobs::tuned(&file, json, svg.as_deref()),
         Command::Completions { shell } => completions(shell),
         Command::Man { output } => man_pages(&output.output),
     };

@@ -1,4 +1,4 @@
-//! `specc log` and `specc trace`.
+//! `specc log`, `specc trace` and `specc tuned`.
 
 use super::*;
 
@@ -92,4 +92,32 @@ fn traces_are_drawn_and_exported() {
     fs::remove_file(folder.path().join("node-0003.trace")).expect("removed");
     let (_, err) = expect(1, &["trace", "."], folder.path());
     assert!(err.contains("node 3 of 64 has no trace"), "{err}");
+}
+
+#[test]
+fn what_a_tuner_found_is_shown_and_checked() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("found.json");
+    let options = strata_tune::Options::of(strata_tune::Mode::Tune(Some(file.clone())));
+    let mut tuner = strata_tune::Tuner::new("heat", options).expect("a tuner");
+    let rows = strata_tune::Knob::new("rows", 64, [8, 16]);
+    for _ in 0..500 {
+        std::hint::black_box(tuner.pick(&rows));
+    }
+    tuner.close().expect("kept");
+    let (out, err) = expect(0, &["tuned", "found.json"], folder.path());
+    assert!(out.starts_with("heat: 1 call site, 1 interval, 1 with knobs\nrows at "), "{out}");
+    assert!(out.contains("note: of build ") && out.trim_end().ends_with("it is this one"), "{out}");
+    assert_eq!(err, "");
+    let (out, _) = expect(0, &["tuned", "found.json", "--json"], folder.path());
+    let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(report["intervals"][0]["knobs"][0]["options"][1]["name"], "8");
+    expect(0, &["tuned", "found.json", "--svg", "graph.svg"], folder.path());
+    assert!(fs::read_to_string(folder.path().join("graph.svg")).expect("written").starts_with("<svg"));
+    let text = fs::read_to_string(&file).expect("written");
+    fs::write(&file, &text[..text.len() / 2]).expect("cut");
+    let (_, err) = expect(1, &["tuned", "found.json"], folder.path());
+    assert!(err.starts_with("specc: found.json: it is cut short; "), "{err}");
+    let (_, err) = expect(3, &["tuned", "nowhere.json"], folder.path());
+    assert!(err.contains("cannot read nowhere.json"), "{err}");
 }

@@ -1,0 +1,118 @@
+//! A tuner rests where nothing can be gained: a visit then costs a branch.
+
+use crate::experiment::{Experiment, Phase};
+use crate::graph::Visit;
+use crate::settings::Mode;
+use crate::site::Sig;
+use crate::tuner::Tuner;
+
+/// Seconds that a visit takes while the tuner does not rest (`benches/README.md`, Tuning).
+const VISIT: f64 = 8e-9;
+/// The longest rest, in shortest ones.
+const LONGEST: u64 = 256;
+
+/// A rest of less than this is not worth finding out afterwards where the program is.
+const SHORTEST: f64 = 32.0;
+
+/// When a tuner rests, and for how long. The program may change: it looks now and then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rest {
+    /// Visits that are still to be slept through; 0 where it is awake.
+    pub(crate) left: u64,
+    /// How long this rest is, and all earlier ones were.
+    length: u64,
+    total: u64,
+    /// How long the last one was at which every search had ended.
+    settled: u64,
+}
+
+impl Rest {
+    /// All visits that were slept through.
+    pub(crate) fn slept(&self) -> u64 {
+        self.total + if self.left == 0 { 0 } else { self.length - self.left }
+    }
+}
+
+impl Tuner {
+    /// Whether visits take the default and are not recorded for now, as nothing is to be gained or
+    /// tried.
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
+        self.rest.left > 0
+    }
+
+    /// Ticks that timing an execution of so many visits takes.
+    pub(crate) fn price_of_timing(&self, visits: usize) -> f64 {
+        if self.clock_cost > 0.0 { self.clock_cost + visits as f64 * VISIT / self.tick } else { 0.0 }
+    }
+
+    /// Rests if every interval is to run with the default for a while. What was adopted has to be
+    /// worth the visits of the whole program, or is given up: its own comparison did not count
+    /// those, as both sides paid them.
+    ///
+    /// Nodes of a team do not rest, as they would not agree; nor does a tuner of times that cost
+    /// nothing to take.
+    #[cold]
+    pub(crate) fn rest_if_idle(&mut self) {
+        let rests = matches!(self.options.mode, Mode::Tune(_)) && self.clock_cost > 0.0 && !self.team;
+        let visits = self.visits;
+        if !rests || self.unsettled || self.experiments.iter_mut().any(|each| each.is_busy(visits)) {
+            return;
+        }
+        let is = |phase| move |each: &Experiment| each.phase == phase;
+        if self.experiments.iter().any(is(Phase::Adopted)) {
+            let saved: f64 = self.experiments.iter().map(Experiment::saved).sum();
+            if saved * self.tick > self.visits as f64 * VISIT {
+                return;
+            }
+            for number in 0..self.experiments.len() {
+                self.experiments[number].give_up();
+                self.put_in_force(number);
+            }
+        }
+        self.rest.length = if self.experiments.iter().all(is(Phase::Default)) {
+            let shortest = u64::from(self.options.watch.max(1));
+            self.rest.settled = (2 * self.rest.settled).clamp(shortest, LONGEST * shortest);
+            self.rest.settled
+        } else {
+            // Until the first one goes on.
+            let visits = self.visits as f64;
+            let least =
+                self.experiments.iter().map(|each| each.idle_visits(visits)).fold(f64::INFINITY, f64::min);
+            if least < SHORTEST {
+                return;
+            }
+            least as u64
+        };
+        self.rest.left = self.rest.length;
+    }
+
+    /// A visit while it rests: whether it goes on resting.
+    #[inline]
+    pub(crate) fn sleeps(&mut self) -> bool {
+        self.rest.left -= 1;
+        self.rest.left > 0
+    }
+
+    /// Finds out where the program is.
+    #[cold]
+    pub(crate) fn wake(
+        &mut self,
+        sig: Sig,
+        describe: impl FnOnce() -> (Vec<String>, Vec<f64>),
+    ) -> Option<usize> {
+        self.rest.total += self.rest.length;
+        self.run.active = false;
+        let settled = self.rest.length == self.rest.settled;
+        let slept = if settled { f64::INFINITY } else { self.rest.length as f64 / self.visits as f64 };
+        self.experiments.iter_mut().for_each(|each| each.has_slept(slept));
+        match self.graph.land(sig, describe) {
+            Visit::Known(node) => Some(node),
+            Visit::New(node) => {
+                self.discover();
+                Some(node)
+            }
+            Visit::Untracked => None,
+        }
+    }
+}

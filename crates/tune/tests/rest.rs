@@ -1,0 +1,59 @@
+//! A tuner rests where nothing is gained, with a clock that takes time to read.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::hint::black_box;
+use strata_tune::{Knob, Mode, Options, Phase, Tuner};
+
+/// A loop of some microseconds whose default is the fastest by far.
+fn iteration(tuner: &mut Tuner, knob: &Knob<u64>) {
+    let times = *tuner.pick(knob);
+    black_box((0..500 * times).fold(0u64, |sum, value| black_box(sum ^ value)));
+}
+
+fn tuner(file: &std::path::Path, mode: fn(Option<std::path::PathBuf>) -> Mode) -> Tuner {
+    let mut options = Options::of(mode(Some(file.to_owned())));
+    // Not the share of its time but the end of the search is looked at.
+    options.loss = 1.0;
+    Tuner::new("rest", options).unwrap()
+}
+
+#[test]
+fn where_the_default_is_best_the_tuner_rests_and_looks_now_and_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("found.json");
+    let knob = Knob::new("times", 1, [3, 4]);
+    let mut first = tuner(&file, Mode::Tune);
+    let rested = (0..100_000).any(|_| {
+        iteration(&mut first, &knob);
+        first.is_resting() && first.report().intervals[0].phase == Phase::Default
+    });
+    assert!(rested, "{}", first.report());
+    // It wakes, and every visit counts.
+    let before = first.report().visits;
+    let woke = (0..10_000).position(|_| {
+        iteration(&mut first, &knob);
+        !first.is_resting()
+    });
+    let after = first.report();
+    assert_eq!(after.visits - before, woke.expect("a rest ends") as u64 + 1, "{after}");
+    first.close().unwrap();
+    // The next run rests soon.
+    let mut next = tuner(&file, Mode::Tune);
+    let rested = (0..5000).any(|_| {
+        iteration(&mut next, &knob);
+        next.is_resting()
+    });
+    assert!(rested && next.notes().is_empty(), "{}", next.report());
+}
+
+#[test]
+fn recording_never_rests() {
+    let folder = tempfile::tempdir().unwrap();
+    let knob = Knob::new("times", 1, [3, 4]);
+    let mut tuner = tuner(&folder.path().join("recorded.json"), Mode::Record);
+    for _ in 0..3000 {
+        iteration(&mut tuner, &knob);
+        assert!(!tuner.is_resting());
+    }
+}
