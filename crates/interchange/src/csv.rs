@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord};
-use strata_model::did_you_mean;
+use strata_model::{count, did_you_mean};
 
 use crate::experiment::{Experiment, Measurement};
 use crate::place::{Lines, Problems};
@@ -251,7 +251,7 @@ fn row<'a>(
     roles: &[Role],
     problems: &mut Problems<'_>,
 ) -> Option<Row<'a>> {
-    let counts = format!("this row has {} cells, the header {}", cells.len(), names.len());
+    let counts = format!("this row has {}, the header {}", count(cells.len(), "cell", "cells"), names.len());
     if let Some((at, _)) = cells.get(names.len()) {
         problems.push(*at, format!("{counts}; take the surplus out"));
         return None;

@@ -103,7 +103,7 @@ fn every_mistake_has_its_place_and_a_way_out() {
         (
             "x.csv",
             "n,time\n1,2\n3\n",
-            "x.csv:3:2: the cell of `time` is missing: this row has 1 cells, the header 2; fill it in or take the row out",
+            "x.csv:3:2: the cell of `time` is missing: this row has 1 cell, the header 2; fill it in or take the row out",
         ),
         (
             "x.csv",

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// on the disk.
 ///
 /// Readers see the old content or the new one, never a part. The temporary file is removed again if
-/// anything fails.
+/// anything fails. A symbolic link stays one: the file that it names is replaced. What is no file,
+/// as a pipe, a terminal or `/dev/null`, is written to and never replaced.
 ///
 /// # Errors
 /// Whatever `write` or the file system says, with the path in front; the kind is kept
@@ -24,14 +25,26 @@ where
     let path = path.as_ref();
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
-    let temporary = temporary_name(path).map_err(named)?;
-    let result = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
+    // Fails where nothing is there yet, and for a link to nothing.
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&real).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return write_through(&real, write).map_err(named);
+    }
+    let temporary = temporary_name(&real).map_err(named)?;
+    let result = fill(&temporary, write).and_then(|()| fs::rename(&temporary, &real));
     if result.is_err() {
         // The first error is the one to report: a file that cannot be removed either tells nothing
         // new.
         let _ = fs::remove_file(&temporary);
     }
     result.map_err(named)
+}
+
+/// Into a device or a pipe, which a rename would replace by a file.
+fn write_through(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut device = BufWriter::new(File::options().write(true).open(path)?);
+    write(&mut device)?;
+    device.flush()
 }
 
 fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -92,5 +105,30 @@ mod tests {
                 .to_string()
                 .contains("/nowhere")
         );
+    }
+
+    /// A pipe stands for every device: to try it on `/dev/null` would replace that if it failed.
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_stay_what_they_are() {
+        use std::os::unix::fs::{FileTypeExt as _, symlink};
+        let folder = folder("kinds");
+        let (file, link, pipe) = (folder.join("file"), folder.join("link"), folder.join("pipe"));
+        fs::write(&file, "old").unwrap();
+        symlink("file", &link).unwrap();
+        write_atomically(&link, |w| w.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        write_atomically(&pipe, |w| w.write_all(b"through")).unwrap();
+        assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+        assert_eq!(reader.join().unwrap(), b"through");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "a temporary file was left");
+        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -358,7 +358,7 @@ impl Selector {
             table,
             pin,
             note: elsewhere.then_some(Note::OtherMachine { spec: table.spec }),
-            explain: node.setting("STRATA_EXPLAIN").is_some_and(|value| value != "0"),
+            explain: node.is_on("STRATA_EXPLAIN"),
             word,
         })
     }

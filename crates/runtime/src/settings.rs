@@ -45,12 +45,28 @@ impl Settings {
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }
+
+    /// Whether a variable is set, and neither to nothing nor to 0.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.variable(name).is_some_and(|value| !matches!(value, "" | "0"))
+    }
 }
 
-#[cfg(all(test, feature = "mpi"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_switch_is_off_where_it_is_empty_or_zero() {
+        let mut own = Settings::of_this_process(strata_model::Platform::detect("threads", 1));
+        assert!(!own.is_on("STRATA_SWITCH"));
+        for (value, on) in [("", false), ("0", false), ("1", true), ("yes", true)] {
+            own.variables.insert("STRATA_SWITCH".to_owned(), value.to_owned());
+            assert_eq!(own.is_on("STRATA_SWITCH"), on, "{value}");
+        }
+    }
+
+    #[cfg(feature = "mpi")]
     #[test]
     fn settings_survive_being_sent() {
         let mut own = Settings::of_this_process(strata_model::Platform::detect("mpi", 3));

@@ -242,7 +242,7 @@ impl Simulation {
         let found =
             sim::run(&self.setup, |transport| job.run_node(&program, transport, Arc::clone(&settings)))?;
         let sim::Outcome { results, times, network, hash, steps, dilation } = found;
-        if settings.variable("STRATA_NETWORK") == Some("1") {
+        if settings.is_on("STRATA_NETWORK") {
             eprint!("{network}");
         }
         Ok(Simulated { results, times, network, hash, steps, dilation })

@@ -181,10 +181,12 @@ mod environment {
         PINS.get_or_init(|| std::env::var("STRATA_PIN").unwrap_or_default())
     }
 
-    /// Whether `STRATA_EXPLAIN` was set, and not to 0, when it was first read.
+    /// Whether `STRATA_EXPLAIN` was set, and neither to nothing nor to 0, when it was first read.
     pub(super) fn explain() -> bool {
         static EXPLAIN: OnceLock<bool> = OnceLock::new();
-        *EXPLAIN.get_or_init(|| std::env::var_os("STRATA_EXPLAIN").is_some_and(|value| value != "0"))
+        *EXPLAIN.get_or_init(|| {
+            std::env::var_os("STRATA_EXPLAIN").is_some_and(|value| value != "0" && !value.is_empty())
+        })
     }
 }
 

@@ -12,6 +12,7 @@ use strata_model::samples::ModelSamples;
 use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
 use strata_model::{Expr, Platform, Samples, did_you_mean, sha256_hex};
 
+use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
 use crate::points::{competing, not_competing};
 
@@ -206,7 +207,10 @@ impl Fitting {
             let options = overrides.apply(model.options.fit);
             let so_far = &self.set;
             let lookup: &Lookup<'_> = &|name| callee(so_far, name);
-            let outcome = fit_model(measured, &structure, &options, lookup);
+            let mut outcome = fit_model(measured, &structure, &options, lookup);
+            if let Ok(fitted) = &mut outcome {
+                fitted.notes.extend(coverage::partial(measured, &structure.inputs));
+            }
             self.keep(outcome);
         }
         // Candidates keep their place without a model, so that what is generated names them all.

@@ -12,6 +12,7 @@
 pub mod advise;
 pub mod cli;
 pub mod competition;
+mod coverage;
 pub mod curves;
 pub mod drive;
 pub mod emit;

@@ -85,7 +85,7 @@ impl<'n> Space<'n> {
     /// [`GlobalError::TooLong`] from 16 TiB on; [`GlobalError::Setting`].
     #[track_caller]
     pub fn open(node: &'n mut Node, bytes: usize) -> Result<Self, GlobalError> {
-        if node.setting("STRATA_CHECK") == Some("1") {
+        if node.is_on("STRATA_CHECK") {
             return Self::open_checked(node, bytes);
         }
         let way = match node.setting("STRATA_GLOBAL") {

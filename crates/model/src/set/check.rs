@@ -69,5 +69,14 @@ pub(super) fn check_model(place: &str, model: &Model) -> Result<(), SetError> {
             "a coefficient, or what the interval is computed from, is not a finite number".into(),
         );
     }
+    for (name, number) in [
+        ("noise_variance", model.noise_variance),
+        ("t_quantile", model.t_quantile),
+        ("own_error", model.own_error),
+    ] {
+        if number < 0.0 {
+            return content(place, format!("`{name}` is {number}, but none is below zero"));
+        }
+    }
     Ok(())
 }

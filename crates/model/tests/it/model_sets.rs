@@ -324,6 +324,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         with(&|s| s.models[0].terms[2].term = "kyes".into()),
         with(&|s| s.models[0].terms[2].coefficient = f64::INFINITY),
         with(&|s| drop(s.models[0].covariance.pop())),
+        with(&|s| s.models[0].noise_variance = -1.0),
         with(&|s| s.models[0].requires = vec!["Both(keys)>1".into()]),
         with(&|s| s.models[1].terms[1].term = "Radix(64)".into()),
         with(&|s| s.models[1].terms[1].term = "Quick(64)".into()),

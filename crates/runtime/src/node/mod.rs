@@ -202,13 +202,28 @@ impl Node {
     /// ```
     /// # use strata_runtime::prelude::*;
     /// # Machine::threads(1)?.run(|node| {
-    /// let explain = node.setting("STRATA_EXPLAIN") == Some("1");
-    /// # assert!(!explain); Ok(()) })?;
+    /// let models = node.setting("STRATA_MODELS");
+    /// # assert!(models.is_none()); Ok(()) })?;
     /// # Ok::<(), Error>(())
     /// ```
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.variable(name)
+    }
+
+    /// Whether the environment variable `name` of node 0 is set, and neither empty nor 0: how
+    /// `STRATA_EXPLAIN`, `STRATA_CHECK` and `STRATA_NETWORK` are read.
+    ///
+    /// ```
+    /// # use strata_runtime::prelude::*;
+    /// # Machine::threads(1)?.run(|node| {
+    /// let explain = node.is_on("STRATA_EXPLAIN");
+    /// # assert!(!explain); Ok(()) })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_on(&self, name: &str) -> bool {
+        self.settings.is_on(name)
     }
 
     /// The machine that this program runs on, as described by node 0; models fitted on another one

@@ -174,7 +174,7 @@ fn finish(
     }
     if json {
         print(fit_json(&fitting.set.models))?;
-    } else {
+    } else if !fitting.set.models.is_empty() {
         print(fit_table(&fitting.set))?;
         for map in &maps {
             print(format_args!("\n{}", map_table(map)))?;
@@ -188,6 +188,11 @@ fn finish(
     }
     if let Some(advice) = measuring::more_time(&samples, &fitting.set) {
         eprintln!("{advice}");
+    }
+    // What `specc` measures has samples for verification; what others measured has them if asked.
+    let nothing_held_out = samples.models.iter().flat_map(|m| &m.rows).all(|row| !row.verify);
+    if samples.spec.is_none() && nothing_held_out && !fitting.set.models.is_empty() {
+        eprintln!("`--hold-out 20%` keeps a fifth of the points apart, to verify the models with");
     }
     if let Some(folder) = output {
         eprintln!(

@@ -199,6 +199,11 @@ impl Reader<'_> {
         let any = words::all().filter(|_| words.is_empty());
         let meant = did_you_mean(&rest[..length], quoted.chain(any));
         self.fail(place, format!("expected {expected}, found {found}{meant}"), "here");
+        if rest.starts_with(|c: char| c.is_alphabetic() && !c.is_ascii())
+            && let Some(error) = self.errors.pop()
+        {
+            self.errors.push(error.help("names are made of the letters a to z and A to Z, digits and `_`"));
+        }
     }
 
     fn docs(&self, start: usize) -> Vec<String> {

@@ -49,6 +49,21 @@ fn samples_of_other_programs_fit_and_go_back() {
 }
 
 #[test]
+fn what_nothing_verifies_says_how_and_what_fails_prints_no_table() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let rows: String = (1..=40).map(|n| format!("{n},{:e}\n", 1e-6 * f64::from(n))).collect();
+    fs::write(at.join("runs.csv"), format!("n,time\n{rows}")).expect("written");
+    let (_, err) = expect(0, &["fit", "runs.csv"], at);
+    assert!(err.contains("`--hold-out 20%` keeps a fifth of the points apart"), "{err}");
+    let (_, err) = expect(0, &["fit", "runs.csv", "--hold-out", "20%"], at);
+    assert!(!err.contains("--hold-out"), "{err}");
+    fs::write(at.join("one.csv"), "n,time\n1,0.5\n").expect("written");
+    let (out, err) = expect(1, &["fit", "one.csv"], at);
+    assert!(err.contains("model `one` has 1 sample for 1 term") && out.is_empty(), "{out}{err}");
+}
+
+#[test]
 fn columns_of_csv_are_named_with_their_units_and_groups() {
     let folder = project();
     let at = folder.path();

@@ -88,7 +88,7 @@ pub fn run<T>(
     image: &Image,
     program: impl FnOnce(&mut Cell<'_>) -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
-    let check = node.setting("STRATA_CHECK") == Some("1");
+    let check = node.is_on("STRATA_CHECK");
     run_with(node, image, RunOptions { check, simulated: false }, program)
 }
 

@@ -118,7 +118,8 @@ impl Mpi {
     /// Collective: if any node requests checks, all nodes check.
     #[track_caller]
     fn new(world: &'static World, outside: Rc<RefCell<Outside>>) -> Self {
-        let wanted = std::env::var("STRATA_CHECK").map_or(cfg!(debug_assertions), |value| value != "0");
+        let wanted = std::env::var("STRATA_CHECK")
+            .map_or(cfg!(debug_assertions), |value| !matches!(&*value, "" | "0"));
         let call = Call::plain(Action::GlobalOr, Location::caller());
         world.show_bit(true);
         Self {

@@ -1,0 +1,71 @@
+//! Where samples of one number of nodes reach less far than those of another: a budget that ended
+//! early, or loops whose bounds read `P`. A model's range is one for all its numbers of nodes.
+
+use std::collections::BTreeMap;
+
+use strata_model::count;
+use strata_model::samples::ModelSamples;
+
+/// A smaller part of an input's range than this is worth a note.
+const PART: f64 = 0.25;
+
+/// A note for each input and number of nodes of which a small part of the input's range was measured.
+pub(crate) fn partial(samples: &ModelSamples, inputs: &[String]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for input in inputs {
+        let Some(column) = samples.columns.iter().position(|column| column.text == *input) else { continue };
+        let mut ranges: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+        for row in &samples.rows {
+            let Some(&value) = row.values.get(column) else { continue };
+            let range = ranges.entry(row.notes.nodes).or_insert((value, value));
+            *range = (range.0.min(value), range.1.max(value));
+        }
+        let low = ranges.values().map(|range| range.0).fold(f64::INFINITY, f64::min);
+        let high = ranges.values().map(|range| range.1).fold(f64::NEG_INFINITY, f64::max);
+        for (&nodes, &(from, to)) in ranges.iter().filter(|(nodes, _)| **nodes > 0) {
+            if to - from < PART * (high - low) {
+                notes.push(format!(
+                    "model `{}`: on {} `{input}` was measured from {from} to {to} only, in all from \
+                     {low} to {high}; there, predictions beyond are extrapolated",
+                    samples.name,
+                    count(nodes, "node", "nodes"),
+                ));
+            }
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_model::Samples;
+
+    #[test]
+    fn a_number_of_nodes_with_a_small_part_of_the_range_is_named() {
+        let sample = |bytes: u32| format!("Copy 1e-6 {bytes} 3\n");
+        let on = |nodes: u32| {
+            let platform = "cores=8 cpu=\"\" cache=\"\" os=linux arch=x86_64";
+            format!("platform threads nodes={nodes} {platform}\n")
+        };
+        let few = format!(
+            "strata-samples 1\n{}model Copy bytes copies\n{}{}{}{}",
+            on(2),
+            sample(8),
+            sample(4096),
+            on(4),
+            sample(8)
+        );
+        let notes = |text: &str| {
+            let samples = Samples::parse(text, "samples").unwrap();
+            partial(&samples.models[0], &["bytes".to_owned(), "copies".to_owned()])
+        };
+        let said = "model `Copy`: on 4 nodes `bytes` was measured from 8 to 8 only, in all from 8 to 4096; \
+                    there, predictions beyond are extrapolated";
+        assert_eq!(notes(&few), [said]);
+        assert!(notes(&(few + &sample(2048))).is_empty());
+        // Of an unknown number of nodes, or of one only, nothing is to be compared.
+        let alone = format!("strata-samples 1\nmodel Copy bytes copies\n{}{}", sample(8), sample(64));
+        assert!(notes(&alone).is_empty());
+    }
+}
