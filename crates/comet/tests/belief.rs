@@ -62,6 +62,30 @@ fn idle_runs_are_not_marked() {
     assert!(share <= 0.01, "{share}");
 }
 
+/// Virtual machines change their speed by themselves: slowly by a tenth, and for moments.
+#[test]
+fn an_idle_machine_that_drifts_is_not_marked() {
+    for periods in [0.5, 2.0, 9.0] {
+        let share = share_marked(50, |random| {
+            let begin = random.random::<f64>();
+            let factor = move |at: f64| 1.0 + 0.05 * (std::f64::consts::TAU * (at * periods + begin)).sin();
+            run(random, &factor, &mut |r| 1.0 + 0.04 * normal(r))
+        });
+        println!("{periods} periods: {share}");
+        assert!(share <= 0.01, "{periods} periods: {share}");
+    }
+    // Speeds of two idle virtual cores over 8 s, over the medians of the points that were measured.
+    let recorded: Vec<f64> = include_str!("idle-levels.txt")
+        .split_whitespace()
+        .map(|level| level.parse().expect("a number"))
+        .collect();
+    let share = share_marked(50, |random| {
+        let level = |at: f64| recorded[(at * recorded.len() as f64) as usize % recorded.len()];
+        run(random, &level, &mut |r| 1.0 + 0.04 * normal(r))
+    });
+    assert!(share <= 0.01, "as recorded: {share}");
+}
+
 #[test]
 fn loads_that_come_and_go_are_marked() {
     let mut shares = Vec::new();
