@@ -45,6 +45,8 @@ pub use cycles::CycleTimer;
 pub use cycles::usual_cost;
 pub use develop::{Development, Reporter, State};
 pub use error::Error;
+#[cfg(feature = "mpi")]
+pub use machine::Communicator;
 pub use machine::{Machine, launch};
 pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested};
 pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};

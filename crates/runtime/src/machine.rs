@@ -54,6 +54,34 @@ impl Machine {
         Self(Backend::Mpi)
     }
 
+    /// The processes of a communicator of a program that has initialised MPI itself, one node each.
+    ///
+    /// ```no_run
+    /// use strata_runtime::prelude::*;
+    /// # fn main() -> Result<(), Error> {
+    /// # let universe = mpi::initialize().ok_or_else(|| Error::program("MPI is initialised already"))?;
+    /// # let communicator = universe.world();
+    /// let nodes = Machine::on_communicator(&communicator)?;
+    /// let sum = nodes.run(|node| Ok(node.reduce_add(1u64)))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Participation
+    /// Collective in the communicator, which is duplicated: messages of the program's own do not meet
+    /// those of the nodes. So is dropping what is returned, which is to be done before MPI ends.
+    ///
+    /// # Errors
+    /// [`Error::Start`] if MPI is not initialised, this is another thread than the only one that may
+    /// call it, or the communicator lies between two groups.
+    #[cfg(feature = "mpi")]
+    pub fn on_communicator(
+        communicator: &impl ::mpi::raw::AsRaw<Raw = ::mpi::ffi::MPI_Comm>,
+    ) -> Result<Communicator, Error> {
+        let start = |reason| Error::Start { transport: "mpi", reason };
+        Ok(Communicator(mpi::Adopted::new(communicator.as_raw()).map_err(start)?))
+    }
+
     /// The machine selected by the command that started this process: under `mpirun` (with the
     /// feature `mpi`) MPI, otherwise that of `STRATA_ON`, for example `threads:4` or `sim:cm5:64`,
     /// otherwise one thread for each core.
@@ -152,15 +180,48 @@ impl Machine {
             }
             #[cfg(feature = "mpi")]
             Backend::Mpi => {
-                let result = mpi::run(|mut transport| {
-                    let settings = settings_of_node_0(&mut *transport, "mpi");
-                    let job = Job::new(transport.rank(), 1, HostClock::start(false), development(&settings)?);
-                    job.run_node(&program, transport, Arc::new(settings))
-                })?;
+                let result = mpi::run(|transport| run_process(&development, &program, transport))?;
                 Ok(vec![result])
             }
         }
     }
+}
+
+/// Nodes of a program that has initialised MPI itself; see [`Machine::on_communicator`].
+#[cfg(feature = "mpi")]
+#[derive(Debug)]
+pub struct Communicator(mpi::Adopted);
+
+#[cfg(feature = "mpi")]
+impl Communicator {
+    /// Runs `program` on this process's node, and returns when those of all nodes have ended. It may
+    /// be called again and again.
+    ///
+    /// # Participation
+    /// Collective in the communicator.
+    ///
+    /// # Errors
+    /// As [`Machine::run`]: a node's failure is printed on standard error and ends the whole MPI job.
+    pub fn run<T>(&self, program: impl FnOnce(&mut Node) -> Result<T, Error>) -> Result<T, Error> {
+        let program = std::cell::Cell::new(Some(program));
+        let once = |node: &mut Node| match program.take() {
+            Some(program) => program(node),
+            None => Err(Error::program("a program began twice")),
+        };
+        mpi::run_on(&self.0, |transport| run_process(&Development::from_settings, &once, transport))
+    }
+}
+
+/// Runs the program of this process's node.
+#[cfg(feature = "mpi")]
+fn run_process<T>(
+    development: &impl Fn(&Settings) -> Result<Development, Error>,
+    program: &impl Fn(&mut Node) -> Result<T, Error>,
+    mut transport: Box<dyn Endpoint>,
+) -> Result<T, Error> {
+    let settings = settings_of_node_0(&mut *transport, "mpi");
+    let job = Job::new(transport.rank(), 1, HostClock::start(false), development(&settings)?);
+    job.run_node(program, transport, Arc::new(settings))
 }
 
 /// Node 0's settings, on every node of a job whose nodes have separate environments.

@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 c9d82682cc38f43515d2aa4b123fab1b8b60d2349a642f9f5b6c86b5cceb7fd5
-//! samples  sha256 bb54180a8210e4e66e28530f8dde4538c5a0da12f71fb73c4ae64fcbdf9f6b43
-//! models   sha256 b5e29343be9880bc12ad734b31f84c8c3d14b85bbd4b66a9ffcf24487121a576
+//! spec     specs/sort  sha256 1de5cdb3b4395f0f427d36d22e0aa32a520ce57e94599e31726c16a9719db25a
+//! samples  sha256 62f7098599ba1cfd1cf166014ba26d2a397a959101bab8b5a279000f6a6514eb
+//! models   sha256 bb76597748989574d05b5d5116a81c1f703153e0caa4d8be52aafdc9cfdbface
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -541,7 +541,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "b5e29343be9880bc12ad734b31f84c8c3d14b85bbd4b66a9ffcf24487121a576",
+    digest: "bb76597748989574d05b5d5116a81c1f703153e0caa4d8be52aafdc9cfdbface",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

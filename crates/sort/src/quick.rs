@@ -6,8 +6,8 @@
 //! exchange one part with the node on the other side of the cube, and merge. So a node sends lg P
 //! messages where an exchange with all nodes has P - 1, and each element moves lg P / 2 times.
 //!
-//! The pivots of all subcubes come from one sample of up to [`SAMPLES`] evenly spaced elements a
-//! node. Where elements equal the pivot, a node splits its own as evenly as these allow: so equal
+//! The pivots of all subcubes come from one sample of about [`SAMPLES`] elements, evenly spaced in each
+//! node's, and in each elsewhere. Where elements equal the pivot, a node splits its own as evenly as these allow: so equal
 //! keys fill all nodes. If P is no power of two, the nodes above the last one first give their
 //! elements to others, and in the end the nodes even out.
 //!
@@ -25,8 +25,9 @@ use strata_runtime::Node;
 /// Most elements a node.
 pub(crate) const MOST: usize = 1 << 12;
 
-/// Elements of a node that pivots are taken from.
-const SAMPLES: usize = 16;
+/// Elements of all nodes that pivots are taken from; of each node at least two. Every node sorts them: more
+/// of them take longer than the better pivots save.
+const SAMPLES: usize = 64;
 
 /// Whether `keys` elements of `T` on each of so many nodes can be sorted.
 pub(crate) fn applies<T: Item>(keys: usize, nodes: usize) -> bool {
@@ -36,21 +37,25 @@ pub(crate) fn applies<T: Item>(keys: usize, nodes: usize) -> bool {
 
 /// Sorts. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
-    placed::sort(node, items, problem, Hypercube(problem.layout()));
+    let hypercube = Hypercube { layout: problem.layout(), width: problem.range.width };
+    placed::sort(node, items, problem, hypercube);
 }
 
-struct Hypercube(Layout);
+struct Hypercube {
+    layout: Layout,
+    width: u32,
+}
 
 impl Merge for Hypercube {
     fn merge<T: Item>(self, node: &mut Node, items: &mut Vec<T>, order: impl Fn(&T) -> (u64, u64) + Copy) {
-        let (layout, nodes, me) = (self.0, node.size(), node.rank());
+        let (layout, nodes, me) = (self.layout, node.size(), node.rank());
         if nodes == 1 || layout.total() == 0 {
             return;
         }
         let dimensions = nodes.ilog2() as usize;
         let cube = 1 << dimensions;
         let lens = mail::with::<T, _>(node, dimensions + 1, |node, mail| {
-            let pivots = pivots(node, items, layout, cube, order);
+            let pivots = pivots(node, items, &self, cube, order);
             let (mut theirs, mut merged) = (Vec::new(), Vec::new());
             let mut join = |node: &mut Node, mine: &mut Vec<T>, stream: usize| {
                 mail.receive(node, stream, &mut theirs);
@@ -97,24 +102,26 @@ impl Merge for Hypercube {
 fn pivots<T: Item>(
     node: &mut Node,
     items: &[T],
-    layout: Layout,
+    &Hypercube { layout, width }: &Hypercube,
     cube: usize,
     order: impl Fn(&T) -> (u64, u64),
 ) -> Vec<(u64, u64)> {
-    let most = layout.share().min(SAMPLES);
+    let nodes = node.size();
+    let most = layout.share().min((SAMPLES / nodes).max(2));
     // As many of each node as it has elements in proportion.
     let count = |rank: usize| (layout.len(rank) * most).div_ceil(layout.share());
     let mut mine = vec![[0; 2]; most];
     let of_mine = count(node.rank());
     for (number, sample) in mine[..of_mine].iter_mut().enumerate() {
-        let (bits, position) = order(&items[(2 * number + 1) * items.len() / (2 * of_mine)]);
+        let (bits, position) =
+            order(&items[(number * nodes + node.rank()) * items.len() / (of_mine * nodes)]);
         *sample = [bits, position];
     }
     let all = node.all_gather(&mine);
     let rows = all.chunks_exact(most).enumerate();
     let mut samples: Vec<(u64, u64)> =
         rows.flat_map(|(rank, row)| row[..count(rank)].iter().map(|&[bits, at]| (bits, at))).collect();
-    work::sort::<[u64; 2], _>(node, samples.len(), 64, || samples.sort_unstable());
+    work::sort::<[u64; 2], _>(node, samples.len(), width, || samples.sort_unstable());
     (1..cube).map(|part| samples[(part * samples.len() / cube).saturating_sub(1)]).collect()
 }
 

@@ -33,6 +33,7 @@ use crate::transport::{
 use collectives::{Collectives, SHORT};
 use connections::{Backoff, Connections};
 use ffi::World;
+pub(crate) use ffi::adopt::Adopted;
 use ffi::requests::Requests;
 use leaving::Leaving;
 use std::cell::RefCell;
@@ -46,8 +47,25 @@ const COURTESY: Duration = Duration::from_secs(1);
 
 /// Runs `program` as this process's node of the job.
 pub(crate) fn run<T>(program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>) -> Result<T, Error> {
-    let start = |reason| Error::Start { transport: "mpi", reason };
-    let world = World::get().map_err(start)?;
+    run_in(World::get().map_err(start)?, program)
+}
+
+/// Runs `program` as this process's node of a communicator.
+pub(crate) fn run_on<T>(
+    nodes: &Adopted,
+    program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    run_in(nodes.world(), program)
+}
+
+fn start(reason: String) -> Error {
+    Error::Start { transport: "mpi", reason }
+}
+
+fn run_in<T>(
+    world: &'static World,
+    program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>,
+) -> Result<T, Error> {
     if !world.enter() {
         return Err(start("this process is in an MPI program already".to_owned()));
     }

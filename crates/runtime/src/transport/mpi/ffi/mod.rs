@@ -139,6 +139,7 @@ macro_rules! sure {
     };
 }
 
+pub(super) mod adopt;
 pub(super) mod post;
 pub(super) mod region;
 pub(super) mod requests;
@@ -193,6 +194,11 @@ impl World {
     }
 
     fn start() -> Result<Self, String> {
+        if adopt::is_initialised()? {
+            return Err("this program has initialised MPI itself: run on one of its communicators, by \
+                        `Machine::on_communicator`"
+                .to_owned());
+        }
         let mut level: c_int = 0;
         // SAFETY: a constant that the shim initialises when it is loaded.
         let wanted = unsafe { ffi::RSMPI_THREAD_SERIALIZED };
@@ -202,15 +208,26 @@ impl World {
         if level < wanted {
             return Err("the MPI library does not let threads take turns (MPI_THREAD_SERIALIZED)".to_owned());
         }
+        // SAFETY: a constant that the shim initialises when it is loaded.
+        let world = Self::on(unsafe { ffi::RSMPI_COMM_WORLD })?;
+        agree(mpi_processes(), world.size, &library())?;
+        // SAFETY: `finish` is a function of this module that takes no arguments and does not
+        // unwind.
+        if unsafe { atexit(finish) } != 0 {
+            return Err("the system takes no function to call at the process's end".to_owned());
+        }
+        Ok(world)
+    }
+
+    /// The nodes of a communicator of MPI, which is initialised. Collective in it.
+    fn on(world: ffi::MPI_Comm) -> Result<Self, String> {
         // SAFETY: constants that the shim initialises when it is loaded.
-        let (world, no_info, returns) =
-            unsafe { (ffi::RSMPI_COMM_WORLD, ffi::RSMPI_INFO_NULL, ffi::RSMPI_ERRORS_RETURN) };
+        let (no_info, returns) = unsafe { (ffi::RSMPI_INFO_NULL, ffi::RSMPI_ERRORS_RETURN) };
         let (mut rank, mut size): (c_int, c_int) = (0, 0);
         // SAFETY: MPI is initialised; it writes the rank to a variable that outlives the call.
         attempt!(unsafe { MPI_Comm_rank(world, &mut rank) })?;
         // SAFETY: MPI is initialised; it writes the size to a variable that outlives the call.
         attempt!(unsafe { MPI_Comm_size(world, &mut size) })?;
-        agree(mpi_processes(), usize::try_from(size).unwrap_or(1), &library())?;
         let (mut programs, mut ends, mut pairs, mut lanes) = (world, world, world, [world; 3]);
         for communicator in [&mut programs, &mut ends, &mut pairs].into_iter().chain(&mut lanes) {
             // SAFETY: MPI is initialised; the duplicate's handle is written to a variable that
@@ -239,11 +256,6 @@ impl World {
         attempt!(unsafe { MPI_Win_lock_all(0, window) })?;
         // SAFETY: a live communicator, in which all nodes make this call next.
         attempt!(unsafe { MPI_Barrier(ends) })?;
-        // SAFETY: `finish` is a function of this module that takes no arguments and does not
-        // unwind.
-        if unsafe { atexit(finish) } != 0 {
-            return Err("the system takes no function to call at the process's end".to_owned());
-        }
         let (rank, size) = (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1));
         Ok(Self { rank, size, programs, pairs, lanes, ends, window, shown, running: AtomicBool::new(false) })
     }
@@ -259,6 +271,20 @@ impl World {
     /// The number of collectives that this process has entered.
     pub(super) fn turn(&self) -> u64 {
         self.shown[0].load(Ordering::Relaxed)
+    }
+
+    /// Gives back to MPI what this node has created in it, at its end. Collective.
+    fn free(&self) {
+        let mut window = self.window;
+        // Errors are ignored: nobody is left to handle them.
+        // SAFETY: the window was locked when it was created, and no read of it is in flight.
+        let _ = attempt!(unsafe { MPI_Win_unlock_all(window) });
+        // SAFETY: the window is live and unlocked; all nodes make this call at their end.
+        let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
+        for mut communicator in [self.programs, self.ends, self.pairs].into_iter().chain(self.lanes) {
+            // SAFETY: a live communicator of ours; no message in it is in flight, as no program runs.
+            let _ = attempt!(unsafe { MPI_Comm_free(&mut communicator) });
+        }
     }
 
     /// Begins a program; false if another one is running.
@@ -473,16 +499,7 @@ extern "C" fn finish() {
     if world.running.load(Ordering::Acquire) {
         world.die(world.rank, "its process exited inside the program");
     }
-    let mut window = world.window;
-    // Errors are ignored: nobody is left to handle them.
-    // SAFETY: the window was locked when it was created, and no read of it is in flight.
-    let _ = attempt!(unsafe { MPI_Win_unlock_all(window) });
-    // SAFETY: the window is live and unlocked; all nodes make this call when their processes exit.
-    let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
-    for mut communicator in [world.programs, world.ends, world.pairs].into_iter().chain(world.lanes) {
-        // SAFETY: a live communicator of ours; no message in it is in flight, as no program runs.
-        let _ = attempt!(unsafe { MPI_Comm_free(&mut communicator) });
-    }
+    world.free();
     // SAFETY: everything that this process has created in MPI is freed, and nothing calls MPI after
     // this exit function.
     let _ = attempt!(unsafe { MPI_Finalize() });
