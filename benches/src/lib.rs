@@ -91,7 +91,8 @@ pub fn head(cells: &[&str]) {
     println!("| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
 }
 
-/// Starts this program again on `ranks` processes, with the environment variable `inside` set.
+/// Starts this program again on `ranks` processes, with its arguments and the environment variable
+/// `inside` set.
 ///
 /// # Errors
 /// There is no `mpirun`, or the job failed.
@@ -100,6 +101,7 @@ pub fn mpirun(ranks: usize, inside: &str) -> Result<(), String> {
     let status = Command::new("mpirun")
         .args(["-n", &ranks.to_string()])
         .arg(&program)
+        .args(std::env::args_os().skip(1).filter(|argument| argument != "--bench"))
         .env(inside, "1")
         .envs(MPI_ENVIRONMENT.iter().copied())
         .status()

@@ -27,6 +27,11 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/stencil/src/models.rs"),
     },
     Generated {
+        spec: "specs/stencil-exchange",
+        folder: "models/epyc-2core-threads/stencil-exchange",
+        source: Some("crates/stencil/src/exchange_models.rs"),
+    },
+    Generated {
         spec: "specs/tcs",
         folder: "models/epyc-2core-threads/tcs",
         source: Some("crates/tcs/src/patterns/models.rs"),

@@ -53,6 +53,7 @@ pub struct Options {
     pin: Option<String>,
     models: Option<PathBuf>,
     compiled: Compiled,
+    inner: bool,
 }
 
 /// Tables, alike where they come from the same model sets.
@@ -96,6 +97,19 @@ impl Options {
     pub fn compiled(self, tables: &'static [&'static Table]) -> Self {
         Self { compiled: Compiled(tables), ..self }
     }
+
+    /// The same options for a library that another one uses for its own ends: a pin and a file of
+    /// models without it are meant for that other one.
+    #[must_use]
+    pub fn inner(self) -> Self {
+        Self { inner: true, ..self }
+    }
+}
+
+/// Whether a file of models is for `library`, or cannot be read, which is then told.
+fn is_for(path: &Path, library: &str) -> bool {
+    let set = std::fs::read_to_string(path).ok().and_then(|text| ModelSet::read(&text).ok());
+    set.is_none_or(|set| set.library(library).is_some())
 }
 
 /// Why nothing was chosen: the settings, the options or the models are at fault. Every node gets an
@@ -305,6 +319,13 @@ impl Selector {
         self.word
     }
 
+    /// Whether a pin decides, or models that were measured on this machine, if the problem is `like`
+    /// those that were measured. Otherwise a library may rather do as always.
+    #[must_use]
+    pub fn decides(&self, like: bool) -> bool {
+        self.pin.is_some() || like && self.note.is_none()
+    }
+
     fn read<L: Library>(node: &Node, options: &Options) -> Result<Self, SelectError> {
         let here = node.platform();
         let others = options.compiled.0;
@@ -317,7 +338,9 @@ impl Selector {
         }
         let all = std::iter::once(L::TABLE).chain(others.iter().copied());
         let table = Table::fitting(all, &here.transport, here.nodes).unwrap_or(L::TABLE);
-        let pin = match (&options.pin, node.setting("STRATA_PIN")) {
+        let own = |pin: &&String| Pin::parse(pin).is_ok_and(|pin| pin.library == table.library);
+        let pinned = options.pin.as_ref().filter(|pin| !options.inner || own(pin));
+        let pin = match (pinned, node.setting("STRATA_PIN")) {
             (Some(pin), _) => Some(pin.clone()),
             (None, Some(text)) => {
                 let pins = Pins::parse(text).map_err(|error| SelectError::Pin(error.to_string()))?;
@@ -326,6 +349,7 @@ impl Selector {
             (None, None) => None,
         };
         let named = options.models.as_deref().or_else(|| node.setting("STRATA_MODELS").map(Path::new));
+        let named = named.filter(|path| !options.inner || is_for(path, table.library));
         let installed = |path: PathBuf| {
             File::read_once::<L>(&path).map_err(|error| match error {
                 SelectError::Models { path, reason, spec } => {

@@ -1,4 +1,4 @@
-//! The exchange of halos by puts into the neighbours' ports.
+//! The exchange of halos by puts into the neighbours' ports, in several ways of which models choose.
 //!
 //! Each side has two ports that take turns, so that no barrier is needed: a neighbour sends for
 //! exchange *k* + 2 only after it has received what this node sends for exchange *k* + 1, and this
@@ -7,7 +7,7 @@
 use strata_runtime::{Block, Node, Work};
 
 use crate::points::{Area, Points};
-use crate::{Layout, Side, Value};
+use crate::{Layout, Side, Value, Way};
 
 /// The first of eight ports, below the run-time's own; programs use low numbers.
 const FIRST_PORT: usize = 4064;
@@ -19,7 +19,9 @@ pub(crate) struct Exchange<T> {
     /// The colours of the exchanges of each turn; `None` is both.
     colours: [Option<usize>; 2],
     turn: usize,
-    outgoing: Block<T>,
+    way: Way,
+    /// Memory to pack into, by side; one block where sides are sent one by one.
+    outgoing: [Block<T>; 4],
 }
 
 /// The port into which data come from a side, in a turn.
@@ -39,7 +41,7 @@ impl<T: Value> Exchange<T> {
         colours: [Option<usize>; 2],
     ) -> Self {
         let links = Side::ALL.map(|side| part.has_halo(side).then(|| neighbour(node.rank(), layout, side)));
-        let mut this = Self { links, colours, turn: 0, outgoing: node.block(0) };
+        let mut this = Self { links, colours, turn: 0, way: layout.way, outgoing: Default::default() };
         for turn in [0, 1] {
             for (side, _) in this.others(node.rank()) {
                 let count = part.count(&incoming(part, side), colours[turn]);
@@ -75,21 +77,44 @@ impl<T: Value> Exchange<T> {
     /// go at once. A wider one does: columns come first, and then rows with the columns' halos.
     pub(crate) fn run(&mut self, node: &mut Node, part: &mut dyn Points<T>) {
         if !corners(part) {
-            self.sides(node, part, &Side::ALL);
+            self.start(node, part, &Side::ALL);
+            self.finish(node, part, &Side::ALL);
         } else {
-            self.sides(node, part, &[Side::West, Side::East]);
-            self.sides(node, part, &[Side::North, Side::South]);
+            for sides in [[Side::West, Side::East], [Side::North, Side::South]] {
+                self.start(node, part, &sides);
+                self.finish(node, part, &sides);
+            }
         }
         self.turn = 1 - self.turn;
     }
 
-    fn sides(&mut self, node: &mut Node, part: &mut dyn Points<T>, sides: &[Side]) {
+    /// As [`run`](Self::run) of a halo without corners, calling `between` while points are under way.
+    pub(crate) fn run_while(
+        &mut self,
+        node: &mut Node,
+        part: &mut dyn Points<T>,
+        between: &mut dyn FnMut(&mut Node, &mut dyn Points<T>),
+    ) {
+        self.start(node, part, &Side::ALL);
+        between(node, part);
+        self.finish(node, part, &Side::ALL);
+        self.turn = 1 - self.turn;
+    }
+
+    /// Sends to the neighbours at these sides.
+    fn start(&mut self, node: &mut Node, part: &mut dyn Points<T>, sides: &[Side]) {
         let colour = self.colours[self.turn];
+        let mut transfers = Vec::new();
         for &side in sides {
             let Some(to) = self.links[side as usize] else { continue };
             let area = outgoing(part, side);
-            let count = part.count(&area, colour);
-            let mut block = std::mem::take(&mut self.outgoing).reuse::<T>(count);
+            let (count, beyond) = (part.count(&area, colour), port(side.opposite(), self.turn));
+            if self.way == Way::Stored && to != node.rank() && area.columns.len() >= LEAST_STORED {
+                store(node, part, &area, colour, to, beyond);
+                continue;
+            }
+            let place = if self.way == Way::Transferred { side as usize } else { 0 };
+            let mut block = std::mem::take(&mut self.outgoing[place]).reuse::<T>(count);
             if node.is_skeleton() {
                 block = node.block(count);
             }
@@ -97,11 +122,22 @@ impl<T: Value> Exchange<T> {
             if to == node.rank() {
                 let area = incoming(part, side.opposite());
                 moving(node, &area, count, || part.unpack(&area, colour, &block));
+            } else if self.way == Way::Transferred && count > 0 {
+                transfers.push((place, node.start_transfer(to, beyond, 0, block)));
+                continue;
             } else if count > 0 {
-                node.put_block(to, port(side.opposite(), self.turn), 0, &block);
+                node.put_block(to, beyond, 0, &block);
             }
-            self.outgoing = block;
+            self.outgoing[place] = block;
         }
+        for (place, transfer) in transfers {
+            self.outgoing[place] = node.complete_transfer(transfer);
+        }
+    }
+
+    /// Waits for the neighbours at these sides.
+    fn finish(&mut self, node: &mut Node, part: &mut dyn Points<T>, sides: &[Side]) {
+        let colour = self.colours[self.turn];
         for &side in sides {
             if self.links[side as usize].is_none_or(|to| to == node.rank()) {
                 continue;
@@ -126,6 +162,28 @@ impl<T: Value> Exchange<T> {
             }
         }
     }
+}
+
+/// Columns from which a row is put from where it lies, rather than packed.
+const LEAST_STORED: usize = 16;
+
+/// Puts the points of `area` into a port from where they lie.
+fn store<T: Value>(
+    node: &mut Node,
+    part: &dyn Points<T>,
+    area: &Area,
+    colour: Option<usize>,
+    to: usize,
+    port: usize,
+) {
+    let mut offset = 0;
+    part.runs(area, colour, &mut |len, values| {
+        match node.is_skeleton() {
+            true => node.put_block(to, port, offset, &node.block::<T>(len)),
+            false => node.put(to, port, offset, values),
+        }
+        offset += len;
+    });
 }
 
 /// Copies `count` elements between a block and the arrays; charged for on simulated machines.

@@ -23,6 +23,25 @@ pub struct Layout {
     /// Columns, and rows, that a block at an edge of the grid has more than one between others, where
     /// there are such: it has a neighbour less to exchange with (Brewer 1994, §5.2).
     pub extra: [usize; 2],
+    /// How halos are exchanged.
+    pub way: Way,
+    /// Whether points next to no halo are swept while halos are under way: of red-black sweeps with a
+    /// halo of one layer, elsewhere it changes nothing.
+    pub overlap: bool,
+    /// The most sweeps of a wave, where halos allow as many; 0: as many as fit a cache of 256 KiB.
+    pub wave: usize,
+}
+
+/// How halos are exchanged. Each way ends in a neighbour's port, which counts what arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// The points of a side are packed and put at once, side by side.
+    #[default]
+    Packed,
+    /// Rows are put from where they lie, without a copy; columns are packed.
+    Stored,
+    /// All sides are packed, then sent as transfers, whose packets take turns.
+    Transferred,
 }
 
 impl Layout {
@@ -32,7 +51,7 @@ impl Layout {
     /// Blocks of equal size, as far as they can be.
     #[must_use]
     pub const fn new(columns: usize, rows: usize, halo: usize) -> Self {
-        Self { columns, rows, halo, extra: [0; 2] }
+        Self { columns, rows, halo, extra: [0; 2], way: Way::Packed, overlap: false, wave: 0 }
     }
 
     /// This layout of blocks with those extra columns and rows at the edges of a grid of `size` with
@@ -149,14 +168,24 @@ impl Layout {
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nodes() {
-            1 => f.write_str("one node"),
+            1 => f.write_str("one node")?,
             _ => {
                 write!(f, "{} by {} blocks, halo {}", self.columns, self.rows, self.halo)?;
                 match self.extra {
-                    [0, 0] => Ok(()),
-                    [columns, rows] => write!(f, ", at edges {columns} columns and {rows} rows more"),
+                    [0, 0] => {}
+                    [columns, rows] => write!(f, ", at edges {columns} columns and {rows} rows more")?,
                 }
+                match self.way {
+                    Way::Packed => {}
+                    Way::Stored => f.write_str(", stored")?,
+                    Way::Transferred => f.write_str(", transferred")?,
+                }
+                f.write_str(if self.overlap { ", overlapped" } else { "" })?;
             }
+        }
+        match self.wave {
+            0 => Ok(()),
+            sweeps => write!(f, ", waves of {sweeps}"),
         }
     }
 }

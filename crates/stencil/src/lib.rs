@@ -27,12 +27,18 @@
 //! | `one` | | all points on node 0: for small grids, and whatever does not suit the others |
 //! | `columns` | `columns`, `halo` | blocks in so many columns, at most as many as rows; 1: horizontal strips |
 //! | `rows` | `rows`, `halo` | blocks in so many rows, fewer than columns; 1: vertical strips |
+//!
+//! How halos are then exchanged ([`Way`]), and whether points between them are swept meanwhile, is a choice
+//! of its own, `stencil_exchange`; and so is the number of sweeps in one pass through the rows,
+//! `stencil_wave`.
 
 #![forbid(unsafe_code)]
 
 mod edge;
 mod error;
 mod exchange;
+#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
+mod exchange_models;
 mod grid;
 mod layout;
 mod memory;
@@ -54,8 +60,9 @@ mod volume;
 
 pub use edge::{Edge, Face, Side};
 pub use error::StencilError;
+pub use exchange_models::{StencilExchange, StencilWave};
 pub use grid::Grid;
-pub use layout::Layout;
+pub use layout::{Layout, Way};
 pub use models::Stencil;
 pub use near::{Near, Near3d, Near9};
 pub use settings::{Method, Progress};

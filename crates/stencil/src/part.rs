@@ -13,6 +13,7 @@ use pulp::Arch;
 use crate::edge::{Edge, Side};
 use crate::plain::move_run;
 use crate::points::{Area, Bad, Charge, Points, sides_with_halo, zeros};
+use crate::solver::MOST_WAVE;
 use crate::sweep::{Neighbours, Row};
 use crate::{Method, Value};
 
@@ -50,13 +51,10 @@ pub(crate) struct Part<T> {
 const RING: usize = 4;
 
 /// The most Jacobi sweeps of a wave.
-const LONGEST_JACOBI: usize = 16;
+const LONGEST_JACOBI: usize = MOST_WAVE;
 
 /// Bytes of rows that are swept again while they are in the cache.
 const WAVE_BYTES: usize = 256 << 10;
-
-/// The most sweeps of one wave.
-const LONGEST_WAVE: usize = 16;
 
 /// Which values of the other colour a row is relaxed by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -388,7 +386,7 @@ impl<T: Value> Points<T> for Part<T> {
         match self.method {
             // A Jacobi sweep holds two rows, and four of red points as they were.
             Method::Jacobi => (WAVE_BYTES / (4 * row)).clamp(1, LONGEST_JACOBI),
-            Method::RedBlack => (WAVE_BYTES / row).clamp(4, LONGEST_WAVE + 2) - 2,
+            Method::RedBlack => (WAVE_BYTES / row).clamp(4, MOST_WAVE + 2) - 2,
         }
     }
 
@@ -417,6 +415,12 @@ impl<T: Value> Points<T> for Part<T> {
             let (to, tail) = rest.split_at_mut(run.len());
             move_run(to, &self.colours[colour][run]);
             rest = tail;
+        }
+    }
+
+    fn runs(&self, area: &Area, colour: Option<usize>, each: &mut dyn FnMut(usize, &[T])) {
+        for (colour, run) in self.places.runs(area, colour) {
+            each(run.len(), self.colours[colour].get(run).unwrap_or_default());
         }
     }
 

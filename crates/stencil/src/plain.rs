@@ -440,6 +440,14 @@ impl<T: Value> Points<T> for Plain<'_, T> {
         }
     }
 
+    fn runs(&self, area: &Area, _: Option<usize>, each: &mut dyn FnMut(usize, &[T])) {
+        let len = area.columns.len() * self.line;
+        for y in area.rows.clone() {
+            let from = self.at(area.columns.start, y);
+            each(len, self.values[0].get(from..from + len).unwrap_or_default());
+        }
+    }
+
     fn unpack(&mut self, area: &Area, _: Option<usize>, from: &[T]) {
         let len = area.columns.len() * self.line;
         for (y, from) in area.rows.clone().zip(from.chunks_exact(len.max(1))) {

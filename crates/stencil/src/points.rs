@@ -76,6 +76,10 @@ pub(crate) trait Points<T: Value> {
     /// Copies the values of `area` to `into`.
     fn pack(&self, area: &Area, colour: Option<usize>, into: &mut [T]);
 
+    /// Calls `each` with the values of `area` in the order of [`pack`](Self::pack), as pieces that are
+    /// contiguous: their number, and themselves unless this part has no memory.
+    fn runs(&self, area: &Area, colour: Option<usize>, each: &mut dyn FnMut(usize, &[T]));
+
     /// Sets the values of `area` to what [`pack`](Self::pack) of their node made.
     fn unpack(&mut self, area: &Area, colour: Option<usize>, from: &[T]);
 
@@ -91,6 +95,24 @@ pub(crate) trait Points<T: Value> {
             rows: halo - more(Side::North)..halo + height + more(Side::South),
         }
     }
+}
+
+/// The cells of `area` next to no halo, and those at its sides that are.
+pub(crate) fn split<T: Value>(part: &dyn Points<T>, area: &Area) -> (Area, [Area; 4]) {
+    let next = |side| usize::from(part.has_halo(side));
+    let inner = |all: &Range<usize>, [before, after]: [Side; 2]| {
+        let start = all.start + next(before);
+        start..(all.end - next(after)).max(start)
+    };
+    let columns = inner(&area.columns, [Side::West, Side::East]);
+    let rows = inner(&area.rows, [Side::North, Side::South]);
+    let border = [
+        Area { columns: area.columns.start..columns.start, rows: area.rows.clone() },
+        Area { columns: columns.end..area.columns.end, rows: area.rows.clone() },
+        Area { columns: columns.clone(), rows: area.rows.start..rows.start },
+        Area { columns: columns.clone(), rows: rows.end..area.rows.end },
+    ];
+    (Area { columns, rows }, border)
 }
 
 /// Which of a block's sides have anything beyond them but an edge of the grid of `cells`.

@@ -6,13 +6,14 @@ use strata_runtime::Node;
 use strata_runtime::select::{Options, Selector};
 use strata_select::Note;
 
+use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::models::Stencil;
 use crate::part::Part;
 use crate::plain::Plain;
 use crate::points::{Bad, Points};
 use crate::settings::Settings;
 use crate::solver::Solver;
-use crate::{Choice, Layout, Method, Solution, StencilError, Value};
+use crate::{Choice, Layout, Method, Solution, StencilError, Value, Way};
 
 /// A problem: a grid, or a volume as a grid of lines.
 pub(crate) trait Problem<'a, T: Value> {
@@ -35,6 +36,11 @@ pub(crate) trait Problem<'a, T: Value> {
     /// Width and height of a grid with five points whose iterations take about as long, and whether
     /// the models were measured with such.
     fn like(&self) -> ([f64; 2], bool);
+
+    /// Whether the models were measured with such problems.
+    fn measured(&self) -> bool {
+        self.like().1 && self.settings().method == Method::RedBlack && size_of::<T>() == 8
+    }
 
     /// Values that are stored for a cell.
     fn values_of_cell(&self) -> usize;
@@ -82,16 +88,30 @@ pub(crate) fn solve_with<'a, T: Value>(
 ) -> Result<Solution<T>, StencilError> {
     // Even if this node fails, the exchange must take place, or the others would wait forever.
     let selector = node.selector::<Stencil>(options);
-    let word = [selector.as_ref().map_or(0, |selector| selector.word()), problem.word()];
+    let inner = options.clone().inner();
+    let (ways, waves) = (node.selector::<StencilExchange>(&inner), node.selector::<StencilWave>(&inner));
+    let [a, b, c] =
+        [&selector, &ways, &waves].map(|selector| selector.as_ref().map_or(0, |selector| selector.word()));
+    let word = [a, b, c, problem.word()];
     let words = node.all_gather(&word);
-    let selector = selector?;
-    if words.as_chunks::<2>().0.iter().any(|other| *other != word) {
+    let (selector, ways, waves) = (selector?, ways?, waves?);
+    if words.as_chunks::<4>().0.iter().any(|other| *other != word) {
         return Err(StencilError::Unlike);
     }
     problem.check()?;
     let (layout, choice) = choose(problem, node, &selector)?;
+    let block = layout.block(problem.cells(), 0).map(|range| range.len() as f64);
+    // Models of other sweeps or machines decide nothing: it is done as layouts were measured.
+    let (mut layout, mut exchange) = (layout, None);
+    if layout.nodes() > 1 && ways.decides(problem.measured()) {
+        (layout, exchange) = exchanged(node, &ways, layout, &block).map(|(to, why)| (to, Some(why)))?;
+    }
+    // With a narrow halo a wave ends after one sweep or two.
+    if (layout.nodes() == 1 || layout.halo > 2) && waves.decides(problem.measured()) {
+        layout = waved(node, &waves, layout, &block)?;
+    }
     let mut solution = solve_on(problem, node, layout)?;
-    solution.choice = Some(choice);
+    (solution.choice, solution.exchange) = (Some(choice), exchange);
     Ok(solution)
 }
 
@@ -102,7 +122,7 @@ pub(crate) fn solve_in<'a, T: Value>(
     layout: Layout,
 ) -> Result<Solution<T>, StencilError> {
     problem.check()?;
-    if layout != Layout::ONE && layout.nodes() != node.size()
+    if layout.nodes() != 1 && layout.nodes() != node.size()
         || !layout.fits(problem.cells(), problem.periodic())
     {
         return Err(StencilError::Layout(format!(
@@ -143,12 +163,9 @@ fn choose<'a, T: Value>(
     } else {
         settings.iterations
     };
-    let (like, five) = problem.like();
+    let (like, _) = problem.like();
     let inputs = [like[0], like[1], every.clamp(1, MOST_EVERY) as f64];
-    let measured = five && settings.method == Method::RedBlack && size_of::<T>() == 8;
-    let note = (!measured).then_some(Note::Other(
-        "the models were measured with red-black sweeps of f64: they only rank the layouts for others",
-    ));
+    let note = (!problem.measured()).then_some(Note::Other(UNLIKE));
     let blocks = Layout::new(1, nodes, 1).suited(nodes, cells, periodic);
     let applies = |candidate| match candidate {
         Stencil::One => true,
@@ -181,6 +198,37 @@ fn choose<'a, T: Value>(
     let layout = if layout != Layout::ONE && more.fits(cells, periodic) { more } else { layout };
     Ok((layout, chosen.choice))
 }
+
+/// `layout` with the way of exchanging halos that is predicted to be fastest.
+fn exchanged(
+    node: &mut Node,
+    selector: &Selector,
+    layout: Layout,
+    block: &[f64; 2],
+) -> Result<(Layout, Choice), StencilError> {
+    let inputs = [block[0], block[1], layout.columns as f64, layout.halo as f64];
+    let chosen = node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, None)?;
+    let (way, overlap) = match chosen.candidate {
+        StencilExchange::Packed { overlap } => (Way::Packed, overlap),
+        StencilExchange::Stored { overlap } => (Way::Stored, overlap),
+        StencilExchange::Transferred { overlap } => (Way::Transferred, overlap),
+    };
+    Ok((Layout { way, overlap: overlap == 1, ..layout }, chosen.choice.clone()))
+}
+
+/// `layout` with the length of waves that is predicted to be fastest.
+fn waved(
+    node: &mut Node,
+    selector: &Selector,
+    layout: Layout,
+    block: &[f64; 2],
+) -> Result<Layout, StencilError> {
+    let chosen = node.choose_by::<StencilWave>(selector, block, &|_| true, None)?;
+    let StencilWave::Waves { sweeps } = chosen.candidate;
+    Ok(Layout { wave: usize::try_from(sweeps).unwrap_or(0), ..layout })
+}
+
+const UNLIKE: &str = "the models were measured with red-black sweeps of f64: they only rank others";
 
 /// Beyond it the time of an iteration hardly depends on how often updates are looked at.
 const MOST_EVERY: u64 = 16;

@@ -6,7 +6,7 @@ use strata_runtime::Node;
 
 use crate::problem::{Problem as _, solve_in};
 use crate::solver::{Limits, Solver};
-use crate::{Grid, Layout, Solution, StencilError, Value, Volume};
+use crate::{Grid, Layout, Solution, StencilError, Value, Volume, Way};
 
 /// Solves `grid` with `layout`, whatever models say.
 ///
@@ -79,6 +79,32 @@ pub fn halo_seconds(node: &mut Node, width: usize, height: usize, halo: usize) -
     seconds_on(node, &Grid::new(squares.columns * width, squares.rows * height), layout, 1)
 }
 
+/// The time of one iteration, in seconds, where each node has `block` points, in `columns` of blocks with
+/// halos of `halo` that are exchanged in this way.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn exchange_seconds(
+    node: &mut Node,
+    block: [usize; 2],
+    columns: usize,
+    halo: usize,
+    way: Way,
+    overlap: bool,
+) -> f64 {
+    let layout = Layout { way, overlap, ..Layout::new(columns, node.size() / columns, halo) };
+    seconds_on(node, &Grid::new(columns * block[0], layout.rows * block[1]), layout, 1)
+}
+
+/// The time of one iteration, in seconds, of `width` by `height` points on one node, in waves of at most
+/// `sweeps`, where the largest update is looked at rarely.
+///
+/// # Participation
+/// Collective, with equal arguments.
+pub fn wave_seconds(node: &mut Node, width: usize, height: usize, sweeps: usize) -> f64 {
+    seconds_on(node, &Grid::new(width, height), Layout { wave: sweeps, ..Layout::ONE }, 16)
+}
+
 /// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are just slower
 /// than the others, than where all nodes have blocks as large, of `width` by `height` points: they have
 /// a neighbour less (Brewer 1994, §5.2). The edges are the western and eastern (`columns`), the northern
@@ -130,7 +156,7 @@ fn block_seconds_with(node: &mut Node, block: [usize; 2], extra: [usize; 2]) -> 
 /// Collective, with equal arguments.
 pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: usize) -> f64 {
     let suits = layout.fits(grid.size, grid.periodic());
-    if !suits || layout != Layout::ONE && layout.nodes() != node.size() {
+    if !suits || layout.nodes() != 1 && layout.nodes() != node.size() {
         return f64::NAN;
     }
     let Ok(mut solver) = Solver::new(node, grid, layout) else { return f64::NAN };

@@ -21,6 +21,8 @@ pub struct Solution<T> {
     pub layout: Layout,
     /// Why they are divided so; `None` where the layout was given.
     pub choice: Option<Choice>,
+    /// Why halos are exchanged as they are; `None` where no models of this machine say.
+    pub exchange: Option<Choice>,
     size: [usize; 3],
     /// Columns and rows of what is divided among nodes.
     cells: [usize; 2],
@@ -38,7 +40,18 @@ impl<T: Value> Solution<T> {
         outcome: Outcome,
     ) -> Self {
         let Outcome { iterations, residual, converged } = outcome;
-        Self { iterations, residual, converged, layout, choice: None, size, cells, block, values }
+        Self {
+            iterations,
+            residual,
+            converged,
+            layout,
+            choice: None,
+            exchange: None,
+            size,
+            cells,
+            block,
+            values,
+        }
     }
 
     /// Width and height of the grid.

@@ -4,9 +4,12 @@
 use strata_runtime::{Node, Work};
 
 use crate::exchange::Exchange;
-use crate::points::{Area, Bad, Charge, Points};
+use crate::points::{Area, Bad, Charge, Points, split};
 use crate::problem::{Parts, Problem};
 use crate::{Layout, Progress, Side, StencilError, Value, memory};
+
+/// The most sweeps of a wave of any part.
+pub(crate) const MOST_WAVE: usize = 16;
 
 /// When iterations end.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +110,10 @@ impl<'a, T: Value> Solver<'a, T> {
         let narrow = part.needs_one_colour() && self.layout.halo == 1;
         let colours = if narrow { [Some(1), Some(0)] } else { [None; 2] };
         let mut exchange = Exchange::open(node, part, self.layout, colours);
-        let longest = part.longest_wave();
+        let longest = match self.layout.wave {
+            0 => part.longest_wave(),
+            sweeps => sweeps.min(MOST_WAVE),
+        };
         let connected = Side::ALL.into_iter().any(|side| part.has_halo(side));
         let mut valid = if connected { 0 } else { usize::MAX };
         let mut sweep = 0;
@@ -120,8 +126,11 @@ impl<'a, T: Value> Solver<'a, T> {
             };
             let mut most = 0.0;
             while sweep < until * per {
+                let overlapped = valid == 0 && narrow && self.layout.overlap;
                 if valid == 0 {
-                    exchange.run(node, part);
+                    if !overlapped {
+                        exchange.run(node, part);
+                    }
                     valid = part.halo();
                 }
                 let left = usize::try_from(until * per - sweep).unwrap_or(usize::MAX);
@@ -131,7 +140,10 @@ impl<'a, T: Value> Solver<'a, T> {
                 let uncounted = before.saturating_sub(usize::try_from(sweep).unwrap_or(usize::MAX));
                 let first = usize::try_from(sweep % per).unwrap_or(0);
                 let areas: Vec<Area> = (0..wave).map(|done| part.area(valid - done)).collect();
-                let update = swept(node, part, first, &areas, uncounted);
+                let update = match overlapped {
+                    false => swept(node, part, first, &areas, uncounted),
+                    true => swept_while(node, part, &mut exchange, first, &areas[0], uncounted),
+                };
                 most = if uncounted < wave { f64::max(most, update) } else { most };
                 sweep += wave as u64;
                 valid = if connected { valid - wave } else { valid };
@@ -155,6 +167,29 @@ impl<'a, T: Value> Solver<'a, T> {
         exchange.close(node);
         result.map(|()| outcome)
     }
+}
+
+/// As [`swept`] of one area, with an exchange while what needs no halo is swept.
+fn swept_while<T: Value>(
+    node: &mut Node,
+    part: &mut dyn Points<T>,
+    exchange: &mut Exchange<T>,
+    first: usize,
+    area: &Area,
+    uncounted: usize,
+) -> f64 {
+    let (inner, border) = split(part, area);
+    let mut most = 0.0;
+    let mut sweep = |node: &mut Node, part: &mut dyn Points<T>, area: &Area| {
+        if !area.columns.is_empty() && !area.rows.is_empty() {
+            most = f64::max(most, swept(node, part, first, std::slice::from_ref(area), uncounted));
+        }
+    };
+    exchange.run_while(node, part, &mut |node, part| sweep(node, part, &inner));
+    for area in &border {
+        sweep(node, part, area);
+    }
+    most
 }
 
 /// Sweeps `areas` with colours from `first` on; returns the largest update but in the first `uncounted`

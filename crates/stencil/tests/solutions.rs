@@ -271,7 +271,8 @@ fn pins_decide_or_are_refused() {
             let solution = grid.solve_with(node, &options)?;
             let choice = solution.choice.as_ref().ok_or("a choice")?;
             assert!(choice.pinned);
-            Ok(solution.layout)
+            let Layout { columns, rows, halo, .. } = solution.layout;
+            Ok(Layout::new(columns, rows, halo))
         })
     };
     let layout = |columns, rows, halo| Layout::new(columns, rows, halo);

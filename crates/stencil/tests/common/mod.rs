@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
 use strata_runtime::{Error, Node};
-use strata_stencil::{Edge, Grid, Layout, Method, Side, StencilError, Value, profile};
+use strata_stencil::{Edge, Grid, Layout, Method, Side, StencilError, Value, Way, profile};
 
 /// What holds at a side.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,9 +112,17 @@ impl Case {
 
 /// Every layout of `nodes` nodes, with several widths of halo.
 pub(crate) fn layouts(nodes: usize) -> Vec<Layout> {
-    let blocks = (1..=nodes)
-        .filter(|columns| nodes.is_multiple_of(*columns))
-        .flat_map(|columns| [1, 2, 3, 4, 6].map(|halo| Layout::new(columns, nodes / columns, halo)));
+    let ways = [Way::Packed, Way::Stored, Way::Transferred];
+    let blocks = (1..=nodes).filter(|columns| nodes.is_multiple_of(*columns)).flat_map(|columns| {
+        let layout = move |halo| Layout::new(columns, nodes / columns, halo);
+        let narrow = ways.map(|way| Layout { way, overlap: way == Way::Stored || columns == 2, ..layout(1) });
+        let wide = [2, 3, 4, 6].map(|halo| Layout {
+            way: ways[(halo + columns) % 3],
+            wave: halo / 2,
+            ..layout(halo)
+        });
+        narrow.into_iter().chain(wide)
+    });
     let few = |layout: &Layout| layout.halo == 1 + layout.columns % 2 && layout.columns.max(layout.rows) > 2;
     let balanced = blocks.clone().filter(few);
     let balanced = balanced.map(|layout| Layout { extra: [1, 2], ..layout });

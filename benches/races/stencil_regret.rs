@@ -1,0 +1,111 @@
+//! How much slower the layout, width of halo and way of exchange that models choose are than the
+//! fastest, on this machine.
+//!
+//!     cargo bench -p strata-benches [--features mpi] --bench stencil_regret [-- GRIDS [SEED]]
+//!
+//! On 1, 2 and 4 threads, and with the feature on as many processes of MPI, an iteration on grids that
+//! were not measured is timed with every layout, way and width, in rounds, the order turning. The
+//! regret is the median of the choice over the least of all medians, less one.
+
+use std::process::ExitCode;
+
+use chacha20::ChaCha8Rng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::json;
+use strata_benches::{Timings, head, machine, row, turns};
+use strata_runtime::prelude::*;
+use strata_stencil::{Grid, Layout, Way, profile};
+
+const ROUNDS: usize = 5;
+
+/// Distinguishes a rank started by `mpirun` from the program started by hand.
+const INSIDE: &str = "STRATA_BENCH_RANK";
+
+fn main() -> ExitCode {
+    let outcome = match std::env::var(INSIDE).is_ok() {
+        true => strata_runtime::launch(judge).map(|_| ()).map_err(|error| error.to_string()),
+        false => outside(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("stencil_regret: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn outside() -> Result<(), String> {
+    println!("{}\nmedians of {ROUNDS} rounds\n", machine());
+    head(&["transport", "nodes", "grids", "right", "mean regret", "worst", "where", "taken", "fastest"]);
+    for nodes in [1, 2, 4] {
+        Machine::threads(nodes).and_then(|machine| machine.run(judge)).map_err(|e| e.to_string())?;
+        #[cfg(feature = "mpi")]
+        strata_benches::mpirun(nodes, INSIDE)?;
+    }
+    Ok(())
+}
+
+/// Times all layouts on grids, and prints how the choices did.
+fn judge(node: &mut Node) -> Result<(), Error> {
+    let mut numbers = std::env::args().skip(1).filter_map(|text| text.parse().ok());
+    let (grids, seed) = (numbers.next().unwrap_or(20), numbers.next().unwrap_or(3));
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let (mut regrets, mut worst) = (Vec::new(), (0.0, String::new(), String::new(), String::new()));
+    for _ in 0..grids {
+        // From 8 to 2048, any ratio.
+        let [width, height] = [0; 2].map(|_| 2.0_f64.powf(random.random_range(3.0..11.0)) as usize);
+        let chosen = Grid::<f64>::new(width, height).iterations(1).solve(node)?.layout;
+        let mut all = layouts(node.size());
+        all.retain(|layout| *layout != chosen);
+        all.insert(0, chosen);
+        let mut timings: Vec<Timings> = all.iter().map(|_| Timings::default()).collect();
+        for round in 0..ROUNDS {
+            for who in turns(round, all.len()) {
+                let seconds = profile::seconds_on(node, &Grid::new(width, height), all[who], 1);
+                timings[who].push(if seconds.is_nan() { f64::INFINITY } else { seconds });
+            }
+        }
+        let medians: Vec<f64> = timings.iter().map(Timings::median).collect();
+        let best = (0..all.len()).min_by(|a, b| medians[*a].total_cmp(&medians[*b])).unwrap_or(0);
+        let regret = medians[0] / medians[best] - 1.0;
+        if regret >= worst.0 {
+            worst = (regret, format!("{width} by {height}"), chosen.to_string(), all[best].to_string());
+        }
+        regrets.push(regret);
+    }
+    if node.rank() == 0 {
+        let mean = regrets.iter().sum::<f64>() / regrets.len().max(1) as f64;
+        let right = regrets.iter().filter(|regret| **regret < 0.01).count();
+        let transport = node.platform().transport;
+        row(&[
+            transport.clone(),
+            node.size().to_string(),
+            regrets.len().to_string(),
+            right.to_string(),
+            format!("{:.2} %", 100.0 * mean),
+            format!("{:.1} %", 100.0 * worst.0),
+            worst.1,
+            worst.2,
+            worst.3,
+        ]);
+        let summary = json!({
+            "transport": transport, "nodes": node.size(), "mean_regret": mean, "worst_regret": worst.0,
+        });
+        println!("summary {summary}");
+    }
+    Ok(())
+}
+
+/// All that compete on `nodes` nodes.
+fn layouts(nodes: usize) -> Vec<Layout> {
+    let shapes = (0..=nodes.ilog2()).map(|exponent| 1 << exponent);
+    let blocks = shapes.flat_map(|columns| [1, 2, 4, 8].map(|h| Layout::new(columns, nodes / columns, h)));
+    let ways = [Way::Packed, Way::Stored, Way::Transferred];
+    let all = blocks.flat_map(|layout| {
+        ways.into_iter().flat_map(move |way| [false, true].map(|overlap| Layout { way, overlap, ..layout }))
+    });
+    // Overlap is of narrow halos.
+    let all = all.filter(|layout| nodes > 1 && (layout.halo == 1 || !layout.overlap));
+    std::iter::once(Layout::ONE).chain(all).collect()
+}
