@@ -257,6 +257,8 @@ mod tests {
         let layout = Layout { extra: [0, 4], ..Layout::new(1, 3, 2) };
         assert!(layout.fits([5, 14], [false; 2]) && !layout.fits([5, 13], [false; 2]));
         assert!(layout.to_string().ends_with("at edges 0 columns and 4 rows more"));
+        let run = Layout { way: Way::Stored, overlap: true, wave: 4, ..layout };
+        assert!(run.to_string().ends_with("rows more, stored, overlapped, waves of 4"));
     }
 
     #[test]
