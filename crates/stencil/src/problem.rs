@@ -213,7 +213,7 @@ fn exchanged(
         StencilExchange::Stored { overlap } => (Way::Stored, overlap),
         StencilExchange::Transferred { overlap } => (Way::Transferred, overlap),
     };
-    Ok((Layout { way, overlap: overlap == 1, ..layout }, chosen.choice.clone()))
+    Ok((Layout { way, overlap: overlap == 1, ..layout }, chosen.choice))
 }
 
 /// `layout` with the length of waves that is predicted to be fastest.
