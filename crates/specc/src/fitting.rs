@@ -215,8 +215,10 @@ impl Fitting {
         }
         // Candidates keep their place without a model, so that what is generated names them all.
         for candidate in spec.libraries.iter().flat_map(|library| &library.candidates) {
-            let model = &spec.models[candidate.model];
-            if self.set.model(&model.name).is_none() {
+            for model in spec.models_of(candidate).into_iter().map(|model| &spec.models[model]) {
+                if self.set.model(&model.name).is_some() {
+                    continue;
+                }
                 let reason = match matters(&model.name) {
                     true => "it could not be fitted".to_owned(),
                     false => excluded(&model.name),
@@ -237,13 +239,15 @@ impl Fitting {
         for library in &spec.libraries {
             let mut candidates = Vec::new();
             for candidate in &library.candidates {
-                let model = &spec.models[candidate.model].name;
-                if self.set.known(model).is_none() && matters(model) {
-                    self.warnings.push(format!(
-                        "`{}` of library `{}` cannot be chosen: its model `{model}` could not be fitted",
-                        candidate.name, library.name
-                    ));
+                for model in spec.models_of(candidate).into_iter().map(|model| &spec.models[model].name) {
+                    if self.set.known(model).is_none() && matters(model) {
+                        self.warnings.push(format!(
+                            "`{}` of library `{}` cannot be chosen: its model `{model}` could not be fitted",
+                            candidate.name, library.name
+                        ));
+                    }
                 }
+                let model = &spec.models[candidate.model].name;
                 candidates.push(LibraryCandidate {
                     name: candidate.name.clone(),
                     model: model.clone(),
@@ -413,6 +417,26 @@ mod tests {
         // A name that the model defines is its own.
         let own = only_machine.replace("copies", "cores").replace("cache1/8192", "6");
         assert!(fitted("sim:cm5", "", &own).failures.iter().all(|f| !f.contains("reads `cores`")));
+    }
+
+    #[test]
+    fn a_root_whose_model_has_no_fit_leaves_the_others_to_choose_from() {
+        let more = "model Lost(bytes) { for bytes in 1..=9 task { } }
+            model Spare(bytes, part) = Copy(bytes, 1)-Lost(part)
+            library copy(bytes) {
+                candidate copy = Copy(bytes, 1)
+                candidate part = Copy(bytes-part, 1) for part = root(0..=8, Spare(bytes, part))
+            }";
+        let plain = SPEC.replace("knee(bytes)*copies, max(0, bytes-cache1/8192)*copies", "copies");
+        let fitting = fitted("threads", "", &format!("{plain}{more}"));
+        let said = "`part` of library `copy` cannot be chosen: its model `Spare` could not be fitted";
+        assert!(fitting.warnings.iter().any(|warning| warning == said), "{:?}", fitting.warnings);
+        assert!(fitting.failures[0].contains("`Lost` has no samples"), "{:?}", fitting.failures);
+        assert_eq!(fitting.set.model("Spare").unwrap().kind, Kind::Unmeasured);
+        strata_fit::emit::rust(&fitting.set).unwrap();
+        let competition = crate::competition::Competition::new(&fitting.set, "copy").unwrap();
+        let predictions = competition.predictions(&[4.0]);
+        assert!(predictions[0].is_some() && predictions[1].is_none(), "{predictions:?}");
     }
 
     #[test]
