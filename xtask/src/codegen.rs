@@ -69,6 +69,16 @@ const GENERATED: &[Generated] = &[
     Generated { spec: "specs/global", folder: "models/sim-cm5-4/global", source: None },
     Generated { spec: "specs/global", folder: "models/sim-paragon-4/global", source: None },
     Generated {
+        spec: "specs/global-stores",
+        folder: "models/sim-paragon-8/global-stores",
+        source: Some("crates/global/src/on_paragon.rs"),
+    },
+    Generated {
+        spec: "specs/global-stores",
+        folder: "models/sim-cm5-8/global-stores",
+        source: Some("crates/global/src/on_cm5.rs"),
+    },
+    Generated {
         spec: "specs/kernels",
         folder: "models/epyc-2core-threads1/kernels",
         source: Some("crates/runtime/src/transport/sim/kernels.toml"),

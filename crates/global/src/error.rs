@@ -32,9 +32,12 @@ pub enum GlobalError {
     /// The setting `STRATA_GLOBAL` names no way.
     #[error("STRATA_GLOBAL={0}: it is `shared` or `messages`")]
     Setting(String),
-    /// Not all nodes are of one process.
+    /// Nothing was chosen: settings or models are at fault.
+    #[error("{0}")]
+    Select(String),
+    /// Not all nodes share memory.
     #[error(
-        "the nodes do not share memory: take threads, or let `STRATA_GLOBAL` and the way be the usual ones"
+        "the nodes do not share memory: take threads or MPI processes of one host, or let `STRATA_GLOBAL` and the way be the usual ones"
     )]
     NotShared,
 }

@@ -25,8 +25,9 @@
 //! | one-way | when the receiver or all say so | [`store`](Space::store), [`store_sync`](Space::store_sync), [`all_store_sync`](Space::all_store_sync) |
 //! | at the owner | when the call returns | [`at_owner`](Space::at_owner) |
 //!
-//! Where all nodes are threads of one process, accesses are loads and stores of shared memory;
-//! elsewhere they are active messages, which the owner handles whenever it polls or waits.
+//! Where all nodes are threads of one process, or MPI processes of one host, accesses are loads and
+//! stores of shared memory; elsewhere they are active messages, which the owner handles whenever it
+//! polls or waits.
 //!
 //! # Order
 //! Blocking accesses and atomic operations on elements of up to 8 bytes happen in one order that
@@ -49,7 +50,12 @@ mod checker;
 mod guide {}
 
 mod error;
+mod gather;
 mod heap;
+#[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
+mod on_cm5;
+#[allow(dead_code, unreachable_pub, reason = "generated; the library and its table are used")]
+mod on_paragon;
 mod phase;
 mod pointer;
 mod segment;

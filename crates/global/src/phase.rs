@@ -259,6 +259,9 @@ impl<'e> Phase<'_, '_, 'e> {
     #[track_caller]
     fn put_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
         let (phase, wire) = (self.number(), self.wire);
+        if self.gather(p.node(), p.offset(), bytes, phase) {
+            return;
+        }
         let book = Rc::clone(&self.served.book);
         wire.put(self, &book, p.node(), p.offset(), bytes, phase);
         if self.served.marks.is_some() && !self.owners.contains(&p.node()) {

@@ -18,24 +18,58 @@ pub(crate) const WORD: usize = size_of::<u64>();
 /// The words that a copy moves in one step.
 const LINE: usize = 8;
 
-/// A count on a cache line of its own (two, as some processors fetch lines in pairs).
-#[repr(align(128))]
-struct Count(AtomicU64);
+/// Words between two counts: each has a cache line of its own (two, as some processors fetch lines in
+/// pairs).
+const APART: usize = 16;
+
+/// Words of memory that other nodes access too.
+///
+/// Both forms are an address and a length, so that finding the words needs no branch.
+enum Words {
+    /// Of this process.
+    Own(Box<[AtomicU64]>),
+    /// That processes of one host share.
+    #[cfg(not(all(test, loom)))]
+    Window(&'static [AtomicU64]),
+}
+
+impl std::ops::Deref for Words {
+    type Target = [AtomicU64];
+    #[inline]
+    fn deref(&self) -> &[AtomicU64] {
+        match self {
+            Self::Own(words) => words,
+            #[cfg(not(all(test, loom)))]
+            Self::Window(words) => words,
+        }
+    }
+}
 
 /// The heap of one node, and what each node has stored there.
 pub(crate) struct Segment {
-    words: Box<[AtomicU64]>,
+    words: Words,
     /// Bytes stored here directly, by node; empty if the memory is not shared.
-    stored: Box<[Count]>,
+    stored: Words,
 }
 
 impl Segment {
     /// Memory of `bytes` zero bytes, rounded up to words, into which `nodes` nodes store directly.
     pub(crate) fn new(bytes: usize, nodes: usize) -> Self {
-        Self {
-            words: (0..bytes.div_ceil(WORD)).map(|_| AtomicU64::new(0)).collect(),
-            stored: (0..nodes).map(|_| Count(AtomicU64::new(0))).collect(),
-        }
+        let zeros = |words| Words::Own((0..words).map(|_| AtomicU64::new(0)).collect());
+        Self { words: zeros(bytes.div_ceil(WORD)), stored: zeros(nodes * APART) }
+    }
+
+    /// The words of a window that a segment of `bytes` bytes and `nodes` nodes takes.
+    #[cfg(not(all(test, loom)))]
+    pub(crate) fn window_words(bytes: usize, nodes: usize) -> usize {
+        bytes.div_ceil(WORD) + nodes * APART
+    }
+
+    /// As [`Segment::new`], in a window of [`window_words`](Self::window_words) zero words.
+    #[cfg(not(all(test, loom)))]
+    pub(crate) fn in_window(window: &'static [AtomicU64], bytes: usize) -> Self {
+        let (words, stored) = window.split_at(bytes.div_ceil(WORD));
+        Self { words: Words::Window(words), stored: Words::Window(stored) }
     }
 
     /// Makes `bytes` bytes from `at` on zero; both are multiples of 8, or the rest is no one's.
@@ -46,14 +80,15 @@ impl Segment {
 
     /// All bytes that other nodes have stored directly; their bytes are in place.
     pub(crate) fn stored(&self) -> u64 {
-        self.stored.iter().fold(0, |sum, count| sum.wrapping_add(count.0.load(Ordering::Acquire)))
+        let counts = self.stored.iter().step_by(APART);
+        counts.fold(0, |sum, count| sum.wrapping_add(count.load(Ordering::Acquire)))
     }
 
     /// Node `from`, which is the caller, has stored `bytes` bytes, in all `total`.
     #[inline]
     pub(crate) fn has_stored(&self, from: usize, total: u64) {
-        if let Some(count) = self.stored.get(from) {
-            count.0.store(total, Ordering::Release);
+        if let Some(count) = self.stored.get(from * APART) {
+            count.store(total, Ordering::Release);
         }
     }
 

@@ -3,6 +3,7 @@
 //! | request | words | reply |
 //! |---|---|---|
 //! | bytes to be written, up to 8 or up to 56 | header, 1 or 7 of data | none for a store; else that they are written |
+//! | several writes, gathered | headers, each followed by its bytes | none for stores; else that all are written |
 //! | a value to be read, up to 56 bytes | header | header, 1 or 7 of data |
 //! | a range to be read | header, position and length | as many headers with 7 words as it takes |
 //! | an atomic operation | header, 1 or 2 operands | header, the old value |
@@ -14,6 +15,7 @@
 use crate::atomics::{Change, apply, compare_swap};
 use crate::book::Book;
 use crate::checker::{Marks, Written};
+use crate::gather::{WORDS, writes};
 use crate::pointer::OFFSET_BITS;
 use crate::segment::{Segment, WORD};
 use bytemuck::cast_slice;
@@ -29,7 +31,7 @@ pub(crate) const NUMBERS: usize = 1 << 14;
 /// Instead of a number: the bytes are a one-way store's, and counted.
 pub(crate) const STORED: usize = NUMBERS - 1;
 /// Instead of a number: more of the same write follows.
-const MORE: usize = NUMBERS - 2;
+pub(crate) const MORE: usize = NUMBERS - 2;
 /// How many values and phases may be under way.
 pub(crate) const MOST_UNDER_WAY: usize = NUMBERS - 2;
 
@@ -67,6 +69,7 @@ pub(crate) struct Wire {
     ended: Request<u64>,
     write: Request<[u64; 2]>,
     write_chunk: Request<[u64; 8]>,
+    write_many: Request<[u64; WORDS]>,
     read: Request<u64>,
     read_range: Request<[u64; 2]>,
     change: Request<[u64; 2]>,
@@ -117,6 +120,12 @@ impl Wire {
             let written = written.clone();
             move |context, [header, word]: [u64; 2]| written(context, header, &word.to_ne_bytes())
         });
+        let write_many = handlers.request({
+            let written = written.clone();
+            move |context, words: [u64; WORDS]| {
+                writes(&words).for_each(|(header, data)| written(context, header.word(), data));
+            }
+        });
         let write_chunk = handlers.request(move |context, [header, data @ ..]: [u64; 8]| {
             written(context, header, cast_slice(&data));
         });
@@ -163,7 +172,7 @@ impl Wire {
                 context.reply(done, phase);
             }
         });
-        Self { ended, write, write_chunk, read, read_range, change, compare, value, chunk }
+        Self { ended, write, write_chunk, write_many, read, read_range, change, compare, value, chunk }
     }
 
     /// Writes `bytes` at offset `at` of node `to`; the last message carries `number`.
@@ -186,6 +195,16 @@ impl Wire {
                 node.send(to, self.write_chunk, words);
             }
             at += part.len() as u64;
+        }
+    }
+
+    /// Sends gathered writes: a single word in the shorter message.
+    #[track_caller]
+    pub(crate) fn write_many(&self, node: &mut Node, to: usize, words: [u64; WORDS]) {
+        if words[2] == 0 && Header::of(words[0]).length <= WORD {
+            node.send(to, self.write, [words[0], words[1]]);
+        } else {
+            node.send(to, self.write_many, words);
         }
     }
 

@@ -9,10 +9,18 @@ mod common;
 
 use common::{How, check};
 use std::process::ExitCode;
+use strata_global::Way;
+use strata_runtime::prelude::*;
 
 /// Programs in each job.
 const SEEDS: u64 = 40;
 
 fn main() -> ExitCode {
-    alike::main(|node| (0..SEEDS).try_for_each(|seed| check(node, seed, How::Usual)), None)
+    alike::main(checks, None)
+}
+
+/// Usually in a shared window, as all processes are of one host.
+fn checks(node: &mut Node) -> Result<(), Error> {
+    let ways = [How::Usual, How::By(Way::Messages), How::By(Way::Gathered)];
+    (0..SEEDS).try_for_each(|seed| check(node, seed, ways[(seed / 5 % 3) as usize]))
 }

@@ -14,7 +14,8 @@ const NODES: [usize; 5] = [1, 2, 3, 5, 8];
 fn on_threads(seeds: std::ops::Range<u64>) -> Result<(), Error> {
     for seed in seeds {
         let nodes = NODES[(seed / 5 % 5) as usize];
-        let way = [How::By(Way::Shared), How::By(Way::Messages), How::Checked][(seed / 25 % 3) as usize];
+        let ways = [How::By(Way::Shared), How::By(Way::Messages), How::By(Way::Gathered), How::Checked];
+        let way = ways[(seed / 25 % 4) as usize];
         Machine::threads(nodes)?.run(|node| check(node, seed, way))?;
     }
     Ok(())
@@ -25,7 +26,8 @@ fn on_simulated_machines(seeds: std::ops::Range<u64>) -> Result<(), Error> {
     let cm5 = SimulatedMachine::find("cm5").map_err(Error::program)?;
     for seed in seeds {
         let nodes = NODES[(seed / 5 % 5) as usize];
-        Machine::sim(&cm5, nodes)?.seed(seed).run(|node| check(node, seed, How::Usual))?;
+        let way = How::By([Way::Messages, Way::Gathered][(seed / 25 % 2) as usize]);
+        Machine::sim(&cm5, nodes)?.seed(seed).run(|node| check(node, seed, way))?;
     }
     Ok(())
 }

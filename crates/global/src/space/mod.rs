@@ -7,6 +7,7 @@ use crate::array::Array;
 use crate::book::Book;
 use crate::checker::Marks;
 use crate::error::GlobalError;
+use crate::gather::{Gather, choose};
 use crate::heap::Heap;
 use crate::pointer::{BEYOND, Global};
 use crate::segment::{Segment, WORD};
@@ -21,17 +22,21 @@ use strata_runtime::Node;
 /// How a node accesses the heaps of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// By loads and stores, as all nodes are threads of one process.
+    /// By loads and stores: all nodes are threads of one process, or processes of one host whose MPI
+    /// library has shared windows.
     Shared,
     /// By messages, which the owner of the memory handles when it polls or waits.
     Messages,
+    /// By messages; small puts and stores to one node wait for each other and share one, until the
+    /// node's next call that is none.
+    Gathered,
 }
 
 /// The heaps of all nodes, as one node sees them.
 ///
 /// It is also the [`Node`] itself: collectives, messages and the rest are methods of the space.
 pub struct Space<'n> {
-    node: &'n mut Node,
+    pub(crate) node: &'n mut Node,
     rank: usize,
     nodes: usize,
     /// The bytes of each node's heap.
@@ -42,6 +47,8 @@ pub struct Space<'n> {
     heap: Heap,
     pub(crate) served: Rc<Served>,
     pub(crate) wire: Wire,
+    /// Small writes that wait for others to the same node, if they are gathered.
+    pub(crate) gather: Option<Gather>,
     /// The phase of blocking accesses.
     blocking: usize,
     /// Phases that a panic ended, with the values that had not come.
@@ -64,17 +71,21 @@ impl Deref for Space<'_> {
 }
 
 impl DerefMut for Space<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Node {
+        self.flush();
         self.node
     }
 }
 
 impl<'n> Space<'n> {
     /// Opens a space in which every node has a heap of `bytes` bytes, initially zero. Nodes that
-    /// are threads of one process share their memory; others exchange messages.
+    /// are threads of one process, or MPI processes of one host, share their memory; others exchange
+    /// messages, whose kind models of this machine choose (library `global_stores`).
     ///
     /// # Settings
     /// Of node 0: `STRATA_GLOBAL=messages` takes messages where memory could be shared,
+    /// `STRATA_PIN=global_stores=gathered` (or `messages`) says which kind where models would choose,
     /// `STRATA_CHECK=1` is [`open_checked`](Self::open_checked).
     ///
     /// # Participation
@@ -82,19 +93,21 @@ impl<'n> Space<'n> {
     /// program ends, also after the space is dropped: others may still access it.
     ///
     /// # Errors
-    /// [`GlobalError::TooLong`] from 16 TiB on; [`GlobalError::Setting`].
+    /// [`GlobalError::TooLong`] from 16 TiB on; [`GlobalError::Setting`], [`GlobalError::Select`].
     #[track_caller]
     pub fn open(node: &'n mut Node, bytes: usize) -> Result<Self, GlobalError> {
         if node.is_on("STRATA_CHECK") {
             return Self::open_checked(node, bytes);
         }
-        let way = match node.setting("STRATA_GLOBAL") {
-            None => None,
-            Some("shared") => Some(Way::Shared),
-            Some("messages") => Some(Way::Messages),
-            Some(other) => return Err(GlobalError::Setting(other.to_owned())),
-        };
-        Self::open_as(node, bytes, way, false)
+        match node.setting("STRATA_GLOBAL") {
+            None => Self::open_as(node, bytes, None, false),
+            Some("shared") => Self::open_as(node, bytes, Some(Way::Shared), false),
+            Some("messages") => {
+                let way = choose(node)?;
+                Self::open_as(node, bytes, Some(way), false)
+            }
+            Some(other) => Err(GlobalError::Setting(other.to_owned())),
+        }
     }
 
     /// As [`open`](Self::open), by messages, and with a checker: the job ends where a node accesses
@@ -136,8 +149,8 @@ impl<'n> Space<'n> {
     /// Collective, with equal arguments; otherwise the job ends.
     ///
     /// # Errors
-    /// As [`open`](Self::open); [`GlobalError::NotShared`] for [`Way::Shared`] on nodes that are
-    /// not threads of one process.
+    /// As [`open`](Self::open); [`GlobalError::NotShared`] for [`Way::Shared`] on nodes that
+    /// cannot share memory.
     #[track_caller]
     pub fn open_by(node: &'n mut Node, bytes: usize, way: Way) -> Result<Self, GlobalError> {
         Self::open_as(node, bytes, Some(way), false)
@@ -154,15 +167,19 @@ impl<'n> Space<'n> {
             return Err(GlobalError::TooLong { elements: bytes, size: 1 });
         }
         let (rank, nodes) = (node.rank(), node.size());
-        agree(node, "open", &[bytes as u64, way.map_or(2, |way| way as u64), checked.into()]);
+        agree(node, "open", &[bytes as u64, way.map_or(3, |way| way as u64), checked.into()]);
         let bytes = bytes.next_multiple_of(64);
-        let own = Arc::new(Segment::new(bytes, if way == Some(Way::Messages) { 0 } else { nodes }));
-        let shared = if way == Some(Way::Messages) { None } else { node.share(Arc::clone(&own)) };
+        let by_messages = matches!(way, Some(Way::Messages | Way::Gathered));
+        let shared = if by_messages { None } else { shared_segments(node, bytes) };
         if way == Some(Way::Shared) && shared.is_none() {
             return Err(GlobalError::NotShared);
         }
         let segments = shared.unwrap_or_default();
-        let way = if segments.is_empty() { Way::Messages } else { Way::Shared };
+        let own = segments.get(rank).map_or_else(|| Arc::new(Segment::new(bytes, 0)), Arc::clone);
+        let gathered = match way {
+            None if segments.is_empty() => choose(node)? == Way::Gathered,
+            way => way == Some(Way::Gathered),
+        };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let book = Rc::new(Book::default());
         let served = Rc::new(Served { segment: Arc::clone(&own), book, marks: checked.then(Marks::default) });
@@ -172,6 +189,7 @@ impl<'n> Space<'n> {
             nodes,
             bytes: bytes as u64,
             totals: vec![0; segments.len()],
+            yields: !segments.is_empty() && nodes > cores,
             segments,
             own,
             heap: Heap::new(bytes as u64),
@@ -183,7 +201,7 @@ impl<'n> Space<'n> {
             sent: 0,
             consumed: 0,
             turns: 0,
-            yields: way == Way::Shared && nodes > cores,
+            gather: gathered.then(|| Gather::new(nodes)),
             node,
         })
     }
@@ -191,7 +209,11 @@ impl<'n> Space<'n> {
     /// How this node accesses the heaps of others.
     #[must_use]
     pub fn way(&self) -> Way {
-        if self.segments.is_empty() { Way::Messages } else { Way::Shared }
+        match (self.segments.is_empty(), &self.gather) {
+            (false, _) => Way::Shared,
+            (true, None) => Way::Messages,
+            (true, Some(_)) => Way::Gathered,
+        }
     }
 
     /// Allocates an array of `elements` elements, zero bytes, dealt out to the nodes one by one.
@@ -223,6 +245,7 @@ impl<'n> Space<'n> {
             self.own.clear(base as usize, bytes as usize);
         }
         let of = [blocks as u64, block as u64, size_of::<T>() as u64, base.unwrap_or(BEYOND)];
+        self.flush();
         agree(self.node, "alloc", &of);
         let elements = blocks.div_ceil(self.nodes).saturating_mul(block);
         let asked = asked.ok_or(GlobalError::TooLong { elements, size: size_of::<T>() })?;
@@ -388,6 +411,19 @@ impl<'n> Space<'n> {
     fn going_on(&self) -> bool {
         !std::thread::panicking()
     }
+}
+
+/// A segment of `bytes` bytes on each node, all in memory that every node can access; `None`, on every
+/// node, where there is none.
+#[track_caller]
+fn shared_segments(node: &mut Node, bytes: usize) -> Option<Vec<Arc<Segment>>> {
+    let nodes = node.size();
+    #[cfg(not(all(test, loom)))]
+    if let Some(windows) = node.share_words(Segment::window_words(bytes, nodes)) {
+        let segment = |window| Arc::new(Segment::in_window(window, bytes));
+        return Some(windows.into_iter().map(segment).collect());
+    }
+    node.share(Arc::new(Segment::new(bytes, nodes)))
 }
 
 /// Ends the job unless all nodes call with equal `words`; returns after all have called.

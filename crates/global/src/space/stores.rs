@@ -61,8 +61,10 @@ impl Space<'_> {
 
     #[track_caller]
     fn store_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
-        let wire = self.wire;
-        wire.write(self, p.node(), p.offset(), bytes, STORED);
+        if !self.gather(p.node(), p.offset(), bytes, STORED) {
+            let wire = self.wire;
+            wire.write(self, p.node(), p.offset(), bytes, STORED);
+        }
     }
 
     /// Waits until `bytes` more bytes have been stored here; those are then accounted for.
@@ -71,6 +73,7 @@ impl Space<'_> {
     /// Local. If the bytes never come, the watchdog ends the job and says how many have.
     #[track_caller]
     pub fn store_sync(&mut self, bytes: u64) {
+        self.flush();
         let (own, book, consumed) = (Arc::clone(&self.own), Rc::clone(&self.served.book), self.consumed);
         self.node.wait_for_bytes(bytes, || own.stored().wrapping_add(book.stored()).wrapping_sub(consumed));
         self.account(bytes);
@@ -118,6 +121,7 @@ impl Space<'_> {
     pub(super) fn stores_under_way(&mut self) -> (u64, u64) {
         let stored = self.stored();
         let mine = self.sent.wrapping_sub(stored);
+        self.flush();
         (self.node.reduce_add(mine), stored)
     }
 

@@ -11,6 +11,7 @@ use crate::transport::{
 };
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use strata_develop::log::What;
 use strata_develop::trace;
 
@@ -283,6 +284,10 @@ impl Endpoint for Observed {
 
     fn shelf(&self) -> Option<&Shelf> {
         self.inner.shelf()
+    }
+
+    fn shared_words(&mut self, words: usize) -> Option<Vec<&'static [AtomicU64]>> {
+        self.inner.shared_words(words)
     }
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {

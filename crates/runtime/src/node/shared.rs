@@ -4,6 +4,7 @@ use super::Node;
 use crate::transport::{Action, Awaited, Call};
 use std::any::Any;
 use std::panic::Location;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError};
 
 /// Looks at shared memory before a pause.
@@ -53,6 +54,24 @@ impl Node {
             _ if !self.may_go_on() => None,
             _ => self.misuse(&call, "the nodes share values of different types"),
         }
+    }
+
+    /// Zero words for each node, by rank, if the nodes are processes of one host that can access each
+    /// other's directly (MPI's shared windows). Otherwise `None`, on every node; threads
+    /// [share](Self::share) values. The memory is kept until the process exits.
+    ///
+    /// # Participation
+    /// Collective, with equal `words`.
+    #[track_caller]
+    pub fn share_words(&mut self, words: usize) -> Option<Vec<&'static [AtomicU64]>> {
+        // Messages that others still wait for are received here.
+        self.barrier();
+        if !self.may_go_on() {
+            return None;
+        }
+        let all = self.transport.shared_words(words);
+        self.barrier();
+        all
     }
 
     /// Receives until `came`, which counts bytes that other nodes write here by messages or into

@@ -16,6 +16,7 @@ use crate::clock::SimulatedClock;
 use crate::number::{NumberType, Op};
 use crate::work::{Charge, Computing, Work};
 use std::any::Any;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use strata_sim::Time;
 use strata_sim::platform::Circuits;
@@ -117,6 +118,11 @@ pub(crate) trait Endpoint {
     }
     /// Where nodes of one process place a value for each other, if all nodes are of one process.
     fn shelf(&self) -> Option<&Shelf> {
+        None
+    }
+    /// Zero words for each node, by rank, which nodes of several processes access directly, if all
+    /// nodes can; kept until the process exits. Collective.
+    fn shared_words(&mut self, _words: usize) -> Option<Vec<&'static [AtomicU64]>> {
         None
     }
     /// The simulated machine that this node is part of, if any.

@@ -13,7 +13,6 @@
 //! until all have left: a node that waits for it would wait forever. Not always detected without
 //! `STRATA_CHECK` is a node in a barrier, a scan, or a reduce of one number, while another is in a
 //! collective of another kind.
-//! is in a collective of another kind.
 
 mod ffi;
 mod leaving;
@@ -39,6 +38,7 @@ use leaving::Leaving;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// How long a node that has detected another node's fault waits, so that the other can report it
@@ -380,6 +380,10 @@ impl Endpoint for Mpi {
         } else {
             self.backoff.wait();
         }
+    }
+
+    fn shared_words(&mut self, words: usize) -> Option<Vec<&'static [AtomicU64]>> {
+        self.world.shared_words(words)
     }
 
     fn leave(&mut self) {

@@ -9,7 +9,7 @@
 //!
 //! This module has the job itself, and calls that are made once or for long data; [`post`] has the
 //! messages to rings of receives, [`requests`] the messages of one collective, [`region`] memory
-//! that others write into.
+//! that others write into, [`window`] memory that the nodes of a host share.
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
@@ -20,8 +20,8 @@ use mpi::ffi;
 use std::ffi::{c_int, c_void};
 use std::fmt::Display;
 use std::io::Write;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 /// The most bytes of one message; a multiple of every element's size, and well below the limit of
@@ -57,6 +57,8 @@ pub(super) struct World {
     /// The communicator in which nodes that have left the program wait.
     ends: ffi::MPI_Comm,
     window: ffi::MPI_Win,
+    /// Memory shared by the nodes of a host, with its communicator; never freed before the exit.
+    windows: Mutex<Vec<(ffi::MPI_Win, ffi::MPI_Comm)>>,
     /// This node's part of the window: its turn, then the header of its call, in words.
     shown: &'static [AtomicU64; WINDOW / 8],
     /// Whether a program runs: then a process that exits would leave others waiting.
@@ -143,6 +145,7 @@ pub(super) mod adopt;
 pub(super) mod post;
 pub(super) mod region;
 pub(super) mod requests;
+mod window;
 
 /// A length as MPI's `int`. Callers have limited it to [`PIECE`].
 fn count(length: usize) -> c_int {
@@ -257,7 +260,8 @@ impl World {
         // SAFETY: a live communicator, in which all nodes make this call next.
         attempt!(unsafe { MPI_Barrier(ends) })?;
         let (rank, size) = (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1));
-        Ok(Self { rank, size, programs, pairs, lanes, ends, window, shown, running: AtomicBool::new(false) })
+        let (windows, running) = (Mutex::default(), AtomicBool::new(false));
+        Ok(Self { rank, size, programs, pairs, lanes, ends, window, windows, shown, running })
     }
 
     pub(super) fn rank(&self) -> usize {
@@ -499,6 +503,7 @@ extern "C" fn finish() {
     if world.running.load(Ordering::Acquire) {
         world.die(world.rank, "its process exited inside the program");
     }
+    world.free_windows();
     world.free();
     // SAFETY: everything that this process has created in MPI is freed, and nothing calls MPI after
     // this exit function.
