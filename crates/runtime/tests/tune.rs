@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
+use strata_model::Seconds;
 use strata_runtime::prelude::*;
 use strata_runtime::tune::{choose_copy, copy};
-use strata_runtime::{copy::Hint, simulation::SimulatedMachine};
+use strata_runtime::{Pacing, copy::Hint, simulation::SimulatedMachine};
 use strata_tune::{Knob, Mode, Options, Phase, Tuner};
 
 fn tune(file: &std::path::Path) -> Options {
@@ -50,6 +51,48 @@ fn nodes_of_a_simulated_machine_adopt_alike() {
         let later = machine().run(|node| program(node, tune(&file), 10)).unwrap().results;
         assert!(later.iter().all(|(taken, _)| taken[0] == if nodes > 1 { 1 } else { 3 }), "{nodes} nodes");
     }
+}
+
+/// A shift on the CM-5 (Brewer 1994, §6.1.3): the pause that matches bandwidths, and how many bytes go
+/// at once, are found while the program runs.
+#[test]
+fn matching_delays_and_chunk_sizes_are_knobs() {
+    const NODES: usize = 8;
+    const BYTES: usize = 4096;
+    let (folder, cm5) = (tempfile::tempdir().unwrap(), SimulatedMachine::find("cm5").unwrap());
+    let file = folder.path().join("shift.json");
+    let run = Machine::sim(&cm5, NODES).unwrap().run(|node| {
+        let cycles = Knob::new("matching delay in cycles", 0u32, [28, 200]);
+        let chunk = Knob::new("chunk", BYTES, [64]);
+        let seconds = |cycles: u32| Seconds::new(f64::from(cycles) / 33e6).unwrap();
+        let mut tuner = node.tuner_with("shift", tune(&file))?;
+        node.install(node.handlers());
+        let (mut memory, mut found) = (Block::<u8>::zeroed(BYTES), (0, 0));
+        for _ in 0..250 {
+            let (delay, chunk) = (*tuner.pick(node, &cycles), *tuner.pick(node, &chunk));
+            found = (delay, chunk);
+            node.open_port(1, memory);
+            node.expect::<u8>(1, BYTES);
+            node.set_pacing(Some(Pacing::matched(seconds(0), seconds(delay), 0)));
+            node.barrier();
+            // They do not begin in step.
+            node.compute((17 * node.rank() % 50) as f64, || ());
+            let to = (node.rank() + NODES / 4) % NODES;
+            for (number, part) in [1u8; BYTES].chunks(chunk).enumerate() {
+                node.put(to, 1, number * chunk, part);
+            }
+            node.wait_for_port(1);
+            memory = node.close_port(1);
+            node.set_pacing(None);
+            tuner.agree(node)?;
+        }
+        let report = tuner.close(node)?;
+        Ok((found, report.intervals.iter().map(|each| each.phase).collect::<Vec<_>>()))
+    });
+    let results = run.unwrap().results;
+    assert!(results.iter().all(|result| *result == results[0]));
+    // Whether small parts help is by some per cent; the pause that matches gains a fifth.
+    assert_eq!((results[0].0.0, &results[0].1), (28, &vec![Phase::Adopted]), "{:?}", results[0]);
 }
 
 #[test]

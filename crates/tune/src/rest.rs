@@ -11,6 +11,8 @@ const VISIT: f64 = 8e-9;
 /// The longest rest, in shortest ones.
 const LONGEST: u64 = 256;
 
+/// The most visits of a rest until a search goes on.
+const LONGEST_WAIT: f64 = 1e6;
 /// A rest of less than this is not worth finding out afterwards where the program is.
 const SHORTEST: f64 = 32.0;
 
@@ -82,7 +84,7 @@ impl Tuner {
             if least < SHORTEST {
                 return;
             }
-            least as u64
+            least.min(LONGEST_WAIT) as u64
         };
         self.rest.left = self.rest.length;
     }
