@@ -89,6 +89,10 @@ fn every_built_in_platform_is_listed_and_shown() {
             assert!(out.starts_with(&format!("{name}: ")) && err.is_empty(), "{out}{err}");
         }
     }
+    // As many as a simulation may have.
+    let (out, _) = expect(0, &["show", "cm5", "--nodes", "4096"]);
+    assert!(out.contains("4096 nodes on a fat tree"), "{out}");
+    expect(2, &["show", "cm5", "--nodes", "4097"]);
 }
 
 #[test]

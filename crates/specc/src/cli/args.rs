@@ -240,7 +240,7 @@ pub(super) enum PlatformCommand {
         #[arg(value_name = "NAME|FILE")]
         platform: String,
         /// The number of nodes.
-        #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+        #[arg(long, default_value_t = 64, value_parser = node_count())]
         nodes: u32,
         /// Print JSON: seconds, hertz, bytes a second.
         #[arg(long)]
