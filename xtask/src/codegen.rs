@@ -79,6 +79,11 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/global/src/on_cm5.rs"),
     },
     Generated {
+        spec: "specs/global-stores",
+        folder: "models/epyc-2core-mpi/global-stores",
+        source: Some("crates/global/src/on_mpi.rs"),
+    },
+    Generated {
         spec: "specs/kernels",
         folder: "models/epyc-2core-threads1/kernels",
         source: Some("crates/runtime/src/transport/sim/kernels.toml"),

@@ -11,12 +11,12 @@ use crate::on_paragon::GlobalStores;
 use crate::segment::WORD;
 use crate::space::Space;
 use crate::wire::{CHUNK, Header, MORE, STORED};
-use crate::{Way, on_cm5};
+use crate::{Way, on_cm5, on_mpi};
 use strata_runtime::{Node, select::Options};
 use strata_select::Table;
 
 /// The models compiled in besides those of the library itself.
-static OTHERS: [&Table; 1] = [&on_cm5::GLOBAL_STORES];
+static OTHERS: [&Table; 2] = [&on_cm5::GLOBAL_STORES, &on_mpi::GLOBAL_STORES];
 
 /// The writes to one node, before anything else, for which the way is chosen: nobody knows the program's.
 const COUNT: f64 = 64.0;

@@ -54,6 +54,8 @@ mod gather;
 mod heap;
 #[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
 mod on_cm5;
+#[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
+mod on_mpi;
 #[allow(dead_code, unreachable_pub, reason = "generated; the library and its table are used")]
 mod on_paragon;
 mod phase;
