@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 1de5cdb3b4395f0f427d36d22e0aa32a520ce57e94599e31726c16a9719db25a
-//! samples  sha256 62f7098599ba1cfd1cf166014ba26d2a397a959101bab8b5a279000f6a6514eb
-//! models   sha256 bb76597748989574d05b5d5116a81c1f703153e0caa4d8be52aafdc9cfdbface
+//! spec     specs/sort  sha256 72861f2dbac0d4012a3d99a1fdaf3b71335335bfe116f17e4f666752b2e0e597
+//! samples  sha256 09099214c032a125e324da824b04ead147f2b570fade54e39f5b3d9e6cd05bea
+//! models   sha256 9445104c1cfa21767d19e9d4c67b91ebb047163e212acf0562d739ce26abd528
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -541,7 +541,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "bb76597748989574d05b5d5116a81c1f703153e0caa4d8be52aafdc9cfdbface",
+    digest: "9445104c1cfa21767d19e9d4c67b91ebb047163e212acf0562d739ce26abd528",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

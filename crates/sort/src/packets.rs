@@ -56,6 +56,8 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
             mail.receive(node, stream, items);
             passes += 1;
         }
+        // No node goes on to an exchange of blocks while others still wait for messages.
+        node.barrier();
         passes
     });
     if passes == 0 {

@@ -68,6 +68,8 @@ impl Node {
     ///
     /// Nothing checks that the nodes' handlers are alike. A node may send to them only after all nodes
     /// have begun `pattern`, which any barrier or reduction in it tells.
+    /// Where blocks are to be exchanged next, `pattern` also ends with one: on a machine whose networks
+    /// carry blocks too, those would stand before the messages that others wait for.
     ///
     /// # Participation
     /// Collective: the handlers are those of [`handlers`](Self::handlers), and no others are installed
