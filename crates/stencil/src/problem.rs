@@ -104,7 +104,7 @@ pub(crate) fn solve_with<'a, T: Value>(
     // Models of other sweeps or machines decide nothing: it is done as layouts were measured.
     let (mut layout, mut exchange) = (layout, None);
     if layout.nodes() > 1 && ways.decides(problem.measured()) {
-        (layout, exchange) = exchanged(node, &ways, layout, &block).map(|(to, why)| (to, Some(why)))?;
+        (layout, exchange) = exchanged(node, &ways, layout, &block)?;
     }
     // With a narrow halo a wave ends after one sweep or two.
     if (layout.nodes() == 1 || layout.halo > 2) && waves.decides(problem.measured()) {
@@ -199,13 +199,15 @@ fn choose<'a, T: Value>(
     Ok((layout, chosen.choice))
 }
 
-/// `layout` with the way of exchanging halos that is predicted to be fastest.
+/// `layout` with the way of exchanging halos that is predicted to be fastest. Outside what was measured
+/// it stays as it is: the packets of a long transfer wait for a receiver that sweeps, so that what is best
+/// nearby may cost many times as much.
 fn exchanged(
     node: &mut Node,
     selector: &Selector,
     layout: Layout,
     block: &[f64; 2],
-) -> Result<(Layout, Choice), StencilError> {
+) -> Result<(Layout, Option<Choice>), StencilError> {
     let inputs = [block[0], block[1], layout.columns as f64, layout.halo as f64];
     let chosen = node.choose_by::<StencilExchange>(selector, &inputs, &|_| true, None)?;
     let (way, overlap) = match chosen.candidate {
@@ -213,7 +215,10 @@ fn exchanged(
         StencilExchange::Stored { overlap } => (Way::Stored, overlap),
         StencilExchange::Transferred { overlap } => (Way::Transferred, overlap),
     };
-    Ok((Layout { way, overlap: overlap == 1, ..layout }, chosen.choice))
+    let choice = chosen.choice;
+    let known = choice.pinned || choice.predicted.is_some();
+    let layout = if known { Layout { way, overlap: overlap == 1, ..layout } } else { layout };
+    Ok((layout, known.then_some(choice)))
 }
 
 /// `layout` with the length of waves that is predicted to be fastest.
