@@ -17,11 +17,12 @@ const STAGES: usize = 4;
 /// Values of an item.
 const ITEM: usize = 64;
 
-/// Iterations of each stage's work: even, one slow stage, rising.
-const SHAPES: [(&str, [u64; STAGES]); 3] = [
+/// Iterations of each stage's work: even, one slow stage, rising, two slow stages.
+const SHAPES: [(&str, [u64; STAGES]); 4] = [
     ("even", [100_000; STAGES]),
     ("one slow", [50_000, 50_000, 400_000, 50_000]),
     ("rising", [50_000, 100_000, 150_000, 200_000]),
+    ("two slow", [250_000, 50_000, 250_000, 50_000]),
 ];
 
 struct Pipeline {
@@ -85,7 +86,7 @@ fn parts(node: &mut Node, of: &Pipeline, rounds: usize) -> Result<[f64; 2], Erro
 }
 
 /// A pipeline of these stages on so many cores: the first item takes all stages, each further one as
-/// long as the slowest, or as all of them share the cores.
+/// long as the stages take that share the cores.
 fn predicted(works: &[u64; STAGES], items: usize, [iteration, message]: [f64; 2], cores: usize) -> f64 {
     let stage = |work: &u64| Cost::from(*work as f64 * iteration);
     let stages: Vec<Cost> = works.iter().map(stage).collect();

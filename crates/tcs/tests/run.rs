@@ -384,7 +384,7 @@ fn a_simulated_transfer_takes_what_figure_3_7_predicts() {
         &Target { shape: strata_tcs::Shape::Mesh { width: 8, height: 1 }, ..Target::iwarp(8, 1) },
     );
     let image = image.unwrap();
-    // Three connections share the first link: each has a third of it.
+    // Three connections share the first link: each has a third of it, though the others are idle.
     for (cell, connection) in to.into_iter().enumerate().map(|(at, connection)| (at + 1, connection)) {
         for bytes in [4, 64, 4096] {
             let run = simulate(&image, |me| {

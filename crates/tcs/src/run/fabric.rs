@@ -53,7 +53,7 @@ impl Fabric {
     /// picoseconds of a clock, where this is a simulated machine with circuits.
     pub(super) fn open(node: &mut Node, image: &Image, timed: bool, circuits: Option<f64>) -> Self {
         if timed {
-            return Self::Messages(Box::new(Messages::open(node, circuits)));
+            return Self::Messages(Box::new(Messages::open(node, true, circuits)));
         }
         let me = node.rank();
         let mut own = Own::default();
@@ -75,7 +75,7 @@ impl Fabric {
         }
         match node.share(Arc::new(own)) {
             Some(all) => Self::Shared(Box::new(Shared::new(image, me, &all))),
-            None => Self::Messages(Box::new(Messages::open(node, None))),
+            None => Self::Messages(Box::new(Messages::open(node, false, None))),
         }
     }
 }

@@ -4,127 +4,29 @@
 //! another node: as active messages, or on a simulated machine with reserved circuits into its memory,
 //! with the time at which they are there.
 
+use super::mail::{ByConnection, Inbox, Mail, Piece, SMALL};
 use super::spool::{Spools, Transfer};
-use std::collections::{BTreeMap, VecDeque};
-use std::ops::Deref;
+use std::collections::VecDeque;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use strata_runtime::simulation::Time;
 use strata_runtime::{Node, Request};
 
-/// Bytes of data in the smallest pieces: most messages are a number.
+/// Bytes of data in the smallest pieces: most messages are a number. They carry no time, so that on
+/// shared memory a piece with its headers is one cache line.
 const TINY: usize = 8;
-/// Bytes of data in a small piece: with its header and time it fills one packet.
-const SMALL: usize = 48;
 /// Bytes of data in a large one.
 const LARGE: usize = 254 * 8;
 
-const WORDS_TINY: usize = 2 + TINY / 8;
+const WORDS_TINY: usize = 1 + TINY / 8;
 const WORDS_SMALL: usize = 2 + SMALL / 8;
 const WORDS_LARGE: usize = 2 + LARGE / 8;
-
-/// A piece of a message.
-struct Piece {
-    bytes: Bytes,
-    last: bool,
-    time: f64,
-}
-
-/// The bytes of a piece; short ones need no allocation.
-enum Bytes {
-    Short([u8; SMALL], usize),
-    Long(Vec<u8>),
-}
-
-impl From<&[u8]> for Bytes {
-    fn from(bytes: &[u8]) -> Self {
-        if bytes.len() > SMALL {
-            return Self::Long(bytes.to_vec());
-        }
-        let mut short = [0; SMALL];
-        short[..bytes.len()].copy_from_slice(bytes);
-        Self::Short(short, bytes.len())
-    }
-}
-
-impl Deref for Bytes {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Short(bytes, length) => &bytes[..*length],
-            Self::Long(bytes) => bytes,
-        }
-    }
-}
-
-/// Something for each connection, by its number.
-struct ByConnection<T>(Vec<T>);
-
-impl<T> Default for ByConnection<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<T: Default> ByConnection<T> {
-    #[inline]
-    fn of(&mut self, connection: usize) -> &mut T {
-        if connection >= self.0.len() {
-            self.0.resize_with(connection + 1, T::default);
-        }
-        &mut self.0[connection]
-    }
-
-    #[inline]
-    fn get(&self, connection: usize) -> Option<&T> {
-        self.0.get(connection)
-    }
-}
-
-/// What has arrived at a node. All times are those of arrival.
-#[derive(Default)]
-struct Inbox {
-    /// Which run's messages are for it; others come late, and are of no use any more.
-    tag: u64,
-    pieces: ByConnection<VecDeque<Piece>>,
-    /// Bytes that receivers have taken, by connection, and when it is known.
-    taken: ByConnection<VecDeque<(u64, f64)>>,
-    /// Messages of barriers: times of sending, by barrier and sender.
-    steps: BTreeMap<(usize, usize), VecDeque<f64>>,
-    /// Readiness for a set, by connection: times of sending.
-    ready: BTreeMap<usize, VecDeque<f64>>,
-}
-
-impl Inbox {
-    fn piece(&mut self, connection: usize, piece: Piece) {
-        self.pieces.of(connection).push_back(piece);
-    }
-
-    fn credit(&mut self, connection: usize, bytes: u64, time: f64) {
-        self.taken.of(connection).push_back((bytes, time));
-    }
-
-    fn step(&mut self, barrier: usize, from: usize, time: f64) {
-        self.steps.entry((barrier, from)).or_default().push_back(time);
-    }
-
-    fn ready(&mut self, connection: usize, time: f64) {
-        self.ready.entry(connection).or_default().push_back(time);
-    }
-}
-
-type Inboxes = Arc<Mutex<Inbox>>;
-
-/// No code panics while it holds the lock.
-fn open(inbox: &Mutex<Inbox>) -> MutexGuard<'_, Inbox> {
-    inbox.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// How items are delivered.
 enum Way {
     Packets(Rc<Packets>),
     /// Into the memory of each node; picoseconds of a clock.
-    Circuits(Vec<Inboxes>, f64),
+    Circuits(Vec<Arc<Mail>>, f64),
 }
 
 struct Packets {
@@ -139,7 +41,7 @@ struct Packets {
 /// What a node keeps from one run to the next: its handlers, which deliver into the inbox.
 #[derive(Default)]
 struct Kept {
-    packets: Option<(Rc<Packets>, Inboxes)>,
+    packets: Option<(Rc<Packets>, Arc<Mail>)>,
     /// How often handlers had been removed when they were installed.
     removed: u64,
     runs: u64,
@@ -147,7 +49,9 @@ struct Kept {
 
 /// A node's end of all its connections.
 pub(super) struct Messages {
-    inbox: Inboxes,
+    mail: Arc<Mail>,
+    /// Whether pieces carry times, which are those of a simulation.
+    timed: bool,
     way: Way,
     /// The number of the run, in what it sends as messages.
     tag: u64,
@@ -197,59 +101,62 @@ fn header(tag: u64, connection: usize, bytes: usize, last: bool) -> u64 {
     tagged(tag, connection << 16 | bytes << 1 | usize::from(last))
 }
 
-fn arrived(inbox: &Mutex<Inbox>, words: &[u64]) {
-    let [header, time, data @ ..] = words else { return };
-    let mut inbox = open(inbox);
-    let Some(header) = untagged(&inbox, *header) else { return };
-    let bytes = (header & 0xffff) >> 1;
-    let data: &[u8] = bytemuck::cast_slice(data);
-    let bytes = data.get(..bytes).unwrap_or(data).into();
-    let piece = Piece { bytes, last: header & 1 == 1, time: f64::from_bits(*time) };
-    inbox.piece(header >> 16, piece);
+fn arrived(mail: &Mail, header: u64, time: u64, data: &[u64]) {
+    mail.put(|inbox| {
+        let Some(header) = untagged(inbox, header) else { return };
+        let bytes = (header & 0xffff) >> 1;
+        let data: &[u8] = bytemuck::cast_slice(data);
+        let bytes = data.get(..bytes).unwrap_or(data).into();
+        let piece = Piece { bytes, last: header & 1 == 1, time: f64::from_bits(time) };
+        inbox.piece(header >> 16, piece);
+    });
 }
 
 impl Packets {
     /// Collective.
-    fn install(node: &mut Node, inbox: &Inboxes) -> Self {
+    fn install(node: &mut Node, mail: &Arc<Mail>) -> Self {
         let mut handlers = node.handlers();
-        let own = || Arc::clone(inbox);
+        let own = || Arc::clone(mail);
         let tiny = handlers.request({
-            let inbox = own();
-            move |_, words: [u64; WORDS_TINY]| arrived(&inbox, &words)
+            let mail = own();
+            move |_, [header, data @ ..]: [u64; WORDS_TINY]| arrived(&mail, header, 0, &data)
         });
         let small = handlers.request({
-            let inbox = own();
-            move |_, words: [u64; WORDS_SMALL]| arrived(&inbox, &words)
+            let mail = own();
+            move |_, [header, time, data @ ..]: [u64; WORDS_SMALL]| arrived(&mail, header, time, &data)
         });
         let large = handlers.request({
-            let inbox = own();
-            move |_, words: [u64; WORDS_LARGE]| arrived(&inbox, &words)
+            let mail = own();
+            move |_, [header, time, data @ ..]: [u64; WORDS_LARGE]| arrived(&mail, header, time, &data)
         });
         let taken = handlers.request({
-            let inbox = own();
+            let mail = own();
             move |_, [connection, bytes, time]: [u64; 3]| {
-                let mut inbox = open(&inbox);
-                if let Some(connection) = untagged(&inbox, connection) {
-                    inbox.credit(connection, bytes, f64::from_bits(time));
-                }
+                mail.put(|inbox| {
+                    if let Some(connection) = untagged(inbox, connection) {
+                        inbox.credit(connection, bytes, f64::from_bits(time));
+                    }
+                });
             }
         });
         let step = handlers.request({
-            let inbox = own();
+            let mail = own();
             move |_, [barrier, from, time]: [u64; 3]| {
-                let mut inbox = open(&inbox);
-                if let Some(barrier) = untagged(&inbox, barrier) {
-                    inbox.step(barrier, from as usize, f64::from_bits(time));
-                }
+                mail.put(|inbox| {
+                    if let Some(barrier) = untagged(inbox, barrier) {
+                        inbox.step(barrier, from as usize, f64::from_bits(time));
+                    }
+                });
             }
         });
         let ready = handlers.request({
-            let inbox = own();
+            let mail = own();
             move |_, [connection, time]: [u64; 2]| {
-                let mut inbox = open(&inbox);
-                if let Some(connection) = untagged(&inbox, connection) {
-                    inbox.ready(connection, f64::from_bits(time));
-                }
+                mail.put(|inbox| {
+                    if let Some(connection) = untagged(inbox, connection) {
+                        inbox.ready(connection, f64::from_bits(time));
+                    }
+                });
             }
         });
         node.install(handlers);
@@ -258,15 +165,15 @@ impl Packets {
 }
 
 impl Messages {
-    /// Collective. `circuits`: the picoseconds of a clock, where this is a simulated machine on whose
-    /// circuits connections stand.
-    pub(super) fn open(node: &mut Node, circuits: Option<f64>) -> Self {
+    /// Collective. `timed`: whether messages carry times; `circuits`: the picoseconds of a clock, where
+    /// this is a simulated machine on whose circuits connections stand.
+    pub(super) fn open(node: &mut Node, timed: bool, circuits: Option<f64>) -> Self {
         let (sent, untold) = (ByConnection::default(), ByConnection::default());
-        let new = |inbox, way, tag| Self { inbox, way, tag, sent, untold, spools: Spools::default() };
+        let new = |mail, way, tag| Self { mail, timed, way, tag, sent, untold, spools: Spools::default() };
         if let Some(clock) = circuits {
-            let inbox = Inboxes::default();
-            if let Some(inboxes) = node.circuit_share(Arc::clone(&inbox)) {
-                return new(inbox, Way::Circuits(inboxes, clock), 0);
+            let mail = Arc::<Mail>::default();
+            if let Some(mails) = node.circuit_share(Arc::clone(&mail)) {
+                return new(mail, Way::Circuits(mails, clock), 0);
             }
         }
         let removed = node.handlers_removed();
@@ -274,23 +181,23 @@ impl Messages {
         kept.runs += 1;
         let tag = kept.runs & 0xffff;
         let known = kept.packets.clone().filter(|_| kept.removed == removed);
-        let (packets, inbox) = match known {
-            Some((packets, inbox)) => {
-                *open(&inbox) = Inbox { tag, ..Inbox::default() };
+        let (packets, mail) = match known {
+            Some((packets, mail)) => {
+                *mail.open() = Inbox { tag, ..Inbox::default() };
                 // Nobody sends before all have an empty inbox.
                 node.barrier();
-                (packets, inbox)
+                (packets, mail)
             }
             None => {
-                let inbox: Inboxes = Arc::new(Mutex::new(Inbox { tag, ..Inbox::default() }));
-                let packets = Rc::new(Packets::install(node, &inbox));
+                let mail = Arc::new(Mail::of_run(tag));
+                let packets = Rc::new(Packets::install(node, &mail));
                 let kept = node.local::<Kept>();
-                kept.packets = Some((Rc::clone(&packets), Arc::clone(&inbox)));
+                kept.packets = Some((Rc::clone(&packets), Arc::clone(&mail)));
                 kept.removed = removed;
-                (packets, inbox)
+                (packets, mail)
             }
         };
-        new(inbox, Way::Packets(packets), tag)
+        new(mail, Way::Packets(packets), tag)
     }
 
     /// Delivers an item at node `to`: as a message, or into its memory, to be there at `time`.
@@ -304,9 +211,9 @@ impl Messages {
     ) {
         match &self.way {
             Way::Packets(packets) => message(node, packets),
-            Way::Circuits(inboxes, clock) => {
-                if let Some(inbox) = inboxes.get(to) {
-                    memory(&mut open(inbox));
+            Way::Circuits(mails, clock) => {
+                if let Some(mail) = mails.get(to) {
+                    mail.put(memory);
                 }
                 node.circuit_wake(to, Time((time * clock).round() as u64));
             }
@@ -324,7 +231,7 @@ impl Messages {
                 || *before + piece.max(8) as u64 - taken <= end.depth as u64
         };
         while !room(*taken) {
-            let credit = open(&self.inbox).taken.of(end.connection).pop_front();
+            let credit = self.mail.open().taken.of(end.connection).pop_front();
             let Some((bytes, at)) = credit else { return false };
             *taken += bytes;
             *time = time.max(at);
@@ -340,18 +247,19 @@ impl Messages {
         let counts = self.sent.of(end.connection);
         counts[0] += piece.len().max(8) as u64;
         let arrival = time + end.latency;
-        let head = [header(self.tag, end.connection, piece.len(), last), arrival.to_bits()];
+        let (head, timed) = (header(self.tag, end.connection, piece.len(), last), self.timed);
         self.deliver(
             node,
             end.peer,
             arrival,
             |node, packets| {
-                if piece.len() <= TINY {
-                    node.send(end.peer, packets.tiny, words(head, piece));
+                let time = arrival.to_bits();
+                if piece.len() <= TINY && !timed {
+                    node.send(end.peer, packets.tiny, words([head], piece));
                 } else if piece.len() <= SMALL {
-                    node.send(end.peer, packets.small, words(head, piece));
+                    node.send(end.peer, packets.small, words([head, time], piece));
                 } else {
-                    node.send(end.peer, packets.large, words(head, piece));
+                    node.send(end.peer, packets.large, words([head, time], piece));
                 }
             },
             |inbox| inbox.piece(end.connection, Piece { bytes: piece.into(), last, time: arrival }),
@@ -366,11 +274,11 @@ impl Messages {
         loop {
             let rest = &bytes[sent..];
             let piece = rest.len().min(piece_of(rest.len()));
-            while !self.may_leave(end, piece, &mut time) {
-                if !self.wait_for(node, |this| this.has_credit(end.connection)) {
-                    return time;
-                }
+            let mut leaves = time;
+            if !self.wait_for(node, |this, _| this.may_leave(end, piece, &mut leaves)) {
+                return time;
             }
+            time = leaves;
             let after = sent + piece;
             // Whole clocks for the bytes of the whole message.
             time += (after as f64 / end.rate).floor() - (sent as f64 / end.rate).floor();
@@ -384,7 +292,7 @@ impl Messages {
 
     /// Takes the next piece of a connection, if it is there.
     fn take(&mut self, node: &mut Node, end: End, time: &mut f64) -> Option<Piece> {
-        let piece = open(&self.inbox).pieces.of(end.connection).pop_front()?;
+        let piece = self.mail.open().pieces.of(end.connection).pop_front()?;
         *time = time.max(piece.time);
         let untold = self.untold.of(end.connection);
         *untold += piece.bytes.len().max(8) as u64;
@@ -415,14 +323,13 @@ impl Messages {
         sink: &mut impl FnMut(&[u8]),
     ) -> f64 {
         loop {
-            let mut piece = self.take(node, end, &mut time);
-            while piece.is_none() {
-                if !self.wait_for(node, |this| this.has_arrived(end.connection)) {
-                    return time;
-                }
-                piece = self.take(node, end, &mut time);
-            }
+            let (mut piece, mut came) = (None, time);
+            self.wait_for(node, |this, node| {
+                piece = this.take(node, end, &mut came);
+                piece.is_some()
+            });
             let Some(piece) = piece else { return time };
+            time = came;
             sink(&piece.bytes);
             if piece.last {
                 return time;
@@ -431,11 +338,11 @@ impl Messages {
     }
 
     pub(super) fn has_arrived(&self, connection: usize) -> bool {
-        open(&self.inbox).pieces.get(connection).is_some_and(|pieces| !pieces.is_empty())
+        self.mail.open().pieces.get(connection).is_some_and(|pieces| !pieces.is_empty())
     }
 
     fn has_credit(&self, connection: usize) -> bool {
-        open(&self.inbox).taken.get(connection).is_some_and(|credits| !credits.is_empty())
+        self.mail.open().taken.get(connection).is_some_and(|credits| !credits.is_empty())
     }
 
     /// Moves all transfers in the background on; returns whether any moved.
@@ -481,17 +388,25 @@ impl Messages {
 
     /// Waits until `there`, and moves transfers in the background on meanwhile. False if the node
     /// unwinds.
+    #[inline]
     #[track_caller]
-    pub(super) fn wait_for(&mut self, node: &mut Node, there: impl Fn(&Self) -> bool) -> bool {
+    pub(super) fn wait_for(
+        &mut self,
+        node: &mut Node,
+        mut there: impl FnMut(&mut Self, &mut Node) -> bool,
+    ) -> bool {
         loop {
-            self.advance(node);
-            if there(self) {
+            let seen = self.mail.arrivals();
+            if !self.spools.is_empty() {
+                self.advance(node);
+            }
+            if there(self, node) {
                 return true;
             }
-            let mut news = || there(self) || self.spools.moving().any(|(_, transfer)| self.movable(transfer));
+            let news = || self.mail.arrivals() != seen;
             match self.way {
-                Way::Packets(_) => node.wait_until(&mut news),
-                Way::Circuits(..) => node.circuit_wait(&mut news),
+                Way::Packets(_) => node.wait_until(news),
+                Way::Circuits(..) => node.circuit_wait(news),
             }
             // They return without news only while the node unwinds.
             if !news() {
@@ -522,13 +437,12 @@ impl Messages {
 
     #[track_caller]
     pub(super) fn await_step(&mut self, node: &mut Node, barrier: usize, from: usize) -> f64 {
-        let key = (barrier, from);
-        let next = |this: &Self| open(&this.inbox).steps.get_mut(&key).and_then(VecDeque::pop_front);
-        if let Some(time) = next(self) {
-            return time;
-        }
-        self.wait_for(node, |this| open(&this.inbox).steps.get(&key).is_some_and(|steps| !steps.is_empty()));
-        next(self).unwrap_or(0.0)
+        let mut time = None;
+        self.wait_for(node, |this, _| {
+            time = this.mail.open().steps.get_mut(&(barrier, from)).and_then(VecDeque::pop_front);
+            time.is_some()
+        });
+        time.unwrap_or(0.0)
     }
 
     pub(super) fn tell_ready(&self, node: &mut Node, to: usize, connection: usize, time: f64, arrival: f64) {
@@ -543,10 +457,11 @@ impl Messages {
 
     #[track_caller]
     pub(super) fn await_ready(&mut self, node: &mut Node, connection: usize) -> f64 {
-        let there =
-            |this: &Self| open(&this.inbox).ready.get(&connection).is_some_and(|times| !times.is_empty());
-        self.wait_for(node, there);
-        let time = open(&self.inbox).ready.get_mut(&connection).and_then(VecDeque::pop_front);
+        let mut time = None;
+        self.wait_for(node, |this, _| {
+            time = this.mail.open().ready.get_mut(&connection).and_then(VecDeque::pop_front);
+            time.is_some()
+        });
         time.unwrap_or(0.0)
     }
 }
@@ -561,10 +476,9 @@ fn piece_of(rest: usize) -> usize {
     if rest <= SMALL { SMALL } else { LARGE }
 }
 
-fn words<const N: usize>([first, second]: [u64; 2], bytes: &[u8]) -> [u64; N] {
+fn words<const H: usize, const N: usize>(head: [u64; H], bytes: &[u8]) -> [u64; N] {
     let mut words = [0; N];
-    words[0] = first;
-    words[1] = second;
-    bytemuck::cast_slice_mut(&mut words[2..])[..bytes.len()].copy_from_slice(bytes);
+    words[..H].copy_from_slice(&head);
+    bytemuck::cast_slice_mut(&mut words[H..])[..bytes.len()].copy_from_slice(bytes);
     words
 }

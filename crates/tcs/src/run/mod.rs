@@ -2,6 +2,7 @@
 
 mod cell;
 mod fabric;
+mod mail;
 mod messages;
 mod net;
 mod ring;

@@ -122,7 +122,7 @@ impl Cell<'_> {
                 shared.spools.remove(number)
             }
             Fabric::Messages(messages) => {
-                messages.wait_for(self.node, |this| ended(&this.spools));
+                messages.wait_for(self.node, |this, _| ended(&this.spools));
                 messages.spools.remove(number)
             }
         }?;
@@ -174,7 +174,7 @@ impl Cell<'_> {
         match &mut self.fabric {
             Fabric::Shared(shared) => _ = shared.wait_for(self.node, |this| ended(&this.spools)),
             Fabric::Messages(messages) => {
-                messages.wait_for(self.node, |this| ended(&this.spools));
+                messages.wait_for(self.node, |this, _| ended(&this.spools));
                 let time = messages.spools.get(number).map_or(0.0, |transfer| transfer.time);
                 self.time = self.time.max(time);
             }
