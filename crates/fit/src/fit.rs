@@ -42,10 +42,10 @@ pub fn fit_model(
         Search::Always => true,
         Search::WhenNeeded => match &named {
             // What may miss by more than is accepted; doubts of another kind are for people.
-            Ok(Candidate { fitted: Fitted { model, .. }, .. }) => {
+            Ok(Candidate { fitted: Fitted { model, .. }, misses, .. }) => {
                 let may_miss = model.mre_verify.is_some_and(|error| error > options.accept);
                 let doubtful = model.verdict == Verdict::Doubtful && may_miss;
-                nothing_named || model.verdict == Verdict::Failed || doubtful
+                nothing_named || model.verdict == Verdict::Failed || doubtful || *misses
             }
             Err(_) => nothing_named && !options.constant,
         },
@@ -121,28 +121,41 @@ struct Candidate {
     fitted: Fitted,
     /// The error with which each sample is predicted from those of all other points.
     left_out: Vec<f64>,
+    /// Whether it misses the samples that it was fitted to by more than is accepted and their noise
+    /// explains. The few that verify may not see a corner where it is off by a factor.
+    misses: bool,
 }
 
 impl Candidate {
     /// Whether it predicts held-out samples better than another, beyond what their noise explains:
     /// the mean difference of errors at the same samples is above zero at a confidence of 97.5 %.
     /// Diebold and Mariano, *Comparing predictive accuracy* (1995), with Student's quantile for few
-    /// samples. Where none were held out each sample of a model that failed is predicted from all
+    /// samples. Where none were held out and the named terms failed, or where those held out get no
+    /// worse and the named terms miss samples that were fitted, each of these is predicted from all
     /// others.
     fn better(&self, named: &Self) -> bool {
         let verified = |c: &Self| {
             let verify = c.fitted.residuals.iter().filter(|r| r.verify && r.observed != 0.0);
             verify.map(|r| r.relative_error().abs()).collect::<Vec<f64>>()
         };
-        let (mut ours, mut theirs) = (verified(self), verified(named));
-        if ours.is_empty() && named.fitted.model.verdict == Verdict::Failed {
-            (ours, theirs) = (self.left_out.clone(), named.left_out.clone());
-        }
-        let gains: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| b.ln_1p() - a.ln_1p()).collect();
-        let n = gains.len() as f64;
-        let mean = sum(gains.iter().copied()) / n;
-        let variance = sum(gains.iter().map(|g| (g - mean).powi(2))) / (n - 1.0);
-        t_quantile(0.95, gains.len().saturating_sub(1)).is_some_and(|t| mean > t * (variance / n).sqrt())
+        // The mean gain, and the least that is beyond chance.
+        let gain = |ours: &[f64], theirs: &[f64]| {
+            let gains: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| b.ln_1p() - a.ln_1p()).collect();
+            let n = gains.len() as f64;
+            let mean = sum(gains.iter().copied()) / n;
+            let variance = sum(gains.iter().map(|g| (g - mean).powi(2))) / (n - 1.0);
+            let least = t_quantile(0.95, gains.len().saturating_sub(1)).map(|t| t * (variance / n).sqrt());
+            (mean, least.unwrap_or(f64::INFINITY))
+        };
+        let (mean, least) = gain(&verified(self), &verified(named));
+        let model = &named.fitted.model;
+        let poor =
+            model.verdict == Verdict::Failed && model.mre_verify.is_none() || named.misses && mean >= 0.0;
+        mean > least
+            || poor && {
+                let (mean, least) = gain(&self.left_out, &named.left_out);
+                mean > least
+            }
     }
 }
 
@@ -272,7 +285,9 @@ fn fit_terms(
         condition: regression.condition,
         nodes: design.nodes,
     };
-    Ok(Candidate { fitted: Fitted { model, residuals, warnings, notes }, left_out })
+    let own = sum(residuals[..fitted].iter().map(|r| MEAN_OF_NORMAL * r.noise)) / fitted as f64;
+    let misses = mre_fit * mre_fit > options.accept * options.accept + own * own;
+    Ok(Candidate { fitted: Fitted { model, residuals, warnings, notes }, left_out, misses })
 }
 
 /// The variance of held-out samples about their predictions, in units of the mode as a model set
