@@ -112,8 +112,9 @@ fn chosen(given: &Comet, nodes: usize, on: &On) -> Result<Vec<&'static Kernel>, 
     }
     if kernels.is_empty() {
         return Err(Failure::Usage(format!(
-            "no kernel is left on {}; communication takes at least two nodes, as in --nodes 2",
-            strata_model::count(nodes, "node", "nodes")
+            "no kernel is left on {}{}",
+            strata_model::count(nodes, "node", "nodes"),
+            if nodes < 2 { "; communication takes at least two nodes, as in --nodes 2" } else { "" }
         )));
     }
     Ok(kernels)
