@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 72861f2dbac0d4012a3d99a1fdaf3b71335335bfe116f17e4f666752b2e0e597
-//! samples  sha256 09099214c032a125e324da824b04ead147f2b570fade54e39f5b3d9e6cd05bea
-//! models   sha256 9445104c1cfa21767d19e9d4c67b91ebb047163e212acf0562d739ce26abd528
+//! spec     specs/sort  sha256 78222208a07c1a301909d607fa45ae3022d2afc28949b3dd90c52a6f40ccefd2
+//! samples  sha256 404f3449ee204bdeb92cb1d63e9fab60413f0381d02f73e442adfda860868589
+//! models   sha256 22fb8fd70f13d6118f3f90ec44ddfb20028b1845449af8341651b118ebfcacb4
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -541,7 +541,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "9445104c1cfa21767d19e9d4c67b91ebb047163e212acf0562d739ce26abd528",
+    digest: "22fb8fd70f13d6118f3f90ec44ddfb20028b1845449af8341651b118ebfcacb4",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

@@ -122,13 +122,10 @@ pub(crate) fn fit(data: Data<'_>, options: &FitOptions) -> Result<Regression, Fa
         }
         let noise: Vec<f64> = data.noise.iter().zip(times.iter()).map(|(n, t)| n * t.abs()).collect();
         if let Some(Kept { rows: kept, misfits }) = inliers(&rows, &times, &noise) {
-            // What the model misses is not to be weighed down: it would be off by a factor there.
-            if misfits {
-                return fit_all(data, options);
-            }
-            // Where many are far off it is not clear which speed is the machine's own: Huber's weights
-            // lie between them.
-            if SURE * kept.len() < (SURE - 1) * data.times.len() {
+            // Where many are far off it is not clear which speed is the machine's own, and where
+            // the model misses no samples are to be believed alone: Huber's weights lie between
+            // them.
+            if misfits || SURE * kept.len() < (SURE - 1) * data.times.len() {
                 let between = FitOptions { robust: Some(Robust::Huber), ..*options };
                 return fit_all(data, &between);
             }
