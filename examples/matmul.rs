@@ -1,11 +1,12 @@
-//! Blocked matrix multiplication in a global address space: matrices lie in blocks on all nodes, and
-//! each node makes its blocks of the product, while the next blocks of the factors are under way.
+//! Blocked matrix multiplication in a global address space: matrices lie in blocks on all nodes,
+//! and each node makes its blocks of the product, while the next blocks of the factors are under
+//! way.
 //!
 //!     STRATA_ON=threads:2 cargo run --release -p strata-global --example matmul -- --n 512 --block 64
 //!     STRATA_ON=sim:paragon:16 cargo run --release -p strata-global --example matmul -- --n 128 --block 16
 //!
-//! After Split-C's, as Luna (1994, §4) has it. The local product is plain Rust: an application would take
-//! a library's.
+//! After Split-C's, as Luna (1994, §4) has it. The local product is plain Rust: an application
+//! would take a library's.
 
 use clap::Parser;
 use std::mem::swap;

@@ -1,5 +1,5 @@
-//! Finds what moves in a video of 256 x 240 pixels, scan line by scan line (Warfel 1996, chapter 7):
-//! a gateway deals blocks of lines out to workers, another one collects what they find.
+//! Finds what moves in a video of 256 x 240 pixels, scan line by scan line (Warfel 1996, chapter
+//! 7): a gateway deals blocks of lines out to workers, another one collects what they find.
 //!
 //!     STRATA_ON=threads:6 cargo run --release -p strata-tcs --example motion -- --out target/motion
 //!     cargo run --release -p strata-tcs --example motion -- --iwarp 10 --lines 1
@@ -17,8 +17,8 @@ use strata_tcs::{Options, Target, run, simulate};
 
 /// Finds what moves in a made-up video.
 ///
-/// Runs on the nodes that `STRATA_ON` or mpirun says, at least 5: a camera, two gateways, a display,
-/// and workers.
+/// Runs on the nodes that `STRATA_ON` or mpirun says, at least 5: a camera, two gateways, a
+/// display, and workers.
 #[derive(Parser)]
 struct Cli {
     /// Scan lines of a block.

@@ -1,15 +1,15 @@
-//! Whether figures of `specc comet` can be believed on this machine: medians of runs under a load that
-//! comes and goes, and how often 95 % intervals hold the truth.
+//! Whether figures of `specc comet` can be believed on this machine: medians of runs under a load
+//! that comes and goes, and how often 95 % intervals hold the truth.
 //!
 //!     cargo bench -p strata-benches --bench believe                    # 10 runs under load, 10 without
 //!     cargo bench -p strata-benches --bench believe -- --coverage      # 100 runs, a quiet machine
 //!     cargo bench -p strata-benches --bench believe -- --runs 3 --budget 5s --seed 7
 //!
-//! The load is as many threads as cores, or one, that compute for 0.2 to 5 s and rest for 0.2 to 8 s, as
-//! the seed says. Of the runs that are not marked contaminated the largest median of every point up to
-//! 128 KiB is compared with the least. For the intervals the truth is the median of all timings of all
-//! runs together, a run so many times as long; that of another process differs, as memory lies
-//! elsewhere, so that this is the stricter test.
+//! The load is as many threads as cores, or one, that compute for 0.2 to 5 s and rest for 0.2 to 8
+//! s, as the seed says. Of the runs that are not marked contaminated the largest median of every
+//! point up to 128 KiB is compared with the least. For the intervals the truth is the median of all
+//! timings of all runs together, a run so many times as long; that of another process differs, as
+//! memory lies elsewhere, so that this is the stricter test.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -4,10 +4,10 @@
 //!     cargo bench -p strata-benches --bench here                          # on a quiet machine
 //!     cargo bench -p strata-benches --bench here -- --file comet/here.toml
 //!
-//! Without `--file`, `specc comet` measures the machine first. Nothing is fitted to the programs whose
-//! times are predicted: local work takes what the run-time's models of kernels say, times the factors
-//! of the file, and messages what the file says. Times are of two nodes as threads; measured ones are
-//! medians.
+//! Without `--file`, `specc comet` measures the machine first. Nothing is fitted to the programs
+//! whose times are predicted: local work takes what the run-time's models of kernels say, times the
+//! factors of the file, and messages what the file says. Times are of two nodes as threads;
+//! measured ones are medians.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

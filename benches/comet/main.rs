@@ -3,8 +3,8 @@
 //!
 //!     cargo bench -p strata-benches --bench comet
 //!
-//! All times are simulated, so the tables are the same on every host. `--seed N` makes other machines
-//! and runs up.
+//! All times are simulated, so the tables are the same on every host. `--seed N` makes other
+//! machines and runs up.
 
 #[path = "../../crates/comet/tests/common/unseen.rs"]
 mod unseen;

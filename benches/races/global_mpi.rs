@@ -1,5 +1,5 @@
-//! The global address space on two processes of MPI, beside a raw round trip, in one run: in a shared
-//! window, or with `STRATA_GLOBAL=messages` by messages.
+//! The global address space on two processes of MPI, beside a raw round trip, in one run: in a
+//! shared window, or with `STRATA_GLOBAL=messages` by messages.
 //!
 //! `cargo bench -p strata-benches --features mpi --bench global_mpi`
 

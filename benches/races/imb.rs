@@ -1,13 +1,15 @@
-//! CoMet beside Intel's MPI benchmarks, on the same MPI: medians, and the time until they are known.
+//! CoMet beside Intel's MPI benchmarks, on the same MPI: medians, and the time until they are
+//! known.
 //!
 //!     python3 -m venv imb && imb/bin/pip install impi-rt impi-devel    # IMB-MPI1, its MPI, its compiler
 //!     STRATA_IMB=imb cargo bench -p strata-benches --bench imb
 //!
-//! CoMet's kernels `raw` make the calls that `IMB-MPI1` makes, and are built with the same library, in a
-//! target folder of their own. Neither has a barrier between two operations of a collective (`-sync off`;
-//! with its usual barriers, which it does not time, both processes begin together). `IMB-MPI1` prints
-//! one mean; it is started until the 95 % interval of the median over its starts is as narrow as CoMet's
-//! of each size, or for a minute. Where it is not there, the race is skipped.
+//! CoMet's kernels `raw` make the calls that `IMB-MPI1` makes, and are built with the same library,
+//! in a target folder of their own. Neither has a barrier between two operations of a collective
+//! (`-sync off`; with its usual barriers, which it does not time, both processes begin together).
+//! `IMB-MPI1` prints one mean; it is started until the 95 % interval of the median over its starts
+//! is as narrow as CoMet's of each size, or for a minute. Where it is not there, the race is
+//! skipped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@
 //! Contestants: `strata_sort::sort`; gathering everything on node 0, `sort_unstable` there, and
 //! handing the shares back; where there are more cores than one, rayon's `par_sort_unstable` of the
 //! gathered keys on as many threads as there are nodes, with the same handing back; radsort instead
-//! of `sort_unstable`. What gathers pays for moving the keys, as it would in such a program. A ratio
-//! above one says how many times as long as ours the fastest other one takes.
+//! of `sort_unstable`. What gathers pays for moving the keys, as it would in such a program. A
+//! ratio above one says how many times as long as ours the fastest other one takes.
 
 use std::process::ExitCode;
 

@@ -3,9 +3,9 @@
 //!
 //!     cargo bench -p strata-benches [--features mpi] --bench stencil_regret [-- GRIDS [SEED]]
 //!
-//! On 1, 2 and 4 threads, and with the feature on as many processes of MPI, an iteration on grids that
-//! were not measured is timed with every layout, way and width, in rounds, the order turning. The
-//! regret is the median of the choice over the least of all medians, less one.
+//! On 1, 2 and 4 threads, and with the feature on as many processes of MPI, an iteration on grids
+//! that were not measured is timed with every layout, way and width, in rounds, the order turning.
+//! The regret is the median of the choice over the least of all medians, less one.
 
 use std::process::ExitCode;
 

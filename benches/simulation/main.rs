@@ -351,7 +351,8 @@ fn chapters() -> Result<(), String> {
     );
 
     let step = |rank: usize, round: usize| (rank + round + 1) % NODES;
-    // Interrupts come during all but short measurements, of which the median has none (section 3.4).
+    // Interrupts come during all but short measurements, of which the median has none (section
+    // 3.4).
     let transpose = Rounds { rounds: NODES - 1, target: &step, disturbed: true, ..block };
     for bytes in [16, 64, 128, 512, 1600] {
         let free = all(Rounds { bytes, ..transpose }, 5)?.0;

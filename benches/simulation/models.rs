@@ -118,8 +118,8 @@ pub(crate) fn send_request(platform: &SimulatedMachine) -> Result<f64, String> {
     Ok(run.map_err(|error| error.to_string())?.results[0])
 }
 
-/// Sending alone and receiving alone, in cycles, as `specs/matching` measures them: a packet put and
-/// a look in vain; looks until a hundred packets have been received, less those in vain.
+/// Sending alone and receiving alone, in cycles, as `specs/matching` measures them: a packet put
+/// and a look in vain; looks until a hundred packets have been received, less those in vain.
 pub(crate) fn alone(platform: &SimulatedMachine) -> Result<(f64, f64), String> {
     let run = Machine::sim(platform, 2).and_then(|simulation| {
         simulation.run(|node| {

@@ -4,8 +4,8 @@
 //!
 //! Cells are numbers of keys × what keys are like; none is a point of the calibration. `chosen` is
 //! `strata_sort::local::sort` with all it costs; the others are called as their users would. A
-//! round sorts as many different arrays as make 32 Ki keys. Regret is the median of the chosen one's
-//! time over that of the fastest other; those of always taking the same other stand below.
+//! round sorts as many different arrays as make 32 Ki keys. Regret is the median of the chosen
+//! one's time over that of the fastest other; those of always taking the same other stand below.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

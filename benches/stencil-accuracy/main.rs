@@ -12,8 +12,9 @@
 //!
 //! `--extra 25` also tries the extra rows and columns of boundary nodes on so many grids of each
 //! machine, with models of `specs/stencil-edges` ([`extra`]), and `--halos 25` widths of halos with
-//! models of `specs/stencil-halos` ([`halos`]), both on the most of `--nodes`; `--cells 0` does only that; `--map FOLDER` writes maps of who wins where and of the errors as JSON and
-//! SVG ([`map`]).
+//! models of `specs/stencil-halos` ([`halos`]), both on the most of `--nodes`; `--cells 0` does
+//! only that; `--map FOLDER` writes maps of who wins where and of the errors as JSON and SVG
+//! ([`map`]).
 
 mod cells;
 mod extra;

@@ -4,9 +4,9 @@
 //!
 //! All three update every point of a square once in an iteration, from the mean of its neighbours:
 //! Devito on as many threads, PETSc's DMDA on as many processes with Jacobi's method, Strata on
-//! threads with Jacobi's method and red-black. Strata runs once with an exchange in every iteration,
-//! as the others do, and once with a halo of 16, where one pass through memory does several
-//! iterations of red-black. What is absent is left out with a word.
+//! threads with Jacobi's method and red-black. Strata runs once with an exchange in every
+//! iteration, as the others do, and once with a halo of 16, where one pass through memory does
+//! several iterations of red-black. What is absent is left out with a word.
 
 mod peer;
 

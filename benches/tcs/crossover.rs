@@ -1,5 +1,5 @@
-//! Where sets and where messages are faster on simulated iWarp, and whether the choice by fitted models
-//! finds it. The sizes lie between those that the models were calibrated with.
+//! Where sets and where messages are faster on simulated iWarp, and whether the choice by fitted
+//! models finds it. The sizes lie between those that the models were calibrated with.
 
 use crate::Error;
 use serde_json::{Map, Value};

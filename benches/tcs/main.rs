@@ -1,5 +1,5 @@
-//! Every claim of Warfel's thesis on tasks and connection sets, H1 to H21: what it says, and what we
-//! find; and connections on two threads.
+//! Every claim of Warfel's thesis on tasks and connection sets, H1 to H21: what it says, and what
+//! we find; and connections on two threads.
 //!
 //! `cargo bench -p strata-benches --bench tcs`; with `-- --claims` without what needs a quiet
 //! machine, with `-- --quick` for a trial.

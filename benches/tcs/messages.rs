@@ -1,5 +1,5 @@
-//! The baseline: patterns by ordinary messages on the simulated iWarp, whose links are shared packet
-//! by packet by whoever sends.
+//! The baseline: patterns by ordinary messages on the simulated iWarp, whose links are shared
+//! packet by packet by whoever sends.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;

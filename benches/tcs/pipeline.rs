@@ -85,8 +85,8 @@ fn parts(node: &mut Node, of: &Pipeline, rounds: usize) -> Result<[f64; 2], Erro
     Ok([timings[0].median(), timings[1].median()])
 }
 
-/// A pipeline of these stages on so many cores: the first item takes all stages, each further one as
-/// long as the stages take that share the cores.
+/// A pipeline of these stages on so many cores: the first item takes all stages, each further one
+/// as long as the stages take that share the cores.
 fn predicted(works: &[u64; STAGES], items: usize, [iteration, message]: [f64; 2], cores: usize) -> f64 {
     let stage = |work: &u64| Cost::from(*work as f64 * iteration);
     let stages: Vec<Cost> = works.iter().map(stage).collect();

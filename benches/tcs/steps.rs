@@ -1,4 +1,5 @@
-//! What is raced on threads and on MPI: a message there and back, and steps of work between exchanges.
+//! What is raced on threads and on MPI: a message there and back, and steps of work between
+//! exchanges.
 
 use std::cell::Cell as Shared;
 use std::hint::black_box;
@@ -152,8 +153,8 @@ pub(crate) fn granularity(
     Ok(timings)
 }
 
-/// Prints what [`granularity`] found; returns the least step of both that is half work, in µs (METG of
-/// 50 %: Slaughter and others, "Task Bench", SC 2020).
+/// Prints what [`granularity`] found; returns the least step of both that is half work, in µs (METG
+/// of 50 %: Slaughter and others, "Task Bench", SC 2020).
 pub(crate) fn print_granularity(timings: &[[Timings; 3]], other: &str) -> [Option<f64>; 2] {
     head(&["work", "alone", "connections", other]);
     let mut least = [None; 2];

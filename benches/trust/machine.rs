@@ -3,11 +3,11 @@
 //!     cargo bench -p strata-benches --bench trust_machine [-- --runs 3 --loaded 3 --budget 45s --problems 24]
 //!
 //! Sorts random problems with every competing algorithm and parameter, alternating, in sweeps over
-//! all problems, then runs README's first command as a new user would, on as many nodes as there are
-//! cores. The algorithm of the least median is the truth. The regret of a choice is its time divided
-//! by that of the truth, less one; it is too large by a little, as the least of many medians is too
-//! small by chance. The load is one thread that is busy at intervals given by a fixed seed while the
-//! command measures; the truth is measured without it.
+//! all problems, then runs README's first command as a new user would, on as many nodes as there
+//! are cores. The algorithm of the least median is the truth. The regret of a choice is its time
+//! divided by that of the truth, less one; it is too large by a little, as the least of many
+//! medians is too small by chance. The load is one thread that is busy at intervals given by a
+//! fixed seed while the command measures; the truth is measured without it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};

@@ -1,9 +1,9 @@
 //! What tuning costs, finds and gains: the price of a visit (Borg 2006, §6.3.2), searches on
 //! made-up landscapes, programs like NAS MG and CG (§6.4), and messages between two threads (§6.1).
 //!
-//! `cargo bench -p strata-benches --features tune --bench tune`; parts alone with `-- --policies`, `--overhead`,
-//! `--programs`, `--ping`; a trial with `--quick`, other random numbers with `--seed N`. All but
-//! the policies need a quiet machine with two cores.
+//! `cargo bench -p strata-benches --features tune --bench tune`; parts alone with `-- --policies`,
+//! `--overhead`, `--programs`, `--ping`; a trial with `--quick`, other random numbers with
+//! `--seed N`. All but the policies need a quiet machine with two cores.
 
 #![forbid(unsafe_code)]
 

@@ -66,8 +66,8 @@ const PIECES: usize = 6;
 /// Points of a piece.
 const LEAST: usize = 3;
 
-/// Pieces are added only while relative residuals scatter by more than this: the last, partly filled
-/// packet of a message makes steps, too, which are no change of protocol.
+/// Pieces are added only while relative residuals scatter by more than this: the last, partly
+/// filled packet of a message makes steps, too, which are no change of protocol.
 const FLOOR: f64 = 0.015;
 
 /// Bootstrap samples from which intervals are computed.
@@ -75,8 +75,8 @@ const COPIES: usize = 200;
 
 impl Curve {
     /// Fits pieces to measured times by least squares of relative residuals; how many, the Bayesian
-    /// information criterion decides, by all ways to cut. `None` for fewer than three sizes, or times
-    /// that are not above zero.
+    /// information criterion decides, by all ways to cut. `None` for fewer than three sizes, or
+    /// times that are not above zero.
     #[must_use]
     pub fn fit(points: &[Measured]) -> Option<Self> {
         let mut points: Vec<Measured> =
@@ -143,8 +143,8 @@ impl Curve {
         (each * last.to > 1e-3 * last.start.value.abs() && each > 0.0).then(|| each.recip())
     }
 
-    /// The least size at which `share` of r∞ is reached: n½ for a half. `None` where no such size is
-    /// below 2⁴⁰.
+    /// The least size at which `share` of r∞ is reached: n½ for a half. `None` where no such size
+    /// is below 2⁴⁰.
     #[must_use]
     pub fn size_at(&self, share: f64) -> Option<f64> {
         let rate = self.rate()?;
@@ -167,8 +167,8 @@ struct Weighed {
     size: f64,
     seconds: f64,
     error: f64,
-    /// The part of the range that it stands for, relative to the mean: sizes lie close together where
-    /// a break was looked for, and would draw the line to themselves.
+    /// The part of the range that it stands for, relative to the mean: sizes lie close together
+    /// where a break was looked for, and would draw the line to themselves.
     share: f64,
 }
 

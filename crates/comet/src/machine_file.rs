@@ -12,8 +12,8 @@ impl Costs {
     /// Each byte's time one way is what a message that is read takes more for it. As much of it as
     /// keeps the sender and the receiver busy is theirs; the rest passes on the way.
     ///
-    /// Nodes that share memory move the data themselves, when they write or read them, so that all of
-    /// it is their processors': the sender's, as the simulator charges for one of them.
+    /// Nodes that share memory move the data themselves, when they write or read them, so that all
+    /// of it is their processors': the sender's, as the simulator charges for one of them.
     fn of(results: &Results) -> Option<Self> {
         let slope = |model: &str| -> Option<f64> {
             let kernel = results.kernel(model)?;
@@ -41,10 +41,11 @@ impl Costs {
 
 /// The text of a platform file for `--on sim:FILE`; `None` where LogGP's parameters are missing.
 ///
-/// A packet holds a whole message up to 1 MiB, so that a message pays o_s, L and o_r once, and for each
-/// byte what was measured, at the processor or on the way. Collectives take what they took here, as a
-/// whole. Local work takes what the run-time's models of kernels say, which were calibrated on one
-/// machine (`kernel_factor = 1`), or with `STRATA_COMPUTE=measured` what it takes on this host.
+/// A packet holds a whole message up to 1 MiB, so that a message pays o_s, L and o_r once, and for
+/// each byte what was measured, at the processor or on the way. Collectives take what they took
+/// here, as a whole. Local work takes what the run-time's models of kernels say, which were
+/// calibrated on one machine (`kernel_factor = 1`), or with `STRATA_COMPUTE=measured` what it takes
+/// on this host.
 #[must_use]
 pub fn platform(results: &Results) -> Option<String> {
     let loggp = results.loggp?;

@@ -244,8 +244,8 @@ fn all(results: &Results) -> impl Iterator<Item = (&KernelResult, &PointResult)>
     results.kernels.iter().flat_map(|kernel| kernel.points.iter().map(move |point| (kernel, point)))
 }
 
-/// Names of the kernels that other benchmarks have too: ours, that of OSU's micro-benchmarks with the
-/// title that it prints, that of Intel's.
+/// Names of the kernels that other benchmarks have too: ours, that of OSU's micro-benchmarks with
+/// the title that it prints, that of Intel's.
 const SHARED: [(&str, &str, &str); 8] = [
     ("Echo", "OSU MPI Latency Test", "PingPong"),
     ("Exchange", "OSU MPI Multi Latency Test", "PingPing"),
@@ -257,7 +257,8 @@ const SHARED: [(&str, &str, &str); 8] = [
     ("Put", "OSU MPI_Put Latency Test", "Unidir_put"),
 ];
 
-/// Kernels that time the MPI library itself, for those of [`SHARED`] where they were measured alone.
+/// Kernels that time the MPI library itself, for those of [`SHARED`] where they were measured
+/// alone.
 const RAW: [(&str, &str); 6] = [
     ("Echo", "RawEcho"),
     ("Exchange", "RawExchange"),
@@ -313,8 +314,8 @@ pub fn osu(results: &Results) -> String {
 }
 
 /// In the columns of Intel's MPI benchmarks (2021): bytes, repetitions, µs and, between two
-/// processes, MB/s. Medians stand where Intel prints means; of collectives the least and the greatest
-/// are the ends of the interval.
+/// processes, MB/s. Medians stand where Intel prints means; of collectives the least and the
+/// greatest are the ends of the interval.
 #[must_use]
 pub fn imb(results: &Results) -> String {
     let rule = "#".to_owned() + &"-".repeat(51);

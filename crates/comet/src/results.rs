@@ -85,8 +85,8 @@ pub struct PointResult {
     pub belief: Belief,
 }
 
-/// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995). Seconds; small messages
-/// have 8 bytes.
+/// The parameters of LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995). Seconds; small
+/// messages have 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogGp {
     /// L: from the end of sending to the begin of receiving.
@@ -180,8 +180,8 @@ impl Results {
         results
     }
 
-    /// LogGP's parameters, by small messages of 8 bytes, and long ones by the last piece of the gaps'
-    /// curve.
+    /// LogGP's parameters, by small messages of 8 bytes, and long ones by the last piece of the
+    /// gaps' curve.
     fn parameters(&self) -> Option<LogGp> {
         let at = |model: &str| self.kernel(model)?.near(8.0);
         let (sent, received, gap) = (at("SendOverhead")?, at("ReceiveOverhead")?, at("Gap")?);

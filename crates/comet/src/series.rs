@@ -16,8 +16,8 @@ pub struct Belief {
     pub timings: usize,
     /// The middle one.
     pub median: f64,
-    /// The ends of the 95 % interval of the median, wider where timings depend on those before them;
-    /// of few timings their range.
+    /// The ends of the 95 % interval of the median, wider where timings depend on those before
+    /// them; of few timings their range.
     pub low: f64,
     /// See `low`.
     pub high: f64,
@@ -45,8 +45,8 @@ pub struct Contaminated {
 /// A difference of speeds that is nobody's noise.
 const NOTABLE: f64 = 1.08;
 
-/// How far from the reported medians the machine may be in nine tenths of a run's periods: runs whose
-/// medians are promised to agree so well.
+/// How far from the reported medians the machine may be in nine tenths of a run's periods: runs
+/// whose medians are promised to agree so well.
 const PROMISED: f64 = 1.10;
 
 /// Timings of one period.
@@ -110,8 +110,8 @@ impl Belief {
         })
     }
 
-    /// Whether the median is known so well, as a share of it: fewer than six timings have no interval
-    /// of 95 %, but a range.
+    /// Whether the median is known so well, as a share of it: fewer than six timings have no
+    /// interval of 95 %, but a range.
     #[must_use]
     pub fn is_known(&self, precision: f64) -> bool {
         self.has_interval() && self.half_width() <= precision
@@ -146,9 +146,9 @@ fn middle(values: &[f64]) -> f64 {
 }
 
 /// The order statistics between which the median lies with at least 95 % probability, whatever the
-/// distribution (Conover, *Practical Nonparametric Statistics*, §3.2: the binomial distribution, not
-/// its approximation), where so many of the values are worth an independent one. Of five or fewer
-/// such values the range of all.
+/// distribution (Conover, *Practical Nonparametric Statistics*, §3.2: the binomial distribution,
+/// not its approximation), where so many of the values are worth an independent one. Of five or
+/// fewer such values the range of all.
 fn interval(sorted: &[f64], independent: f64) -> (f64, f64) {
     let n = sorted.len();
     let worth = (independent.floor() as usize).clamp(1, n);
@@ -176,9 +176,9 @@ fn interval(sorted: &[f64], independent: f64) -> (f64, f64) {
 /// other: neighbours in time share what the machine does then.
 ///
 /// By how much more means of blocks of ranks scatter than those of independent values would, and by
-/// their correlation with the blocks next to them, as of a first-order autoregression with the bias of
-/// short series taken off (Kendall 1954; Marriott and Pope 1954); for the length of blocks that tells
-/// most.
+/// their correlation with the blocks next to them, as of a first-order autoregression with the bias
+/// of short series taken off (Kendall 1954; Marriott and Pope 1954); for the length of blocks that
+/// tells most.
 fn independent(in_order: &[f64]) -> f64 {
     let n = in_order.len();
     if n < FEW {
@@ -266,8 +266,8 @@ fn periods(ratios: &[f64], length: usize) -> Vec<f64> {
     ratios.chunks_exact(length).map(median).collect()
 }
 
-/// How periods differ: the variance of their levels (logarithms over the points' medians), and how far
-/// the slow and the fast ones are from the middle.
+/// How periods differ: the variance of their levels (logarithms over the points' medians), and how
+/// far the slow and the fast ones are from the middle.
 struct Levels {
     spread: f64,
     slower: f64,
@@ -290,12 +290,13 @@ impl Levels {
 /// points.
 ///
 /// Every timing is divided by its point's median; then periods of the run are compared with each
-/// other. If their order meant nothing, shuffled timings would scatter as much from period to period:
-/// the run is contaminated where 99 shuffled copies all scatter less, and the twentieth of slow (or of
-/// fast) periods is more than 10 % from the middle, without what the shuffled copies have of that.
-/// Virtual machines change their speed by a tenth by themselves: their medians hold for all of the run
-/// within what is promised. A load that comes and goes faster than periods, or never goes, shows in
-/// single timings: more than a tenth of them take half as long again as their points' fastest quarter.
+/// other. If their order meant nothing, shuffled timings would scatter as much from period to
+/// period: the run is contaminated where 99 shuffled copies all scatter less, and the twentieth of
+/// slow (or of fast) periods is more than 10 % from the middle, without what the shuffled copies
+/// have of that. Virtual machines change their speed by a tenth by themselves: their medians hold
+/// for all of the run within what is promised. A load that comes and goes faster than periods, or
+/// never goes, shows in single timings: more than a tenth of them take half as long again as their
+/// points' fastest quarter.
 #[must_use]
 pub fn contaminated(points: &[Vec<Timing>]) -> Option<Contaminated> {
     let mut all: Vec<(f64, f64)> = Vec::new();

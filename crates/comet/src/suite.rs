@@ -257,8 +257,8 @@ pub fn model_named(name: &str) -> Option<(&'static Kernel, &'static Measured)> {
 }
 
 impl Kernel {
-    /// Why it cannot be measured on so many nodes, which are processes of an MPI job or not, in words;
-    /// `None` where it can.
+    /// Why it cannot be measured on so many nodes, which are processes of an MPI job or not, in
+    /// words; `None` where it can.
     #[must_use]
     pub fn refuses(&self, nodes: usize, mpi: bool) -> Option<String> {
         if self.mpi && !mpi {
@@ -273,8 +273,8 @@ impl Kernel {
     }
 }
 
-/// Message sizes of the usual run: one and a half octaves apart at most, with those beside powers of
-/// two where protocols tend to switch.
+/// Message sizes of the usual run: one and a half octaves apart at most, with those beside powers
+/// of two where protocols tend to switch.
 #[must_use]
 pub fn usual_sizes() -> Vec<i64> {
     let mut sizes: Vec<i64> =

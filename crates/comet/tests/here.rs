@@ -10,7 +10,8 @@ use strata_sim::platform::SimulatedMachine;
 /// The time of a model by its size, s.
 type Line = (&'static str, bool, f64, f64);
 
-/// Made up: by the name of the model, whether it has a size, its start and its time a byte or element.
+/// Made up: by the name of the model, whether it has a size, its start and its time a byte or
+/// element.
 const LINES: [Line; 10] = [
     ("Echo", true, 1e-6, 0.5e-9),
     ("EchoData", true, 1e-6, 0.8e-9),

@@ -1,5 +1,5 @@
-//! Data that arrive wrong, a clock that is coarse, and little memory: this program starts itself again
-//! with the environment that makes them so.
+//! Data that arrive wrong, a clock that is coarse, and little memory: this program starts itself
+//! again with the environment that makes them so.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 

@@ -117,8 +117,8 @@ pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine 
 }
 
 /// A copy of more than [`SHORT`] bytes. In a function of its own, so that a short one pays for
-/// nothing but a comparison, whose branch it does not take; the caller's place would be one argument
-/// more than go in registers.
+/// nothing but a comparison, whose branch it does not take; the caller's place would be one
+/// argument more than go in registers.
 #[cold]
 #[inline(never)]
 pub(crate) fn long(to: &mut [u8], from: &[u8], hint: Hint) {
@@ -249,8 +249,8 @@ fn models_in_use() -> Option<&'static Models> {
     INSTALLED.get().or_else(|| OURS.get_or_init(ours).then_some(const { &COMPILED }))
 }
 
-/// The routines that are worth trying: those that the models know on a processor that they describe,
-/// all [`routines`] on others. The first is [`DEFAULT`].
+/// The routines that are worth trying: those that the models know on a processor that they
+/// describe, all [`routines`] on others. The first is [`DEFAULT`].
 #[must_use]
 pub fn candidates() -> Vec<&'static Routine> {
     let Some(tables) = models_in_use() else { return routines().to_vec() };
@@ -268,8 +268,8 @@ const SURE: f64 = 1.645;
 /// And by at least this factor: less is not worth a call through a pointer.
 const LEAST_GAIN: f64 = 1.02;
 
-/// What a call through a pointer costs a program beyond what a loop that repeats one copy shows: its
-/// branches are predicted worse. About one mispredicted branch.
+/// What a call through a pointer costs a program beyond what a loop that repeats one copy shows:
+/// its branches are predicted worse. About one mispredicted branch.
 const INDIRECT: f64 = 4e-9;
 
 /// The routine with the greatest mean gain over `memcpy` in all situations that the hint allows,

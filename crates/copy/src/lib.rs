@@ -3,7 +3,8 @@
 //! [`copy`] does what `copy_from_slice` does, by the routine of 38 that models of this machine
 //! predict to be fastest for so many bytes: the C library's `memcpy`, `rep movsb`, and loops that
 //! differ in width, direction, streaming, prefetch and order (Borg 2006, §3.2). A routine is used
-//! only where it is *significantly* better than `memcpy`; short copies are always `memcpy`, inlined.
+//! only where it is *significantly* better than `memcpy`; short copies are always `memcpy`,
+//! inlined.
 //!
 //! ```
 //! let from = vec![7u8; 100_000];

@@ -91,7 +91,8 @@ fn in_cell(now: &mut dyn FnMut() -> f64, cell: Cell, copy: &dyn Fn(&mut [u8], &[
     let count = (40_000 / expected).max(1);
     MEMORY.with_borrow_mut(|Memory { sources, target, turn }| {
         let step = (bytes + shift).next_multiple_of(64);
-        // A power of two, to which any odd stride is coprime: every slot comes before one comes again.
+        // A power of two, to which any odd stride is coprime: every slot comes before one comes
+        // again.
         let slots = if cold { ((ARENA / step).max(2) + 1).next_power_of_two() / 2 } else { 1 };
         let needed = slots * step + APART + 2 * PAGE;
         if sources.len() < needed {

@@ -10,7 +10,8 @@ mod sort;
 
 fn predictions(c: &mut Criterion) {
     let mut group = c.benchmark_group("emitted");
-    // Nine terms with a power, a ceiling and minima; then six with a logarithm; then with intervals.
+    // Nine terms with a power, a ceiling and minima; then six with a logarithm; then with
+    // intervals.
     group.bench_function("radix, 9 terms", |b| {
         b.iter(|| sort::radix_seconds(4, black_box(4096.0), black_box(11.0), black_box(32.0)));
     });

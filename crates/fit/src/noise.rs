@@ -56,8 +56,8 @@ pub(crate) fn of_steady(rows: &[&Sample]) -> Vec<f64> {
     rows.iter().zip(of_copies(rows)).map(|(row, copies)| steady(row).min(copies)).collect()
 }
 
-/// Whether nothing tells when samples were taken, and their times are not a simulated machine's: they
-/// come from elsewhere, and those of one point differ.
+/// Whether nothing tells when samples were taken, and their times are not a simulated machine's:
+/// they come from elsewhere, and those of one point differ.
 pub(crate) fn moments_are_unknown(rows: &[&Sample]) -> bool {
     let elsewhere = |row: &&Sample| row.notes.at.is_empty() && row.notes.timings.is_empty();
     rows.iter().all(elsewhere) && of_copies(rows).iter().all(|noise| *noise > LEAST_OF_COPIES)

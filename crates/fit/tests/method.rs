@@ -406,8 +406,8 @@ fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
     assert!(!disturbed.model.reason.contains("search"), "{}", disturbed.model.reason);
 }
 
-/// n/w dominates where w = 1, and is not named; the samples held out hardly come there. What the fit
-/// misses of its own samples calls for a search too.
+/// n/w dominates where w = 1, and is not named; the samples held out hardly come there. What the
+/// fit misses of its own samples calls for a search too.
 #[test]
 fn a_corner_that_verification_does_not_see_is_searched() {
     let mut state = 7_u64;

@@ -1,10 +1,10 @@
 //! Small writes to one node, gathered into fewer messages.
 //!
 //! A message of one packet has room for the headers and bytes of several writes; writes that follow
-//! each other in memory share a header. What waits here leaves when it fills a message, when a write
-//! of another kind follows to that node, and before the node does anything else with others: a
-//! [`Space`] lends its node only after it has sent all that waits. So a gathered write arrives where
-//! a single one would have, as far as any program can tell that waits by a call.
+//! each other in memory share a header. What waits here leaves when it fills a message, when a
+//! write of another kind follows to that node, and before the node does anything else with others:
+//! a [`Space`] lends its node only after it has sent all that waits. So a gathered write arrives
+//! where a single one would have, as far as any program can tell that waits by a call.
 
 use crate::error::GlobalError;
 use crate::on_paragon::GlobalStores;
@@ -18,7 +18,8 @@ use strata_select::Table;
 /// The models compiled in besides those of the library itself.
 static OTHERS: [&Table; 2] = [&on_cm5::GLOBAL_STORES, &on_mpi::GLOBAL_STORES];
 
-/// The writes to one node, before anything else, for which the way is chosen: nobody knows the program's.
+/// The writes to one node, before anything else, for which the way is chosen: nobody knows the
+/// program's.
 const COUNT: f64 = 64.0;
 
 /// The kind of messages that models of this machine predict to be the fastest for small writes;
@@ -168,7 +169,8 @@ impl Drop for Space<'_> {
 pub(crate) fn writes(words: &[u64; WORDS]) -> impl Iterator<Item = (Header, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        // No write has a header of zeros: phase 0 is that of blocking writes, which do not wait here.
+        // No write has a header of zeros: phase 0 is that of blocking writes, which do not wait
+        // here.
         let word = *words.get(at).filter(|word| **word != 0)?;
         let header = Header::of(word);
         let first = at + 1;

@@ -18,8 +18,8 @@ pub(crate) const WORD: usize = size_of::<u64>();
 /// The words that a copy moves in one step.
 const LINE: usize = 8;
 
-/// Words between two counts: each has a cache line of its own (two, as some processors fetch lines in
-/// pairs).
+/// Words between two counts: each has a cache line of its own (two, as some processors fetch lines
+/// in pairs).
 const APART: usize = 16;
 
 /// Words of memory that other nodes access too.

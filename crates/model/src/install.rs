@@ -29,8 +29,8 @@ pub enum InstallError {
     Unused(String),
 }
 
-/// `strata` in the user's cache folder, which is that in `XDG_CACHE_HOME`, or `~/.cache`; `None` where
-/// neither that nor `HOME` is set.
+/// `strata` in the user's cache folder, which is that in `XDG_CACHE_HOME`, or `~/.cache`; `None`
+/// where neither that nor `HOME` is set.
 #[must_use]
 pub fn cache_folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);

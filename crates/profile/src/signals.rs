@@ -5,8 +5,8 @@
 //! and so no unsafe code. A second signal ends the program at once; the journal on disk is complete
 //! even then.
 //!
-//! A process that is killed sends no signal to its children. Its children therefore read from a pipe
-//! on standard input, of which it holds the other end, and exit at end of file.
+//! A process that is killed sends no signal to its children. Its children therefore read from a
+//! pipe on standard input, of which it holds the other end, and exit at end of file.
 
 use std::io::Read;
 use std::sync::Arc;

@@ -42,8 +42,8 @@ pub fn clear_memory(data: &mut [i64], bytes: usize) {
     std::hint::black_box(start);
 }
 
-/// [`clear_memory`] under the name that the thesis prints, of `words` words of 4 bytes (Brewer 1994,
-/// figure 3-3).
+/// [`clear_memory`] under the name that the thesis prints, of `words` words of 4 bytes (Brewer
+/// 1994, figure 3-3).
 ///
 /// # Panics
 /// As [`clear_memory`].

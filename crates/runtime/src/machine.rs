@@ -68,12 +68,13 @@ impl Machine {
     /// ```
     ///
     /// # Participation
-    /// Collective in the communicator, which is duplicated: messages of the program's own do not meet
-    /// those of the nodes. So is dropping what is returned, which is to be done before MPI ends.
+    /// Collective in the communicator, which is duplicated: messages of the program's own do not
+    /// meet those of the nodes. So is dropping what is returned, which is to be done before MPI
+    /// ends.
     ///
     /// # Errors
-    /// [`Error::Start`] if MPI is not initialised, this is another thread than the only one that may
-    /// call it, or the communicator lies between two groups.
+    /// [`Error::Start`] if MPI is not initialised, this is another thread than the only one that
+    /// may call it, or the communicator lies between two groups.
     #[cfg(feature = "mpi")]
     pub fn on_communicator(
         communicator: &impl ::mpi::raw::AsRaw<Raw = ::mpi::ffi::MPI_Comm>,
@@ -194,14 +195,15 @@ pub struct Communicator(mpi::Adopted);
 
 #[cfg(feature = "mpi")]
 impl Communicator {
-    /// Runs `program` on this process's node, and returns when those of all nodes have ended. It may
-    /// be called again and again.
+    /// Runs `program` on this process's node, and returns when those of all nodes have ended. It
+    /// may be called again and again.
     ///
     /// # Participation
     /// Collective in the communicator.
     ///
     /// # Errors
-    /// As [`Machine::run`]: a node's failure is printed on standard error and ends the whole MPI job.
+    /// As [`Machine::run`]: a node's failure is printed on standard error and ends the whole MPI
+    /// job.
     pub fn run<T>(&self, program: impl FnOnce(&mut Node) -> Result<T, Error>) -> Result<T, Error> {
         let program = std::cell::Cell::new(Some(program));
         let once = |node: &mut Node| match program.take() {

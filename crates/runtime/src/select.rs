@@ -319,8 +319,8 @@ impl Selector {
         self.word
     }
 
-    /// Whether a pin decides, or models that were measured on this machine, if the problem is `like`
-    /// those that were measured. Otherwise a library may rather do as always.
+    /// Whether a pin decides, or models that were measured on this machine, if the problem is
+    /// `like` those that were measured. Otherwise a library may rather do as always.
     #[must_use]
     pub fn decides(&self, like: bool) -> bool {
         self.pin.is_some() || like && self.note.is_none()

@@ -155,7 +155,8 @@ impl Simulation {
         self
     }
 
-    /// Applies `STRATA_DISTURBED=1`, `STRATA_SEED`, `STRATA_STEPS`, `STRATA_KERNELS` and `STRATA_COMPUTE`.
+    /// Applies `STRATA_DISTURBED=1`, `STRATA_SEED`, `STRATA_STEPS`, `STRATA_KERNELS` and
+    /// `STRATA_COMPUTE`.
     pub(crate) fn by_environment(self) -> Result<Self, Error> {
         let setting = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let number = |name: &'static str| match std::env::var(name) {

@@ -165,8 +165,8 @@ impl NodeTuner {
     }
 }
 
-/// The routines that are worth trying on this processor as options, as a search of all would cost more
-/// than it finds; the default is what models choose.
+/// The routines that are worth trying on this processor as options, as a search of all would cost
+/// more than it finds; the default is what models choose.
 fn routine_knob() -> &'static Knob<Option<&'static Routine>> {
     static KNOB: OnceLock<Knob<Option<&'static Routine>>> = OnceLock::new();
     KNOB.get_or_init(|| {

@@ -309,7 +309,8 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A loop with a knob, and one more on the last node if sites are to differ: all nodes take the same.
+/// A loop with a knob, and one more on the last node if sites are to differ: all nodes take the
+/// same.
 fn tunes(node: &mut Node, different: bool) -> Result<(), Error> {
     use strata_tune::{Knob, Mode, Options};
     let file = std::env::temp_dir().join(format!("strata-tune-{}.json", std::process::id()));

@@ -60,8 +60,8 @@ fn set(send: f64, receive: f64) -> tempfile::NamedTempFile {
     file
 }
 
-/// Brewer 1994, section 6.1.3: 62 - 37 cycles. A put that receives only where it finds no room is as
-/// fast on this machine; matching gains over polls after every packet (FIGURES.md).
+/// Brewer 1994, section 6.1.3: 62 - 37 cycles. A put that receives only where it finds no room is
+/// as fast on this machine; matching gains over polls after every packet (FIGURES.md).
 #[test]
 fn models_pace_a_shift() {
     let plain = micros(&with(None));

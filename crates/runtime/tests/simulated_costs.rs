@@ -26,7 +26,8 @@ fn work_takes_simulated_time() {
 }
 
 /// Section 3.4.1 of Brewer 1994: an interrupt of 1000 cycles every sixtieth of a second, also of
-/// nodes that wait; and the first table of section 3.4.2: what stands in the network lengthens times.
+/// nodes that wait; and the first table of section 3.4.2: what stands in the network lengthens
+/// times.
 #[test]
 fn disturbed_nodes_are_interrupted() {
     let of = |simulation: &strata_runtime::simulation::Simulation| {

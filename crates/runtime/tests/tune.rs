@@ -53,8 +53,8 @@ fn nodes_of_a_simulated_machine_adopt_alike() {
     }
 }
 
-/// A shift on the CM-5 (Brewer 1994, §6.1.3): the pause that matches bandwidths, and how many bytes go
-/// at once, are found while the program runs.
+/// A shift on the CM-5 (Brewer 1994, §6.1.3): the pause that matches bandwidths, and how many bytes
+/// go at once, are found while the program runs.
 #[test]
 fn matching_delays_and_chunk_sizes_are_knobs() {
     const NODES: usize = 8;

@@ -157,8 +157,9 @@ pub trait Source {
         parameters: &[i64],
     ) -> Option<Prediction>;
 
-    /// The value of the function whose root is a parameter of the candidate ([`Root`](crate::Root));
-    /// `None` of a candidate without one, and outside what was measured or required.
+    /// The value of the function whose root is a parameter of the candidate
+    /// ([`Root`](crate::Root)); `None` of a candidate without one, and outside what was measured or
+    /// required.
     fn sign(&self, _candidate: usize, _nodes: usize, _inputs: &[f64], _parameters: &[i64]) -> Option<f64> {
         None
     }

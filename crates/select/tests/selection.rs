@@ -265,9 +265,9 @@ proptest! {
     }
 }
 
-/// Extra rows of nodes at the edge of a grid (Brewer 1994, equations 38 to 40): what a block transfer
-/// of `width` elements less is worth, in rows of `width` points more. The inputs are the width, the
-/// height, the two coefficients of a transfer and the time of a point.
+/// Extra rows of nodes at the edge of a grid (Brewer 1994, equations 38 to 40): what a block
+/// transfer of `width` elements less is worth, in rows of `width` points more. The inputs are the
+/// width, the height, the two coefficients of a transfer and the time of a point.
 const EXTRA: &[Parameter] =
     &[Parameter::new("halos", 1, 3), Parameter::new("rows", 0, 400).root(Root(spared))];
 

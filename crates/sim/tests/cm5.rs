@@ -105,9 +105,9 @@ fn processors_limit_transfers() {
     assert!((89.0..=99.0).contains(&two_ways), "{two_ways}");
 }
 
-/// Section 7.1: "the bisection bandwidth is rarely an issue". Where every packet crosses the middle,
-/// each of the two networks carries 5 MB/s a node, headers included: 66 cycles a packet of 20 bytes
-/// that takes the processors 89. One network alone would be the limit: 132 cycles.
+/// Section 7.1: "the bisection bandwidth is rarely an issue". Where every packet crosses the
+/// middle, each of the two networks carries 5 MB/s a node, headers included: 66 cycles a packet of
+/// 20 bytes that takes the processors 89. One network alone would be the limit: 132 cycles.
 #[test]
 fn two_networks_carry_the_farthest_shift() {
     let across = period(cm5(), 64, 32, 64);

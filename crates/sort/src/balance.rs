@@ -5,9 +5,9 @@ use crate::{Choice, Limits, choose_and_sort, without_limit};
 use strata_runtime::Node;
 use strata_runtime::select::{Options, SelectError};
 
-/// How evenly sorted elements are to lie on the nodes. What is allowed to be uneven saves sample sort
-/// its last exchange, and histogram sort rounds of counting; the other algorithms are even at no
-/// further cost.
+/// How evenly sorted elements are to lie on the nodes. What is allowed to be uneven saves sample
+/// sort its last exchange, and histogram sort rounds of counting; the other algorithms are even at
+/// no further cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Balance {

@@ -1,11 +1,12 @@
 //! Finds keys that divide the sorted sequence at given positions, without sorting it: the
-//! histogramming of splitters (L. V. Kale and S. Krishnan, "A comparison based parallel sorting algorithm", ICPP
-//! 1993; V. Harsh, L. Kale and E. Solomonik, "Histogram sort with sampling", SPAA 2019).
+//! histogramming of splitters (L. V. Kale and S. Krishnan, "A comparison based parallel sorting
+//! algorithm", ICPP 1993; V. Harsh, L. Kale and E. Solomonik, "Histogram sort with sampling", SPAA
+//! 2019).
 //!
 //! In each round every position has a probe, a key; one reduction counts the elements of all nodes
 //! below it. The next probe is interpolated between the nearest ones, so that evenly distributed
-//! keys take a few rounds; every third one halves the interval, so that no keys take more than three
-//! rounds a significant bit.
+//! keys take a few rounds; every third one halves the interval, so that no keys take more than
+//! three rounds a significant bit.
 
 use crate::leading::Range;
 use strata_runtime::Node;

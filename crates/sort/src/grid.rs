@@ -1,11 +1,11 @@
 //! An exchange of blocks with all nodes in two steps, for sample sort in two levels.
 //!
-//! The nodes form a grid, of rows as even as the divisors of their number allow. In the first step a
-//! node sends, for each row, one message with all blocks for nodes of that row, to the node of that
-//! row in its own column; in the second that node sends each node of its row what has come for it.
-//! That is about 2√P messages of a node, which are longer, where one step has P - 1: it pays where
-//! blocks are short (M. Axtmann, T. Bingmann, P. Sanders and C. Schulz, "Practical massively parallel
-//! sorting", SPAA 2015, whose levels sort groups of about √P nodes).
+//! The nodes form a grid, of rows as even as the divisors of their number allow. In the first step
+//! a node sends, for each row, one message with all blocks for nodes of that row, to the node of
+//! that row in its own column; in the second that node sends each node of its row what has come for
+//! it. That is about 2√P messages of a node, which are longer, where one step has P - 1: it pays
+//! where blocks are short (M. Axtmann, T. Bingmann, P. Sanders and C. Schulz, "Practical massively
+//! parallel sorting", SPAA 2015, whose levels sort groups of about √P nodes).
 //!
 //! **Precondition:** all elements of a message are at most 2^28 - 2 bytes with their counts, and
 //! rows and columns together at most 256.
@@ -49,8 +49,8 @@ pub(crate) fn all_to_all_v<T: Pod>(node: &mut Node, blocks: Vec<Block<T>>) -> Ve
         let mut arrived: Vec<_> =
             (0..columns).map(|from| unpack(node, mail, rows + from, rows).into_iter()).collect();
         let arrived = (0..nodes).filter_map(|from| arrived[from % columns].next()).collect();
-        // No node goes on to an exchange of blocks while others still wait for messages: on the CM-5 its
-        // packets would stand before theirs.
+        // No node goes on to an exchange of blocks while others still wait for messages: on the
+        // CM-5 its packets would stand before theirs.
         node.barrier();
         arrived
     })

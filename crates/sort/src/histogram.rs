@@ -7,8 +7,9 @@
 //! ICPP 1993; V. Harsh and others, SPAA 2019, who accept an imbalance of ε for fewer rounds; here
 //! it is zero unless another [`Balance`](crate::Balance) is asked for).
 //!
-//! **Guarantee:** no chance is involved; each node receives its share as exactly as was asked for, whatever the keys,
-//! so that a node holds at most twice its share beside its own elements. **Precondition:** none.
+//! **Guarantee:** no chance is involved; each node receives its share as exactly as was asked for,
+//! whatever the keys, so that a node holds at most twice its share beside its own elements.
+//! **Precondition:** none.
 
 use crate::item::Item;
 use crate::problem::Problem;

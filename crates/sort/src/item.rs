@@ -75,8 +75,8 @@ keys! {
     f64: |k| { let b = k.to_bits(); if b >> 63 == 1 { !b } else { b | 1 << 63 } };
 }
 
-/// Byte strings of a fixed length of at most eight, in the order of dictionaries. Longer ones sort by
-/// [`sort_by`](crate::sort_by), or by their first eight bytes as the key of a record.
+/// Byte strings of a fixed length of at most eight, in the order of dictionaries. Longer ones sort
+/// by [`sort_by`](crate::sort_by), or by their first eight bytes as the key of a record.
 macro_rules! bytes {
     ($($len:literal)*) => {$(
         impl Key for [u8; $len] {

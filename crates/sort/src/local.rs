@@ -16,9 +16,9 @@
 //!
 //! What a choice depends on is found in one pass at most: the number of keys, the bits in which
 //! they differ; and from up to a thousand places how long ascending and descending runs are and how
-//! many different keys there are. Sorted and descending elements are seen before anything is chosen,
-//! and fewer than a hundred are left to the standard library. Choices are kept for classes of
-//! problems, so that later ones take some ns. The models were measured with keys of 8 bytes; for
+//! many different keys there are. Sorted and descending elements are seen before anything is
+//! chosen, and fewer than a hundred are left to the standard library. Choices are kept for classes
+//! of problems, so that later ones take some ns. The models were measured with keys of 8 bytes; for
 //! other elements they rank the candidates.
 //!
 //! `STRATA_PIN=local_sort=radsort` takes that candidate wherever it can sort the elements.
@@ -55,8 +55,8 @@ pub struct Features {
     pub run: usize,
     /// How many different keys there are, estimated; `keys` if they are not few.
     pub distinct: usize,
-    /// Whether most keys have the same leading bits although they differ, as few large ones make the
-    /// width; sorts by leading bits alone are then not considered.
+    /// Whether most keys have the same leading bits although they differ, as few large ones make
+    /// the width; sorts by leading bits alone are then not considered.
     pub skewed: bool,
 }
 
@@ -84,8 +84,8 @@ impl Features {
 /// From so many elements on no turn in a sample means very long runs.
 const MANY: usize = 1 << 13;
 
-/// Sorts elements by their keys, by the candidate that models predict to be fastest. Stable: elements
-/// of equal keys keep their order, unless they cannot be told apart.
+/// Sorts elements by their keys, by the candidate that models predict to be fastest. Stable:
+/// elements of equal keys keep their order, unless they cannot be told apart.
 pub fn sort<T: Item>(items: &mut [T]) {
     match items.len() {
         0..=20 => return items.sort_by_key(T::bits),
@@ -171,8 +171,8 @@ fn applies<T: Item>(candidate: LocalSort) -> bool {
     }
 }
 
-/// The candidate of `STRATA_PIN=local_sort=NAME`, with that text. A name that no candidate has is said
-/// once on standard error: such a sort cannot fail.
+/// The candidate of `STRATA_PIN=local_sort=NAME`, with that text. A name that no candidate has is
+/// said once on standard error: such a sort cannot fail.
 fn pinned() -> Option<(&'static str, LocalSort)> {
     static PINNED: OnceLock<Option<(String, LocalSort)>> = OnceLock::new();
     let pinned = PINNED.get_or_init(|| {

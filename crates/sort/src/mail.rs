@@ -47,8 +47,8 @@ pub(crate) struct Mail<T> {
 
 /// Runs `algorithm` with `streams` streams on this node.
 ///
-/// It may send after all nodes have begun it, which a collective in it tells, and must have received
-/// all streams in the end. Collective.
+/// It may send after all nodes have begun it, which a collective in it tells, and must have
+/// received all streams in the end. Collective.
 pub(crate) fn with<T: Pod, R>(
     node: &mut Node,
     streams: usize,

@@ -72,7 +72,8 @@ pub(crate) fn need<T>(problem: &Problem, candidate: Sort) -> usize {
             let counts = ((8 * nodes.max(4)) << bits.clamp(1, 16)) / size_of::<T>().max(1);
             3 * share + counts
         }
-        // On the way a node may come to hold them all, with their positions, as they arrive and merged.
+        // On the way a node may come to hold them all, with their positions, as they arrive and
+        // merged.
         Sort::Quick => {
             let placed = 1 + 8_usize.div_ceil(size_of::<T>().max(1));
             (2 * largest + 3 * total).saturating_mul(placed)

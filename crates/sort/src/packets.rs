@@ -1,14 +1,14 @@
 //! Radix sort that sends every key by a message of its own to its final place, as the thesis does
 //! (Brewer 1994, §4.5.1, Fig. 4-11).
 //!
-//! Counts are shared as in [`radix`](crate::radix), which gives each key its position i among all of
-//! them; a message takes it to (⌊i/k⌋, i mod k), k = ⌈n/P⌉, where two arrays take turns. No keys are
-//! gathered into blocks before nor dealt out afterwards, so it wins where a message costs no more than
-//! that, and where there are few keys for many nodes: nodes that have nothing for each other
-//! exchange nothing.
+//! Counts are shared as in [`radix`](crate::radix), which gives each key its position i among all
+//! of them; a message takes it to (⌊i/k⌋, i mod k), k = ⌈n/P⌉, where two arrays take turns. No keys
+//! are gathered into blocks before nor dealt out afterwards, so it wins where a message costs no
+//! more than that, and where there are few keys for many nodes: nodes that have nothing for each
+//! other exchange nothing.
 //!
-//! **Guarantee:** stable, balanced exactly after every pass, no chance. **Precondition:** elements of
-//! at most 56 bytes, and at most 2^28 - 2 on a node.
+//! **Guarantee:** stable, balanced exactly after every pass, no chance. **Precondition:** elements
+//! of at most 56 bytes, and at most 2^28 - 2 on a node.
 
 use crate::item::Item;
 use crate::problem::Problem;
@@ -45,8 +45,8 @@ pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Probl
                 (base - total + before) as usize
             });
             let mut next: Vec<usize> = next.collect();
-            // As counting, a key is read, and the number of its numeral read and written; messages are
-            // charged for by themselves.
+            // As counting, a key is read, and the number of its numeral read and written; messages
+            // are charged for by themselves.
             work::histogram(node, items.len(), digit.bins(), || ());
             for item in &*items {
                 let position = &mut next[digit.of(item)];

@@ -37,8 +37,8 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// Determines the problem by one exchange of (length and order, least, greatest), and whether all nodes
-    /// gave the same `word`.
+    /// Determines the problem by one exchange of (length and order, least, greatest), and whether
+    /// all nodes gave the same `word`.
     pub(crate) fn agree<T: Item>(node: &mut Node, items: &[T], word: u64) -> Self {
         let (least, greatest, ascend, descend) = work::copy::<T, _>(node, items.len(), || {
             let (least, greatest) = Range::bounds(items);

@@ -140,8 +140,8 @@ pub fn histogram<T: Item>(node: &mut Node, items: &mut Vec<T>) {
     histogram::sort(node, items, &problem);
 }
 
-/// Sorts by sample sort in two levels, with `oversample` samples a node; in one if messages would be
-/// too long.
+/// Sorts by sample sort in two levels, with `oversample` samples a node; in one if messages would
+/// be too long.
 ///
 /// # Participation
 /// Collective, with equal `oversample`.
@@ -151,8 +151,8 @@ pub fn grid<T: Item>(node: &mut Node, items: &mut Vec<T>, oversample: usize) {
     sample::sort(node, items, &problem, oversample.max(1), levels);
 }
 
-/// Sorts by hypercube quicksort; as [`gather`] does if there are more than 4,096 elements a node, or
-/// of more than 48 bytes.
+/// Sorts by hypercube quicksort; as [`gather`] does if there are more than 4,096 elements a node,
+/// or of more than 48 bytes.
 ///
 /// # Participation
 /// Collective.
@@ -164,8 +164,8 @@ pub fn quick<T: Item>(node: &mut Node, items: &mut Vec<T>) {
     quick::sort(node, items, &problem);
 }
 
-/// Sorts by radix sort that sends every key by a message of its own; as [`radix`] does where elements
-/// have more than 56 bytes. `bits` is clamped to 1 to 16.
+/// Sorts by radix sort that sends every key by a message of its own; as [`radix`] does where
+/// elements have more than 56 bytes. `bits` is clamped to 1 to 16.
 ///
 /// # Participation
 /// Collective, with equal `bits`.

@@ -23,8 +23,8 @@ pub fn is_sorted<T: Item>(node: &mut Node, items: &[T]) -> bool {
     })
 }
 
-/// For each of `keys` (their [`bits`](Item::bits)), how many elements of all nodes are below it: its
-/// position, if they are [sorted](crate::sort).
+/// For each of `keys` (their [`bits`](Item::bits)), how many elements of all nodes are below it:
+/// its position, if they are [sorted](crate::sort).
 ///
 /// # Participation
 /// Collective, with equal `keys`; each node's elements must be sorted.

@@ -1,19 +1,20 @@
 //! Hypercube quicksort, for few elements on many nodes.
 //!
-//! B. Wagar, "Hyperquicksort" (*Hypercube Multiprocessors* 1987), with what M. Axtmann and P. Sanders
-//! made of it for inputs of any kind ("Robust massively parallel sorting", ALENEX 2017). Each node
-//! sorts its elements. In each of lg P steps the nodes of a subcube split their elements by a pivot,
-//! exchange one part with the node on the other side of the cube, and merge. So a node sends lg P
-//! messages where an exchange with all nodes has P - 1, and each element moves lg P / 2 times.
+//! B. Wagar, "Hyperquicksort" (*Hypercube Multiprocessors* 1987), with what M. Axtmann and P.
+//! Sanders made of it for inputs of any kind ("Robust massively parallel sorting", ALENEX 2017).
+//! Each node sorts its elements. In each of lg P steps the nodes of a subcube split their elements
+//! by a pivot, exchange one part with the node on the other side of the cube, and merge. So a node
+//! sends lg P messages where an exchange with all nodes has P - 1, and each element moves lg P / 2
+//! times.
 //!
-//! The pivots of all subcubes come from one sample of about [`SAMPLES`] elements, evenly spaced in each
-//! node's, and in each elsewhere. Where elements equal the pivot, a node splits its own as evenly as these allow: so equal
-//! keys fill all nodes. If P is no power of two, the nodes above the last one first give their
-//! elements to others, and in the end the nodes even out.
+//! The pivots of all subcubes come from one sample of about [`SAMPLES`] elements, evenly spaced in
+//! each node's, and in each elsewhere. Where elements equal the pivot, a node splits its own as
+//! evenly as these allow: so equal keys fill all nodes. If P is no power of two, the nodes above
+//! the last one first give their elements to others, and in the end the nodes even out.
 //!
-//! **Guarantee:** no chance is involved; in the end the result is balanced exactly. On the way a node may hold more
-//! than its share, by as much as the sample is wrong. **Precondition:** at most [`MOST`] elements a
-//! node, each of at most 48 bytes.
+//! **Guarantee:** no chance is involved; in the end the result is balanced exactly. On the way a
+//! node may hold more than its share, by as much as the sample is wrong. **Precondition:** at most
+//! [`MOST`] elements a node, each of at most 48 bytes.
 
 use crate::item::Item;
 use crate::layout::{self, Layout};
@@ -25,8 +26,8 @@ use strata_runtime::Node;
 /// Most elements a node.
 pub(crate) const MOST: usize = 1 << 12;
 
-/// Elements of all nodes that pivots are taken from; of each node at least two. Every node sorts them: more
-/// of them take longer than the better pivots save.
+/// Elements of all nodes that pivots are taken from; of each node at least two. Every node sorts
+/// them: more of them take longer than the better pivots save.
 const SAMPLES: usize = 64;
 
 /// Whether `keys` elements of `T` on each of so many nodes can be sorted.

@@ -9,7 +9,8 @@ use strata_model::samples::ModelSamples;
 /// A smaller part of an input's range than this is worth a note.
 const PART: f64 = 0.25;
 
-/// A note for each input and number of nodes of which a small part of the input's range was measured.
+/// A note for each input and number of nodes of which a small part of the input's range was
+/// measured.
 pub(crate) fn partial(samples: &ModelSamples, inputs: &[String]) -> Vec<String> {
     let mut notes = Vec::new();
     for input in inputs {

@@ -87,7 +87,8 @@ fn what_is_killed_ends_all_nodes_under_mpirun() {
     ended("mpi", Signal::SIGKILL);
 }
 
-/// A program that a signal ends leaves nothing running, and whoever works in a folder is alone there.
+/// A program that a signal ends leaves nothing running, and whoever works in a folder is alone
+/// there.
 #[cfg(target_os = "linux")]
 fn ended(on: &str, signal: Signal) {
     let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/long.spec");

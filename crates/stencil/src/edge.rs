@@ -81,8 +81,8 @@ impl fmt::Display for Face {
 /// A function of a position along an edge.
 type Along<'a, T, P> = Rc<dyn Fn(P) -> T + 'a>;
 
-/// What holds at a side of a grid, or at a face of a volume. Positions `P` along it are numbers, and
-/// on faces two of them: column, row and plane, less the one that counts across the face.
+/// What holds at a side of a grid, or at a face of a volume. Positions `P` along it are numbers,
+/// and on faces two of them: column, row and plane, less the one that counts across the face.
 #[derive(Clone)]
 pub enum Edge<'a, T, P = usize> {
     /// Dirichlet: the values just outside the grid, by position along the edge.
@@ -156,8 +156,8 @@ impl<'a, T: 'a, P: 'a> Edge<'a, T, P> {
     }
 }
 
-/// Whether the edges suit so many points in each direction, which has two of them. Colours other than
-/// one alternate, and must do so across a periodic edge too.
+/// Whether the edges suit so many points in each direction, which has two of them. Colours other
+/// than one alternate, and must do so across a periodic edge too.
 pub(crate) fn check<T, P>(
     edges: &[Edge<'_, T, P>],
     points: &[usize],

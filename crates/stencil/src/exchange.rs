@@ -1,4 +1,5 @@
-//! The exchange of halos by puts into the neighbours' ports, in several ways of which models choose.
+//! The exchange of halos by puts into the neighbours' ports, in several ways of which models
+//! choose.
 //!
 //! Each side has two ports that take turns, so that no barrier is needed: a neighbour sends for
 //! exchange *k* + 2 only after it has received what this node sends for exchange *k* + 1, and this
@@ -73,8 +74,9 @@ impl<T: Value> Exchange<T> {
 
     /// Brings the neighbours' points into the halo, of this turn's colours.
     ///
-    /// A halo of one layer needs no corners, unless diagonal neighbours count, so that all four sides
-    /// go at once. A wider one does: columns come first, and then rows with the columns' halos.
+    /// A halo of one layer needs no corners, unless diagonal neighbours count, so that all four
+    /// sides go at once. A wider one does: columns come first, and then rows with the columns'
+    /// halos.
     pub(crate) fn run(&mut self, node: &mut Node, part: &mut dyn Points<T>) {
         if !corners(part) {
             self.start(node, part, &Side::ALL);
@@ -88,7 +90,8 @@ impl<T: Value> Exchange<T> {
         self.turn = 1 - self.turn;
     }
 
-    /// As [`run`](Self::run) of a halo without corners, calling `between` while points are under way.
+    /// As [`run`](Self::run) of a halo without corners, calling `between` while points are under
+    /// way.
     pub(crate) fn run_while(
         &mut self,
         node: &mut Node,

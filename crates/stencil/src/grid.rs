@@ -108,8 +108,8 @@ impl<'a, T: Value> Grid<'a, T> {
         self
     }
 
-    /// Sets the coefficients of the neighbours in the west, east, north and south, at first a quarter
-    /// each: a point moves towards the sum of its neighbours times these.
+    /// Sets the coefficients of the neighbours in the west, east, north and south, at first a
+    /// quarter each: a point moves towards the sum of its neighbours times these.
     ///
     /// The equation is then another one, such as (a, a, b, b) with a + b = 1/2 for heat that is
     /// conducted better in one direction. Magnitudes add up to at most 1.
@@ -119,13 +119,13 @@ impl<'a, T: Value> Grid<'a, T> {
         self
     }
 
-    /// Sets the coefficients of all neighbours, in rows from the north and in them from the west, and
-    /// in the middle that of the point itself: a point moves towards the sum of the values around it
-    /// times these. Magnitudes add up to at most 1.
+    /// Sets the coefficients of all neighbours, in rows from the north and in them from the west,
+    /// and in the middle that of the point itself: a point moves towards the sum of the values
+    /// around it times these. Magnitudes add up to at most 1.
     ///
-    /// With [`LAPLACE_NINE`](Self::LAPLACE_NINE) the error of Laplace's equation falls with the sixth
-    /// power of the spacing. A corner of the grid is the mean of the two points beside it, unless
-    /// [`corners`](Self::corners) says more.
+    /// With [`LAPLACE_NINE`](Self::LAPLACE_NINE) the error of Laplace's equation falls with the
+    /// sixth power of the spacing. A corner of the grid is the mean of the two points beside it,
+    /// unless [`corners`](Self::corners) says more.
     #[must_use]
     pub fn weights_nine(mut self, weights: [[f64; 3]; 3]) -> Self {
         let [[north_west, north, north_east], [west, centre, east], [south_west, south, south_east]] =
@@ -187,9 +187,9 @@ impl<'a, T: Value> Grid<'a, T> {
         self
     }
 
-    /// Gives the nodes at the edges of the grid so many columns, and rows, more than the others, where
-    /// there are others in that direction: they have a neighbour less to exchange with (Brewer 1994,
-    /// §5.2). Models say how many, see [`Layout::balanced`](crate::Layout::balanced).
+    /// Gives the nodes at the edges of the grid so many columns, and rows, more than the others,
+    /// where there are others in that direction: they have a neighbour less to exchange with
+    /// (Brewer 1994, §5.2). Models say how many, see [`Layout::balanced`](crate::Layout::balanced).
     #[must_use]
     pub fn extra(mut self, columns: usize, rows: usize) -> Self {
         self.settings.extra = [columns, rows];

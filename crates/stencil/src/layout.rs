@@ -20,13 +20,13 @@ pub struct Layout {
     /// Width of the halo: how many layers of a neighbour's points are exchanged at a time. With
     /// two or more, points near the edge of a block are computed by both neighbours in between.
     pub halo: usize,
-    /// Columns, and rows, that a block at an edge of the grid has more than one between others, where
-    /// there are such: it has a neighbour less to exchange with (Brewer 1994, §5.2).
+    /// Columns, and rows, that a block at an edge of the grid has more than one between others,
+    /// where there are such: it has a neighbour less to exchange with (Brewer 1994, §5.2).
     pub extra: [usize; 2],
     /// How halos are exchanged.
     pub way: Way,
-    /// Whether points next to no halo are swept while halos are under way: of red-black sweeps with a
-    /// halo of one layer, elsewhere it changes nothing.
+    /// Whether points next to no halo are swept while halos are under way: of red-black sweeps with
+    /// a halo of one layer, elsewhere it changes nothing.
     pub overlap: bool,
     /// The most sweeps of a wave, where halos allow as many; 0: as many as fit a cache of 256 KiB.
     pub wave: usize,
@@ -54,17 +54,18 @@ impl Layout {
         Self { columns, rows, halo, extra: [0; 2], way: Way::Packed, overlap: false, wave: 0 }
     }
 
-    /// This layout of blocks with those extra columns and rows at the edges of a grid of `size` with
-    /// which an iteration is predicted to be fastest; at most `most` of each, the fewest of equals.
+    /// This layout of blocks with those extra columns and rows at the edges of a grid of `size`
+    /// with which an iteration is predicted to be fastest; at most `most` of each, the fewest of
+    /// equals.
     ///
-    /// `seconds` predicts an iteration where all blocks have so many columns and rows. `spare` predicts
-    /// how much shorter it is for a node with such a block at the western or eastern edge (the first is
-    /// true), at the northern or southern (the second), or in a corner. Where either says nothing, there
-    /// are none.
+    /// `seconds` predicts an iteration where all blocks have so many columns and rows. `spare`
+    /// predicts how much shorter it is for a node with such a block at the western or eastern edge
+    /// (the first is true), at the northern or southern (the second), or in a corner. Where either
+    /// says nothing, there are none.
     ///
     /// How many columns that time is worth is the root of its difference to what the columns cost
-    /// (Brewer 1994, eqs 38 to 40). But columns are whole: up to that root, the fastest is where the
-    /// slowest of inner nodes, nodes at edges and nodes in corners takes least.
+    /// (Brewer 1994, eqs 38 to 40). But columns are whole: up to that root, the fastest is where
+    /// the slowest of inner nodes, nodes at edges and nodes in corners takes least.
     #[must_use]
     pub fn balanced(
         self,
@@ -96,7 +97,8 @@ impl Layout {
             let edges = blocks.map(|blocks| if blocks > 2 { &[false, true][..] } else { &[false] });
             for &x in edges[0] {
                 for &y in edges[1] {
-                    // Without extra points one way, corners are no slower than the other nodes at an edge.
+                    // Without extra points one way, corners are no slower than the other nodes at
+                    // an edge.
                     if x && y && extra.contains(&0) {
                         continue;
                     }
@@ -195,8 +197,8 @@ fn span(points: usize, parts: usize, extra: usize, index: usize) -> Range<usize>
     // With fewer parts all have equally many neighbours.
     let extra = if parts > 2 { extra.min(points / 2) } else { 0 };
     let (least, more) = ((points - 2 * extra) / parts, (points - 2 * extra) % parts);
-    // Before part `index`: whole parts, the first one's extra points, and the rest, which goes to the
-    // first parts, or with extra points to the inner ones first.
+    // Before part `index`: whole parts, the first one's extra points, and the rest, which goes to
+    // the first parts, or with extra points to the inner ones first.
     let before = |index: usize| {
         let rest = match extra {
             0 => index.min(more),
@@ -263,7 +265,8 @@ mod tests {
 
     #[test]
     fn nodes_at_edges_get_what_makes_inner_blocks_smaller() {
-        // A point costs 1, and whoever has a neighbour less has time for four times the points there.
+        // A point costs 1, and whoever has a neighbour less has time for four times the points
+        // there.
         let seconds = |[width, height]: [usize; 2]| Some((width * height) as f64);
         let of = |[width, height]: [usize; 2], edge: [bool; 2]| {
             let at = |edge: bool, points: usize| if edge { points as f64 } else { 0.0 };

@@ -1,7 +1,7 @@
 //! Whether there is memory for the parts of all nodes, before any of it is touched.
 //!
-//! An allocation that succeeds says little: Linux grants more than there is, and ends a program that
-//! touches it.
+//! An allocation that succeeds says little: Linux grants more than there is, and ends a program
+//! that touches it.
 
 use std::fs;
 

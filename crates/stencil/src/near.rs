@@ -28,8 +28,8 @@ pub struct Near9<T> {
     pub x: usize,
     /// Row, from 0 in the north.
     pub y: usize,
-    /// The values around the point and, in the middle, its own: rows from the north, in them from the
-    /// west.
+    /// The values around the point and, in the middle, its own: rows from the north, in them from
+    /// the west.
     pub around: [[T; 3]; 3],
 }
 
@@ -59,8 +59,8 @@ pub struct Near3d<T> {
 }
 
 /// To what a point with `N` neighbours moves. Of two dimensions these are in the west, east, north
-/// and south, then the north-west, north-east, south-west and south-east; of three in the west, east,
-/// north and south, at the top and the bottom.
+/// and south, then the north-west, north-east, south-west and south-east; of three in the west,
+/// east, north and south, at the top and the bottom.
 pub(crate) trait Rule<T, const N: usize> {
     /// `place` is column, row and plane.
     fn target(&self, place: [usize; 3], here: T, near: [T; N]) -> T;
@@ -136,7 +136,8 @@ impl Run {
     }
 }
 
-/// Updates of whole runs, so that a rule is called through a pointer once in a run, not at each point.
+/// Updates of whole runs, so that a rule is called through a pointer once in a run, not at each
+/// point.
 pub(crate) trait Update<T> {
     /// Moves points in place; returns the largest update.
     fn relax(&self, values: &mut [T], run: &Run, omega: T, arch: pulp::Arch) -> T;

@@ -38,8 +38,8 @@ pub(crate) struct Part<T> {
     omega: T,
     places: Places,
     colours: [Vec<T>; 2],
-    /// Red points of the last [`RING`] rows as they were before each of a wave's Jacobi sweeps; else
-    /// empty.
+    /// Red points of the last [`RING`] rows as they were before each of a wave's Jacobi sweeps;
+    /// else empty.
     before: Vec<T>,
     beyond: [Beyond<T>; 4],
     /// Of the neighbours, if they are not a quarter each.

@@ -1,8 +1,8 @@
 //! A part whose points are all in one array, for any rule and for two or three dimensions.
 //!
 //! The fast sweeps of five points are `part`'s. Here are those of nine points, of functions of the
-//! user's, and of volumes, whose cells are lines of points from west to east. A line has a point more
-//! at each end, for what holds there.
+//! user's, and of volumes, whose cells are lines of points from west to east. A line has a point
+//! more at each end, for what holds there.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -33,7 +33,8 @@ pub(crate) struct Rules<'a, T> {
     pub(crate) initial: Field<'a, T>,
     /// West, east, north, south; and of volumes top and bottom.
     pub(crate) faces: Vec<Face<'a, T>>,
-    /// Values in the corners, for diagonal neighbours: north-west, north-east, south-west, south-east.
+    /// Values in the corners, for diagonal neighbours: north-west, north-east, south-west,
+    /// south-east.
     pub(crate) corners: Option<[T; 4]>,
 }
 

@@ -1,8 +1,8 @@
 //! What iterations and exchanges need of a node's part of a problem, however it is stored.
 //!
 //! A part is a block of *cells* in columns and rows, with a halo around it. A cell is a point of a
-//! grid of two dimensions, or a line of points of one of three. Coordinates count from the outermost
-//! column and row of the halo.
+//! grid of two dimensions, or a line of points of one of three. Coordinates count from the
+//! outermost column and row of the halo.
 
 use std::ops::Range;
 
@@ -66,8 +66,8 @@ pub(crate) trait Points<T: Value> {
     /// What a sweep costs.
     fn charge(&self) -> Charge;
 
-    /// Sweeps `areas.len()` times, colours in turn from `first` on; returns the largest update but in
-    /// the first `uncounted` sweeps, infinite where a value that counts is not finite.
+    /// Sweeps `areas.len()` times, colours in turn from `first` on; returns the largest update but
+    /// in the first `uncounted` sweeps, infinite where a value that counts is not finite.
     fn wave(&mut self, first: usize, areas: &[Area], uncounted: usize) -> T;
 
     /// The number of values of `area`, of one colour or all.
@@ -76,8 +76,8 @@ pub(crate) trait Points<T: Value> {
     /// Copies the values of `area` to `into`.
     fn pack(&self, area: &Area, colour: Option<usize>, into: &mut [T]);
 
-    /// Calls `each` with the values of `area` in the order of [`pack`](Self::pack), as pieces that are
-    /// contiguous: their number, and themselves unless this part has no memory.
+    /// Calls `each` with the values of `area` in the order of [`pack`](Self::pack), as pieces that
+    /// are contiguous: their number, and themselves unless this part has no memory.
     fn runs(&self, area: &Area, colour: Option<usize>, each: &mut dyn FnMut(usize, &[T]));
 
     /// Sets the values of `area` to what [`pack`](Self::pack) of their node made.

@@ -199,9 +199,9 @@ fn choose<'a, T: Value>(
     Ok((layout, chosen.choice))
 }
 
-/// `layout` with the way of exchanging halos that is predicted to be fastest. Outside what was measured
-/// it stays as it is: the packets of a long transfer wait for a receiver that sweeps, so that what is best
-/// nearby may cost many times as much.
+/// `layout` with the way of exchanging halos that is predicted to be fastest. Outside what was
+/// measured it stays as it is: the packets of a long transfer wait for a receiver that sweeps, so
+/// that what is best nearby may cost many times as much.
 fn exchanged(
     node: &mut Node,
     selector: &Selector,

@@ -60,8 +60,8 @@ pub fn seconds(
     seconds_on(node, &Grid::new(width, height), layout, every)
 }
 
-/// The time of one iteration, in seconds, where each node has a block of `width` by `height` points:
-/// as many columns of blocks as rows, or twice as many, with halos of one.
+/// The time of one iteration, in seconds, where each node has a block of `width` by `height`
+/// points: as many columns of blocks as rows, or twice as many, with halos of one.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -79,8 +79,8 @@ pub fn halo_seconds(node: &mut Node, width: usize, height: usize, halo: usize) -
     seconds_on(node, &Grid::new(squares.columns * width, squares.rows * height), layout, 1)
 }
 
-/// The time of one iteration, in seconds, where each node has `block` points, in `columns` of blocks with
-/// halos of `halo` that are exchanged in this way.
+/// The time of one iteration, in seconds, where each node has `block` points, in `columns` of
+/// blocks with halos of `halo` that are exchanged in this way.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -96,8 +96,8 @@ pub fn exchange_seconds(
     seconds_on(node, &Grid::new(columns * block[0], layout.rows * block[1]), layout, 1)
 }
 
-/// The time of one iteration, in seconds, of `width` by `height` points on one node, in waves of at most
-/// `sweeps`, where the largest update is looked at rarely.
+/// The time of one iteration, in seconds, of `width` by `height` points on one node, in waves of at
+/// most `sweeps`, where the largest update is looked at rarely.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -105,10 +105,11 @@ pub fn wave_seconds(node: &mut Node, width: usize, height: usize, sweeps: usize)
     seconds_on(node, &Grid::new(width, height), Layout { wave: sweeps, ..Layout::ONE }, 16)
 }
 
-/// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are just slower
-/// than the others, than where all nodes have blocks as large, of `width` by `height` points: they have
-/// a neighbour less (Brewer 1994, §5.2). The edges are the western and eastern (`columns`), the northern
-/// and southern (`rows`), or all with the corners. NaN where no nodes lie between them.
+/// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are just
+/// slower than the others, than where all nodes have blocks as large, of `width` by `height`
+/// points: they have a neighbour less (Brewer 1994, §5.2). The edges are the western and eastern
+/// (`columns`), the northern and southern (`rows`), or all with the corners. NaN where no nodes lie
+/// between them.
 ///
 /// # Participation
 /// Collective, with equal arguments.
@@ -172,8 +173,8 @@ pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: 
     let exchanges = (layout.halo as u64 / 2).max(1);
     let unit = exchanges.max(every);
     if node.is_simulated() {
-        // What two runs differ by has no start in it. Packets meet by chance where queues are short,
-        // so that iterations differ.
+        // What two runs differ by has no start in it. Packets meet by chance where queues are
+        // short, so that iterations differ.
         let short = time(node, unit);
         let units = if unit == 1 { SIMULATED } else { 1 };
         return (time(node, (1 + units) * unit) - short) / (units * unit) as f64;

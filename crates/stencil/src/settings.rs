@@ -8,9 +8,9 @@ use crate::{StencilError, Value};
 /// How points are updated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Successive over-relaxation in two colours: points whose column and row (and plane) add up to an
-    /// even number, then the others (Brewer 1994, §4.4). Where diagonal neighbours count, in four: by
-    /// even and odd columns and rows.
+    /// Successive over-relaxation in two colours: points whose column and row (and plane) add up to
+    /// an even number, then the others (Brewer 1994, §4.4). Where diagonal neighbours count, in
+    /// four: by even and odd columns and rows.
     #[default]
     RedBlack,
     /// All points by the values of the iteration before. Converges slowly; it smooths.
@@ -123,8 +123,8 @@ macro_rules! builders {
             self
         }
 
-        /// Ends when the largest update of an iteration is below `threshold`, which is not negative; 0
-        /// is never reached.
+        /// Ends when the largest update of an iteration is below `threshold`, which is not
+        /// negative; 0 is never reached.
         #[must_use]
         pub fn threshold(mut self, threshold: f64) -> Self {
             self.settings.threshold = Some(threshold);
@@ -145,8 +145,8 @@ macro_rules! builders {
             self
         }
 
-        /// Looks at the largest update in every `iterations`-th iteration only, at least 1: cheaper,
-        /// but there may be some iterations too many.
+        /// Looks at the largest update in every `iterations`-th iteration only, at least 1:
+        /// cheaper, but there may be some iterations too many.
         #[must_use]
         pub fn check_every(mut self, iterations: u64) -> Self {
             self.settings.every = iterations.max(1);
@@ -167,8 +167,8 @@ macro_rules! builders {
         ///
         /// # Settings
         /// `STRATA_PIN=stencil=columns:2:1` takes two columns of blocks and a halo of one,
-        /// `STRATA_MODELS=FILE` chooses by that model set, `STRATA_EXPLAIN=1` explains the choice on
-        /// node 0's stderr. Only node 0's environment is read.
+        /// `STRATA_MODELS=FILE` chooses by that model set, `STRATA_EXPLAIN=1` explains the choice
+        /// on node 0's stderr. Only node 0's environment is read.
         ///
         /// # Participation
         /// Collective: every node calls it, with equal settings and functions.

@@ -53,8 +53,8 @@ pub struct Snapshot<T> {
 }
 
 impl<T: Value> Snapshot<T> {
-    /// Reads a file of [`Solution::save`], or any of NumPy's of two or three dimensions, in C's order, of
-    /// `T` in little-endian order.
+    /// Reads a file of [`Solution::save`], or any of NumPy's of two or three dimensions, in C's
+    /// order, of `T` in little-endian order.
     ///
     /// # Participation
     /// Local: each node that needs values reads the file.
@@ -131,8 +131,8 @@ impl<T: Value> Snapshot<T> {
 }
 
 impl<T: Value> Solution<T> {
-    /// Writes all points to a file that NumPy reads (`numpy.load`), as an array of rows, or of planes of rows. The file is
-    /// replaced only when all of it is on the disk.
+    /// Writes all points to a file that NumPy reads (`numpy.load`), as an array of rows, or of
+    /// planes of rows. The file is replaced only when all of it is on the disk.
     ///
     /// # Participation
     /// Collective; node 0 writes.

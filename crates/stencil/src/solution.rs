@@ -15,7 +15,8 @@ pub struct Solution<T> {
     pub iterations: u64,
     /// The largest update of the last iteration.
     pub residual: f64,
-    /// Whether the largest update fell below the threshold; if not, the limit of iterations ended it.
+    /// Whether the largest update fell below the threshold; if not, the limit of iterations ended
+    /// it.
     pub converged: bool,
     /// How the points are divided.
     pub layout: Layout,
@@ -66,14 +67,15 @@ impl<T: Value> Solution<T> {
         self.size[2]
     }
 
-    /// The columns and rows of this node's points, of a volume the rows and planes; empty ranges on a
-    /// node without any.
+    /// The columns and rows of this node's points, of a volume the rows and planes; empty ranges on
+    /// a node without any.
     #[must_use]
     pub fn block(&self) -> [Range<usize>; 2] {
         self.block.clone()
     }
 
-    /// This node's points, row by row, of a volume plane by plane; none in a simulation that skips computing.
+    /// This node's points, row by row, of a volume plane by plane; none in a simulation that skips
+    /// computing.
     #[must_use]
     pub fn values(&self) -> &[T] {
         &self.values

@@ -192,8 +192,8 @@ fn swept_while<T: Value>(
     most
 }
 
-/// Sweeps `areas` with colours from `first` on; returns the largest update but in the first `uncounted`
-/// sweeps.
+/// Sweeps `areas` with colours from `first` on; returns the largest update but in the first
+/// `uncounted` sweeps.
 fn swept<T: Value>(
     node: &mut Node,
     part: &mut dyn Points<T>,

@@ -14,8 +14,8 @@ use crate::{StencilError, Value};
 
 /// The equation of Laplace, or another with six neighbours, in a box, to be solved iteratively.
 ///
-/// Lines of points from west to east stay whole; nodes divide the rows (as [`Layout::columns`] blocks)
-/// and the planes (as [`Layout::rows`]). Models of grids rank the layouts.
+/// Lines of points from west to east stay whole; nodes divide the rows (as [`Layout::columns`]
+/// blocks) and the planes (as [`Layout::rows`]). Models of grids rank the layouts.
 ///
 /// ```
 /// use strata_runtime::prelude::*;
@@ -62,8 +62,8 @@ impl<T> fmt::Debug for Volume<'_, T> {
 }
 
 impl<'a, T: Value> Volume<'a, T> {
-    /// A volume of `width` by `height` by `depth` unknown points, at first 0, between faces of value 0;
-    /// other settings as of [`Grid::new`](crate::Grid::new).
+    /// A volume of `width` by `height` by `depth` unknown points, at first 0, between faces of
+    /// value 0; other settings as of [`Grid::new`](crate::Grid::new).
     ///
     /// Columns count from 0 in the west, rows from 0 in the north, planes from 0 at the top.
     #[must_use]
@@ -99,8 +99,9 @@ impl<'a, T: Value> Volume<'a, T> {
         self
     }
 
-    /// Sets the coefficients of the neighbours in the order of [`Face::ALL`], at first a sixth each: a
-    /// point moves towards the sum of its neighbours times these. Magnitudes add up to at most 1.
+    /// Sets the coefficients of the neighbours in the order of [`Face::ALL`], at first a sixth
+    /// each: a point moves towards the sum of its neighbours times these. Magnitudes add up to at
+    /// most 1.
     #[must_use]
     pub fn weights(mut self, weights: [f64; 6]) -> Self {
         (self.weights, self.by) = (weights, None);

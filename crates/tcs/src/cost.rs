@@ -51,8 +51,8 @@ pub enum Cost {
     /// At once on one cell, such as a send beside a receipt in the background.
     Overlap(Vec<Cost>),
     /// At once on fewer processors than there are parts, in equal shares as time slices divide them
-    /// (processor sharing: Kleinrock 1976). At least as long as the longest, and as the sum over the
-    /// processors, which only a scheduler reaches that knows the longest.
+    /// (processor sharing: Kleinrock 1976). At least as long as the longest, and as the sum over
+    /// the processors, which only a scheduler reaches that knows the longest.
     Share(usize, Vec<Cost>),
     /// Stages through which so many items pass: the first takes all stages, each further one the
     /// slowest stage.
@@ -158,8 +158,8 @@ fn latest(a: Estimate, b: Estimate) -> Estimate {
     Estimate { low: a.low.max(b.low), high: a.high.max(b.high), ..later }
 }
 
-/// When the last of the parts ends, of which all that have not ended share the processors equally, each
-/// with one at most.
+/// When the last of the parts ends, of which all that have not ended share the processors equally,
+/// each with one at most.
 fn shared(mut parts: Vec<f64>, processors: usize) -> f64 {
     parts.sort_by(f64::total_cmp);
     let (mut time, mut done) = (0.0, 0.0);

@@ -146,9 +146,9 @@ impl Motion {
     }
 
     /// On iWarp, with the costs that were measured of this application's parts (§7.2): tasks of two
-    /// cells start in `start` and end in `end` clocks, 225 and 60; those of one cell in 20 and 20. A
-    /// word passes two gates in 5 and each cell in 5 (Fig 3.6), not the 36 of a transfer by DMA. The
-    /// workers are placed close to the gateways, so that a line's last word does not come late.
+    /// cells start in `start` and end in `end` clocks, 225 and 60; those of one cell in 20 and 20.
+    /// A word passes two gates in 5 and each cell in 5 (Fig 3.6), not the 36 of a transfer by DMA.
+    /// The workers are placed close to the gateways, so that a line's last word does not come late.
     ///
     /// # Errors
     /// As [`new`](Self::new).

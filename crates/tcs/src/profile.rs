@@ -1,5 +1,5 @@
-//! Single patterns in one form, and the primitives that linked programs are made of, for calibration,
-//! benchmarks and tests.
+//! Single patterns in one form, and the primitives that linked programs are made of, for
+//! calibration, benchmarks and tests.
 //!
 //! The profiling programs generated from `specs/tcs` call [`seconds`], those from
 //! `specs/tcs-primitives` [`primitive`].
@@ -72,8 +72,8 @@ impl Linked {
         }
     }
 
-    /// Clocks of the target, on the slowest cell, that the pattern takes with blocks of `bytes`, over
-    /// `times` times: from a common start in another set, so that sets pay for the switch.
+    /// Clocks of the target, on the slowest cell, that the pattern takes with blocks of `bytes`,
+    /// over `times` times: from a common start in another set, so that sets pay for the switch.
     ///
     /// # Participation
     /// Collective.
@@ -150,8 +150,8 @@ crate::communication! {
     sets { There: Forth; Again: Forth, Back; }
 }
 
-/// The seconds that a primitive takes on all cells of this machine, the mean of many. NaN for a message
-/// of one cell.
+/// The seconds that a primitive takes on all cells of this machine, the mean of many. NaN for a
+/// message of one cell.
 ///
 /// # Participation
 /// Collective, with equal arguments.

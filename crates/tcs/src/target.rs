@@ -50,8 +50,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// iWarp: a torus of 20 MHz cells with 20 connections each (Warfel 1996, §3.1). Its costs stand,
-    /// each with its source, in the simulated machine `iwarp`.
+    /// iWarp: a torus of 20 MHz cells with 20 connections each (Warfel 1996, §3.1). Its costs
+    /// stand, each with its source, in the simulated machine `iwarp`.
     #[must_use]
     pub fn iwarp(width: usize, height: usize) -> Self {
         static IWARP: OnceLock<Target> = OnceLock::new();
@@ -110,8 +110,8 @@ impl Target {
         })
     }
 
-    /// The machine that a program runs on: of a simulated one with reserved circuits its cells, else a
-    /// [crossbar](Self::crossbar).
+    /// The machine that a program runs on: of a simulated one with reserved circuits its cells,
+    /// else a [crossbar](Self::crossbar).
     ///
     /// # Participation
     /// Local.
@@ -151,9 +151,9 @@ impl Target {
         }
     }
 
-    /// Cells that are equally far from each other, with the costs that models of `specs/tcs-primitives`
-    /// predict: of threads or MPI processes of the machine where they were fitted. `None` if models
-    /// are missing.
+    /// Cells that are equally far from each other, with the costs that models of
+    /// `specs/tcs-primitives` predict: of threads or MPI processes of the machine where they were
+    /// fitted. `None` if models are missing.
     ///
     /// Where one number of nodes was measured only, a barrier's time is its messages' alone.
     ///

@@ -1,4 +1,5 @@
-//! Spools, full connections in simulated time, and connections on the circuits of a simulated machine.
+//! Spools, full connections in simulated time, and connections on the circuits of a simulated
+//! machine.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 

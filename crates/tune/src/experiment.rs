@@ -413,7 +413,8 @@ impl Experiment {
         self.stops.iter().map(|stop| stop.endings as f64).sum()
     }
 
-    /// The time that what was adopted saves in so many executions as there were, at least; in ticks.
+    /// The time that what was adopted saves in so many executions as there were, at least; in
+    /// ticks.
     pub(crate) fn saved(&self) -> f64 {
         let gain = self.gain.filter(|_| self.phase == Phase::Adopted);
         gain.map_or(0.0, |gain| self.endings() * self.usual * (gain.mean - gain.half_width))
@@ -542,8 +543,8 @@ impl Experiment {
                 self.pause();
                 self.plan();
             }
-            // A gate goes on: its pairs are of one run each, but perhaps the last. The baseline comes
-            // first in every run.
+            // A gate goes on: its pairs are of one run each, but perhaps the last. The baseline
+            // comes first in every run.
             Phase::Gate if saved.gate.as_ref().is_some_and(|gate| gate.fits(self.stops.len())) => {
                 self.chosen = saved.chosen;
                 self.gate = saved.gate.unwrap_or_else(|| Gate::new(self.rules.confidence));

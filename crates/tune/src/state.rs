@@ -137,8 +137,8 @@ impl Tuner {
         Ok(text)
     }
 
-    /// What a file keeps, of whatever program, build and machine: to look at. The report's note says
-    /// of which it is, and whether runs on this machine would take it.
+    /// What a file keeps, of whatever program, build and machine: to look at. The report's note
+    /// says of which it is, and whether runs on this machine would take it.
     ///
     /// # Errors
     /// The file cannot be read, or is not what a tuner writes.

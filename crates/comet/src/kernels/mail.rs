@@ -3,8 +3,8 @@
 //!
 //! A node has several *boxes*, each with room for one message, so that their number says what a
 //! message means (CoMet's message types). A message may arrive before or after its receiver waits
-//! for it; a box holds one at a time, so operations whose partners may run ahead take boxes in turn.
-//! Messages of no bytes are active messages, as nothing could be put.
+//! for it; a box holds one at a time, so operations whose partners may run ahead take boxes in
+//! turn. Messages of no bytes are active messages, as nothing could be put.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -70,8 +70,8 @@ impl Mail {
         node.wait_for_port(number);
     }
 
-    /// Takes the message out of a box, whose next one comes into `spare`. No message may be under way
-    /// to it.
+    /// Takes the message out of a box, whose next one comes into `spare`. No message may be under
+    /// way to it.
     pub(super) fn take(&self, node: &mut Node, number: usize, spare: Block<u8>) -> Block<u8> {
         let message = node.close_port(number);
         node.open_port(number, spare);

@@ -1,10 +1,11 @@
 //! Kernels on a matrix that is divided in blocks over a mesh of nodes (Ganapati 1993, §3.3.8 to
 //! §3.3.11).
 //!
-//! Every node has a block of `dim` by `dim` numbers and a guard of one element around it. Directions
-//! are those of a halo exchange: a node's north guard holds the southernmost row of the node above.
-//! The thesis's text and its Fig 4.3 contradict each other and its Fig 3.10; and its Fig 4.4 sends
-//! rows to the wrong nodes of a mesh of more than four (see the digest in the crate's README).
+//! Every node has a block of `dim` by `dim` numbers and a guard of one element around it.
+//! Directions are those of a halo exchange: a node's north guard holds the southernmost row of the
+//! node above. The thesis's text and its Fig 4.3 contradict each other and its Fig 3.10; and its
+//! Fig 4.4 sends rows to the wrong nodes of a mesh of more than four (see the digest in the crate's
+//! README).
 
 use strata_runtime::{Block, Node, Work};
 
@@ -28,8 +29,8 @@ pub struct Blocks {
     operations: usize,
     /// The last kind of operation.
     last: Kind,
-    /// Boxes of one side, which operations take in turn: where data go round a ring of nodes, the one
-    /// before may be ahead by as many operations as there are others.
+    /// Boxes of one side, which operations take in turn: where data go round a ring of nodes, the
+    /// one before may be ahead by as many operations as there are others.
     turns: usize,
 }
 
@@ -59,8 +60,8 @@ fn value(mesh: &Mesh, dim: usize, row: usize, column: usize) -> f64 {
 }
 
 impl Blocks {
-    /// Divides a matrix of `dim` by `dim` elements a node; element (r, c) has the value r·columns + c.
-    /// Until [`close`](Self::close) this node receives messages.
+    /// Divides a matrix of `dim` by `dim` elements a node; element (r, c) has the value r·columns +
+    /// c. Until [`close`](Self::close) this node receives messages.
     ///
     /// # Participation
     /// Collective, with equal `dim`.
@@ -258,8 +259,8 @@ impl Blocks {
         self.spread(node, (first, 1), source, &targets);
     }
 
-    /// Gives a column of the whole matrix to all blocks of its rows of nodes: the elements are packed
-    /// first.
+    /// Gives a column of the whole matrix to all blocks of its rows of nodes: the elements are
+    /// packed first.
     ///
     /// # Participation
     /// As [`broadcast_row`](Self::broadcast_row).

@@ -20,8 +20,8 @@ const TICKS: f64 = 100.0;
 /// The most operations of one timing.
 const MOST: f64 = 1e8;
 
-/// By how much their number grows at most from one guess to the next: a coarse clock sees nothing of
-/// few operations.
+/// By how much their number grows at most from one guess to the next: a coarse clock sees nothing
+/// of few operations.
 const GROWTH: usize = 100;
 
 /// Guesses at that number.
@@ -78,8 +78,8 @@ impl Instrument {
         Self { cost, tick, ..clock }
     }
 
-    /// The least of a few steps that the clock makes. Reading it may take longer than its resolution,
-    /// which then does not matter.
+    /// The least of a few steps that the clock makes. Reading it may take longer than its
+    /// resolution, which then does not matter.
     fn step(&self, node: &Node) -> f64 {
         let (mut least, mut steps) = (f64::INFINITY, 0);
         let mut last = self.now(node);
@@ -97,8 +97,8 @@ impl Instrument {
         least
     }
 
-    /// `seconds`, if a clock with these steps can tell so short a time; else NaN, by which the point is
-    /// left out.
+    /// `seconds`, if a clock with these steps can tell so short a time; else NaN, by which the
+    /// point is left out.
     pub(super) fn told(&self, seconds: f64) -> f64 {
         if self.tick > COARSE && seconds < SEEN * self.tick { f64::NAN } else { seconds }
     }
@@ -121,8 +121,8 @@ impl Instrument {
         BATCH.max(TICKS * self.tick)
     }
 
-    /// How many operations make a batch, by the seconds that `before` of them have taken. Equal on all
-    /// nodes.
+    /// How many operations make a batch, by the seconds that `before` of them have taken. Equal on
+    /// all nodes.
     ///
     /// # Participation
     /// Collective.
@@ -218,8 +218,9 @@ fn empty_loop(node: &Node, count: usize) -> f64 {
     node.now().get() - start
 }
 
-/// The mean of what `operation` itself times on the test node, in seconds: for parts of an exchange.
-/// Each value has the cost of reading the clock already taken off. Zero on all other nodes.
+/// The mean of what `operation` itself times on the test node, in seconds: for parts of an
+/// exchange. Each value has the cost of reading the clock already taken off. Zero on all other
+/// nodes.
 ///
 /// # Participation
 /// Collective.

@@ -3,7 +3,8 @@
 /// Nodes arranged in rows and columns whose ends are joined.
 ///
 /// Of 2ᵏ nodes the arrangement is a snake of Gray codes, in which all neighbours, also around the
-/// ends, are one link of a hypercube apart; of other numbers it is row by row, as square as possible.
+/// ends, are one link of a hypercube apart; of other numbers it is row by row, as square as
+/// possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mesh {
     /// Nodes of a row.

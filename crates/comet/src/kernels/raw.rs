@@ -128,7 +128,8 @@ mod library {
         seconds / 2.0
     }
 
-    /// A message each way at once by `MPI_Isend` and `MPI_Recv`, in seconds; NaN on other transports.
+    /// A message each way at once by `MPI_Isend` and `MPI_Recv`, in seconds; NaN on other
+    /// transports.
     ///
     /// # Participation
     /// As [`raw_echo`].

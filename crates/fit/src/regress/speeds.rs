@@ -1,8 +1,8 @@
 //! Samples of a machine of two speeds, where nothing but the times tells which is whose.
 //!
-//! A virtual processor that shares its core computes at a fraction of its speed for a while. Samples
-//! that keep the moment of each timing tell such periods (`strata-profile` takes them out). In
-//! samples from elsewhere they are the part whose times are the same multiple of what the model
+//! A virtual processor that shares its core computes at a fraction of its speed for a while.
+//! Samples that keep the moment of each timing tell such periods (`strata-profile` takes them out).
+//! In samples from elsewhere they are the part whose times are the same multiple of what the model
 //! says, with a gap between both parts. The model of the fast speed and the multiple are then found
 //! together, so that the slow samples tell the shape of the cost too: hard expectation maximisation
 //! of a mixture of two normal distributions of log(measured/predicted), Celeux and Govaert, *A
@@ -33,8 +33,8 @@ pub(crate) struct Speeds {
 }
 
 /// Both speeds of the machine on which `times` were taken, if there are two. `rows` (samples ×
-/// terms) and `times` are weighted by one over the times, `terms` are not; `points` numbers the point
-/// of each sample.
+/// terms) and `times` are weighted by one over the times, `terms` are not; `points` numbers the
+/// point of each sample.
 pub(crate) fn two(
     rows: &DMatrix<f64>,
     terms: &DMatrix<f64>,
@@ -112,8 +112,8 @@ fn divided(values: &[f64]) -> (Vec<usize>, f64, f64) {
 mod tests {
     use super::*;
 
-    /// Times of 2 + 3x at the points 1, 2, …, 24, two samples each, with a little noise; those of slow
-    /// points take 1.4 times as long.
+    /// Times of 2 + 3x at the points 1, 2, …, 24, two samples each, with a little noise; those of
+    /// slow points take 1.4 times as long.
     fn machine(slow: impl Fn(usize) -> bool) -> Option<Speeds> {
         let n = 48;
         let points: Vec<usize> = (0..n).map(|i| i / 2).collect();

@@ -143,7 +143,8 @@ fn one_outlier_gives_no_spike() {
 
 #[test]
 fn no_more_terms_than_the_points_bear() {
-    // Eight points bear three coefficients, however often each was sampled and however wild the times.
+    // Eight points bear three coefficients, however often each was sampled and however wild the
+    // times.
     for seed in 1..=10 {
         let mut u = uniform(seed);
         let times: Vec<f64> = (0..8).map(|_| 1.0 + 9.0 * u()).collect();

@@ -22,8 +22,8 @@ use strata_runtime::Node;
 /// How a node accesses the heaps of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// By loads and stores: all nodes are threads of one process, or processes of one host whose MPI
-    /// library has shared windows.
+    /// By loads and stores: all nodes are threads of one process, or processes of one host whose
+    /// MPI library has shared windows.
     Shared,
     /// By messages, which the owner of the memory handles when it polls or waits.
     Messages,
@@ -80,13 +80,13 @@ impl DerefMut for Space<'_> {
 
 impl<'n> Space<'n> {
     /// Opens a space in which every node has a heap of `bytes` bytes, initially zero. Nodes that
-    /// are threads of one process, or MPI processes of one host, share their memory; others exchange
-    /// messages, whose kind models of this machine choose (library `global_stores`).
+    /// are threads of one process, or MPI processes of one host, share their memory; others
+    /// exchange messages, whose kind models of this machine choose (library `global_stores`).
     ///
     /// # Settings
     /// Of node 0: `STRATA_GLOBAL=messages` takes messages where memory could be shared,
-    /// `STRATA_PIN=global_stores=gathered` (or `messages`) says which kind where models would choose,
-    /// `STRATA_CHECK=1` is [`open_checked`](Self::open_checked).
+    /// `STRATA_PIN=global_stores=gathered` (or `messages`) says which kind where models would
+    /// choose, `STRATA_CHECK=1` is [`open_checked`](Self::open_checked).
     ///
     /// # Participation
     /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept until the node's
@@ -413,8 +413,8 @@ impl<'n> Space<'n> {
     }
 }
 
-/// A segment of `bytes` bytes on each node, all in memory that every node can access; `None`, on every
-/// node, where there is none.
+/// A segment of `bytes` bytes on each node, all in memory that every node can access; `None`, on
+/// every node, where there is none.
 #[track_caller]
 fn shared_segments(node: &mut Node, bytes: usize) -> Option<Vec<Arc<Segment>>> {
     let nodes = node.size();

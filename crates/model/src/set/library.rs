@@ -233,7 +233,8 @@ fn root(
     formula(models, (library, candidate), &place, mean, written, inliner).map(Some)
 }
 
-/// A function of the library's inputs and the candidate's parameters: `mean` is `outer` without calls.
+/// A function of the library's inputs and the candidate's parameters: `mean` is `outer` without
+/// calls.
 fn formula(
     models: &Models,
     (library, candidate): (&Library, &LibraryCandidate),

@@ -284,8 +284,8 @@ pub struct ParameterRange {
     pub max: i64,
     /// From one value to the next.
     pub step: Step,
-    /// The expression over the inputs and parameters whose root it is, if it is not searched for the
-    /// least time; see [`strata_select::Root`].
+    /// The expression over the inputs and parameters whose root it is, if it is not searched for
+    /// the least time; see [`strata_select::Root`].
     pub root: Option<String>,
 }
 

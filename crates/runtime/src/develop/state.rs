@@ -4,9 +4,8 @@ use strata_develop::trace::{STATES, check_name};
 
 /// What a node is doing.
 ///
-/// A program may set two freely, six are the run-time's own, and the program names up to 16 (Brewer,
-/// manual, §10) with
-/// [`Node::name_states`](crate::Node::name_states).
+/// A program may set two freely, six are the run-time's own, and the program names up to 16
+/// (Brewer, manual, §10) with [`Node::name_states`](crate::Node::name_states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State(pub(crate) u8);
 

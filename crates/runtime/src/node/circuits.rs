@@ -1,8 +1,8 @@
 //! Reserved circuits of simulated machines, for libraries that reserve them.
 //!
 //! The network of a simulation knows packets. A circuit that was configured beforehand takes none,
-//! and its times are sums of constants, so a library computes them itself: data go from node to node
-//! in memory, each with the time at which they are there, and the nodes' clocks follow.
+//! and its times are sums of constants, so a library computes them itself: data go from node to
+//! node in memory, each with the time at which they are there, and the nodes' clocks follow.
 
 use super::Node;
 use crate::transport::{Action, Awaited, Call};
@@ -15,7 +15,8 @@ pub use strata_sim::platform::Circuits;
 
 impl Node {
     /// What reserved circuits cost on the simulated machine that this node is part of; `None` if it
-    /// has none, or is not simulated. The other methods named `circuit_…` are for machines that have.
+    /// has none, or is not simulated. The other methods named `circuit_…` are for machines that
+    /// have.
     ///
     /// # Participation
     /// Local.

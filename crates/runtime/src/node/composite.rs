@@ -1,7 +1,7 @@
 //! Composite reductions (Brewer, manual, §5): statistics of one number a node.
 //!
-//! Sums are reductions, which a control network combines where there is one; they are in rank order,
-//! so results are equal to the last bit. The variance is a second reduction, of the squared
+//! Sums are reductions, which a control network combines where there is one; they are in rank
+//! order, so results are equal to the last bit. The variance is a second reduction, of the squared
 //! deviations, which avoids the cancellation of sums of squares. Of the median every node receives
 //! all numbers.
 

@@ -68,8 +68,8 @@ impl Node {
         }
     }
 
-    /// As [`put`](Self::put), and after every packet receives until the networks are empty, whatever
-    /// the transport: handlers run while a long block is sent (Brewer, manual, §7:
+    /// As [`put`](Self::put), and after every packet receives until the networks are empty,
+    /// whatever the transport: handlers run while a long block is sent (Brewer, manual, §7:
     /// `SendBlockXferPollBoth`). `put` alone receives only where it finds no room, and then may
     /// leave messages for later.
     ///

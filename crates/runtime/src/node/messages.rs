@@ -63,17 +63,17 @@ impl Node {
         self.receiving_by(Handlers::after(requests, replies), pattern)
     }
 
-    /// As [`receiving`](Self::receiving), with handlers that are installed meanwhile beside those of
-    /// the program: for libraries that send messages of their own.
+    /// As [`receiving`](Self::receiving), with handlers that are installed meanwhile beside those
+    /// of the program: for libraries that send messages of their own.
     ///
-    /// Nothing checks that the nodes' handlers are alike. A node may send to them only after all nodes
-    /// have begun `pattern`, which any barrier or reduction in it tells.
-    /// Where blocks are to be exchanged next, `pattern` also ends with one: on a machine whose networks
-    /// carry blocks too, those would stand before the messages that others wait for.
+    /// Nothing checks that the nodes' handlers are alike. A node may send to them only after all
+    /// nodes have begun `pattern`, which any barrier or reduction in it tells. Where blocks are to
+    /// be exchanged next, `pattern` also ends with one: on a machine whose networks carry blocks
+    /// too, those would stand before the messages that others wait for.
     ///
     /// # Participation
-    /// Collective: the handlers are those of [`handlers`](Self::handlers), and no others are installed
-    /// meanwhile; otherwise the job ends.
+    /// Collective: the handlers are those of [`handlers`](Self::handlers), and no others are
+    /// installed meanwhile; otherwise the job ends.
     #[track_caller]
     pub fn receiving_by<T>(&mut self, handlers: Handlers, pattern: impl FnOnce(&mut Self) -> T) -> T {
         let receives = self.inbox.is_in_use();
@@ -88,8 +88,8 @@ impl Node {
             self.inbox.install(handlers, size);
         }
         let result = pattern(self);
-        // Everything that this node sent is sent, and everything for it has arrived: other nodes need
-        // nothing more of it.
+        // Everything that this node sent is sent, and everything for it has arrived: other nodes
+        // need nothing more of it.
         if !receives {
             self.inbox.clear();
         } else if added {
@@ -129,8 +129,8 @@ impl Node {
         self.inbox.clear();
     }
 
-    /// How often handlers were removed: while it stays the same, a library that was used before can go
-    /// on to use those that it installed then.
+    /// How often handlers were removed: while it stays the same, a library that was used before can
+    /// go on to use those that it installed then.
     ///
     /// # Participation
     /// Local; equal on all nodes.

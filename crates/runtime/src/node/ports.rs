@@ -198,8 +198,8 @@ impl Node {
         self.send_header_naming::<T>(to, port, elements, 0, Location::caller());
     }
 
-    /// As [`send_header`](Self::send_header); when the port is complete, `handler` runs on node `to`
-    /// with the port's number, unless the port has a handler already (Brewer, manual, §7:
+    /// As [`send_header`](Self::send_header); when the port is complete, `handler` runs on node
+    /// `to` with the port's number, unless the port has a handler already (Brewer, manual, §7:
     /// `StrataXferHeaderHandler`).
     ///
     /// ```
@@ -235,8 +235,8 @@ impl Node {
         self.send_header_naming::<T>(to, port, elements, 1 + u64::from(handler.number), place);
     }
 
-    /// `named` is a handler's number and one, or 0 for none; it shares a word with the port, so that
-    /// a header fits the CM-5's packets.
+    /// `named` is a handler's number and one, or 0 for none; it shares a word with the port, so
+    /// that a header fits the CM-5's packets.
     fn send_header_naming<T: Pod>(
         &mut self,
         to: usize,

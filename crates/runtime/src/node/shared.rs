@@ -56,8 +56,8 @@ impl Node {
         }
     }
 
-    /// Zero words for each node, by rank, if the nodes are processes of one host that can access each
-    /// other's directly (MPI's shared windows). Otherwise `None`, on every node; threads
+    /// Zero words for each node, by rank, if the nodes are processes of one host that can access
+    /// each other's directly (MPI's shared windows). Otherwise `None`, on every node; threads
     /// [share](Self::share) values. The memory is kept until the process exits.
     ///
     /// # Participation

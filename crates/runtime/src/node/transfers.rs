@@ -20,8 +20,8 @@ use strata_model::{ModelSet, Seconds};
 /// Packets of each transfer in a round (Brewer, manual, §8).
 const IN_A_ROUND: usize = 2;
 
-/// Packets that an empty network takes from a sender whose receiver does not receive (Brewer, figure
-/// 7-2): shorter transfers are not paced, as pausing makes them slower (§7.3.3).
+/// Packets that an empty network takes from a sender whose receiver does not receive (Brewer,
+/// figure 7-2): shorter transfers are not paced, as pausing makes them slower (§7.3.3).
 const IN_NETWORK: usize = 10;
 
 /// A started transfer; [`Node::complete_transfer`] returns its block.
@@ -94,8 +94,8 @@ impl Transfers {
 /// A sender that outruns its receiver fills the network's buffers, and all senders behind them
 /// stall. The least pause that avoids this is the time to receive a packet less that to send one.
 /// Pausing costs time where the buffers would have absorbed the transfer, so transfers that fit
-/// into them are sent without pauses; longer ones pause from their first packet on, as a network that
-/// was filled once stays full.
+/// into them are sent without pauses; longer ones pause from their first packet on, as a network
+/// that was filled once stays full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
     delay: Duration,
@@ -160,8 +160,8 @@ impl Pacing {
 }
 
 impl Node {
-    /// Runs a pattern of communication, paced by the models of `STRATA_PACING` where that is set and
-    /// the program has set no pacing.
+    /// Runs a pattern of communication, paced by the models of `STRATA_PACING` where that is set
+    /// and the program has set no pacing.
     pub(crate) fn paced<T>(&mut self, pattern: impl FnOnce(&mut Self) -> T) -> T {
         if self.transfers.pacing.is_some() {
             return pattern(self);

@@ -1,7 +1,8 @@
-//! Reserved circuits: connections that a program's linker routes and configures before they are used.
+//! Reserved circuits: connections that a program's linker routes and configures before they are
+//! used.
 //!
-//! They are not simulated packet by packet: a circuit has its rate for itself, so that a transfer is
-//! a sum of constants. Whoever reserves them (`strata-tcs`) computes their times by these.
+//! They are not simulated packet by packet: a circuit has its rate for itself, so that a transfer
+//! is a sum of constants. Whoever reserves them (`strata-tcs`) computes their times by these.
 
 use super::fields::Fields;
 use std::ops::RangeInclusive;

@@ -207,8 +207,8 @@ pub struct Dma {
     /// The receiver's cost for each block that the unit has brought, paid when its processor sees
     /// that it has come.
     pub receive: Time,
-    /// What passes for each hop before a block leaves: the sender asks for a buffer and waits for the
-    /// answer. It costs no processor time.
+    /// What passes for each hop before a block leaves: the sender asks for a buffer and waits for
+    /// the answer. It costs no processor time.
     pub request_hop: Time,
     /// Whether shorter blocks, which the sender's processor sends, are taken out of the network by
     /// the receiver's unit; else by its processor.

@@ -66,8 +66,8 @@ pub fn seconds(cell: Cell, now: &mut dyn FnMut() -> f64, sort: &mut dyn FnMut(&m
     seconds / count as f64
 }
 
-/// The time of the candidate of this name, with what looking at the keys costs; that of `unstable` where
-/// it is not there, so that it never seems to be better.
+/// The time of the candidate of this name, with what looking at the keys costs; that of `unstable`
+/// where it is not there, so that it never seems to be better.
 ///
 /// # Participation
 /// Local.

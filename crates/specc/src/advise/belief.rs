@@ -117,7 +117,8 @@ mod tests {
             let (terms, seconds) = (terms_at(at), seconds_by(&before, at));
             // A sample of a point that is there would not be independent.
             prop_assume!(seconds > 0.1 && at.fract() != 0.0);
-            // Σ = s² (X'X)⁻¹, so that s² is the mean of g'Σg over all samples, times these by terms.
+            // Σ = s² (X'X)⁻¹, so that s² is the mean of g'Σg over all samples, times these by
+            // terms.
             let variance = |model: &Model, rows: &[(f64, f64)]| {
                 let belief = Belief::of(model).unwrap();
                 let of = |x: f64| belief.row(&terms_at(x), seconds_by(model, x)).unwrap();

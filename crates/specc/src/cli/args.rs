@@ -147,11 +147,12 @@ pub(super) enum Command {
     },
     /// Measure how this machine communicates, by Ganapati's CoMet and what is expected today.
     ///
-    /// Prints for each kernel and size the median with its 95 % interval, start-up time and time per
-    /// byte of each protocol, where protocols switch, n½ and r∞, and LogGP's parameters. In the output
-    /// folder `comet.txt` is that report, `comet.json` holds it for programs, curves are SVG, and
-    /// `here.toml` describes the machine for `--on sim:FILE`; the samples and models of all kernels
-    /// lie there as after `calibrate`. A run that other programs disturbed is marked CONTAMINATED.
+    /// Prints for each kernel and size the median with its 95 % interval, start-up time and time
+    /// per byte of each protocol, where protocols switch, n½ and r∞, and LogGP's parameters. In the
+    /// output folder `comet.txt` is that report, `comet.json` holds it for programs, curves are
+    /// SVG, and `here.toml` describes the machine for `--on sim:FILE`; the samples and models of
+    /// all kernels lie there as after `calibrate`. A run that other programs disturbed is marked
+    /// CONTAMINATED.
     Comet(Box<Comet>),
     /// Look at simulated machines: the built-in ones, and files that describe others.
     Platform {
@@ -188,9 +189,9 @@ pub(super) enum Command {
     },
     /// Show what a tuner found: what was tried where, what was adopted, what it gains.
     ///
-    /// A program that runs with STRATA_TUNE=tune:FILE writes the file. It is also checked: exit status
-    /// 1 if it is cut short or not what a tuner writes. Gains are those of fresh timings against the
-    /// default, with 99 % intervals.
+    /// A program that runs with STRATA_TUNE=tune:FILE writes the file. It is also checked: exit
+    /// status 1 if it is cut short or not what a tuner writes. Gains are those of fresh timings
+    /// against the default, with 99 % intervals.
     Tuned {
         /// The file.
         file: PathBuf,

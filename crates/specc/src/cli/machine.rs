@@ -13,8 +13,8 @@ const WATCH: Duration = Duration::from_millis(300);
 /// Cores' worth of work of others that shows in timings.
 const NOTABLE: f64 = 0.1;
 
-/// Free cores for each node that could have one; with fewer, samples tell more of other programs than
-/// of the task.
+/// Free cores for each node that could have one; with fewer, samples tell more of other programs
+/// than of the task.
 const ENOUGH: f64 = 0.25;
 
 /// What is to be said before measuring on so many nodes, of which others use this part of the

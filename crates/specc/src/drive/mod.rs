@@ -80,8 +80,8 @@ pub struct RunOptions {
     /// Seconds for all the measuring; without it, up to 60 s, but no longer than until the medians
     /// are certain.
     pub budget: Option<f64>,
-    /// Sufficient relative half width of a median, at which measuring ends; the program's own where it
-    /// is left out.
+    /// Sufficient relative half width of a median, at which measuring ends; the program's own where
+    /// it is left out.
     pub precision: Option<f64>,
     /// The most timings of a point; the program's own where it is left out.
     pub most: Option<usize>,

@@ -212,8 +212,8 @@ impl Workspace {
         format!("the workspace has {members}; others must be dependencies of one of its packages")
     }
 
-    /// What the feature `mpi` of a program that uses these crates stands for: the run-time's, and those
-    /// of that name of the crates themselves.
+    /// What the feature `mpi` of a program that uses these crates stands for: the run-time's, and
+    /// those of that name of the crates themselves.
     #[must_use]
     pub fn mpi_features(&self, names: &BTreeSet<String>) -> BTreeSet<String> {
         let used = names.iter().filter_map(|name| Some((name, self.crates.get(name)?)));

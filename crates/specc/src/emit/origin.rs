@@ -39,8 +39,8 @@ impl Origin {
         Self::Registry { version: package.version.to_string(), index }
     }
 
-    /// The source of another package that is published with this one, as are those of Strata; `None`
-    /// where its folder is missing.
+    /// The source of another package that is published with this one, as are those of Strata;
+    /// `None` where its folder is missing.
     pub(super) fn sibling(&self, folder: &str) -> Option<Self> {
         match self {
             Self::Path(own) => {

@@ -106,8 +106,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports the parenthesis of a call that is not closed: a factored model's expression ends before
-    /// it, at the name. Returns whether it is one.
+    /// Reports the parenthesis of a call that is not closed: a factored model's expression ends
+    /// before it, at the name. Returns whether it is one.
     fn unclosed(&mut self, pair: &Pair<'_, Rule>, file: &mut File) -> bool {
         let Span { start, .. } = span(pair);
         let Some(Item::Model(model)) = file.items.last_mut() else { return false };
@@ -115,7 +115,8 @@ impl Reader<'_> {
         if !follows || !matches!(model.body, Body::Factored(_)) || !self.text[start..].starts_with('(') {
             return false;
         }
-        // It would be closed before the line ends that has no other one open, or the next model begins.
+        // It would be closed before the line ends that has no other one open, or the next model
+        // begins.
         let rest = &self.scan.shallow[start..];
         let end = ["\nmodel ", "\nlibrary ", "\nuse ", "\n{{"]
             .iter()
@@ -194,7 +195,8 @@ impl Reader<'_> {
         };
         let place =
             Span { start: at, end: at + if word > 0 || !rest.trim().is_empty() { length } else { 0 } };
-        // Of what is expected, words stand in backquotes; where it is in words of ours, any may be meant.
+        // Of what is expected, words stand in backquotes; where it is in words of ours, any may be
+        // meant.
         let quoted = words.iter().filter_map(|word| word.strip_prefix('`')?.strip_suffix('`'));
         let any = words::all().filter(|_| words.is_empty());
         let meant = did_you_mean(&rest[..length], quoted.chain(any));

@@ -16,7 +16,8 @@ use crate::competition::Competition;
 const FOLDS: usize = 4;
 
 /// The expected loss of what `chosen` chooses for `library`, as a share of the time, on average
-/// over its inputs; `fit` fits all terms to samples. Infinite where a part does not suffice for a choice.
+/// over its inputs; `fit` fits all terms to samples. Infinite where a part does not suffice for a
+/// choice.
 pub(super) fn loss(
     library: &str,
     chosen: &ModelSet,

@@ -1,9 +1,9 @@
 //! Barriers as data: for each member a list of messages to send and receive.
 //!
-//! One schedule is executed, priced and checked. A barrier is an all-to-all exchange of "I am here":
-//! a member may leave when it knows that all have come and that all others will know (Warfel 1996,
-//! §4.2). The algorithms are those of §4.3, and dissemination (Hensgen, Finkel and Manber, "Two
-//! algorithms for barrier synchronization", 1988).
+//! One schedule is executed, priced and checked. A barrier is an all-to-all exchange of "I am
+//! here": a member may leave when it knows that all have come and that all others will know (Warfel
+//! 1996, §4.2). The algorithms are those of §4.3, and dissemination (Hensgen, Finkel and Manber,
+//! "Two algorithms for barrier synchronization", 1988).
 
 mod algorithms;
 mod check;
@@ -70,7 +70,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule from lists of steps, one a member. Nothing is checked: see [`check`](Self::check).
+    /// A schedule from lists of steps, one a member. Nothing is checked: see
+    /// [`check`](Self::check).
     #[must_use]
     pub fn new(steps: Vec<Vec<Step>>) -> Self {
         Self { steps }

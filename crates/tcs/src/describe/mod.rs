@@ -233,7 +233,8 @@ impl Task {
         Connection::new(self.id, self.connections.len() - 1)
     }
 
-    /// Reserves bandwidth for a connection, in bytes a second: the linker refuses what does not fit.
+    /// Reserves bandwidth for a connection, in bytes a second: the linker refuses what does not
+    /// fit.
     pub fn reserve<T, N: Network>(&mut self, connection: Connection<T, N>, rate: f64) {
         if let Some(described) = self.own(connection) {
             described.rate = Some(rate);

@@ -1,8 +1,8 @@
 //! The linker: from a description and a machine to an image, or to everything that is impossible.
 //!
-//! Its steps (Warfel 1996, §2.5): check the definitions; place tasks on cells; find which cells meet
-//! in barriers, and choose how; route every set's connections, in parts where they do not fit at
-//! once; bound what may run beside each; guarantee each connection its rate; report.
+//! Its steps (Warfel 1996, §2.5): check the definitions; place tasks on cells; find which cells
+//! meet in barriers, and choose how; route every set's connections, in parts where they do not fit
+//! at once; bound what may run beside each; guarantee each connection its rate; report.
 
 mod barriers;
 mod error;
@@ -38,8 +38,8 @@ pub struct Options {
     pub reroute: bool,
     /// The algorithm of all barriers; `None`: the cheapest that is possible.
     pub barrier: Option<Algorithm>,
-    /// How tasks switch; initially as the thesis says, with three barriers. Double and single ensure
-    /// as much here, and cost less.
+    /// How tasks switch; initially as the thesis says, with three barriers. Double and single
+    /// ensure as much here, and cost less.
     pub switch: Mode,
 }
 

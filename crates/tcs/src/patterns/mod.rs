@@ -4,8 +4,8 @@
 //! are of one length. [`AllToAll`] and [`ScatterGather`] are by sets alone, with blocks of any
 //! lengths.
 //!
-//! `STRATA_PIN=pattern_exchange=messages` takes that form, `STRATA_MODELS=FILE` chooses by that model
-//! set, `STRATA_EXPLAIN=1` explains the choice on node 0's stderr.
+//! `STRATA_PIN=pattern_exchange=messages` takes that form, `STRATA_MODELS=FILE` chooses by that
+//! model set, `STRATA_EXPLAIN=1` explains the choice on node 0's stderr.
 
 mod all_to_all;
 mod forms;

@@ -1,5 +1,5 @@
-//! Patterns in which blocks of one length move: each described once, and done by connection sets or by
-//! ordinary messages, whichever models of the machine predict to be faster.
+//! Patterns in which blocks of one length move: each described once, and done by connection sets or
+//! by ordinary messages, whichever models of the machine predict to be faster.
 
 use super::forms::{Form, Kind};
 use super::phases::Phase;
@@ -87,8 +87,8 @@ impl<T: Pod> Pattern<T> {
         Self::new(app, task, Kind::Exchange, vec![[cells, cells]; cells], moves, depth)
     }
 
-    /// Blocks between neighbours in a grid of `width` columns, by rows; a torus if it `wraps`. At an
-    /// edge nothing comes: zeros.
+    /// Blocks between neighbours in a grid of `width` columns, by rows; a torus if it `wraps`. At
+    /// an edge nothing comes: zeros.
     pub fn halo(app: &mut App, task: TaskId, width: usize, wraps: bool, depth: usize) -> Self {
         let cells = app[task].cells();
         let [width, height] = grid(cells, width);
@@ -115,8 +115,8 @@ impl<T: Pod> Pattern<T> {
         Self::new(app, task, Kind::Halo, vec![[4, 4]; cells], vec![moves], depth)
     }
 
-    /// The block of a grid's cell in column x and row y, of `width` columns, to that in column y and
-    /// row x, of as many rows: as a matrix of blocks is transposed.
+    /// The block of a grid's cell in column x and row y, of `width` columns, to that in column y
+    /// and row x, of as many rows: as a matrix of blocks is transposed.
     pub fn transpose(app: &mut App, task: TaskId, width: usize, depth: usize) -> Self {
         let cells = app[task].cells();
         let [width, height] = grid(cells, width);

@@ -1,8 +1,8 @@
 //! Schedules of an all-to-all: every pair of cells in exactly one phase.
 //!
 //! In a phase every cell sends once and receives once, at most. On a torus whose rings are of 1, 2,
-//! 4 or 8 cells the phases are optimal: no link carries two messages of a phase, and links are never
-//! idle but for those of the smallest rings.
+//! 4 or 8 cells the phases are optimal: no link carries two messages of a phase, and links are
+//! never idle but for those of the smallest rings.
 
 use crate::shape::{Path, Shape};
 

@@ -247,9 +247,9 @@ impl<'a> Cell<'a> {
         result
     }
 
-    /// Starts a child, runs `f` as its program on this cell, and ends it. Until then this cell's own
-    /// task is suspended here. The child's external ports are open from its start on, and the first
-    /// set that it declares is active: a child of one set needs no switch.
+    /// Starts a child, runs `f` as its program on this cell, and ends it. Until then this cell's
+    /// own task is suspended here. The child's external ports are open from its start on, and the
+    /// first set that it declares is active: a child of one set needs no switch.
     ///
     /// # Participation
     /// Collective over the cells of the child's connected component: its own, and those of siblings
@@ -435,7 +435,8 @@ impl<'a> Cell<'a> {
         for step in mode.steps() {
             match step {
                 SwitchStep::Barrier => self.barrier(barrier),
-                // Each connection has its own buffers here: nothing that is under way is in the way.
+                // Each connection has its own buffers here: nothing that is under way is in the
+                // way.
                 SwitchStep::Drain => {}
                 SwitchStep::Arm => {
                     // A cell alone has no connections to change.

@@ -1,8 +1,8 @@
 //! Connections by messages: what nodes use that share no memory, and what carries simulated time.
 //!
 //! Pieces of messages, credits for them, and the steps of barriers are items that are delivered at
-//! another node: as active messages, or on a simulated machine with reserved circuits into its memory,
-//! with the time at which they are there.
+//! another node: as active messages, or on a simulated machine with reserved circuits into its
+//! memory, with the time at which they are there.
 
 use super::mail::{ByConnection, Inbox, Mail, Piece, SMALL};
 use super::spool::{Spools, Transfer};
@@ -165,8 +165,8 @@ impl Packets {
 }
 
 impl Messages {
-    /// Collective. `timed`: whether messages carry times; `circuits`: the picoseconds of a clock, where
-    /// this is a simulated machine on whose circuits connections stand.
+    /// Collective. `timed`: whether messages carry times; `circuits`: the picoseconds of a clock,
+    /// where this is a simulated machine on whose circuits connections stand.
     pub(super) fn open(node: &mut Node, timed: bool, circuits: Option<f64>) -> Self {
         let (sent, untold) = (ByConnection::default(), ByConnection::default());
         let new = |mail, way, tag| Self { mail, timed, way, tag, sent, untold, spools: Spools::default() };
@@ -239,8 +239,8 @@ impl Messages {
         true
     }
 
-    /// Sends the next piece of `rest`, for which there must be room; returns its length. In simulated
-    /// time it leaves after `time`, when its bytes have.
+    /// Sends the next piece of `rest`, for which there must be room; returns its length. In
+    /// simulated time it leaves after `time`, when its bytes have.
     fn send_piece(&mut self, node: &mut Node, end: End, rest: &[u8], time: f64) -> usize {
         let piece = &rest[..rest.len().min(piece_of(rest.len()))];
         let last = piece.len() == rest.len();

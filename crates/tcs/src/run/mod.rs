@@ -26,8 +26,8 @@ use strata_runtime::{Error, Machine, Node};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// Whether time is that of the image's machine, computed from its costs: every message and
-    /// barrier carries the time when it was sent. The times do not depend on where this runs, nor on
-    /// the order in which nodes come.
+    /// barrier carries the time when it was sent. The times do not depend on where this runs, nor
+    /// on the order in which nodes come.
     pub simulated: bool,
     /// Whether switches check that nothing is left over from the old set, and nothing there already
     /// of the new one.

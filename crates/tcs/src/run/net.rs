@@ -18,8 +18,8 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
         Self { cell, set: PhantomData }
     }
 
-    /// Sends a message. Returns when `values` may be reused; waits while as much is under way as the
-    /// connection's depth allows.
+    /// Sends a message. Returns when `values` may be reused; waits while as much is under way as
+    /// the connection's depth allows.
     ///
     /// # Participation
     /// Local. The connection must be one of the task and leave this cell; of a family, it must have
@@ -102,8 +102,8 @@ impl<'n, 'a, S: Set> Net<'n, 'a, S> {
         Spool { number: self.cell.start_spool(number, active, true, values), of: PhantomData }
     }
 
-    /// Receives a message in the background, by a spool, into `values`, which must be as long as the
-    /// message; [`finish`](Self::finish) gives them back when it is there.
+    /// Receives a message in the background, by a spool, into `values`, which must be as long as
+    /// the message; [`finish`](Self::finish) gives them back when it is there.
     ///
     /// # Participation
     /// As [`receive`](Self::receive).

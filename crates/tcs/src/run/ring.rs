@@ -2,8 +2,8 @@
 //!
 //! A line's first word holds its number and how many bytes follow, so that a message of up to 56
 //! bytes moves one cache line and the receiver looks at nothing else (Giacomoni, Moseley and
-//! Vachharajani, "FastForward for efficient pipeline parallelism", 2008). The receiver tells now and
-//! then how far it has come; the sender waits where the ring is full.
+//! Vachharajani, "FastForward for efficient pipeline parallelism", 2008). The receiver tells now
+//! and then how far it has come; the sender waits where the ring is full.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,8 @@
 //! Spools: transfers that go on while the cell does other things.
 //!
 //! On iWarp a spool is a DMA unit that streams a connection's data from or to memory (Warfel 1996,
-//! §3.1). Here a cell moves them on in whatever else it does with its connections, and while it waits;
-//! in simulated time they cost the cell their start alone.
+//! §3.1). Here a cell moves them on in whatever else it does with its connections, and while it
+//! waits; in simulated time they cost the cell their start alone.
 
 use super::cell::Active;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};

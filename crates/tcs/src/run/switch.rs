@@ -108,8 +108,8 @@ const MOST: usize = 2_000_000;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
-    /// The next step of each cell. The first two are to send and to receive in the old set, the last
-    /// is to send in the new one.
+    /// The next step of each cell. The first two are to send and to receive in the old set, the
+    /// last is to send in the new one.
     at: Vec<u8>,
     armed: Vec<bool>,
     /// Under way, by connection: data of the old set, of the new one, and readiness.
@@ -119,8 +119,8 @@ struct State {
 }
 
 /// Tries every order of events of a switch: each cell sends on its connections of the old set,
-/// receives all that is sent to it in that set, takes the steps, and sends on those of the new set. Connections are pairs of cells, sender first;
-/// both sets have the same.
+/// receives all that is sent to it in that set, takes the steps, and sends on those of the new set.
+/// Connections are pairs of cells, sender first; both sets have the same.
 ///
 /// # Errors
 /// [`SwitchError`] with the first fault found.

@@ -55,8 +55,8 @@ fn value(cell: usize, block: usize) -> u32 {
 }
 
 impl All {
-    /// By pattern: what each cell is to get, its blocks' source and number there; `None` where nothing
-    /// comes.
+    /// By pattern: what each cell is to get, its blocks' source and number there; `None` where
+    /// nothing comes.
     fn expected(&self, pattern: usize, me: usize) -> Vec<Option<(usize, usize)>> {
         let (cells, width) = (self.cells, self.width);
         let height = cells / width;

@@ -24,8 +24,8 @@ impl Shared {
         Self { rounds: BTreeMap::new(), entered: vec![0; nodes] }
     }
 
-    /// Places a node's value of its next round. Returns the round, and when its last value was placed
-    /// if this is it.
+    /// Places a node's value of its next round. Returns the round, and when its last value was
+    /// placed if this is it.
     pub(super) fn place(&mut self, rank: usize, value: Value, time: Time) -> (u64, Option<Time>) {
         let number = self.entered[rank];
         self.entered[rank] += 1;

@@ -420,8 +420,8 @@ impl Endpoint for Threads {
                 if came() {
                     return;
                 }
-                // The caller has looked at the memory before, and all others may have written to it and
-                // left since: only what it does not find hereafter never comes.
+                // The caller has looked at the memory before, and all others may have written to it
+                // and left since: only what it does not find hereafter never comes.
                 if self.alone {
                     job.check(rank, call, Peers::Programs, &came);
                 }

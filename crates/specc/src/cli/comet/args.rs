@@ -20,8 +20,8 @@ pub(in crate::cli) struct Comet {
     /// The folder to write to; made where it is missing.
     #[arg(short, long = "output", value_name = "DIR", required_unless_present = "read")]
     pub(in crate::cli) output: Option<PathBuf>,
-    /// The kernels to measure, `echo,barrier`; `all` for all of them, the usual ones where it is left
-    /// out.
+    /// The kernels to measure, `echo,barrier`; `all` for all of them, the usual ones where it is
+    /// left out.
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub(in crate::cli) kernels: Vec<String>,
     /// Sizes of messages in bytes, `1,64,4K,1M`, up to 1G; from 1 to 256K where it is left out.

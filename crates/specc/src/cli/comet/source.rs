@@ -12,9 +12,9 @@ use crate::cli::measuring::write;
 
 /// The spec files of these kernels.
 ///
-/// A spec is compiled in the package whose folder holds it. Where this program was built from a clone
-/// of Strata that still lies there, that is the benchmark's own package; otherwise specs and a package
-/// that depends on the benchmark are written into the output folder.
+/// A spec is compiled in the package whose folder holds it. Where this program was built from a
+/// clone of Strata that still lies there, that is the benchmark's own package; otherwise specs and
+/// a package that depends on the benchmark are written into the output folder.
 pub(super) fn files(kernels: &[&Kernel], output: &Path) -> Result<Vec<PathBuf>, Failure> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("comet");
     let specs = sources.join("specs");

@@ -147,8 +147,8 @@ impl Cell<'_> {
         self.spools().newest()
     }
 
-    /// Ends all transfers in the background that were started after this one: a set must be idle before
-    /// it is left. Those before are of tasks that wait for this one.
+    /// Ends all transfers in the background that were started after this one: a set must be idle
+    /// before it is left. Those before are of tasks that wait for this one.
     #[track_caller]
     pub(super) fn finish_after(&mut self, before: u64) {
         loop {
@@ -159,7 +159,8 @@ impl Cell<'_> {
         }
     }
 
-    /// Messages of a connection are in order: one in the foreground waits for those in the background.
+    /// Messages of a connection are in order: one in the foreground waits for those in the
+    /// background.
     #[inline]
     #[track_caller]
     fn after_spools(&mut self, connection: usize, sends: bool) {

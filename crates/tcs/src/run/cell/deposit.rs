@@ -85,9 +85,9 @@ impl Cell<'_> {
         memory
     }
 
-    /// The best form of a pattern for blocks of `bytes`, by models for as many nodes as the task has
-    /// cells. Local: all cells choose alike. Where time is simulated without the machine's network,
-    /// only `sets` applies.
+    /// The best form of a pattern for blocks of `bytes`, by models for as many nodes as the task
+    /// has cells. Local: all cells choose alike. Where time is simulated without the machine's
+    /// network, only `sets` applies.
     pub(crate) fn choose<L: Compiled>(&mut self, bytes: usize) -> Result<Form, SelectError> {
         let timed_apart = self.options.simulated && !self.clocked;
         let selector = self.node.selector::<L>(&options::<L>())?;

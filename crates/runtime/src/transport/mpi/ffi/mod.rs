@@ -168,8 +168,8 @@ fn library() -> String {
     // MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH and less elsewhere.
     let mut text = [0u8; 16 << 10];
     let mut length: c_int = 0;
-    // SAFETY: the buffer has room for what any implementation writes, and both arguments outlive the
-    // call.
+    // SAFETY: the buffer has room for what any implementation writes, and both arguments outlive
+    // the call.
     let told = unsafe { ffi::MPI_Get_library_version(text.as_mut_ptr().cast(), &mut length) };
     let length = if told == 0 { usize::try_from(length).unwrap_or(0).min(text.len()) } else { 0 };
     let text = String::from_utf8_lossy(&text[..length]);
@@ -286,7 +286,8 @@ impl World {
         // SAFETY: the window is live and unlocked; all nodes make this call at their end.
         let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
         for mut communicator in [self.programs, self.ends, self.pairs].into_iter().chain(self.lanes) {
-            // SAFETY: a live communicator of ours; no message in it is in flight, as no program runs.
+            // SAFETY: a live communicator of ours; no message in it is in flight, as no program
+            // runs.
             let _ = attempt!(unsafe { MPI_Comm_free(&mut communicator) });
         }
     }

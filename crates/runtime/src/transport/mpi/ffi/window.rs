@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 impl World {
     /// `words` zero words for each node, by rank, if all nodes run on one host and the library has
-    /// such memory; otherwise `None`, on every node. It is kept until the process exits, so there is
-    /// none on a communicator of a program that finalises MPI itself. Collective; MPI 3.1, §11.2.3.
+    /// such memory; otherwise `None`, on every node. It is kept until the process exits, so there
+    /// is none on a communicator of a program that finalises MPI itself. Collective; MPI 3.1,
+    /// §11.2.3.
     pub(in super::super) fn shared_words(&self, words: usize) -> Option<Vec<&'static [AtomicU64]>> {
         if !matches!(WORLD.get(), Some(Ok(world)) if std::ptr::eq(world, self)) {
             return None;
@@ -36,7 +37,8 @@ impl World {
         // that outlives the call.
         attempt!(unsafe { MPI_Comm_split_type(self.programs, shared, peer(self.rank), no_info, &mut host) })?;
         let mut nodes: c_int = 0;
-        // SAFETY: `host` was just created; the size is written to a variable that outlives the call.
+        // SAFETY: `host` was just created; the size is written to a variable that outlives the
+        // call.
         attempt!(unsafe { MPI_Comm_size(host, &mut nodes) })?;
         if usize::try_from(nodes) != Ok(self.size) {
             return Err("the nodes run on several hosts".to_owned());
@@ -50,7 +52,8 @@ impl World {
         // variables that outlive the call.
         attempt!(unsafe { MPI_Win_allocate_shared(bytes, 8, no_info, host, place.cast(), &mut window) })?;
         self.windows.lock().unwrap_or_else(PoisonError::into_inner).push((window, host));
-        // SAFETY: the window was just created and is not locked; it stays so until the process exits.
+        // SAFETY: the window was just created and is not locked; it stays so until the process
+        // exits.
         attempt!(unsafe { MPI_Win_lock_all(0, window) })?;
         let mut all = Vec::with_capacity(self.size);
         // As ranks of `host` are in the order of those of `programs`, they are the same.
@@ -67,8 +70,9 @@ impl World {
             if length < bytes || base.is_null() || !base.is_aligned() {
                 return Err("the library's shared memory is too short".to_owned());
             }
-            // SAFETY: MPI has mapped `length` bytes there, aligned for words by the check above, until
-            // the window is freed when the process exits. All nodes access them as atomic words only.
+            // SAFETY: MPI has mapped `length` bytes there, aligned for words by the check above,
+            // until the window is freed when the process exits. All nodes access them as atomic
+            // words only.
             all.push(unsafe { std::slice::from_raw_parts(base, words) });
         }
         all[self.rank].iter().for_each(|word| word.store(0, Ordering::Relaxed));
@@ -81,8 +85,9 @@ impl World {
             // Errors are ignored: nobody is left to handle them.
             // SAFETY: the window was locked when it was created; nothing is in flight in it.
             let _ = attempt!(unsafe { MPI_Win_unlock_all(window) });
-            // SAFETY: the window is live and unlocked; no program runs that could access its memory,
-            // and all nodes make this call when their processes exit, in the order of creation.
+            // SAFETY: the window is live and unlocked; no program runs that could access its
+            // memory, and all nodes make this call when their processes exit, in the order of
+            // creation.
             let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
             // SAFETY: a live communicator in which nothing is in flight.
             let _ = attempt!(unsafe { MPI_Comm_free(&mut host) });
