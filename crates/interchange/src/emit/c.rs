@@ -185,8 +185,7 @@ pub fn c(set: &ModelSet, prefix: &str) -> Result<String, SetError> {
     let mut text: String =
         origin(set).iter().map(|line| format!("// {}\n", line.trim_end_matches('\\'))).collect();
     text += "//\n// Each function is the time of a model in seconds, NaN where the model holds no\n\
-             // longer; `_half_width` is half of the 95 % interval of a new measurement. C99; link
-             // with -lm.\n\n";
+             // longer; `_half_width` is half of the 95 % interval of a new measurement. C99; link with -lm.\n\n";
     text += &format!("#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n\n{HELPERS}");
     text += &plain.functions::<C>();
     text.extend(plain.libraries.iter().map(choice));
@@ -207,8 +206,7 @@ fn choice(library: &PlainLibrary) -> String {
     let size = library.parameters().max(1);
     let mut text = format!(
         "\n// The candidates of library `{comment}`.\nenum {PREFIX}{name}_candidate {{ {} }};\n\n\
-         // The fastest candidate, its parameters in the order of the spec, its time and half of
-         // its\n// interval in seconds.\n\
+         // The fastest candidate, its parameters in the order of the spec, its time and half of its\n// interval in seconds.\n\
          typedef struct {{\n    int candidate; // negative where none predicts\n    long long parameters[{size}];\n    \
          double seconds;\n    double half_width;\n    \
          int covered; // zero outside what was measured: all is that of the nearest point that was\n}} {PREFIX}{name}_choice;\n\n",

@@ -175,14 +175,14 @@ fn choice(library: &PlainLibrary) -> String {
     }
     text += &format!(
         "}}\n\n/// The fastest candidate of library `{called}`.\n#[derive(Clone, Copy, Debug, PartialEq)]\npub struct {kind}Choice {{\n    \
-         /// Which it is.\n    pub candidate: {kind}Candidate,\n    \ Its parameters in the order of
-         /// the spec; zero beyond them.\n    pub parameters: [i64; {size}],\n    \ Its time in
-         /// seconds.\n    pub seconds: f64,\n    \ Half of the 95 % interval of a new measurement,
-         /// in seconds; NaN where it has none.\n    pub half_width: f64,\n    \ Whether this was
-         /// measured; else all is that of the nearest point that was.\n    pub covered:
-         /// bool,\n}}\n\n\ Chooses among the candidates of library `{called}`; `None` where none
-         /// predicts.\n///\n\ Outside what was measured they are ranked at the nearest point that
-         /// was.\n///\n\ Tries {} combinations of candidates and parameters.\n#[must_use]\n",
+         /// Which it is.\n    pub candidate: {kind}Candidate,\n    \
+         /// Its parameters in the order of the spec; zero beyond them.\n    pub parameters: [i64; {size}],\n    \
+         /// Its time in seconds.\n    pub seconds: f64,\n    \
+         /// Half of the 95 % interval of a new measurement, in seconds; NaN where it has none.\n    pub half_width: f64,\n    \
+         /// Whether this was measured; else all is that of the nearest point that was.\n    pub covered: bool,\n}}\n\n\
+         /// Chooses among the candidates of library `{called}`; `None` where none predicts.\n///\n\
+         /// Outside what was measured they are ranked at the nearest point that was.\n///\n\
+         /// Tries {} combinations of candidates and parameters.\n#[must_use]\n",
         library.combinations()
     );
     let arguments: String = inputs.iter().map(|input| format!(", {input}: f64")).collect();
