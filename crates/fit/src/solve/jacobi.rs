@@ -13,8 +13,9 @@ use nalgebra::DMatrix;
 /// Rotations converge quadratically: ten sweeps are usual, and this many mean that something is
 /// wrong.
 const MAX_SWEEPS: usize = 60;
-/// Products of columns below this are zero: columns come in with length one.
-const NEGLIGIBLE: f64 = 1e-200;
+/// Products of columns below this are zero: columns come in with length one. A column whose product
+/// with another is greater has a square that is far from underflow, so its angle can be computed.
+const NEGLIGIBLE: f64 = 1e-140;
 
 /// A = U Σ Vᵀ with the singular values in falling order.
 pub(crate) struct Svd {
@@ -98,5 +99,21 @@ mod tests {
     fn a_zero_matrix_has_zero_singular_values() {
         let svd = svd(DMatrix::zeros(2, 2)).unwrap();
         assert_eq!(svd.sigma, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_column_whose_square_underflows_settles() {
+        // Nearly orthogonal columns: their product is rounding, and the tiny one cannot be turned
+        // by less than its own rounding.
+        for power in 100..300 {
+            let tiny = 10f64.powi(-power);
+            for third in 1..=20 {
+                let (x, y) = (f64::from(third) / 7.0, 1.1);
+                let svd = svd(DMatrix::from_row_slice(2, 2, &[x, -y * tiny, y, x * tiny])).expect("settles");
+                let (largest, least) = ((x * x + y * y).sqrt(), svd.sigma[1] / tiny);
+                assert!((svd.sigma[0] - largest).abs() <= 1e-15 * largest);
+                assert!(power > 140 || (least - largest).abs() <= 1e-15 * largest, "{power} {x} {least}");
+            }
+        }
     }
 }
