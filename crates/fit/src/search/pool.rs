@@ -32,10 +32,13 @@ const ALONE: [(f64, u8); 18] = [
     (-0.5, 0),
     (-1.0, 1),
 ];
-/// Those of a factor of a product.
+/// Those of a factor of a product, and all those of an input with fewer than [`BENT`] values.
 const FACTORS: [(f64, u8); 7] = [(0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0), (-1.0, 0), (-0.5, 0)];
 /// Those of a factor beside a breakpoint of another input.
 const BESIDE: [(f64, u8); 3] = [(1.0, 0), (0.0, 1), (-1.0, 0)];
+/// Distinct values of an input from which on steep powers of it are tried: through fewer, every
+/// function passes equally well, and a steep one is far off where it is continued.
+const BENT: usize = 3;
 /// As many inputs as are multiplied.
 const MAX_FACTORS: usize = 3;
 /// As many distinct values of an input as breakpoints are tried between.
@@ -88,10 +91,13 @@ impl Input {
     }
 
     /// A power of the input times a power of its logarithm; `None` where that would not be a
-    /// number, or not a cost.
+    /// number, or not a cost, and where too few values were measured to tell it from a flatter one.
     fn factor(&self, (power, log): (f64, u8)) -> Option<String> {
         let name = &self.name;
         let least = self.least();
+        if self.values.len() < BENT && !FACTORS.contains(&(power, log)) {
+            return None;
+        }
         if log > 0 && least < 1.0 || power.fract() != 0.0 && least < 0.0 || power < 0.0 && least <= 0.0 {
             return None;
         }

@@ -71,6 +71,22 @@ fn products_are_found_among_irrelevant_inputs() {
     assert_eq!(names(&got), ["n*log2(p)", "n/p"], "{got:?}");
 }
 
+/// Two numbers of nodes tell any two functions of them as well as any other two: what is found must
+/// not be steep between them, nor beyond.
+#[test]
+fn through_two_values_goes_no_steep_function() {
+    let cost = |x: f64, p: f64| 1e-6 + 1e-9 * x * p.powi(3) * p.log2();
+    let rows: String = [2.0, 4.0]
+        .into_iter()
+        .flat_map(|p| (3..21).map(move |k| (p, 2f64.powi(k))))
+        .map(|(p, x)| format!("M {:e} {p} {x}\n", cost(x, p)))
+        .collect();
+    let got = found(&format!("model M (p) (x)\n{rows}"), &["p", "x"]);
+    assert!(got.error < 1e-9, "{got:?}");
+    let at_8 = |term: &Expr| Program::compile(term, &["p", "x"]).unwrap().eval(&[8.0, 1.0]).abs();
+    assert!(got.terms.iter().all(|term| at_8(term) <= 64.0), "{got:?}");
+}
+
 #[test]
 fn nothing_to_choose_from_is_nothing_found() {
     let samples = Samples::parse("model M (x)\nM 1 3\nM 1 3\nM 2 3\nM 1 3\n", "test").unwrap();
