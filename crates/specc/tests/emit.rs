@@ -48,6 +48,21 @@ fn programs_are_as_expected() {
     });
 }
 
+/// Cargo takes packages of one name and version in a build folder for the same: a changed spec with
+/// another output folder was run with the program of the first.
+#[test]
+fn packages_of_other_text_have_another_version() {
+    let version = |text: &str, folder: &str| {
+        let spec = load("crates/specc/tests/versions.spec", text).unwrap();
+        let emitted = emit(&spec, &out("versions").join(folder), &[]).unwrap();
+        let manifest = std::fs::read_to_string(emitted.folder.join("Cargo.toml")).unwrap();
+        manifest.lines().find(|line| line.starts_with("version = ")).unwrap().to_owned()
+    };
+    let (one, two) = ("model A() { task { () } terms P }\n", "model A() { task { (); } terms P }\n");
+    assert_eq!(version(one, "a"), version(one, "b"));
+    assert_ne!(version(one, "a"), version(two, "c"));
+}
+
 fn syn_files(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder.join("src")).unwrap();
     files.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()

@@ -110,7 +110,7 @@ pub fn emit(spec: &CheckedSpec, out: &Path, features: &[String]) -> Result<Emitt
     }
     let dependencies = workspace.dependency_lines(&crates, &folder);
     let mpi = workspace.mpi_features(&crates);
-    let manifest = manifest(&name, &id, &dependencies, &mpi, &workspace.inherited(&folder));
+    let manifest = manifest(&name, &id, &map, (&dependencies, &mpi), &workspace.inherited(&folder));
     write(&folder, &manifest, &map, workspace)?;
     let (build_folder, apart) = workspace.build_folder();
     Ok(Emitted {
@@ -234,16 +234,20 @@ fn module_name(index: usize, model: &Model) -> String {
     format!("m{}_{}", index + 1, model.name)
 }
 
+/// The version is that of the text: in a build folder cargo takes packages of one name and version
+/// for the same program, wherever they lie, and would run another folder's.
 fn manifest(
     name: &str,
     id: &SpecId,
-    dependencies: &[String],
-    mpi: &BTreeSet<String>,
+    map: &SourceMap,
+    (dependencies, mpi): (&[String], &BTreeSet<String>),
     inherited: &str,
 ) -> String {
+    let sources: String = map.pages().map(|(path, text)| format!("{path}\n{text}")).collect();
+    let version = &sha256_hex(sources.as_bytes())[..12];
     let mut text = format!("{MARK} from {} sha256={}; do not edit\n", id.path, id.sha256);
     text += &format!(
-        "[package]\nname = {}\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n",
+        "[package]\nname = {}\nversion = \"0.0.0+{version}\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n",
         toml_string(name)
     );
     let mpi: Vec<String> = mpi.iter().map(|feature| toml_string(feature)).collect();

@@ -47,8 +47,8 @@ const WORTH: f64 = 1.0;
 /// timings that depend on each other are wider than it knows.
 const NARROWER: f64 = 0.6;
 
-/// How often.
-const MORE: usize = 3;
+/// The narrowest goal beside that which was asked for.
+const NARROWEST: f64 = 0.1;
 
 /// `specc comet`.
 pub(super) fn comet(given: &Comet) -> Result<(), Failure> {
@@ -168,17 +168,26 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         (samples, bytes) = load(&path)?;
         results = Results::of(&samples);
     }
-    for _ in 0..MORE {
+    let mut narrowed = 1.0;
+    loop {
         let left = budget - start.elapsed().as_secs_f64();
         let uncertain = results.kernels.iter().flat_map(|kernel| &kernel.points);
         let uncertain = uncertain.filter(|point| !point.belief.is_known(given.precision)).count();
         if simulated || uncertain == 0 || left < WORTH || interrupt.count() > before {
             break;
         }
-        campaign.narrow(NARROWER);
+        if narrowed * NARROWER >= NARROWEST {
+            narrowed *= NARROWER;
+            campaign.narrow(NARROWER);
+        }
+        let known = timings(&results);
         path = campaign.points(&points, true, left)?;
         (samples, bytes) = load(&path)?;
         results = Results::of(&samples);
+        // The profiling program knows no more points to time.
+        if timings(&results) == known {
+            break;
+        }
     }
     // A load that never changes leaves no slow periods in the timings.
     if !simulated
@@ -194,6 +203,11 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         output.display()
     );
     Ok(results)
+}
+
+/// All timings that the results stand on.
+fn timings(results: &Results) -> usize {
+    results.kernels.iter().flat_map(|kernel| &kernel.points).map(|point| point.belief.timings).sum()
 }
 
 fn load(path: &PathBuf) -> Result<(Samples, Vec<u8>), Failure> {
