@@ -50,6 +50,11 @@ impl Job {
         if !self.development.is_nothing() {
             transport = observe(transport, &notes, self.board.clone());
         }
+        if transport.rank() == 0 {
+            settings.misspelt().for_each(|(name, meant)| {
+                eprintln!("strata: nothing reads the variable {name}; did you mean {meant}?");
+            });
+        }
         let mut node = Node::new(transport, settings, Rc::clone(&notes));
         let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {
             let result = program(&mut node)?;

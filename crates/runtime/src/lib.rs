@@ -22,6 +22,7 @@
 
 mod block;
 mod clock;
+mod copies;
 mod cycles;
 pub mod develop;
 mod error;
@@ -35,6 +36,7 @@ pub mod select;
 mod settings;
 pub mod simulation;
 mod transport;
+pub mod trees;
 #[cfg(feature = "tune")]
 pub mod tune;
 mod work;
@@ -54,7 +56,7 @@ pub use number::{Number, Op, Operand};
 pub use simulation::Simulation;
 /// Copies by the routine that is fastest for their size.
 pub use strata_copy as copy;
-pub use transport::{Boundary, Network};
+pub use transport::{Boundary, Network, SharedWords};
 pub use work::{Computing, Work};
 
 #[cfg(doctest)]

@@ -1,6 +1,7 @@
 //! Machines: how many nodes, on which transport, and how to start a program there.
 
 use crate::clock::HostClock;
+use crate::copies::read_models;
 use crate::develop::Development;
 use crate::error::Error;
 use crate::job::Job;
@@ -176,6 +177,7 @@ impl Machine {
             &Backend::Threads(nodes) => {
                 let settings =
                     Arc::new(Settings::of_this_process(strata_model::Platform::detect("threads", nodes)));
+                read_models(settings.variable("STRATA_MODELS"), &settings.platform);
                 let job = Job::new(0, nodes, HostClock::start(true), development(&settings)?);
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
@@ -222,6 +224,9 @@ fn run_process<T>(
     mut transport: Box<dyn Endpoint>,
 ) -> Result<T, Error> {
     let settings = settings_of_node_0(&mut *transport, "mpi");
+    // Nodes may run on different hosts.
+    let here = strata_model::Platform::detect("mpi", transport.size());
+    read_models(settings.variable("STRATA_MODELS"), &here);
     let job = Job::new(transport.rank(), 1, HostClock::start(false), development(&settings)?);
     job.run_node(program, transport, Arc::new(settings))
 }

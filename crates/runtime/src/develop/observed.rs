@@ -7,11 +7,10 @@ use super::state::State;
 use crate::block::{Contents, RawBlock};
 use crate::transport::{
     AbortHandle, Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet,
-    Shelf, Simulated,
+    SharedWords, Shelf, Simulated,
 };
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use strata_develop::log::What;
 use strata_develop::trace;
 
@@ -93,7 +92,7 @@ impl Observed {
 
     /// The node is about to pause; a wait begins at the first pause for a purpose.
     fn pauses(&mut self, call: &Call, awaited: Awaited) {
-        if self.pausing.is_some_and(|(of, before)| before == awaited && of.is_at(call)) {
+        if self.pausing.is_some_and(|(of, before)| awaited.goes_on_from(before) && of.is_at(call)) {
             return;
         }
         self.no_longer_pausing();
@@ -286,7 +285,7 @@ impl Endpoint for Observed {
         self.inner.shelf()
     }
 
-    fn shared_words(&mut self, words: usize) -> Option<Vec<&'static [AtomicU64]>> {
+    fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
         self.inner.shared_words(words)
     }
 

@@ -92,8 +92,10 @@ impl Node {
     }
 
     fn wait_for_memory(&mut self, call: &Call, mut there: impl FnMut(&mut Self) -> bool) {
+        let mut pauses = 0;
         while self.may_go_on() && !there(self) {
-            self.pause(call, Awaited::Memory { long: false });
+            self.pause(call, Awaited::Memory { pauses });
+            pauses = pauses.saturating_add(1);
             // A look at the networks costs time, so that it is taken only where something has come.
             if self.transport.simulated().is_some_and(|simulated| simulated.has_packets()) {
                 self.receive_all();

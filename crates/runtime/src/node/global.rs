@@ -138,6 +138,7 @@ impl Node {
                 let kind = <O::Number as Arithmetic>::KIND;
                 fold(kind, op, cast_slice_mut(values), cast_slice(&mine));
             }
+            self.correct_result(cast_slice(values));
         })
     }
 
@@ -245,7 +246,8 @@ impl Node {
         if self.may_go_on() {
             self.come_together(&call);
             let (mine, all) = (cast_slice(values), cast_slice_mut(all));
-            self.transport.collective(call, Collective::AllGather { mine, all });
+            self.transport.collective(call, Collective::AllGather { mine, all: &mut *all });
+            self.has_left(all);
         }
     }
 
@@ -267,6 +269,7 @@ impl Node {
         if self.may_go_on() {
             self.come_together(&call);
             self.transport.collective(call, Collective::Exchange(&mut raw));
+            self.has_left(&[]);
         }
         raw.into_iter().map(Block::from_raw).collect()
     }
@@ -302,7 +305,10 @@ impl Node {
             self.combine_started(call, operation, values);
         } else {
             self.transport.collective(call, Collective::InPlace(operation, values));
+            self.has_left(values);
         }
+        // A barrier or a reduction ends only when all nodes have come to it.
+        self.ended_receiving &= !matches!(operation, Operation::Barrier | Operation::Reduce(..));
     }
 
     /// Whether waiting nodes receive messages; first completes a collective in flight. Equal on all
@@ -317,24 +323,24 @@ impl Node {
     /// been run where needed, and the whole collective may follow.
     #[inline]
     fn is_started(&mut self, call: &Call, bytes: usize) -> bool {
-        if !self.receives() {
-            return false;
-        }
+        let receives = self.receives();
         if bytes > SHORT {
-            self.combine_started(*call, Operation::Barrier, &mut []);
+            self.come_together(call);
         }
-        bytes <= SHORT
+        receives && bytes <= SHORT
     }
 
-    /// A barrier; receives meanwhile if nodes receive messages.
+    /// A barrier if other nodes may still wait for messages, as those of `receiving` do: on a
+    /// machine whose networks carry blocks too, blocks would stand before the messages.
     fn come_together(&mut self, call: &Call) {
-        if self.receives() {
+        if self.receives() || self.ended_receiving {
             self.combine_started(*call, Operation::Barrier, &mut []);
+            self.ended_receiving = false;
         }
     }
 
     /// Ends the job unless `op` is an operation of numbers of `kind`.
-    pub(super) fn check_op(&mut self, call: &Call, kind: NumberType, op: Op) {
+    pub(crate) fn check_op(&mut self, call: &Call, kind: NumberType, op: Op) {
         if !kind.has(op) {
             self.misuse(call, "bitwise operations are for integers");
         }

@@ -67,9 +67,7 @@ impl Node {
     /// of the program: for libraries that send messages of their own.
     ///
     /// Nothing checks that the nodes' handlers are alike. A node may send to them only after all
-    /// nodes have begun `pattern`, which any barrier or reduction in it tells. Where blocks are to
-    /// be exchanged next, `pattern` also ends with one: on a machine whose networks carry blocks
-    /// too, those would stand before the messages that others wait for.
+    /// nodes have begun `pattern`, which any barrier or reduction in it tells.
     ///
     /// # Participation
     /// Collective: the handlers are those of [`handlers`](Self::handlers), and no others are
@@ -92,6 +90,7 @@ impl Node {
         // need nothing more of it.
         if !receives {
             self.inbox.clear();
+            self.ended_receiving = true;
         } else if added {
             self.inbox.remove_after(requests, replies);
         }
@@ -121,6 +120,7 @@ impl Node {
             let mut counts = [self.inbox.sent, self.inbox.taken];
             let sum = Operation::Reduce(NumberType::U64, Op::Add);
             self.combine_started(call, sum, bytemuck::cast_slice_mut(&mut counts));
+            self.forget_result();
             if counts[0] == counts[1] && before == Some(counts) {
                 break;
             }
@@ -147,6 +147,7 @@ impl Node {
             Operation::Reduce(NumberType::U64, Op::Max),
             bytemuck::cast_slice_mut(&mut both),
         );
+        self.forget_result();
         both == [value, !value]
     }
 

@@ -8,6 +8,7 @@ mod local;
 mod messages;
 mod ports;
 mod random;
+mod results;
 mod shared;
 mod split;
 mod transfers;
@@ -63,11 +64,14 @@ pub struct Node {
     clock: Clock,
     skeleton: bool,
     inbox: Inbox,
+    /// Whether a `receiving` has ended here, which other nodes may still be in.
+    ended_receiving: bool,
     split: Split,
     ports: Ports,
     transfers: Transfers,
     random: chacha20::ChaCha8Rng,
     locals: local::Locals,
+    results: Option<results::Results>,
     notes: Rc<Notes>,
 }
 
@@ -81,11 +85,13 @@ impl Node {
             clock: notes.clock.clone(),
             skeleton: computing == Some(Computing::Skeleton),
             inbox: Inbox::new(rank),
+            ended_receiving: false,
             split: Split::default(),
             ports: Ports::default(),
             transfers: Transfers::new(rank, size),
             random: random::stream_of(rank),
             locals: local::Locals::default(),
+            results: None,
             notes,
         }
     }
@@ -149,6 +155,13 @@ impl Node {
             Some(Ok(charge)) => charge,
             Some(Err(reason)) => self.fail(reason),
             None => Charge::Charged,
+        }
+    }
+
+    /// Charges a simulated node for combining values of so many bytes.
+    pub(crate) fn charge_combining(&mut self, bytes: usize) {
+        if let Some(simulated) = self.transport.simulated() {
+            simulated.charge_combining(bytes);
         }
     }
 

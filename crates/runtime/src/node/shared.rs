@@ -1,16 +1,10 @@
 //! Memory that nodes of one process share.
 
 use super::Node;
-use crate::transport::{Action, Awaited, Call};
+use crate::transport::{Action, Awaited, Call, LOOKS, SharedWords};
 use std::any::Any;
 use std::panic::Location;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError};
-
-/// Looks at shared memory before a pause.
-const LOOKS: u32 = 16;
-/// Pauses after which a wait is long.
-const LONG: u32 = 200;
 
 impl Node {
     /// Gives every node a reference to the value of each node, by rank, if all nodes are threads
@@ -58,12 +52,13 @@ impl Node {
 
     /// Zero words for each node, by rank, if the nodes are processes of one host that can access
     /// each other's directly (MPI's shared windows). Otherwise `None`, on every node; threads
-    /// [share](Self::share) values. The memory is kept until the process exits.
+    /// [share](Self::share) values. The memory is freed in the next call after all nodes have
+    /// dropped it.
     ///
     /// # Participation
     /// Collective, with equal `words`.
     #[track_caller]
-    pub fn share_words(&mut self, words: usize) -> Option<Vec<&'static [AtomicU64]>> {
+    pub fn share_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
         // Messages that others still wait for are received here.
         self.barrier();
         if !self.may_go_on() {
@@ -103,8 +98,8 @@ impl Node {
             if now != call.root {
                 (call.root, pauses) = (now, 0);
             }
-            self.pause(&call, Awaited::Memory { long: pauses >= LONG });
-            pauses += 1;
+            self.pause(&call, Awaited::Memory { pauses });
+            pauses = pauses.saturating_add(1);
         }
     }
 }

@@ -294,6 +294,7 @@ impl Node {
         self.wait_for_operation(&call);
         self.split.current = None;
         let block = self.transport.finish();
+        self.has_left(block.as_bytes());
         self.split.results.push((number, block));
     }
 
@@ -322,6 +323,7 @@ impl Node {
         self.wait_for_operation(&call);
         let block = self.transport.finish();
         values.copy_from_slice(block.as_bytes());
+        self.has_left(values);
         self.split.spare = block;
     }
 }

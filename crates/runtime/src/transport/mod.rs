@@ -16,7 +16,6 @@ use crate::clock::SimulatedClock;
 use crate::number::{NumberType, Op};
 use crate::work::{Charge, Computing, Work};
 use std::any::Any;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use strata_sim::Time;
 use strata_sim::platform::Circuits;
@@ -43,6 +42,7 @@ pub(crate) mod threads;
 pub(crate) use call::{Action, Call};
 pub use packet::Network;
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
+pub use threads::SharedWords;
 
 /// One node's end of a transport.
 pub(crate) trait Endpoint {
@@ -121,8 +121,8 @@ pub(crate) trait Endpoint {
         None
     }
     /// Zero words for each node, by rank, which nodes of several processes access directly, if all
-    /// nodes can; kept until the process exits. Collective.
-    fn shared_words(&mut self, _words: usize) -> Option<Vec<&'static [AtomicU64]>> {
+    /// nodes can. Frees those of earlier calls that no node holds any more. Collective.
+    fn shared_words(&mut self, _words: usize) -> Option<Vec<SharedWords>> {
         None
     }
     /// The simulated machine that this node is part of, if any.
@@ -152,6 +152,8 @@ pub(crate) trait Simulated {
     fn charge(&mut self, work: Work<'_>) -> Result<Charge, String>;
     /// Charges this node for work that took this many seconds of the host.
     fn charge_host(&mut self, seconds: f64);
+    /// Charges this node for combining values of so many bytes with others.
+    fn charge_combining(&mut self, bytes: usize);
     /// The source of the time of work.
     fn computing(&self) -> Computing;
     /// The machine's reserved circuits, if it has any.
@@ -178,16 +180,18 @@ pub(crate) const PORTS: usize = 4096;
 /// The ports for programs; the others are for the run-time's own patterns.
 pub(crate) const USER_PORTS: usize = PORTS - 16;
 
+/// Looks at shared memory before a pause.
+pub(crate) const LOOKS: u32 = 16;
+
 /// What a node waits for in a pause, besides packets and arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
     /// Nothing else.
     Packet,
-    /// Memory shared with other nodes, whose changes wake nobody, has changed; `long` if the wait
-    /// has been long.
+    /// Memory shared with other nodes, whose changes wake nobody, has changed.
     Memory {
-        /// Whether the wait has been long.
-        long: bool,
+        /// Pauses since it last changed or the wait began.
+        pauses: u32,
     },
     /// The collective in flight is complete.
     Operation,
@@ -197,6 +201,16 @@ pub(crate) enum Awaited {
     PutRoom(usize),
     /// All nodes have left.
     AllLeft,
+}
+
+impl Awaited {
+    /// Whether a pause for this goes on with the wait of a pause for `before`.
+    pub(crate) fn goes_on_from(self, before: Self) -> bool {
+        match (self, before) {
+            (Self::Memory { pauses }, Self::Memory { .. }) => pauses > 0,
+            _ => self == before,
+        }
+    }
 }
 
 /// A collective that works in place, on equally many bytes on each node.

@@ -50,6 +50,30 @@ pub(crate) fn is_there() -> bool {
     Command::new(mpirun()).arg("--version").output().is_ok()
 }
 
+/// Starts this program as the launcher of an MPI does that it is not linked with: alone, beside the
+/// word that there are two. That has to be refused.
+#[allow(dead_code, reason = "only one of the tests that share this needs it")]
+pub(crate) fn by_another_launcher(case: &str) -> Result<(), String> {
+    let version = Command::new(mpirun()).arg("--version").output().map_err(|error| error.to_string())?;
+    let open = String::from_utf8_lossy(&version.stdout).contains("Open MPI");
+    // What the other one's launcher sets.
+    let size = if open { "PMI_SIZE" } else { "OMPI_COMM_WORLD_SIZE" };
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let output = Command::new(program)
+        .env(CASE, case)
+        .env(size, "2")
+        .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let outcome = Outcome { status: output.status, out: text(&output.stdout), err: text(&output.stderr) };
+    match outcome.err.contains("2 processes were started by the launcher of another MPI") {
+        true if !outcome.status.success() => Ok(()),
+        _ => outcome.wrong("it was not refused"),
+    }
+}
+
 /// Runs this program with `arguments` as `nodes` processes, in case `case`, with `variables` set.
 pub(crate) fn run(
     case: &str,

@@ -413,7 +413,12 @@ impl Backoff {
     const YIELDS: u32 = 4000;
 
     pub(super) fn wait(&mut self) {
-        self.0 = self.0.saturating_add(1);
+        self.wait_after(1);
+    }
+
+    /// After as many `looks` at what is waited for, of which a round of spinning is one.
+    pub(super) fn wait_after(&mut self, looks: u32) {
+        self.0 = self.0.saturating_add(if self.0 < Self::SPINS { looks } else { 1 });
         if self.0 < Self::SPINS {
             std::hint::spin_loop();
         } else if self.0 < Self::YIELDS {

@@ -27,7 +27,8 @@ use crate::block::{Contents, RawBlock};
 use crate::error::Error;
 use crate::transport::header::Header;
 use crate::transport::{
-    Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet, panic_text,
+    Action, Awaited, Call, Collective, Endpoint, Failure, LOOKS, Network, Networks, Operation, Packet,
+    SharedWords, panic_text,
 };
 use collectives::{Collectives, SHORT};
 use connections::{Backoff, Connections};
@@ -38,7 +39,6 @@ use leaving::Leaving;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// How long a node that has detected another node's fault waits, so that the other can report it
@@ -377,12 +377,20 @@ impl Endpoint for Mpi {
         };
         if news {
             self.backoff.renew();
-        } else {
-            self.backoff.wait();
+            return;
         }
+        let mut looks = 1;
+        if let Awaited::Memory { pauses } = awaited {
+            if pauses == 0 {
+                self.backoff.renew();
+            }
+            // The caller has looked at the memory itself.
+            looks += LOOKS;
+        }
+        self.backoff.wait_after(looks);
     }
 
-    fn shared_words(&mut self, words: usize) -> Option<Vec<&'static [AtomicU64]>> {
+    fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
         self.world.shared_words(words)
     }
 

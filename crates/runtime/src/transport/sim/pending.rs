@@ -6,7 +6,7 @@ use super::steps::{self, MessageStep};
 use super::world::{State, Wait};
 use crate::block::RawBlock;
 use crate::transport::contributions::CollectiveKind;
-use crate::transport::{Awaited, Call, Operation};
+use crate::transport::{Awaited, Call, Operation, Simulated as _};
 use strata_sim::Time;
 
 /// A collective that this node has entered.
@@ -128,8 +128,7 @@ impl Sim {
         while let Some(step) = pending.steps.get(pending.at) {
             let done = match *step {
                 MessageStep::Combine { bytes } => {
-                    let word = self.world.platform.interface.combine_word;
-                    self.spend(word.times(bytes.div_ceil(8) as u64));
+                    self.charge_combining(bytes);
                     true
                 }
                 MessageStep::Send { to, bytes } => {

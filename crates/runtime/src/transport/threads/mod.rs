@@ -37,8 +37,10 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod wait;
+mod words;
 
 pub(crate) use job::run;
+pub use words::SharedWords;
 
 use crate::block::{Contents, RawBlock};
 use crate::copy::{Hint, copy_hinted};
@@ -61,6 +63,9 @@ pub(crate) const MOST: usize = 1024;
 
 /// The most bytes that a put accepts at once.
 const PUT: usize = 16 << 10;
+
+/// Pauses after which a wait for memory is long.
+const LONG: u32 = 200;
 
 /// The sleep of a node that waits long for memory that other nodes change without waking it.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
@@ -416,7 +421,7 @@ impl Endpoint for Threads {
             }
         };
         match awaited {
-            Awaited::Memory { long } => {
+            Awaited::Memory { pauses } => {
                 if came() {
                     return;
                 }
@@ -427,7 +432,7 @@ impl Endpoint for Threads {
                 }
                 job.unwind_if_failed();
                 self.alone = job.all_others_left(rank);
-                if long {
+                if pauses >= LONG {
                     std::thread::sleep(SHORT_SLEEP);
                 } else {
                     std::thread::yield_now();

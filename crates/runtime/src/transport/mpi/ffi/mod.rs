@@ -57,8 +57,8 @@ pub(super) struct World {
     /// The communicator in which nodes that have left the program wait.
     ends: ffi::MPI_Comm,
     window: ffi::MPI_Win,
-    /// Memory shared by the nodes of a host, with its communicator; never freed before the exit.
-    windows: Mutex<Vec<(ffi::MPI_Win, ffi::MPI_Comm)>>,
+    /// Memory shared by the nodes of a host, in the order of its creation.
+    windows: Mutex<Vec<window::Window>>,
     /// This node's part of the window: its turn, then the header of its call, in words.
     shown: &'static [AtomicU64; WINDOW / 8],
     /// Whether a program runs: then a process that exits would leave others waiting.

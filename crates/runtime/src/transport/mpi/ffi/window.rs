@@ -3,33 +3,53 @@
 #![allow(unsafe_code, reason = "the MPI library allocates the memory, and tells where it lies")]
 
 use super::{WORLD, World, error_of, peer};
+use crate::transport::SharedWords;
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, Weak};
 
 impl World {
     /// `words` zero words for each node, by rank, if all nodes run on one host and the library has
-    /// such memory; otherwise `None`, on every node. It is kept until the process exits, so there
-    /// is none on a communicator of a program that finalises MPI itself. Collective; MPI 3.1,
-    /// §11.2.3.
-    pub(in super::super) fn shared_words(&self, words: usize) -> Option<Vec<&'static [AtomicU64]>> {
+    /// such memory; otherwise `None`, on every node. Before, frees the windows of which no node
+    /// holds words any more; the others stay until the process exits, so there are none on a
+    /// communicator of a program that finalises MPI itself. Collective; MPI 3.1, §11.2.3.
+    pub(in super::super) fn shared_words(&self, words: usize) -> Option<Vec<SharedWords>> {
         if !matches!(WORLD.get(), Some(Ok(world)) if std::ptr::eq(world, self)) {
             return None;
         }
+        self.free_unused();
         let made = self.allocate(words);
         // Every node has it, or none takes it.
-        let failed = u64::from(made.is_err());
+        let failed = self.words_of_all(u64::from(made.is_err()));
+        made.ok().filter(|_| failed.iter().all(|failed| *failed == 0))
+    }
+
+    /// A word of each node, by rank.
+    fn words_of_all(&self, mine: u64) -> Vec<u64> {
         let mut all = vec![0; self.size];
         self.all_gather(
             &crate::transport::Call::plain(crate::transport::Action::Share, std::panic::Location::caller()),
-            &failed.to_ne_bytes(),
+            &mine.to_ne_bytes(),
             bytemuck::cast_slice_mut(&mut all),
         );
-        made.ok().filter(|_| all.iter().all(|failed: &u64| *failed == 0))
+        all
     }
 
-    fn allocate(&self, words: usize) -> Result<Vec<&'static [AtomicU64]>, String> {
+    /// Frees windows of which no node holds words any more, of the 64 oldest: nodes have the same
+    /// windows in the same order. Collective.
+    fn free_unused(&self) {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let unused = windows.iter().take(64).enumerate();
+        let unused = unused.filter(|(_, window)| window.held.upgrade().is_none());
+        let mine = unused.fold(0, |bits, (i, _)| bits | 1 << i);
+        let all = self.words_of_all(mine).into_iter().fold(!0, |all: u64, node| all & node);
+        for at in (0..64.min(windows.len())).rev().filter(|at| all & 1 << at != 0) {
+            windows.remove(at).free();
+        }
+    }
+
+    fn allocate(&self, words: usize) -> Result<Vec<SharedWords>, String> {
         // SAFETY: constants that the shim initialises when it is loaded.
         let (shared, no_info) = unsafe { (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL) };
         let mut host = self.programs;
@@ -41,6 +61,8 @@ impl World {
         // call.
         attempt!(unsafe { MPI_Comm_size(host, &mut nodes) })?;
         if usize::try_from(nodes) != Ok(self.size) {
+            // SAFETY: a live communicator in which nothing is in flight; all its nodes call this.
+            attempt!(unsafe { MPI_Comm_free(&mut host) })?;
             return Err("the nodes run on several hosts".to_owned());
         }
         let bytes = ffi::MPI_Aint::try_from(8 * words).map_err(|error| error.to_string())?;
@@ -51,9 +73,10 @@ impl World {
         // SAFETY: `host` is a live communicator; MPI writes the address and the window's handle to
         // variables that outlive the call.
         attempt!(unsafe { MPI_Win_allocate_shared(bytes, 8, no_info, host, place.cast(), &mut window) })?;
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner).push((window, host));
-        // SAFETY: the window was just created and is not locked; it stays so until the process
-        // exits.
+        let held = Arc::new(Held);
+        let created = Window { window, host, held: Arc::downgrade(&held) };
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner).push(created);
+        // SAFETY: the window was just created and is not locked; it stays so until it is freed.
         attempt!(unsafe { MPI_Win_lock_all(0, window) })?;
         let mut all = Vec::with_capacity(self.size);
         // As ranks of `host` are in the order of those of `programs`, they are the same.
@@ -71,9 +94,11 @@ impl World {
                 return Err("the library's shared memory is too short".to_owned());
             }
             // SAFETY: MPI has mapped `length` bytes there, aligned for words by the check above,
-            // until the window is freed when the process exits. All nodes access them as atomic
-            // words only.
-            all.push(unsafe { std::slice::from_raw_parts(base, words) });
+            // until the window is freed: when no node has `held` any more, with which the words go,
+            // or when the process exits. All nodes access them as atomic words only.
+            let memory = unsafe { std::slice::from_raw_parts(base, words) };
+            let keep: Arc<dyn std::any::Any + Send + Sync> = Arc::<Held>::clone(&held);
+            all.push(SharedWords::while_kept(memory, keep));
         }
         all[self.rank].iter().for_each(|word| word.store(0, Ordering::Relaxed));
         Ok(all)
@@ -81,16 +106,34 @@ impl World {
 
     /// Frees all windows of shared memory, when the process exits.
     pub(super) fn free_windows(&self) {
-        for (mut window, mut host) in self.windows.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // Errors are ignored: nobody is left to handle them.
-            // SAFETY: the window was locked when it was created; nothing is in flight in it.
-            let _ = attempt!(unsafe { MPI_Win_unlock_all(window) });
-            // SAFETY: the window is live and unlocked; no program runs that could access its
-            // memory, and all nodes make this call when their processes exit, in the order of
-            // creation.
-            let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
-            // SAFETY: a live communicator in which nothing is in flight.
-            let _ = attempt!(unsafe { MPI_Comm_free(&mut host) });
-        }
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.drain(..).for_each(Window::free);
+    }
+}
+
+/// What all words of a window keep.
+struct Held;
+
+/// Memory shared by the nodes of a host.
+pub(super) struct Window {
+    window: ffi::MPI_Win,
+    /// The window's communicator.
+    host: ffi::MPI_Comm,
+    /// Gone when this node holds no words of it.
+    held: Weak<Held>,
+}
+
+impl Window {
+    /// Frees it: collective, when no node accesses its memory any more.
+    fn free(self) {
+        let Self { mut window, mut host, .. } = self;
+        // Errors are ignored: at the worst the memory stays until the process exits.
+        // SAFETY: the window was locked when it was created; nothing is in flight in it.
+        let _ = attempt!(unsafe { MPI_Win_unlock_all(window) });
+        // SAFETY: the window is live and unlocked; no node holds words of it or runs a program, and
+        // all nodes make this call, in the same order.
+        let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
+        // SAFETY: a live communicator in which nothing is in flight.
+        let _ = attempt!(unsafe { MPI_Comm_free(&mut host) });
     }
 }

@@ -214,7 +214,7 @@ fn memory_is_looked_at_again_after_the_others_have_left() {
             // Long enough, as a rule, for the other to leave.
             std::thread::sleep(Duration::from_millis(100));
             loop {
-                pause(node, Awaited::Memory { long: false });
+                pause(node, Awaited::Memory { pauses: 0 });
                 PAUSES.fetch_add(1, Ordering::Relaxed);
             }
         }

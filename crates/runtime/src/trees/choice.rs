@@ -1,0 +1,120 @@
+//! The choice between trees and the transport's own collectives, by models of this machine.
+
+use super::on_paragon::{Broadcasts, Reductions, Scans};
+use super::{Flow, Trees, on_cm5, on_mpi, on_threads};
+use crate::node::Node;
+use crate::number::{Number, Op};
+use crate::select::{Options, SelectError};
+use bytemuck::Pod;
+use strata_select::Table;
+
+/// The models compiled in besides those of the libraries themselves.
+static BROADCASTS: [&Table; 3] = [&on_cm5::BROADCASTS, &on_mpi::BROADCASTS, &on_threads::BROADCASTS];
+static REDUCTIONS: [&Table; 3] = [&on_cm5::REDUCTIONS, &on_mpi::REDUCTIONS, &on_threads::REDUCTIONS];
+static SCANS: [&Table; 3] = [&on_cm5::SCANS, &on_mpi::SCANS, &on_threads::SCANS];
+
+/// Streams of collectives, each by what models of this machine predict to be the fastest: trees, or
+/// the transport's own.
+///
+/// ```
+/// use strata_runtime::{prelude::*, trees::Streams};
+///
+/// let sums = Machine::threads(3)?.run(|node| {
+///     let streams = Streams::choose(node, 1)?;             // of a word each
+///     let mut value = [node.rank() as u64];
+///     streams.inclusive_scan(node, Op::Add, &mut value);
+///     node.uninstall();
+///     Ok(value[0])
+/// })?;
+/// assert_eq!(sums, [0, 1, 3]);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Streams {
+    broadcasts: Option<Trees>,
+    reductions: Option<Trees>,
+    scans: Option<Trees>,
+}
+
+impl Streams {
+    /// Chooses for streams of broadcasts, of reductions to node 0 and of scans of vectors of
+    /// `words` words of 8 bytes: by the libraries `broadcasts`, `reductions` and `scans` of
+    /// `specs/collectives`. They serve until the node's [`uninstall`](Node::uninstall).
+    ///
+    /// Models are compiled in for threads, MPI and the simulated CM-5 and Paragon.
+    /// `STRATA_PIN=broadcasts=trees:4` (or `transport`) has precedence.
+    ///
+    /// # Participation
+    /// Collective, with equal `words`.
+    ///
+    /// # Errors
+    /// [`SelectError`]: a setting or a file of models is at fault.
+    #[track_caller]
+    pub fn choose(node: &mut Node, words: usize) -> Result<Self, SelectError> {
+        let inputs = [words.max(1) as f64];
+        let options = |tables| Options::default().compiled(tables);
+        let deep = |depth: i64| usize::try_from(depth).unwrap_or(1);
+        let broadcasts = match node.choose::<Broadcasts>(&inputs, &options(&BROADCASTS))?.candidate {
+            Broadcasts::Transport => None,
+            Broadcasts::Trees { depth } => Some(deep(depth)),
+        };
+        let reductions = match node.choose::<Reductions>(&inputs, &options(&REDUCTIONS))?.candidate {
+            Reductions::Transport => None,
+            Reductions::Trees { depth } => Some(deep(depth)),
+        };
+        let scans = match node.choose::<Scans>(&inputs, &options(&SCANS))?.candidate {
+            Scans::Transport => None,
+            Scans::Trees { depth } => Some(deep(depth)),
+        };
+        let mut install = |depth: Option<usize>| Some(Trees::install(node, depth?, Flow::Dataflow));
+        Ok(Self::of([install(broadcasts), install(reductions), install(scans)]))
+    }
+
+    /// Broadcasts, reductions and scans by these trees, or the transport.
+    pub(super) fn of([broadcasts, reductions, scans]: [Option<Trees>; 3]) -> Self {
+        Self { broadcasts, reductions, scans }
+    }
+
+    /// Replaces `values` on every node by those of node `root`.
+    ///
+    /// # Participation
+    /// Collective, with equal `root` and lengths.
+    #[track_caller]
+    pub fn broadcast<T: Pod>(&self, node: &mut Node, root: usize, values: &mut [T]) {
+        match &self.broadcasts {
+            Some(trees) => trees.broadcast(node, root, values),
+            None => node.broadcast(root, values),
+        }
+    }
+
+    /// Combines a vector element by element on node 0; what the others' `values` then are is not
+    /// told.
+    ///
+    /// # Participation
+    /// Collective, with equal `op` and lengths. Sums of floating-point numbers may differ in their
+    /// last bits between trees and the transport.
+    #[track_caller]
+    pub fn reduce_to_first<T: Number>(&self, node: &mut Node, op: Op, values: &mut [T]) {
+        match &self.reductions {
+            Some(trees) => trees.reduce_to_first(node, op, values),
+            None => node.reduce(op, values),
+        }
+    }
+
+    /// Combines the values of the nodes up to and with this one, in place.
+    ///
+    /// # Participation
+    /// As [`reduce_to_first`](Self::reduce_to_first).
+    #[track_caller]
+    pub fn inclusive_scan<T: Number>(&self, node: &mut Node, op: Op, values: &mut [T]) {
+        match &self.scans {
+            Some(trees) => trees.inclusive_scan(node, op, values),
+            None => node.inclusive_scan(op, values),
+        }
+    }
+
+    /// Whether broadcasts, reductions and scans go by trees.
+    #[must_use]
+    pub fn by_trees(&self) -> [bool; 3] {
+        [self.broadcasts.is_some(), self.reductions.is_some(), self.scans.is_some()]
+    }
+}
