@@ -1,12 +1,15 @@
 //! Which routine a copy takes.
 
-use std::fmt;
+mod known;
+
 use std::sync::OnceLock;
 
-use strata_select::{Pins, Table, closest};
+use strata_select::{Pins, closest};
 
 use crate::routine::Place;
-use crate::{DEFAULT, Routine, SHORT, exchange_models, models, processor, routines};
+use crate::{DEFAULT, Routine, SHORT, routines};
+pub use known::{FromFile, Installed, LIBRARIES, Models, candidates, install, install_from_file};
+use known::{Known, gain_of};
 
 /// What a program knows about the caches, as far as it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,7 +142,7 @@ fn place(hint: Hint, bytes: usize, aligned: bool) -> &'static Place {
 #[inline(never)]
 fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
     let class = Class::of(bytes);
-    let by_models = || models_in_use().map_or(&DEFAULT, |tables| decide(tables, hint, class, aligned));
+    let by_models = || decide(known::in_use(), hint, class, aligned);
     let routine = pinned().unwrap_or_else(by_models);
     place(hint, bytes, aligned).set(routine);
     routine
@@ -203,64 +206,6 @@ impl Class {
     }
 }
 
-/// Models of the libraries of `specs/copy` and `specs/copy-exchange`, in this order: `copy_hot`,
-/// `copy_hot_read`, `copy_cold`, `copy_cold_read`; `copy_exchange`,
-/// `copy_exchange_used`. `specc calibrate` writes them for another machine.
-pub type Models = [&'static Table; 6];
-
-static INSTALLED: OnceLock<Models> = OnceLock::new();
-
-/// Chooses by these models from now on, instead of those compiled in.
-///
-/// # Errors
-/// Copies have been chosen already, or models were installed before.
-pub fn install(models: Models) -> Result<(), Installed> {
-    if CHOSEN.iter().flatten().any(|place| place.get().is_some()) {
-        return Err(Installed);
-    }
-    INSTALLED.set(models).map_err(|_| Installed)
-}
-
-/// Models can be installed once, before the first copy of more than [`SHORT`] bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Installed;
-
-impl fmt::Display for Installed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("copies are chosen by other models already; install them once, before the first copy")
-    }
-}
-
-impl std::error::Error for Installed {}
-
-/// Those installed, else those compiled in if they are of this processor: of another one nothing
-/// is known that would be significantly better than `memcpy`.
-fn models_in_use() -> Option<&'static Models> {
-    const COMPILED: Models = [
-        &models::COPY_HOT,
-        &models::COPY_HOT_READ,
-        &models::COPY_COLD,
-        &models::COPY_COLD_READ,
-        &exchange_models::COPY_EXCHANGE,
-        &exchange_models::COPY_EXCHANGE_USED,
-    ];
-    static OURS: OnceLock<bool> = OnceLock::new();
-    let ours = || processor::is_described_by(COMPILED[0].platform);
-    INSTALLED.get().or_else(|| OURS.get_or_init(ours).then_some(const { &COMPILED }))
-}
-
-/// The routines that are worth trying: those that the models know on a processor that they
-/// describe, all [`routines`] on others. The first is [`DEFAULT`].
-#[must_use]
-pub fn candidates() -> Vec<&'static Routine> {
-    let Some(tables) = models_in_use() else { return routines().to_vec() };
-    let mut known: Vec<&'static Routine> = vec![&DEFAULT];
-    for name in tables.iter().flat_map(|table| table.entries).flat_map(|entry| sides(entry.name)) {
-        known.extend(Routine::named(name).filter(|routine| !known.contains(routine)));
-    }
-    known
-}
-
 /// A routine has to be faster than `memcpy` with this probability, as so many standard deviations:
 /// 95 %, one-sided.
 const SURE: f64 = 1.645;
@@ -274,17 +219,17 @@ const INDIRECT: f64 = 4e-9;
 
 /// The routine with the greatest mean gain over `memcpy` in all situations that the hint allows,
 /// of those that are expected to lose in none, and that gain significantly.
-fn decide(models: &Models, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
+fn decide(models: &dyn Known, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
     let shift = if aligned { 0.0 } else { 24.0 };
     let mut best: (f64, &'static Routine) = (0.0, &DEFAULT);
     let situations = hint.situations();
-    for name in models[situations[0]].entries.iter().map(|entry| entry.name) {
+    for name in models.names(situations[0]) {
         let [Some(sent), Some(received)] = sides(name).map(Routine::named) else { continue };
         let (mut gains, mut deviations, mut count, mut least) = (0.0, 0.0, 0.0, f64::INFINITY);
         for situation in situations.iter().copied() {
             let mut here = 0.0;
             for bytes in class.lengths() {
-                let gain = gain_of(models[situation], name, [bytes, shift]);
+                let gain = gain_of(models, situation, name, [bytes, shift]);
                 let (gain, deviation) = gain.unwrap_or((f64::NEG_INFINITY, 0.0));
                 here += gain;
                 deviations += deviation;
@@ -301,27 +246,15 @@ fn decide(models: &Models, hint: Hint, class: Class, aligned: bool) -> &'static 
     best.1
 }
 
+/// Whether no copy of more than [`SHORT`] bytes has been made.
+fn none_yet() -> bool {
+    CHOSEN.iter().flatten().all(|place| place.get().is_none())
+}
+
 /// The names of the routines of both sides of an exchange, the sender's first; both have that of
 /// a candidate unless it is called `ONE_to_OTHER`.
 pub(crate) fn sides(candidate: &str) -> [&str; 2] {
     candidate.split_once("_to_").map_or([candidate; 2], |(send, receive)| [send, receive])
-}
-
-/// The logarithm of `memcpy`'s time over the routine's, and its standard deviation; `None` without
-/// a model of both. Beyond what was measured, at the nearest length that was.
-fn gain_of(table: &Table, name: &str, mut inputs: [f64; 2]) -> Option<(f64, f64)> {
-    // Exchanges are of aligned blocks: their models take the length alone.
-    let inputs = inputs.get_mut(..table.inputs.len())?;
-    let (nodes, _) = table.domain.nearest(1, inputs);
-    let predict = |name| {
-        let entry = table.entries.iter().find(|entry| entry.name == name)?;
-        let found = (entry.predict)(nodes, inputs, &[])?.times(entry.expected_ratio)?;
-        let extra = if name == DEFAULT.name() { 0.0 } else { INDIRECT };
-        let seconds = found.seconds.get() + extra;
-        (seconds > 0.0).then_some((seconds.ln(), found.deviation.get() / seconds))
-    };
-    let (default, routine) = (predict(DEFAULT.name())?, predict(name)?);
-    Some((default.0 - routine.0, default.1.hypot(routine.1)))
 }
 
 #[cfg(test)]

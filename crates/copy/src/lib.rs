@@ -43,7 +43,10 @@ mod strided;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-pub use choose::{Hint, Installed, Models, Source, Target, candidates, install, routine_for};
+pub use choose::{
+    FromFile, Hint, Installed, LIBRARIES, Models, Source, Target, candidates, install, install_from_file,
+    routine_for,
+};
 pub use routine::{DEFAULT, Routine, routines};
 pub use strided::{Strided, StridedError, pack, unpack};
 

@@ -104,5 +104,9 @@ fn short_copies_are_memcpy_and_choices_stay() {
             }
         }
     }
-    assert_eq!(install([&exchange_models::COPY_EXCHANGE; 6]), Err(Installed), "after the first choice");
+    assert_eq!(
+        install([&crate::exchange_models::COPY_EXCHANGE; 6]),
+        Err(Installed),
+        "after the first choice"
+    );
 }
