@@ -85,15 +85,16 @@ fn parts(node: &mut Node, of: &Pipeline, rounds: usize) -> Result<[f64; 2], Erro
     Ok([timings[0].median(), timings[1].median()])
 }
 
-/// A pipeline of these stages on so many cores: the first item takes all stages, each further one
-/// as long as the stages take that share the cores.
+/// A pipeline of these stages on so many cores. The run-time binds nodes to cores in turn, so the
+/// stages of a core come one after the other.
 fn predicted(works: &[u64; STAGES], items: usize, [iteration, message]: [f64; 2], cores: usize) -> f64 {
-    let stage = |work: &u64| Cost::from(*work as f64 * iteration);
-    let stages: Vec<Cost> = works.iter().map(stage).collect();
-    let further = Cost::Sequence(vec![Cost::Share(cores, stages.clone()), message.into()]);
-    Cost::Sequence(vec![Cost::Sequence(stages), Cost::Repeat(items as u64 - 1, Box::new(further))])
-        .estimate()
-        .mean
+    let mut of_core = vec![Vec::new(); cores];
+    for (stage, work) in works.iter().enumerate() {
+        of_core[stage % cores].push(Cost::from(*work as f64 * iteration));
+    }
+    let works = Cost::Pipeline(items as u64, of_core.into_iter().map(Cost::Sequence).collect());
+    let messages = Cost::Repeat(items as u64, Box::new(message.into()));
+    Cost::Sequence(vec![works, messages]).estimate().mean
 }
 
 pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(), Error> {

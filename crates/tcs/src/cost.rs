@@ -50,12 +50,8 @@ pub enum Cost {
     Choice(Vec<(f64, Cost)>),
     /// At once on one cell, such as a send beside a receipt in the background.
     Overlap(Vec<Cost>),
-    /// At once on fewer processors than there are parts, in equal shares as time slices divide them
-    /// (processor sharing: Kleinrock 1976). At least as long as the longest, and as the sum over
-    /// the processors, which only a scheduler reaches that knows the longest.
-    Share(usize, Vec<Cost>),
     /// Stages through which so many items pass: the first takes all stages, each further one the
-    /// slowest stage.
+    /// slowest stage. Stages on one processor are one, their [`Sequence`](Self::Sequence).
     Pipeline(u64, Vec<Cost>),
 }
 
@@ -91,16 +87,6 @@ impl Cost {
             Self::Sequence(parts) => parts.iter().map(Self::estimate).fold(Estimate::default(), after),
             Self::Join(parts) | Self::Overlap(parts) => {
                 parts.iter().map(Self::estimate).reduce(latest).unwrap_or_default()
-            }
-            Self::Share(processors, parts) => {
-                let parts: Vec<Estimate> = parts.iter().map(Self::estimate).collect();
-                let processors = (*processors).max(1);
-                let share = |of: fn(&Estimate) -> f64| shared(parts.iter().map(of).collect(), processors);
-                let (mean, high) = (share(|part| part.mean), share(|part| part.high));
-                let sum = parts.iter().copied().fold(Estimate::default(), after);
-                let longest = parts.iter().copied().reduce(latest).unwrap_or_default();
-                let least = latest(longest, scaled(sum, 1.0 / processors as f64));
-                Estimate { mean, high, ..least }
             }
             Self::Repeat(times, part) => scaled(part.estimate(), *times as f64),
             Self::Choice(parts) => {
@@ -158,19 +144,6 @@ fn latest(a: Estimate, b: Estimate) -> Estimate {
     Estimate { low: a.low.max(b.low), high: a.high.max(b.high), ..later }
 }
 
-/// When the last of the parts ends, of which all that have not ended share the processors equally,
-/// each with one at most.
-fn shared(mut parts: Vec<f64>, processors: usize) -> f64 {
-    parts.sort_by(f64::total_cmp);
-    let (mut time, mut done) = (0.0, 0.0);
-    for (ended, part) in parts.iter().enumerate() {
-        let slowdown = ((parts.len() - ended) as f64 / processors as f64).max(1.0);
-        time += slowdown * (part - done);
-        done = *part;
-    }
-    time
-}
-
 /// The same part again and again errs the same way each time: the deviation grows with the number.
 fn scaled(part: Estimate, by: f64) -> Estimate {
     Estimate {
@@ -218,12 +191,6 @@ mod tests {
         let choice = Cost::Choice(vec![(1.0, a.clone()), (3.0, b.clone())]).estimate();
         assert_eq!((choice.mean, choice.low, choice.high), (17.5, 8.0, 25.0));
         assert!(choice.variance > 6.25);
-        let shared = |processors| Cost::Share(processors, vec![a.clone(), b.clone(), b.clone()]).estimate();
-        assert_eq!((shared(1).mean, shared(2).mean, shared(3).mean), (50.0, 25.0, 20.0));
-        assert_eq!((shared(0).mean, Cost::Share(2, vec![]).estimate()), (50.0, Estimate::default()));
-        // Half a processor each until the short ones end: the long one has then done 50 of its 400.
-        let uneven = Cost::Share(2, [50.0, 50.0, 400.0, 50.0].map(Cost::from).to_vec()).estimate();
-        assert_eq!((uneven.low, uneven.mean), (400.0, 450.0));
         let fitted = Prediction::new(2e-6, 5e-7).map(|fitted| Cost::from(fitted).estimate());
         let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
         assert!(fitted.is_some_and(|f| near(f.low, 1.5e-6) && near(f.high, 2.5e-6) && f.variance > 0.0));

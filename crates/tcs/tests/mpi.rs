@@ -30,15 +30,20 @@ fn main() -> ExitCode {
             failed += 1;
         }
     };
-    for nodes in mpirun::nodes(&[1, 2, 3, 4]) {
-        let run = mpirun::run("shifts", nodes, &[], &[]);
-        let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
-        count("shifts", nodes, run);
+    // Processes of one host share windows; where the library has none, they exchange messages.
+    let apart: &[(&str, &str)] = &[("OMPI_MCA_osc", "pt2pt")];
+    for (case, windows) in [("shifts", true), ("shifts", false), ("forms", true), ("again", true)] {
+        for nodes in mpirun::nodes(&[1, 2, 3, 5, 8]) {
+            let run = mpirun::run(case, nodes, &[], if windows { &[] } else { apart });
+            let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
+            count(if windows { case } else { "without windows" }, nodes, run);
+        }
     }
-    for nodes in mpirun::nodes(&[1, 2, 3, 4]) {
-        let run = mpirun::run("forms", nodes, &[], &[]);
-        let run = run.and_then(|run| if run.status.success() { Ok(()) } else { run.wrong("it failed") });
-        count("forms", nodes, run);
+    for nodes in mpirun::nodes(&[2]) {
+        let run = mpirun::run("unread", nodes, &[], &[("STRATA_WATCHDOG", "1s")]);
+        count("unread", nodes, run.and_then(|run| run.failed_with(&["node 0", "mpi.rs"])));
+        let run = mpirun::run("panics", nodes, &[], &[]);
+        count("panics", nodes, run.and_then(|run| run.failed_with(&["a bug of cell 1"])));
     }
     for nodes in mpirun::nodes(&[4]) {
         let run = mpirun::run("tree", nodes, &[], &[]);
@@ -75,6 +80,21 @@ fn inside(case: &str) -> ExitCode {
             })?;
             return Ok(());
         }
+        if case == "again" {
+            return again(node, options);
+        }
+        if case == "unread" || case == "panics" {
+            let (image, program) = shifts(node.size(), Mode::Triple, None);
+            run_with(node, &image, options, |cell| match (case, cell.id()) {
+                ("unread", _) => program.unread(cell),
+                ("panics", 1) => panic!("a bug of cell 1"),
+                _ => {
+                    cell.sync();
+                    Ok(())
+                }
+            })?;
+            return Ok(());
+        }
         let tree = Tree::new();
         if case == "failing" {
             run_with(node, &tree.image, options, |cell| tree.failing(cell))?;
@@ -93,4 +113,18 @@ fn inside(case: &str) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs of applications that need less and more memory than those before them.
+fn again(node: &mut Node, options: RunOptions) -> Result<(), Error> {
+    for time in 0..40 {
+        let (image, program) = shifts(node.size(), Mode::ALL[time % Mode::ALL.len()], None);
+        let found = run_with(node, &image, options, |cell| program.body(cell, 3))?;
+        assert_eq!(found, Some(program.expected(node.rank(), 3)), "run {time}");
+        if time % 7 == 3 {
+            let all = every::all(&Target::crossbar(node.size()), 64 << (time / 4));
+            run_with(node, &all.image, options, |cell| all.check(cell, Some(Form::Sets), 1000))?;
+        }
+    }
+    Ok(())
 }

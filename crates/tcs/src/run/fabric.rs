@@ -1,7 +1,8 @@
-//! What carries connections and barriers: memory that threads share, or messages.
+//! What carries connections and barriers: memory that nodes of one host share, or messages.
 
+use super::memory::{Count, Memory, Places};
 use super::messages::Messages;
-use super::ring::{Counter, LINE, Receiver, Ring, Sender};
+use super::ring::{LINE, Receiver, Ring, Sender};
 use super::spool::{Spools, Transfer};
 use crate::barrier::Step;
 use crate::link::Image;
@@ -14,20 +15,10 @@ const LOOKS: usize = 100;
 
 /// One cell's ends of connections and barriers.
 pub(super) enum Fabric {
-    /// All nodes are threads of one process.
+    /// All nodes are threads of one process, or processes of one host.
     Shared(Box<Shared>),
     /// Messages; with times where they are those of a simulation.
     Messages(Box<Messages>),
-}
-
-/// What a cell receives in.
-#[derive(Default)]
-struct Own {
-    rings: BTreeMap<usize, Arc<Ring>>,
-    /// By barrier and sending member.
-    steps: BTreeMap<(usize, usize), Arc<Counter>>,
-    /// By connection: of its receiver's readiness; the sender waits for it.
-    ready: BTreeMap<usize, Arc<Counter>>,
 }
 
 pub(super) struct Shared {
@@ -36,9 +27,9 @@ pub(super) struct Shared {
     /// By barrier: this cell's steps.
     barriers: Vec<Vec<Resolved>>,
     /// Counters of barriers: how often this cell has raised each, or seen it raised.
-    counts: Vec<(Arc<Counter>, u64)>,
+    counts: Vec<(Count, u64)>,
     /// By connection: readiness that this cell tells or awaits, and how often it has.
-    ready: BTreeMap<usize, (Arc<Counter>, u64)>,
+    ready: BTreeMap<usize, (Count, u64)>,
     pub(super) spools: Spools,
 }
 
@@ -55,33 +46,17 @@ impl Fabric {
         if timed {
             return Self::Messages(Box::new(Messages::open(node, true, circuits)));
         }
-        let me = node.rank();
-        let mut own = Own::default();
-        for (number, linked) in image.connections.iter().enumerate() {
-            if linked.to == me {
-                own.rings.insert(number, Ring::new(linked.depth));
-            }
-            if linked.from == me {
-                own.ready.insert(number, Arc::default());
-            }
-        }
-        for (number, barrier) in image.barriers.iter().enumerate() {
-            let Some(member) = barrier.cells.iter().position(|cell| *cell == me) else { continue };
-            for step in barrier.schedule.steps(member) {
-                if let Step::Receive(from) = step {
-                    own.steps.entry((number, *from)).or_default();
-                }
-            }
-        }
-        match node.share(Arc::new(own)) {
-            Some(all) => Self::Shared(Box::new(Shared::new(image, me, &all))),
+        let (me, nodes) = (node.rank(), node.size());
+        let places = Places::of(image, me, nodes);
+        match places.memory(node) {
+            Some(all) => Self::Shared(Box::new(Shared::new(image, me, &places, &all))),
             None => Self::Messages(Box::new(Messages::open(node, false, None))),
         }
     }
 }
 
 impl Shared {
-    fn new(image: &Image, me: usize, all: &[Arc<Own>]) -> Self {
+    fn new(image: &Image, me: usize, places: &Places, all: &[Arc<Memory>]) -> Self {
         let mut this = Self {
             senders: image.connections.iter().map(|_| None).collect(),
             receivers: image.connections.iter().map(|_| None).collect(),
@@ -90,31 +65,32 @@ impl Shared {
             ready: BTreeMap::new(),
             spools: Spools::default(),
         };
-        for (number, linked) in image.connections.iter().enumerate() {
-            let ring = || all.get(linked.to)?.rings.get(&number).map(Arc::clone);
+        for (number, (ring, ready)) in &places.connections {
+            let linked = &image.connections[*number];
+            let ring = || Ring::new(&all[linked.to], *ring, linked.depth);
             if linked.from == me {
-                this.senders[number] = ring().map(Sender::new);
+                this.senders[*number] = Some(Sender::new(ring()));
             }
             if linked.to == me {
-                this.receivers[number] = ring().map(Receiver::new);
+                this.receivers[*number] = Some(Receiver::new(ring()));
             }
-            if linked.from == me || linked.to == me {
-                let ready = all.get(linked.from).and_then(|of| of.ready.get(&number));
-                this.ready.extend(ready.map(|counter| (number, (Arc::clone(counter), 0))));
-            }
+            this.ready.insert(*number, (all[linked.from].count(*ready), 0));
         }
         for (number, barrier) in image.barriers.iter().enumerate() {
             let mut steps = Vec::new();
             let mut known: BTreeMap<(bool, usize), usize> = BTreeMap::new();
             let member = barrier.cells.iter().position(|cell| *cell == me);
-            for step in member.map_or(&[][..], |member| barrier.schedule.steps(member)) {
-                let (sends, other, receiver, from) = match *step {
-                    Step::Send(to) => (true, to, barrier.cells[to], member.unwrap_or(0)),
-                    Step::Receive(from) => (false, from, me, from),
+            for (member, step) in member
+                .into_iter()
+                .flat_map(|member| barrier.schedule.steps(member).iter().map(move |step| (member, step)))
+            {
+                let (sends, other, ends) = match *step {
+                    Step::Send(to) => (true, to, (to, member)),
+                    Step::Receive(from) => (false, from, (member, from)),
                 };
+                let Some(place) = places.steps.get(&(number, ends.0, ends.1)) else { continue };
                 let count = *known.entry((sends, other)).or_insert_with(|| {
-                    let counter = all.get(receiver).and_then(|of| of.steps.get(&(number, from)));
-                    this.counts.push((counter.map(Arc::clone).unwrap_or_default(), 0));
+                    this.counts.push((all[barrier.cells[ends.0]].count(*place), 0));
                     this.counts.len() - 1
                 });
                 steps.push(Resolved { sends, count });

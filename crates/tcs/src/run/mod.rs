@@ -3,11 +3,13 @@
 mod cell;
 mod fabric;
 mod mail;
+mod memory;
 mod messages;
 mod net;
 mod ring;
 mod spool;
 pub mod switch;
+mod sync;
 
 pub use cell::Cell;
 pub(crate) use cell::{Compiled, Sent, options};

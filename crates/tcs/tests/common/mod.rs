@@ -63,6 +63,19 @@ impl Shifts {
         Ok(seen)
     }
 
+    /// Cell 0 sends to a cell that never reads, until it is stopped. The others come later to
+    /// where they wait.
+    #[allow(dead_code, reason = "only some of the tests that share this need it")]
+    pub(crate) fn unread(&self, cell: &mut Cell<'_>) -> Result<(), Error> {
+        cell.phase::<Rise, _>(|net| {
+            while net.id() == 0 {
+                net.send(self.up[0], &[0]);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(700));
+            Ok(())
+        })
+    }
+
     pub(crate) fn expected(&self, cell: usize, rounds: u64) -> u64 {
         let cells = self.cells;
         let mut values: Vec<u64> = (0..cells as u64).collect();

@@ -1,0 +1,219 @@
+//! Memory of one host in which cells receive: of the process whose threads they are, or windows
+//! that processes share (MPI 3.1, §11.2.3).
+//!
+//! Where everything lies follows from the image, so that nodes exchange no addresses. A cell's
+//! memory holds what is written for it: the rings of its connections, the steps of its barriers,
+//! and the readiness of those to whom it sends.
+
+use super::ring::Ring;
+use super::sync::{AtomicU64, Ordering};
+use crate::barrier::Step;
+use crate::link::Image;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use strata_runtime::Node;
+#[cfg(not(all(test, loom)))]
+use strata_runtime::SharedWords;
+
+/// Words from one place to the next: two cache lines, as some processors fetch lines in pairs.
+pub(super) const APART: usize = 16;
+
+/// Words of the smallest window.
+#[cfg(not(all(test, loom)))]
+const LEAST: usize = 1 << 12;
+
+/// Of this process or of a window: in both cases an address and a length, so that finding the words
+/// needs no branch.
+#[cfg(not(all(test, loom)))]
+type Words = SharedWords;
+#[cfg(all(test, loom))]
+type Words = Box<[AtomicU64]>;
+
+#[cfg(not(all(test, loom)))]
+fn zeros(words: usize) -> Words {
+    SharedWords::zeroed(words)
+}
+
+#[cfg(all(test, loom))]
+fn zeros(words: usize) -> Words {
+    (0..words).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// One cell's memory.
+pub(super) struct Memory {
+    words: Words,
+    /// Words before the first that begins two cache lines.
+    skew: usize,
+}
+
+impl Memory {
+    /// `words` zero words of this process.
+    pub(super) fn own(words: usize) -> Self {
+        let words = zeros(words + APART);
+        Self { skew: skew(&words), words }
+    }
+
+    #[inline]
+    pub(super) fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
+    /// The index in [`words`](Self::words) of place `place`.
+    pub(super) fn index(&self, place: usize) -> usize {
+        self.skew + place
+    }
+
+    /// The word that begins place `place`.
+    pub(super) fn count(self: &Arc<Self>, place: usize) -> Count {
+        Count { at: self.index(place), memory: Arc::clone(self) }
+    }
+}
+
+/// Words before the first one that begins two cache lines.
+fn skew(words: &[AtomicU64]) -> usize {
+    match words.as_ptr().align_offset(APART * size_of::<u64>()) {
+        aligned if aligned < APART => aligned,
+        _ => 0,
+    }
+}
+
+/// A number in a cell's memory that one cell raises and another one reads.
+pub(super) struct Count {
+    memory: Arc<Memory>,
+    at: usize,
+}
+
+impl Count {
+    #[inline]
+    pub(super) fn raise(&self, to: u64) {
+        self.memory.words()[self.at].store(to, Ordering::Release);
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> u64 {
+        self.memory.words()[self.at].load(Ordering::Acquire)
+    }
+}
+
+/// Where a cell finds what it uses, in its own memory and in others'.
+pub(super) struct Places {
+    /// By connection that begins or ends here: of its ring, at its receiver, and of the count of
+    /// its receiver's readiness, at its sender.
+    pub(super) connections: BTreeMap<usize, (usize, usize)>,
+    /// By barrier, receiving and sending member, of which this cell is one; at the receiver.
+    pub(super) steps: BTreeMap<(usize, usize, usize), usize>,
+    /// Words of each node.
+    words: Vec<usize>,
+}
+
+impl Places {
+    /// What cell `me` uses, of an image that runs on `nodes` nodes.
+    pub(super) fn of(image: &Image, me: usize, nodes: usize) -> Self {
+        let (mut connections, mut steps) = (BTreeMap::new(), BTreeMap::new());
+        let mut words = vec![0; nodes];
+        let mut place = |cell: usize, length: usize| {
+            let place = words[cell];
+            words[cell] += length.next_multiple_of(APART);
+            place
+        };
+        for (number, linked) in image.connections.iter().enumerate() {
+            let both = (place(linked.to, Ring::words(linked.depth)), place(linked.from, 1));
+            if linked.from == me || linked.to == me {
+                connections.insert(number, both);
+            }
+        }
+        for (number, barrier) in image.barriers.iter().enumerate() {
+            for (member, cell) in barrier.cells.iter().enumerate() {
+                let mut known = BTreeMap::new();
+                for step in barrier.schedule.steps(member) {
+                    let Step::Receive(from) = *step else { continue };
+                    let place = *known.entry(from).or_insert_with(|| place(*cell, 1));
+                    if *cell == me || barrier.cells.get(from) == Some(&me) {
+                        steps.insert((number, member, from), place);
+                    }
+                }
+            }
+        }
+        Self { connections, steps, words }
+    }
+
+    /// The memory of every node, by rank, all zero, if each can access it; otherwise `None`, on
+    /// every node.
+    ///
+    /// # Participation
+    /// Collective, with places of one image.
+    #[track_caller]
+    pub(super) fn memory(&self, node: &mut Node) -> Option<Vec<Arc<Memory>>> {
+        if node.is_simulated() {
+            return None;
+        }
+        if !node.local::<Windows>().apart {
+            let own = Memory::own(self.words.get(node.rank()).copied().unwrap_or(0));
+            let all = node.share(Arc::new(own));
+            if all.is_some() {
+                return all;
+            }
+            node.local::<Windows>().apart = true;
+        }
+        self.windows(node)
+    }
+
+    /// As [`memory`](Self::memory), of processes.
+    #[cfg(not(all(test, loom)))]
+    #[track_caller]
+    fn windows(&self, node: &mut Node) -> Option<Vec<Arc<Memory>>> {
+        // Agreed upon: all nodes take a new window, or none does. And none clears its window
+        // before all have left the run that used it.
+        let words = node.reduce_max(self.words.iter().max().map_or(0, |most| *most as u64)) as usize;
+        let kept = node.local::<Windows>();
+        if kept.none {
+            return None;
+        }
+        if kept.length >= words {
+            let all = kept.all.clone();
+            if let Some(own) = all.get(node.rank()) {
+                let used = own.words().iter().take(own.skew + words);
+                used.for_each(|word| word.store(0, Ordering::Relaxed));
+            }
+            // Nobody writes before all are clear.
+            node.barrier();
+            return Some(all);
+        }
+        // A window is kept for the next runs: of a power of two, so that few are too short.
+        let length = words.next_power_of_two().max(LEAST);
+        let windows = node.share_words(length + APART);
+        let own = windows.as_ref().and_then(|all| all.get(node.rank()));
+        // The same memory may have other addresses in other processes.
+        let skews = node.all_gather(&[own.map_or(0, |own| skew(own) as u64)]);
+        let kept = node.local::<Windows>();
+        let Some(windows) = windows else {
+            kept.none = true;
+            return None;
+        };
+        let memory = |(words, skew): (_, u64)| Memory { words, skew: skew as usize };
+        kept.all = windows.into_iter().zip(skews).map(memory).map(Arc::new).collect();
+        kept.length = length;
+        Some(kept.all.clone())
+    }
+
+    /// Loom's memory cannot lie in windows.
+    #[cfg(all(test, loom))]
+    fn windows(&self, _node: &mut Node) -> Option<Vec<Arc<Memory>>> {
+        None
+    }
+}
+
+/// What a node keeps from one run to the next, where nodes are processes.
+#[derive(Default)]
+struct Windows {
+    /// Whether nodes are no threads of one process.
+    apart: bool,
+    /// Whether processes share no memory.
+    #[cfg(not(all(test, loom)))]
+    none: bool,
+    #[cfg(not(all(test, loom)))]
+    all: Vec<Arc<Memory>>,
+    /// Words of each that can be used.
+    #[cfg(not(all(test, loom)))]
+    length: usize,
+}
