@@ -1,14 +1,18 @@
 //! The chosen sort against each fixed candidate, over keys a node and key widths, in one run,
 //! alternating.
 //!
-//!     cargo bench -p strata-benches --bench sort_choice [-- --nodes 4]
+//!     cargo bench -p strata-benches [--features mpi] --bench sort_choice \
+//!         [-- --on threads|mpi --nodes 4 --most 20]
 //!
-//! A candidate with a parameter competes with several fixed values of it. The loss of a cell is the
-//! median over the rounds of (time of the choice) / (time of the fixed candidate with the least
-//! median), less one: at zero or below, no fixed candidate would have been faster.
+//! On as many threads or processes of MPI, with 2^4 to 2^20 keys each (`--most 20`). A candidate
+//! with a parameter competes with several fixed values of it. The loss of a cell is the median over
+//! the rounds of (time of the choice) / (time of the fixed candidate with the least median), less
+//! one: at zero or below, no fixed candidate would have been faster. The spread is how far the same
+//! choice, repeated, lies apart: its times from the 10 % to the 90 % quantile over their median.
 
 use std::process::ExitCode;
 
+use serde_json::json;
 use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_sort::profile;
@@ -19,23 +23,35 @@ const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 const HOPELESS: f64 = 3.0;
 
 /// The fixed candidates.
-const FIXED: [(&str, Fixed); 9] = [
+const FIXED: [(&str, Fixed); 13] = [
     ("radix:4", Fixed::Radix(4)),
     ("radix:6", Fixed::Radix(6)),
     ("radix:8", Fixed::Radix(8)),
     ("radix:11", Fixed::Radix(11)),
     ("radix:16", Fixed::Radix(16)),
-    ("sample:16", Fixed::Sample(16)),
+    ("sample:8", Fixed::Sample(8)),
     ("sample:64", Fixed::Sample(64)),
-    ("sample:256", Fixed::Sample(256)),
     ("gather", Fixed::Gather),
+    ("batcher", Fixed::Batcher),
+    ("histogram", Fixed::Histogram),
+    ("quick", Fixed::Quick),
+    ("packets:8", Fixed::Packets(8)),
+    ("grid:16", Fixed::Grid(16)),
 ];
+
+/// Distinguishes a rank started by `mpirun` from the program started by hand.
+const INSIDE: &str = "STRATA_BENCH_RANK";
 
 #[derive(Clone, Copy)]
 enum Fixed {
     Radix(u32),
     Sample(usize),
     Gather,
+    Batcher,
+    Histogram,
+    Quick,
+    Packets(u32),
+    Grid(usize),
 }
 
 impl Fixed {
@@ -44,6 +60,11 @@ impl Fixed {
             Self::Radix(bits) => profile::radix(node, keys, bits),
             Self::Sample(oversample) => profile::sample(node, keys, oversample),
             Self::Gather => profile::gather(node, keys),
+            Self::Batcher => profile::batcher(node, keys),
+            Self::Histogram => profile::histogram(node, keys),
+            Self::Quick => profile::quick(node, keys),
+            Self::Packets(bits) => profile::packets(node, keys, bits),
+            Self::Grid(oversample) => profile::grid(node, keys, oversample),
         }
     }
 }
@@ -58,20 +79,23 @@ struct Cell {
     loss: f64,
 }
 
+struct Settings {
+    mpi: bool,
+    nodes: usize,
+    /// The greatest exponent of two of keys a node.
+    most: u32,
+}
+
 fn main() -> ExitCode {
-    let nodes = match nodes() {
-        Ok(nodes) => nodes,
+    let settings = match settings() {
+        Ok(settings) => settings,
         Err(message) => {
             eprintln!("sort_choice: {message}");
             return ExitCode::from(2);
         }
     };
-    let cells = Machine::threads(nodes).and_then(|m| m.run(|node: &mut Node| Ok(race(node))));
-    match cells {
-        Ok(cells) => {
-            report(nodes, cells.first().map_or(&[], Vec::as_slice));
-            ExitCode::SUCCESS
-        }
+    match run(&settings) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("sort_choice: {error}");
             ExitCode::FAILURE
@@ -79,20 +103,47 @@ fn main() -> ExitCode {
     }
 }
 
-fn nodes() -> Result<usize, String> {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    match arguments.as_slice() {
-        [] => Ok(4),
-        [flag, count] if flag == "--nodes" => {
-            count.parse().map_err(|_| format!("`{count}` is not a number of nodes"))
+fn settings() -> Result<Settings, String> {
+    let mut settings = Settings { mpi: false, nodes: 4, most: 20 };
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    while let Some(flag) = arguments.next() {
+        let value = arguments.next().unwrap_or_default();
+        match (flag.as_str(), value.as_str(), value.parse::<usize>()) {
+            ("--on", "threads", _) => settings.mpi = false,
+            ("--on", "mpi", _) => settings.mpi = true,
+            ("--nodes", _, Ok(nodes)) => settings.nodes = nodes,
+            ("--most", _, Ok(most @ 4..=24)) => settings.most = most as u32,
+            _ => return Err("usage: [--on threads|mpi] [--nodes N] [--most 4..=24]".into()),
         }
-        _ => Err("usage: [--nodes N]".into()),
     }
+    if settings.mpi && cfg!(not(feature = "mpi")) {
+        return Err("this was built without `--features mpi`".into());
+    }
+    Ok(settings)
 }
 
-fn race(node: &mut Node) -> Vec<Cell> {
+fn run(settings: &Settings) -> Result<(), String> {
+    let program = |node: &mut Node| {
+        let cells = race(node, settings.most);
+        if node.rank() == 0 {
+            report(&node.platform().transport, node.size(), &cells);
+        }
+        Ok(())
+    };
+    if std::env::var(INSIDE).is_ok() {
+        return strata_runtime::launch(program).map(drop).map_err(|error| error.to_string());
+    }
+    println!("{}\n", machine());
+    if settings.mpi {
+        return strata_benches::mpirun(settings.nodes, INSIDE);
+    }
+    let run = Machine::threads(settings.nodes).and_then(|machine| machine.run(program));
+    run.map(drop).map_err(|error| error.to_string())
+}
+
+fn race(node: &mut Node, most: u32) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for exponent in (4..=20).step_by(2) {
+    for exponent in (4..=most).step_by(2) {
         for width in WIDTHS {
             let keys = 1usize << exponent;
             if node.rank() == 0 {
@@ -152,10 +203,13 @@ fn median(seconds: &[f64]) -> f64 {
     seconds.iter().copied().collect::<Timings>().median()
 }
 
-fn report(nodes: usize, cells: &[Cell]) {
-    println!("{}\n{nodes} nodes; median (10 % to 90 %)\n", machine());
-    head(&["keys/node", "width", "chosen", "best fixed", "its time", "loss"]);
+fn report(transport: &str, nodes: usize, cells: &[Cell]) {
+    println!("{transport}, {nodes} nodes; median (10 % to 90 %)\n");
+    head(&["keys/node", "width", "chosen", "best fixed", "its time", "loss", "spread"]);
+    let mut spreads = Timings::default();
     for c in cells {
+        let spread = (c.chosen.quantile(0.9) - c.chosen.quantile(0.1)) / c.chosen.median();
+        spreads.push(spread);
         row(&[
             c.keys.to_string(),
             c.width.to_string(),
@@ -163,9 +217,17 @@ fn report(nodes: usize, cells: &[Cell]) {
             c.best_name.into(),
             c.best.to_string(),
             format!("{:+.1} %", 100.0 * c.loss),
+            format!("{:.1} %", 100.0 * spread),
         ]);
     }
-    let mean = cells.iter().map(|c| c.loss).sum::<f64>() / cells.len().max(1) as f64;
-    let lost = cells.iter().filter(|c| c.loss > 0.02).count();
-    println!("\nmean loss {:+.2} % over {} cells; above 2 % in {lost}", 100.0 * mean, cells.len());
+    let count = cells.len().max(1) as f64;
+    let summary = json!({
+        "bench": "sort_choice", "transport": transport, "nodes": nodes, "cells": cells.len(),
+        "mean_loss": cells.iter().map(|c| c.loss).sum::<f64>() / count,
+        "mean_regret": cells.iter().map(|c| c.loss.max(0.0)).sum::<f64>() / count,
+        "worst_regret": cells.iter().map(|c| c.loss).fold(0.0, f64::max),
+        "above_2_percent": cells.iter().filter(|c| c.loss > 0.02).count(),
+        "median_spread": spreads.median(),
+    });
+    println!("\nsummary {summary}");
 }

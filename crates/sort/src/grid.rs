@@ -48,11 +48,7 @@ pub(crate) fn all_to_all_v<T: Pod>(node: &mut Node, blocks: Vec<Block<T>>) -> Ve
         // What has come through each column is ordered by row.
         let mut arrived: Vec<_> =
             (0..columns).map(|from| unpack(node, mail, rows + from, rows).into_iter()).collect();
-        let arrived = (0..nodes).filter_map(|from| arrived[from % columns].next()).collect();
-        // No node goes on to an exchange of blocks while others still wait for messages: on the
-        // CM-5 its packets would stand before theirs.
-        node.barrier();
-        arrived
+        (0..nodes).filter_map(|from| arrived[from % columns].next()).collect()
     })
 }
 

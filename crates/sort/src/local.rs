@@ -11,15 +11,16 @@
 //! |---|---|---|
 //! | `stable` | the standard library's `sort_by_key` (driftsort), which merges runs that it finds | yes |
 //! | `unstable` | its `sort_unstable_by_key` (ipnsort) | no |
+//! | `runs` | a natural merge sort, which keeps long ascending and descending runs | yes |
 //! | `leading` | a radix sort of the leading bits and a repair, that of the distributed sorts | yes |
 //! | `radsort`, `rdst`, `voracious` | the crates `radsort`, `rdst` (one thread) and `voracious_radix_sort`, with the cargo feature of that name; integers only | no |
 //!
 //! What a choice depends on is found in one pass at most: the number of keys, the bits in which
 //! they differ; and from up to a thousand places how long ascending and descending runs are and how
-//! many different keys there are. Sorted and descending elements are seen before anything is
-//! chosen, and fewer than a hundred are left to the standard library. Choices are kept for classes
-//! of problems, so that later ones take some ns. The models were measured with keys of 8 bytes; for
-//! other elements they rank the candidates.
+//! many different keys there are. Sorted and descending elements, and those of up to four sorted
+//! runs, are seen before anything is chosen, and fewer than a hundred are left to the standard
+//! library. Choices are kept for classes of problems, so that later ones take some ns. The models
+//! were measured with keys of 8 bytes; for other elements they rank the candidates.
 //!
 //! `STRATA_PIN=local_sort=radsort` takes that candidate wherever it can sort the elements.
 
@@ -28,6 +29,9 @@ mod look;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
 mod others;
+mod runs;
+#[cfg(feature = "rdst")]
+pub(crate) mod tuner;
 
 use crate::item::Item;
 use crate::leading::{self, Range};
@@ -36,6 +40,8 @@ pub use models::LocalSort;
 use std::hint::black_box;
 use std::sync::OnceLock;
 use strata_select::{Library, Pin, Pins, Question, choose_from, closest};
+#[cfg(feature = "rdst")]
+pub use tuner::ModelTuner;
 
 /// A choice among the local sorts and the reasons for it.
 pub type LocalChoice = strata_select::Choice<<LocalSort as Library>::Rows>;
@@ -84,6 +90,12 @@ impl Features {
 /// From so many elements on no turn in a sample means very long runs.
 const MANY: usize = 1 << 13;
 
+/// So few sorted runs are merged without a look at anything else: that takes hardly longer than it.
+const FEW_RUNS: usize = 4;
+
+/// Shorter runs are not worth keeping: it is not considered then.
+const SHORT: usize = 16;
+
 /// Sorts elements by their keys, by the candidate that models predict to be fastest. Stable:
 /// elements of equal keys keep their order, unless they cannot be told apart.
 pub fn sort<T: Item>(items: &mut [T]) {
@@ -93,14 +105,9 @@ pub fn sort<T: Item>(items: &mut [T]) {
         _ => {}
     }
     let run = look::run(items);
-    if run >= items.len() {
-        // No turn was seen; that one order holds everywhere is to be looked at.
-        if items.is_sorted_by(|a, b| a.bits() <= b.bits()) {
-            return;
-        }
-        if items.is_sorted_by(|a, b| a.bits() > b.bits()) {
-            return items.reverse();
-        }
+    // No turn was seen; what holds everywhere is to be looked at.
+    if run >= items.len() && runs::sort_few(items, if pinned().is_none() { FEW_RUNS } else { 1 }) {
+        return;
     }
     let features = Features::with_run(items, run);
     run_candidate(items, known::choice::<T>(features));
@@ -131,8 +138,14 @@ pub fn candidates<T: Item>() -> impl Iterator<Item = (&'static str, LocalSort)> 
 pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
     let Features { keys, width, run, distinct, skewed } = features;
     let inputs = [keys as f64, f64::from(width), run as f64, distinct as f64];
-    let by_leading_bits = |candidate| matches!(candidate, LocalSort::Leading | LocalSort::Voracious);
-    let applies = |candidate| applies::<T>(candidate) && !(skewed && by_leading_bits(candidate));
+    let applies = |candidate| {
+        let suits = match candidate {
+            LocalSort::Leading | LocalSort::Voracious => !skewed,
+            LocalSort::Runs => run >= SHORT,
+            _ => true,
+        };
+        suits && applies::<T>(candidate)
+    };
     let ask = |pin| choose_from(&models::LOCAL_SORT, Question { pin, ..Question::new(1, &inputs) }, &applies);
     let pinned = pinned().filter(|(_, candidate)| self::applies::<T>(*candidate));
     match pinned.map(|(name, _)| ask(Pin::parse(name).ok())) {
@@ -152,6 +165,11 @@ fn run_candidate<T: Item>(items: &mut [T], candidate: LocalSort) {
             leading::sort_in_place(items, &mut scratch, range);
             pool::give(scratch);
         }
+        LocalSort::Runs => {
+            let mut scratch = pool::take::<T>(items.len());
+            runs::sort(items, &mut scratch);
+            pool::give(scratch);
+        }
         LocalSort::Radsort | LocalSort::Rdst | LocalSort::Voracious => {
             if !others::sort(items, candidate) {
                 leading::compare(items);
@@ -163,7 +181,7 @@ fn run_candidate<T: Item>(items: &mut [T], candidate: LocalSort) {
 /// Whether a candidate can sort such elements, stably if they can be told apart.
 fn applies<T: Item>(candidate: LocalSort) -> bool {
     match candidate {
-        LocalSort::Stable | LocalSort::Leading => true,
+        LocalSort::Stable | LocalSort::Leading | LocalSort::Runs => true,
         LocalSort::Unstable => T::PLAIN,
         LocalSort::Radsort | LocalSort::Rdst | LocalSort::Voracious => {
             T::PLAIN && others::can::<T>(candidate)

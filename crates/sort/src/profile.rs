@@ -6,6 +6,8 @@
 
 pub mod kernels;
 pub mod local;
+#[cfg(feature = "rdst")]
+pub mod rdst;
 
 use crate::item::Item;
 use crate::problem::Problem;

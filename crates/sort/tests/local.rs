@@ -72,13 +72,13 @@ fn floats_are_in_total_order() {
 #[test]
 fn who_can_sort_what() {
     let names = |mut all: Vec<&'static str>| {
-        all.retain(|name| ["stable", "unstable", "leading"].contains(name));
+        all.retain(|name| ["stable", "unstable", "runs", "leading"].contains(name));
         all
     };
     let of_pairs: Vec<_> = local::candidates::<Pair<u64, u8>>().map(|(name, _)| name).collect();
-    assert_eq!(of_pairs, ["stable", "leading"], "what keeps the order of equal keys");
+    assert_eq!(of_pairs, ["stable", "runs", "leading"], "what keeps the order of equal keys");
     let of_floats: Vec<_> = local::candidates::<f32>().map(|(name, _)| name).collect();
-    assert_eq!(of_floats, ["stable", "unstable", "leading"]);
+    assert_eq!(of_floats, ["stable", "unstable", "runs", "leading"]);
     let of_numbers: Vec<_> = local::candidates::<u32>().map(|(name, _)| name).collect();
     assert_eq!(names(of_numbers.clone()), of_floats);
     for (name, there) in [
@@ -100,7 +100,37 @@ fn a_choice_has_reasons() {
     assert!(local::candidates::<u64>().any(|(name, other)| name == choice.name && other == candidate));
     assert!(choice.to_string().starts_with("local_sort: "), "{choice}");
     let (candidate, _) = local::choose::<Pair<u64, u64>>(features);
-    assert!(matches!(candidate, LocalSort::Stable | LocalSort::Leading), "{candidate:?}");
+    assert!(matches!(candidate, LocalSort::Stable | LocalSort::Runs | LocalSort::Leading), "{candidate:?}");
+}
+
+#[test]
+fn long_runs_are_merged_and_short_ones_are_not() {
+    let choose =
+        |run| local::choose::<u64>(Features { keys: 5000, width: 64, run, distinct: 5000, skewed: false }).0;
+    assert_eq!(choose(2500), LocalSort::Runs);
+    assert_ne!(choose(8), LocalSort::Runs);
+}
+
+#[cfg(feature = "rdst")]
+#[test]
+fn rdst_sorts_by_what_models_choose() {
+    use rdst::RadixSort as _;
+    use strata_sort::local::ModelTuner;
+
+    fn check<T: rdst::RadixKey + Copy + Ord + Send + Sync + std::fmt::Debug>(mut items: Vec<T>) {
+        let mut expected = items.clone();
+        expected.sort_unstable();
+        items.radix_sort_builder().with_tuner(&ModelTuner).with_parallel(false).sort();
+        assert_eq!(items, expected);
+    }
+    for (_, parts) in shapes(5) {
+        let keys = parts.concat();
+        check(keys.iter().map(|key| *key as u8).collect());
+        check(keys.iter().map(|key| *key as i16).collect());
+        check(keys.iter().map(|key| *key as u32).collect());
+        check(keys.iter().map(|key| u128::from(*key) << 32).collect());
+        check(keys);
+    }
 }
 
 proptest! {

@@ -89,9 +89,9 @@ fn no_algorithm_takes_more_than_is_stated() {
     ] {
         for width in [20, 64] {
             // The least limit within which it sorts is what it states.
-            let (mut low, mut high) = (0, 1 << 26);
+            let (mut low, mut high) = (0, 1 << 24);
             assert!(taken(nodes, KEYS, width, pin, high).is_some(), "{pin}");
-            while high - low > 1 << 15 {
+            while high - low > 1 << 17 {
                 let middle = (low + high) / 2;
                 match taken(nodes, KEYS, width, pin, middle) {
                     Some(_) => high = middle,

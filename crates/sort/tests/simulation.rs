@@ -5,7 +5,7 @@ mod common;
 
 use common::{ALGORITHMS, Algorithm, Case, check_case, numbered, shapes};
 use strata_runtime::simulation::{SimulatedMachine, Time};
-use strata_runtime::{Computing, Simulation, prelude::*};
+use strata_runtime::{Block, Computing, Simulation, prelude::*};
 use strata_sort::profile;
 
 fn sim(platform: &str, nodes: usize) -> Result<Simulation, Error> {
@@ -91,6 +91,33 @@ fn local_work_is_charged_and_never_left_out() {
             );
             let skeleton = time(&cm5.clone().computing(Computing::Skeleton), algorithm, 10_000).unwrap();
             assert_eq!(large, skeleton, "{algorithm:?} on {nodes}: where keys go depends on the work");
+        }
+    }
+}
+
+/// A node that has finished may start an exchange of blocks while others still sort.
+#[test]
+fn an_exchange_of_blocks_may_follow_at_once() {
+    for (platform, nodes) in [("cm5", 5), ("cm5", 16), ("paragon", 8), ("alewife", 16)] {
+        let machine = sim(platform, nodes).unwrap();
+        for algorithm in [Algorithm::Batcher, Algorithm::Quick, Algorithm::Packets(8), Algorithm::Grid(16)] {
+            for keys in [1, 20, 300] {
+                let run = machine.run(|node| {
+                    let mut keys = profile::keys(node, keys, 32, keys as u64);
+                    algorithm.sort(node, &mut keys)?;
+                    let me = node.rank();
+                    let blocks = (0..node.size()).map(|to| Block::from(&*vec![(me * 100 + to) as u64; 64]));
+                    let arrived = node.all_to_all_v(blocks.collect());
+                    let right = |from: usize| *arrived[from] == vec![(from * 100 + me) as u64; 64];
+                    Ok((0..node.size()).all(right))
+                });
+                let right =
+                    run.unwrap_or_else(|e| panic!("{algorithm:?}, {keys} on {platform}-{nodes}: {e}"));
+                assert!(
+                    right.results.iter().all(|right| *right),
+                    "{algorithm:?}, {keys} on {platform}-{nodes}"
+                );
+            }
         }
     }
 }

@@ -32,8 +32,8 @@ pub(super) fn choice<T: Item>(features: Features) -> LocalSort {
 const ALL: u32 = 31;
 
 /// The number of the class of these features, below 2^28, and the features in its middle. Sizes are
-/// in one class from one quarter of a power of two to the next, runs and numbers of different keys
-/// between powers of four, widths in 32 and then every eighth.
+/// in one class from one quarter of a power of two to the next, runs between powers of two, numbers
+/// of different keys between powers of four, widths in 32 and then every eighth.
 fn class<T: Item>(features: Features) -> (u32, Features) {
     let kind = match (T::PLAIN, others::integer::<T>()) {
         (true, true) => 0,
@@ -45,18 +45,19 @@ fn class<T: Item>(features: Features) -> (u32, Features) {
     let quarter = keys >> (octave - 2) & 3;
     let middle = (1 << octave) + (quarter << (octave - 2)) + (1 << octave >> 3);
     let width = if features.width <= 32 { features.width } else { features.width.next_multiple_of(8) };
-    let power = |value: usize| if value < features.keys { value.max(1).ilog2() / 2 } else { ALL };
-    let (run, distinct) = (power(features.run), power(features.distinct));
+    let power = |value: usize, by: u32| match value < features.keys {
+        true => (value.max(1).ilog2() / by).min(ALL - 1),
+        false => ALL,
+    };
+    let (run, distinct) = (power(features.run, 1), power(features.distinct, 2));
     let skewed = features.skewed;
     let class = [(octave, 6), (quarter as u32, 2), (width, 7), (run, 5), (distinct, 5), (skewed.into(), 1)]
         .into_iter()
         .fold(kind, |class, (part, bits)| class << bits | part);
-    let inner = |power: u32| match power {
-        0 => 1,
-        ALL => middle,
-        _ => (2 << (2 * power)).min(middle),
-    };
-    (class, Features { keys: middle, width, run: inner(run), distinct: inner(distinct), skewed })
+    // Two runs are the fewest that are not one.
+    let run = if run == ALL { middle } else { (3 << run >> 1).min(middle / 2) };
+    let distinct = if distinct == ALL { middle } else { (2 << (2 * distinct)).min(middle) };
+    (class, Features { keys: middle, width, run, distinct, skewed })
 }
 
 #[cfg(test)]

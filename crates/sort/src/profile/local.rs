@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 /// So many keys are sorted between two looks at the clock, where arrays are smaller: the same array
 /// again would be sorted faster, as a processor learns its branches.
-const AT_ONCE: usize = 1 << 15;
+pub(super) const AT_ONCE: usize = 1 << 15;
 
 /// Random numbers: `keys` of `width` bits that ascend in runs of `run`.
 #[derive(Clone, Copy, Debug, PartialEq)]

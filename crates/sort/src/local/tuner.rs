@@ -1,0 +1,106 @@
+//! A tuner for the crate `rdst` that asks models of the algorithms it can take.
+
+#[allow(unreachable_pub, dead_code, reason = "generated: it does not know where it stands, and what is used")]
+mod models;
+
+use models::RdstStep;
+use rdst::tuner::{Algorithm, Tuner, TuningParams};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use strata_select::{Question, choose_from};
+
+/// Chooses the algorithms of a sort by `rdst` on one thread, by models measured with
+/// `specs/sort-rdst`: one at the top, and one for each bucket of more than 128 elements that an
+/// algorithm leaves to be sorted further.
+///
+/// A choice depends on the number of elements, the digits that are left, and how many numerals the
+/// leading one of them has. Choices are kept for classes of these. A sort by models of whole sorts,
+/// which takes `rdst` only where it is the fastest, is [`local::sort`](super::sort).
+///
+/// ```
+/// use rdst::RadixSort as _;
+/// use strata_sort::local::ModelTuner;
+///
+/// let mut keys: Vec<u64> = (0..10_000).map(|i| i * 7919 % 10_007).collect();
+/// keys.radix_sort_builder().with_tuner(&ModelTuner).with_parallel(false).sort();
+/// assert!(keys.is_sorted());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModelTuner;
+
+impl Tuner for ModelTuner {
+    fn pick_algorithm(&self, asked: &TuningParams, counts: &[usize]) -> Algorithm {
+        let numerals = counts.iter().filter(|count| **count > 0).count();
+        known(asked.input_len, asked.level + 1, numerals)
+    }
+}
+
+/// Sizes are in one class from one quarter of a power of two to the next, up to 2^32; digits from
+/// eight on are one class; numerals are between powers of two.
+const CLASSES: usize = 32 * 4 * 8 * 16;
+
+/// For each class the index of the algorithm that was chosen, and one more; zero before.
+static KNOWN: [AtomicU8; CLASSES] = [const { AtomicU8::new(0) }; CLASSES];
+
+/// What the models call the algorithms, in the order of their library.
+const ALGORITHMS: [(&str, Algorithm); 4] = [
+    ("comparative", Algorithm::Comparative),
+    ("lsb", Algorithm::Lsb),
+    ("lr_lsb", Algorithm::LrLsb),
+    ("ska", Algorithm::Ska),
+];
+
+/// What is taken if models fail.
+const USUAL: usize = 1;
+
+fn known(keys: usize, digits: usize, numerals: usize) -> Algorithm {
+    let octave = keys.max(4).ilog2().min(31);
+    let quarter = (keys.max(4) >> (octave - 2)) & 3;
+    let (digits, power) = (digits.clamp(1, 8), numerals.max(1).ilog2().min(15));
+    let class = ((octave as usize * 4 + quarter) * 8 + digits - 1) * 16 + power as usize;
+    if let Some(index) = usize::from(KNOWN[class].load(Relaxed)).checked_sub(1) {
+        return ALGORITHMS[index].1;
+    }
+    // In the middle of the class.
+    let middle = (1usize << octave) + (quarter << (octave - 2)) + (1 << octave >> 3);
+    let index = choose(middle, digits, (1 << power) + (1 << power >> 1));
+    KNOWN[class].store(index as u8 + 1, Relaxed);
+    ALGORITHMS[index].1
+}
+
+/// The index of the algorithm that is predicted to be fastest.
+fn choose(keys: usize, digits: usize, numerals: usize) -> usize {
+    let inputs = [keys as f64, digits as f64, numerals as f64];
+    let chosen = choose_from::<RdstStep, _>(&models::RDST_STEP, Question::new(1, &inputs), &|_| true);
+    chosen.map_or(USUAL, |(_, choice)| choice.index)
+}
+
+/// The algorithm of this name, for calibration.
+pub(crate) fn named(name: &str) -> Option<Algorithm> {
+    ALGORITHMS.iter().find(|(other, _)| *other == name).map(|(_, algorithm)| *algorithm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_select::Library;
+
+    #[test]
+    fn what_is_kept_is_what_models_say_in_the_middle_of_a_class() {
+        for keys in [129, 1_000, 1 << 20, usize::MAX] {
+            for digits in [1, 2, 8, 16] {
+                for numerals in [1, 2, 100, 256] {
+                    let first = known(keys, digits, numerals);
+                    assert_eq!(first, known(keys, digits, numerals));
+                }
+            }
+        }
+        assert_eq!(known(1 << 10, 3, 64), ALGORITHMS[choose(1152, 3, 96)].1);
+    }
+
+    #[test]
+    fn names_are_those_of_the_models() {
+        let names: Vec<&str> = RdstStep::TABLE.entries.iter().map(|entry| entry.name).collect();
+        assert!(ALGORITHMS.iter().map(|(name, _)| *name).eq(names));
+        assert!(named("lr_lsb") == Some(Algorithm::LrLsb) && named("quick").is_none());
+    }
+}
