@@ -5,6 +5,12 @@
 //! put's until the writer's phase has ended, a store's until stores have been waited for. An access
 //! of its own to marked bytes ends the job; an atomic operation may meet atomic changes. Only what
 //! happens in a run is seen.
+//!
+//! The result of a collective is another hazard: nodes do not leave it at once, so whoever reads
+//! `x` of another node after `x = scan(x)` may come before the other has stored its result. The
+//! owner marks bytes that it writes with the result of the last collective, by the number of that,
+//! and what others read, by the number of the last collective that *they* had left. Equal numbers
+//! on the same bytes are one too few barriers.
 
 use crate::segment::WORD;
 use std::cell::{Cell, RefCell};
@@ -37,6 +43,12 @@ pub(crate) struct Marks {
     bytes: RefCell<BTreeMap<Mark, u8>>,
     /// How often waiting for stores has begun.
     time: Cell<u64>,
+    /// Bytes of words that this node has written with the result of a collective of that number.
+    results: RefCell<BTreeMap<(u64, u64), u8>>,
+    /// Bytes of words that other nodes have read after a collective of that number.
+    reads: RefCell<BTreeMap<(u64, u64, usize), u8>>,
+    /// The number of the last collective that other nodes have told of, by node.
+    told: RefCell<BTreeMap<usize, u64>>,
 }
 
 /// The words of `bytes` bytes from `at` on, and which of their bytes those are.
@@ -74,6 +86,42 @@ impl Marks {
         self.bytes.borrow_mut().retain(|mark, _| mark.time > time || mark.written == Written::Put);
     }
 
+    /// Node `from` has left so many collectives.
+    pub(crate) fn told(&self, from: usize, left: u64) {
+        self.told.borrow_mut().insert(from, left);
+    }
+
+    /// Node `from` reads here; the error says why it may be too early.
+    pub(crate) fn read_by(&self, from: usize, at: u64, bytes: usize) -> Result<(), String> {
+        let left = self.told.borrow().get(&from).copied().unwrap_or_default();
+        let results = self.results.borrow();
+        for (word, bits) in words(at, bytes) {
+            if results.get(&(left, word)).is_some_and(|written| written & bits != 0) {
+                return Err(early(from, (word * WORD as u64).max(at)));
+            }
+            *self.reads.borrow_mut().entry((left, word, from)).or_default() |= bits;
+        }
+        Ok(())
+    }
+
+    /// This node writes here the result of collective number `left`, the last; the error says who
+    /// was too early.
+    pub(crate) fn writes_result(&self, left: u64, at: u64, bytes: usize) -> Result<(), String> {
+        // Of earlier collectives everything is over; other nodes may be ahead.
+        let mut results = self.results.borrow_mut();
+        let mut reads = self.reads.borrow_mut();
+        *results = results.split_off(&(left, 0));
+        *reads = reads.split_off(&(left, 0, 0));
+        for (word, bits) in words(at, bytes) {
+            let mut of_word = reads.range((left, word, 0)..(left, word + 1, 0));
+            if let Some(((_, _, from), _)) = of_word.find(|(_, read)| **read & bits != 0) {
+                return Err(early(*from, (word * WORD as u64).max(at)));
+            }
+            *results.entry((left, word)).or_default() |= bits;
+        }
+        Ok(())
+    }
+
     /// Why these bytes must not be accessed now, if so. `atomic` accesses may meet atomic ones.
     pub(crate) fn reason(&self, at: u64, bytes: usize, atomic: bool) -> Option<String> {
         let marks = self.bytes.borrow();
@@ -96,9 +144,33 @@ impl Marks {
     }
 }
 
+/// Why a node reads a result too early.
+fn early(from: usize, at: u64) -> String {
+    format!(
+        "node {from} reads offset {at} of this node, which writes there the result of a collective: nodes do not \
+         leave it at once; call barrier() between the write and the read"
+    )
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_is_read_after_another_collective() {
+        let marks = Marks::default();
+        marks.writes_result(3, 8, 8).unwrap();
+        marks.told(1, 3);
+        assert!(marks.read_by(1, 12, 1).is_err_and(|reason| reason.contains("node 1 reads offset 12")));
+        marks.read_by(1, 16, 8).unwrap();
+        marks.told(1, 4);
+        marks.read_by(1, 8, 8).unwrap();
+        // That read was ahead of what this node writes next.
+        assert!(marks.writes_result(4, 0, 16).is_err_and(|reason| reason.contains("node 1 reads offset 8")));
+        marks.writes_result(4, 16, 8).unwrap();
+        marks.writes_result(5, 8, 8).unwrap();
+        assert!(marks.results.borrow().keys().all(|(left, _)| *left == 5) && marks.reads.borrow().is_empty());
+    }
 
     #[test]
     fn marks_last_until_they_are_waited_for() {

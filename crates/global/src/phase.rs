@@ -180,6 +180,7 @@ impl<'e> Phase<'_, '_, 'e> {
     #[track_caller]
     fn put_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("put", p, 1);
+        self.check_result("put", p, bytemuck::bytes_of(&value));
         if let Some(segment) = self.direct(p.node()) {
             segment.write(at, &value, Ordering::Release);
             self.wrote = true;
@@ -196,6 +197,7 @@ impl<'e> Phase<'_, '_, 'e> {
     pub fn put_slice<T: Pod>(&mut self, p: Global<T>, values: &[T]) {
         let at = self.check("put_slice", p, values.len());
         let bytes = bytemuck::cast_slice(values);
+        self.check_result("put_slice", p, bytes);
         if let Some(segment) = self.direct(p.node()) {
             segment.write_bytes(at, bytes);
             self.wrote = true;
@@ -252,8 +254,7 @@ impl<'e> Phase<'_, '_, 'e> {
             }
         };
         self.gets.push((number, into));
-        let wire = self.wire;
-        wire.read(self, p.node(), p.offset(), length, number);
+        self.ask(p, length, number);
     }
 
     #[track_caller]

@@ -11,6 +11,8 @@
 use crate::sync::{AtomicU64, Ordering, fence};
 use bytemuck::Pod;
 use std::ops::Range;
+#[cfg(not(all(test, loom)))]
+use strata_runtime::SharedWords;
 
 /// The bytes of a word.
 pub(crate) const WORD: usize = size_of::<u64>();
@@ -22,27 +24,21 @@ const LINE: usize = 8;
 /// in pairs).
 const APART: usize = 16;
 
-/// Words of memory that other nodes access too.
-///
-/// Both forms are an address and a length, so that finding the words needs no branch.
-enum Words {
-    /// Of this process.
-    Own(Box<[AtomicU64]>),
-    /// That processes of one host share.
-    #[cfg(not(all(test, loom)))]
-    Window(&'static [AtomicU64]),
+/// Words of memory that other nodes access too, of this process or of a window: in both cases an
+/// address and a length, so that finding the words needs no branch.
+#[cfg(not(all(test, loom)))]
+type Words = SharedWords;
+#[cfg(all(test, loom))]
+type Words = Box<[AtomicU64]>;
+
+#[cfg(not(all(test, loom)))]
+fn zeros(words: usize) -> Words {
+    SharedWords::zeroed(words)
 }
 
-impl std::ops::Deref for Words {
-    type Target = [AtomicU64];
-    #[inline]
-    fn deref(&self) -> &[AtomicU64] {
-        match self {
-            Self::Own(words) => words,
-            #[cfg(not(all(test, loom)))]
-            Self::Window(words) => words,
-        }
-    }
+#[cfg(all(test, loom))]
+fn zeros(words: usize) -> Words {
+    (0..words).map(|_| AtomicU64::new(0)).collect()
 }
 
 /// The heap of one node, and what each node has stored there.
@@ -55,7 +51,6 @@ pub(crate) struct Segment {
 impl Segment {
     /// Memory of `bytes` zero bytes, rounded up to words, into which `nodes` nodes store directly.
     pub(crate) fn new(bytes: usize, nodes: usize) -> Self {
-        let zeros = |words| Words::Own((0..words).map(|_| AtomicU64::new(0)).collect());
         Self { words: zeros(bytes.div_ceil(WORD)), stored: zeros(nodes * APART) }
     }
 
@@ -67,9 +62,9 @@ impl Segment {
 
     /// As [`Segment::new`], in a window of [`window_words`](Self::window_words) zero words.
     #[cfg(not(all(test, loom)))]
-    pub(crate) fn in_window(window: &'static [AtomicU64], bytes: usize) -> Self {
+    pub(crate) fn in_window(window: &SharedWords, bytes: usize) -> Self {
         let (words, stored) = window.split_at(bytes.div_ceil(WORD));
-        Self { words: Words::Window(words), stored: Words::Window(stored) }
+        Self { words, stored }
     }
 
     /// Makes `bytes` bytes from `at` on zero; both are multiples of 8, or the rest is no one's.

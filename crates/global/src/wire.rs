@@ -67,6 +67,7 @@ impl Header {
 #[derive(Clone, Copy)]
 pub(crate) struct Wire {
     ended: Request<u64>,
+    left: Request<u64>,
     write: Request<[u64; 2]>,
     write_chunk: Request<[u64; 8]>,
     write_many: Request<[u64; WORDS]>,
@@ -133,6 +134,7 @@ impl Wire {
             let own = Rc::clone(own);
             move |context, header: u64| {
                 let header = Header::of(header);
+                own.read_by(context, header.at, header.length);
                 reply_range(context, &own.segment, header, 0, header.length, (value, chunk));
             }
         });
@@ -140,7 +142,9 @@ impl Wire {
             let own = Rc::clone(own);
             move |context, [header, range]: [u64; 2]| {
                 let (position, length) = (range >> 12, (range & 0xfff) as usize);
-                reply_range(context, &own.segment, Header::of(header), position, length, (value, chunk));
+                let header = Header::of(header);
+                own.read_by(context, header.at, length);
+                reply_range(context, &own.segment, header, position, length, (value, chunk));
             }
         });
         let change = handlers.request({
@@ -172,7 +176,11 @@ impl Wire {
                 context.reply(done, phase);
             }
         });
-        Self { ended, write, write_chunk, write_many, read, read_range, change, compare, value, chunk }
+        let left = handlers.request({
+            let own = Rc::clone(own);
+            move |context, left: u64| own.marks.iter().for_each(|marks| marks.told(context.from(), left))
+        });
+        Self { ended, left, write, write_chunk, write_many, read, read_range, change, compare, value, chunk }
     }
 
     /// Writes `bytes` at offset `at` of node `to`; the last message carries `number`.
@@ -222,6 +230,12 @@ impl Wire {
     pub(crate) fn end(&self, node: &mut Node, book: &Book, to: usize, phase: usize) {
         book.begin(phase);
         node.send(to, self.ended, phase as u64);
+    }
+
+    /// For the checker: this node has left so many collectives.
+    #[track_caller]
+    pub(crate) fn tell_left(&self, node: &mut Node, to: usize, left: u64) {
+        node.send(to, self.left, left);
     }
 
     /// Asks for `length` bytes at offset `at` of node `to`, as value `number`.
@@ -278,6 +292,17 @@ impl Served {
     fn mark(&self, context: &Requested<'_>, written: Written, header: Header) {
         if let Some(marks) = &self.marks {
             marks.mark(context.from(), written, header.at, header.length);
+        }
+    }
+
+    /// Another node reads here.
+    ///
+    /// # Panics
+    /// (which ends the job) if the checker finds that it may be too early.
+    fn read_by(&self, context: &Requested<'_>, at: u64, bytes: usize) {
+        let Some(marks) = &self.marks else { return };
+        if let Err(reason) = marks.read_by(context.from(), at, bytes) {
+            panic!("{reason}");
         }
     }
 

@@ -502,3 +502,47 @@ fn the_checker_reports_what_is_not_synchronised() {
     })
     .unwrap();
 }
+
+/// Luna 1994, §4.3.2: after `x = all_scan_add(x)` another node may not have stored its result yet.
+#[test]
+fn the_checker_reports_results_that_are_read_too_early() {
+    let paragon = SimulatedMachine::find("paragon").unwrap();
+    let ends = |barrier: bool, reader_is_first: bool| {
+        let run = Machine::sim(&paragon, 3).unwrap().run(|node| {
+            let mut space = Space::open_checked(node, HEAP)?;
+            let sums = space.alloc::<u64>(space.size())?;
+            let (rank, last) = (space.rank(), space.size() - 1);
+            let sum = space.inclusive_scan(Op::Add, rank as u64 + 1);
+            if (rank == 0) != reader_is_first {
+                for _ in 0..100 {
+                    space.compute(1e3, || ());
+                    space.poll();
+                }
+            }
+            if rank == last {
+                space.write(sums.at(last), sum);
+            }
+            if barrier {
+                space.barrier();
+            }
+            let mut value = 0;
+            if rank == 0 {
+                space.phase(|phase| phase.get(&mut value, sums.at(last)));
+            }
+            space.barrier();
+            space.free(sums);
+            Ok(value)
+        });
+        run.map(|run| run.results[0])
+    };
+    for reader_is_first in [false, true] {
+        let message = ends(false, reader_is_first).unwrap_err().to_string();
+        assert!(
+            message.starts_with("node 2: ")
+                && message.contains("node 0 reads offset 0 of this node, which writes there the result")
+                && message.contains("barrier()"),
+            "{message}"
+        );
+        assert_eq!(ends(true, reader_is_first).unwrap(), 6);
+    }
+}

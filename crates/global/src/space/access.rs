@@ -62,6 +62,7 @@ impl Space<'_> {
     #[track_caller]
     fn write_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("write", p, 1);
+        self.check_result("write", p, bytemuck::bytes_of(&value));
         if let Some(segment) = self.direct(p.node()) {
             segment.write(at, &value, Ordering::SeqCst);
             self.turn();
@@ -92,6 +93,7 @@ impl Space<'_> {
     pub fn write_slice<T: Pod>(&mut self, p: Global<T>, values: &[T]) {
         let at = self.check("write_slice", p, values.len());
         let bytes = bytemuck::cast_slice(values);
+        self.check_result("write_slice", p, bytes);
         match self.direct(p.node()) {
             Some(segment) => {
                 segment.write_bytes(at, bytes);
@@ -121,10 +123,7 @@ impl Space<'_> {
     #[track_caller]
     fn read_far<T>(&mut self, p: Global<T>, bytes: &mut [u8]) {
         let length = bytes.len();
-        self.value_far(bytes, |space, number| {
-            let wire = space.wire;
-            wire.read(space, p.node(), p.offset(), length, number);
-        });
+        self.value_far(bytes, |space, number| space.ask(p, length, number));
     }
 
     #[track_caller]
@@ -137,6 +136,17 @@ impl Space<'_> {
             wire.end(self, &book, p.node(), phase);
             self.wait_until(|| book.pending_in(phase) == 0);
         }
+    }
+
+    /// Asks for `length` bytes from `p` on, as value `number`.
+    #[track_caller]
+    pub(crate) fn ask<T>(&mut self, p: Global<T>, length: usize, number: usize) {
+        let wire = self.wire;
+        if self.served.marks.is_some() {
+            let left = self.node.last_result().0;
+            wire.tell_left(self, p.node(), left);
+        }
+        wire.read(self, p.node(), p.offset(), length, number);
     }
 
     /// Waits for a value that the message of `send` asks for.

@@ -89,8 +89,8 @@ impl<'n> Space<'n> {
     /// choose, `STRATA_CHECK=1` is [`open_checked`](Self::open_checked).
     ///
     /// # Participation
-    /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept until the node's
-    /// program ends, also after the space is dropped: others may still access it.
+    /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept, also after the
+    /// space is dropped, until [`uninstall`](Node::uninstall): others may still access it.
     ///
     /// # Errors
     /// [`GlobalError::TooLong`] from 16 TiB on; [`GlobalError::Setting`], [`GlobalError::Select`].
@@ -112,7 +112,9 @@ impl<'n> Space<'n> {
 
     /// As [`open`](Self::open), by messages, and with a checker: the job ends where a node accesses
     /// an element of its own heap to which another node has a put under way, or has stored without
-    /// being waited for, and where such an array is freed.
+    /// being waited for, and where such an array is freed; and where a node reads an element into
+    /// which its owner writes the result of a collective, as in `x = scan(x)`, with no collective
+    /// in between: nodes do not leave one at once.
     ///
     /// ```
     /// use strata_global::Space;
@@ -183,6 +185,9 @@ impl<'n> Space<'n> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let book = Rc::new(Book::default());
         let served = Rc::new(Served { segment: Arc::clone(&own), book, marks: checked.then(Marks::default) });
+        if checked {
+            node.remember_results();
+        }
         let wire = Wire::install(node, &served);
         Ok(Self {
             rank,
@@ -344,6 +349,27 @@ impl<'n> Space<'n> {
         }
     }
 
+    /// Ends the job if this node is about to write the result of a collective into its own heap at
+    /// `p`, and another node has read it there since that collective.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn check_result<T>(&mut self, what: &str, p: Global<T>, bytes: &[u8]) {
+        if self.served.marks.is_some() && p.node() == self.rank && !bytes.is_empty() {
+            self.check_result_of(what, p.offset(), bytes);
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn check_result_of(&mut self, what: &str, at: u64, bytes: &[u8]) {
+        let (left, last) = self.node.last_result();
+        let is_result = last.chunks_exact(bytes.len()).any(|part| part == bytes);
+        let marks = self.served.marks.as_ref().filter(|_| is_result);
+        if let Some(Err(reason)) = marks.map(|marks| marks.writes_result(left, at, bytes.len())) {
+            self.node.fail(format_args!("{what} of its own heap: {reason}"));
+        }
+    }
+
     #[cold]
     #[track_caller]
     fn outside(&mut self, what: &str, bytes: usize, (node, offset): (usize, u64)) -> ! {
@@ -421,7 +447,7 @@ fn shared_segments(node: &mut Node, bytes: usize) -> Option<Vec<Arc<Segment>>> {
     #[cfg(not(all(test, loom)))]
     if let Some(windows) = node.share_words(Segment::window_words(bytes, nodes)) {
         let segment = |window| Arc::new(Segment::in_window(window, bytes));
-        return Some(windows.into_iter().map(segment).collect());
+        return Some(windows.iter().map(segment).collect());
     }
     node.share(Arc::new(Segment::new(bytes, nodes)))
 }
@@ -431,6 +457,8 @@ fn shared_segments(node: &mut Node, bytes: usize) -> Option<Vec<Arc<Segment>>> {
 fn agree(node: &mut Node, what: &str, words: &[u64]) {
     let mut both: Vec<u64> = words.iter().flat_map(|word| [*word, !word]).collect();
     node.reduce_max(&mut both);
+    // No result of the program's.
+    node.forget_result();
     let same = both.chunks_exact(2).zip(words).all(|(most, word)| most == [*word, !word]);
     if !same && !std::thread::panicking() {
         node.fail(format_args!("{what}: the nodes call it with different arguments"));

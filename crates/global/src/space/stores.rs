@@ -122,7 +122,9 @@ impl Space<'_> {
         let stored = self.stored();
         let mine = self.sent.wrapping_sub(stored);
         self.flush();
-        (self.node.reduce_add(mine), stored)
+        let all = self.node.reduce_add(mine);
+        self.node.forget_result();
+        (all, stored)
     }
 
     /// Bytes stored here that have not been accounted for.
