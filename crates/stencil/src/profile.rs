@@ -105,34 +105,50 @@ pub fn wave_seconds(node: &mut Node, width: usize, height: usize, sweeps: usize)
     seconds_on(node, &Grid::new(width, height), Layout { wave: sweeps, ..Layout::ONE }, 16)
 }
 
-/// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are just
-/// slower than the others, than where all nodes have blocks as large, of `width` by `height`
-/// points: they have a neighbour less (Brewer 1994, §5.2). The edges are the western and eastern
-/// (`columns`), the northern and southern (`rows`), or all with the corners. NaN where no nodes lie
-/// between them.
+/// By how much an iteration is shorter, in seconds, where nodes at the edge of a grid are slower
+/// than the others, than where all nodes have blocks as large, of `width` by `height` points: they
+/// have a neighbour less (Brewer 1994, §5.2). The edges are the western and eastern (`columns`),
+/// the northern and southern (`rows`), or all with the corners. NaN where no nodes lie between
+/// them.
+///
+/// Of the two exchanges of an iteration a smaller block may wait for a larger one in `both`, which
+/// is so where edges are much slower. Where they are just slower, it waits in one: what is returned
+/// then is by how much the iteration is shorter than the mean of two, with blocks as large as the
+/// one and as the other on all nodes.
 ///
 /// # Participation
 /// Collective, with equal arguments.
-pub fn spare_seconds(node: &mut Node, width: usize, height: usize, columns: bool, rows: bool) -> f64 {
+pub fn spare_seconds(
+    node: &mut Node,
+    width: usize,
+    height: usize,
+    columns: bool,
+    rows: bool,
+    both: bool,
+) -> f64 {
     let block = [width, height];
-    let mut with = f64::NAN;
-    for more in [1, 2, 3, 4, 6, 8, 12, 16, 24, 32] {
-        let extra = [if columns { more } else { 0 }, if rows { more } else { 0 }];
-        if extra[0] >= width || extra[1] >= height {
-            break;
-        }
+    let edge = [columns, rows];
+    // The inner blocks keep a quarter, and points of both colours.
+    let most = [0, 1].map(|way| match edge[way] {
+        true => block[way].saturating_sub(block[way].div_ceil(4).max(2)),
+        false => 0,
+    });
+    let times = |node: &mut Node, extra: [usize; 2]| {
         let inner = [width - extra[0], height - extra[1]];
-        with = block_seconds_with(node, inner, extra);
-        // All nodes compute the same, so that they go on alike.
-        if with > WAITED * block_seconds_with(node, inner, [0; 2]) {
-            break;
-        }
+        [block_seconds_with(node, inner, extra), block_seconds_with(node, inner, [0; 2])]
+    };
+    let whole = block_seconds_with(node, block, [0; 2]);
+    let [with, inner] = times(node, most);
+    let spare = whole - with;
+    if both {
+        return spare.max(0.0);
     }
-    block_seconds_with(node, block, [0; 2]) - with
+    // So many columns or rows are worth that time.
+    let share = (spare / (whole - inner)).clamp(0.0, 1.0);
+    let near = most.map(|most| ((most as f64 * share).round() as usize).max(most.min(1)));
+    let [with, inner] = times(node, near);
+    (0.5 * (whole + inner) - with).max(0.0)
 }
-
-/// A time is longer by more than chance if it is so many times as long.
-const WAITED: f64 = 1.005;
 
 /// As many columns of blocks as rows, or twice as many.
 fn squares(node: &Node) -> Layout {
@@ -181,11 +197,10 @@ pub fn seconds_on(node: &mut Node, grid: &Grid<'_, f64>, layout: Layout, every: 
     }
     let _touched_first = time(node, exchanges);
     let once = time(node, exchanges) / exchanges as f64;
-    let iterations = match (LEAST_SECONDS / once.max(1e-9)) as u64 {
-        // A look is nothing beside so long an iteration.
-        few if few < unit => few.max(1).next_multiple_of(exchanges),
-        many => many.min(MOST_ITERATIONS).next_multiple_of(unit),
-    };
+    // As many as there are from one look to the next, even of long ones: no wave goes beyond a
+    // look.
+    let iterations =
+        ((LEAST_SECONDS / once.max(1e-9)) as u64).clamp(1, MOST_ITERATIONS).next_multiple_of(unit);
     // Other programs only add to a time.
     let runs = (ALL_SECONDS / (once * iterations as f64)).clamp(2.0, 12.0) as usize;
     let least = (0..runs).map(|_| time(node, iterations)).fold(f64::INFINITY, f64::min);

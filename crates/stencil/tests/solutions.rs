@@ -86,7 +86,7 @@ fn refused(grid: impl Fn() -> Grid<'static, f64> + Sync) -> String {
 #[test]
 fn what_is_wrong_is_said_on_every_node() {
     let new = Grid::<f64>::new;
-    let cases: [(String, &str); 19] = [
+    let cases: [(String, &str); 25] = [
         (refused(|| new(0, 0)), "a grid of 0 by 0 points"),
         (refused(|| new(5, 0)), "a grid of 5 by 0 points"),
         (refused(|| new(usize::MAX, 2)), "at most 2^48"),
@@ -94,11 +94,23 @@ fn what_is_wrong_is_said_on_every_node() {
         (refused(|| new(5, 5).omega(2.0)), "omega is 2: over-relaxation converges"),
         (refused(|| new(5, 5).omega(0.0)), "omega is 0"),
         (refused(|| new(5, 5).omega(f64::NAN)), "omega is NaN"),
+        (refused(|| new(5, 5).omega(-0.5)), "omega is -0.5"),
+        (refused(|| new(5, 5).omega(f64::INFINITY)), "omega is inf"),
         (refused(|| new(5, 5).omega(1.1).method(Method::Jacobi)), "Jacobi up to 1"),
         (refused(|| new(5, 5).weights(0.5, 0.5, 0.1, 0.1)), "their magnitudes add up to at most 1"),
         (refused(|| new(5, 5).weights(0.0, 0.0, 0.0, 0.0)), "and not to 0"),
         (refused(|| new(5, 5).weights(f64::NAN, 0.0, 0.0, 0.0)), "the weights of the neighbours are [NaN"),
         (refused(|| new(5, 5).threshold(-1.0)), "the threshold is -1"),
+        (refused(|| new(5, 5).threshold(f64::NAN)), "the threshold is NaN"),
+        (refused(|| new(0, 5)), "a grid of 0 by 5 points"),
+        (
+            refused(|| new(1, 10_000).initial(|_, y| if y == 9_999 { f64::NAN } else { 0.0 })),
+            "at (0, 9999) is",
+        ),
+        (
+            refused(|| new(2, 3).boundaries(Edge::value(f64::NEG_INFINITY))),
+            "the value of the west edge at 0 is -inf",
+        ),
         (refused(|| new(5, 6).boundary(Side::East, Edge::Periodic)), "the east edge is periodic"),
         (refused(|| new(5, 6).boundaries(Edge::Periodic)), "5 points around a periodic width"),
         (refused(|| new(5, 1).boundary(Side::South, Edge::insulated())), "the slope at the south edge"),
@@ -154,6 +166,13 @@ fn a_checkpoint_that_was_cut_short_or_is_of_another_grid_is_refused() {
     let larger = run(2, 31, true).unwrap_err().to_string();
     assert!(larger.contains("the initial value at (30, 0) is NaN"), "{larger}");
     let whole = std::fs::read(&file).unwrap();
+    // The last point is no number.
+    let mut damaged = whole.clone();
+    let last = damaged.len() - 8;
+    damaged[last..].copy_from_slice(&f64::NAN.to_le_bytes());
+    std::fs::write(&file, damaged).unwrap();
+    let error = run(2, 30, true).unwrap_err().to_string();
+    assert!(error.contains("the initial value at (29, 39) is NaN"), "{error}");
     for (end, expected) in
         [(whole.len() - 1, "it was cut short"), (100, "ends within its header"), (0, "not a file of")]
     {
