@@ -18,7 +18,7 @@ struct Generated {
 const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/sort",
-        folder: "models/epyc-2core-threads/sort",
+        folder: "models/xeon-2core-threads/sort",
         source: Some("crates/sort/src/models.rs"),
     },
     Generated {
@@ -53,8 +53,13 @@ const GENERATED: &[Generated] = &[
     },
     Generated {
         spec: "specs/sort-local",
-        folder: "models/epyc-2core-threads1/sort-local",
+        folder: "models/xeon-2core-threads1/sort-local",
         source: Some("crates/sort/src/local/models.rs"),
+    },
+    Generated {
+        spec: "specs/sort-rdst",
+        folder: "models/xeon-2core-threads1/sort-rdst",
+        source: Some("crates/sort/src/local/tuner/models.rs"),
     },
     Generated { spec: "specs/stencil-simulated", folder: "models/sim-alewife-16/stencil", source: None },
     Generated { spec: "specs/sort-simulated", folder: "models/sim-alewife-16/sort", source: None },
@@ -66,6 +71,7 @@ const GENERATED: &[Generated] = &[
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi/strata", source: None },
     Generated { spec: "specs/global", folder: "models/epyc-2core-threads2/global", source: None },
+    Generated { spec: "specs/global", folder: "models/xeon-2core-mpi/global", source: None },
     Generated { spec: "specs/global", folder: "models/sim-cm5-4/global", source: None },
     Generated { spec: "specs/global", folder: "models/sim-paragon-4/global", source: None },
     Generated {
@@ -82,6 +88,31 @@ const GENERATED: &[Generated] = &[
         spec: "specs/global-stores",
         folder: "models/epyc-2core-mpi/global-stores",
         source: Some("crates/global/src/on_mpi.rs"),
+    },
+    Generated {
+        spec: "specs/matmul",
+        folder: "models/xeon-2core-threads2/matmul",
+        source: Some("crates/matmul/src/models.rs"),
+    },
+    Generated {
+        spec: "specs/collectives",
+        folder: "models/sim-paragon-16/collectives",
+        source: Some("crates/runtime/src/trees/on_paragon.rs"),
+    },
+    Generated {
+        spec: "specs/collectives",
+        folder: "models/sim-cm5-16/collectives",
+        source: Some("crates/runtime/src/trees/on_cm5.rs"),
+    },
+    Generated {
+        spec: "specs/collectives",
+        folder: "models/xeon-2core-mpi/collectives",
+        source: Some("crates/runtime/src/trees/on_mpi.rs"),
+    },
+    Generated {
+        spec: "specs/collectives",
+        folder: "models/xeon-2core-threads2/collectives",
+        source: Some("crates/runtime/src/trees/on_threads.rs"),
     },
     Generated {
         spec: "specs/kernels",

@@ -49,7 +49,18 @@ const PLAIN: &[Check] = &[
     },
     Check {
         name: "shared memory under loom",
-        arguments: &["test", "-p", "strata-runtime", "-p", "strata-global", "--lib", "--release", "loom"],
+        arguments: &[
+            "test",
+            "-p",
+            "strata-runtime",
+            "-p",
+            "strata-global",
+            "-p",
+            "strata-tcs",
+            "--lib",
+            "--release",
+            "loom",
+        ],
         environment: &[("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },
     // Whether the packages can be built takes longer: `cargo xtask package`.

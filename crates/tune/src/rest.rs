@@ -36,8 +36,8 @@ impl Rest {
 }
 
 impl Tuner {
-    /// Whether visits take the default and are not recorded for now, as nothing is to be gained or
-    /// tried.
+    /// Whether visits take the default and are not recorded at present, as nothing is to be gained
+    /// or tried.
     #[must_use]
     pub fn is_resting(&self) -> bool {
         self.rest.left > 0
