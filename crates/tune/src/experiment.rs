@@ -1,11 +1,16 @@
 //! What happens to one interval: baseline, search, gate, and then a watch.
 
+mod pace;
+mod saved;
+mod timings;
+
 use crate::gate::{Gate, Outcome, Verdict};
-use crate::policy::{Config, Policy, Random, Search, Space, fits, median};
-use crate::stats::Moments;
-use rand::{RngExt as _, SeedableRng as _};
+use crate::policy::{Config, Policy, Random, Search, Space, fits};
+use rand::SeedableRng as _;
+pub(crate) use saved::SavedExperiment;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+pub(crate) use timings::Stop;
+pub use timings::Tried;
 
 /// Evaluations of the default before anything else is tried.
 const BASELINE: u32 = 8;
@@ -15,16 +20,10 @@ const WARM_UP: u32 = 1;
 const GRACE: f64 = 2.0;
 /// An option that is slower than this factor is charged for no more.
 const PREEMPTED: f64 = 50.0;
-/// Evaluations after which a watch compares, and the confidence that it needs.
-const WATCHED: usize = 30;
+/// The confidence that a watch needs.
 const WATCH_CONFIDENCE: f64 = 0.999;
-/// By how much the default's time must have changed for a search to begin again.
-const CHANGED: f64 = 1.5;
 /// Searches that may begin again.
 const REOPENED: u32 = 3;
-
-/// Visits of a program after which a loop that has not run counts as left for good.
-const LEFT: u64 = 100_000;
 
 /// What every experiment of a tuner has in common.
 #[derive(Clone, Copy, Debug)]
@@ -69,33 +68,6 @@ pub struct Gain {
     pub pairs: usize,
 }
 
-/// What is known of one option.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
-    /// Evaluations in which it took part.
-    pub evaluations: u64,
-    /// The mean of their times, relative to the default.
-    pub mean: f64,
-    /// The least of their times, relative to the default.
-    pub least: f64,
-}
-
-/// The timings of executions that ended at one stop.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Stop {
-    /// All executions that ended there, timed or not.
-    pub(crate) endings: u64,
-    /// Times with the default.
-    pub(crate) default: Moments,
-    /// What times are relative to for the search: fixed, as it remembers them; 0 until it is known.
-    reference: f64,
-    /// Some of the default's times, and of those of the watch.
-    before: Vec<f64>,
-    recent: Vec<f64>,
-    sum: f64,
-    count: u32,
-}
-
 /// The experiments on one interval.
 pub(crate) struct Experiment {
     space: Space,
@@ -136,22 +108,6 @@ pub(crate) struct Experiment {
     seen: (f64, u64),
     pub(crate) tried: Vec<Vec<Tried>>,
     pub(crate) reopened: u32,
-}
-
-/// What a file keeps of an experiment.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct SavedExperiment {
-    pub(crate) phase: Phase,
-    pub(crate) chosen: Config,
-    pub(crate) gain: Option<Gain>,
-    #[serde(default)]
-    pub(crate) usual: f64,
-    pub(crate) evaluations: u64,
-    pub(crate) cost: f64,
-    pub(crate) reopened: u32,
-    pub(crate) tried: Vec<Vec<Tried>>,
-    pub(crate) policy: Value,
-    pub(crate) gate: Option<Gate>,
 }
 
 impl Experiment {
@@ -225,16 +181,6 @@ impl Experiment {
             }
         }
         self.timing
-    }
-
-    /// An execution, or on a team a step, passes without being timed.
-    #[inline]
-    pub(crate) fn rest(&mut self) {
-        self.idle -= u32::from(self.idle != u32::MAX);
-        if self.idle == 0 {
-            self.timing = true;
-            self.plan();
-        }
     }
 
     /// An execution has ended, after `ticks` if it was timed. Returns the time of this evaluation.
@@ -386,33 +332,6 @@ impl Experiment {
         self.next = (next != self.config).then_some(next);
     }
 
-    /// A search that has used up what it may lose rests, untimed and with the default, until its
-    /// share of the time makes up for it.
-    fn wait_for_credit(&mut self) {
-        let between = self.phase == Phase::Search || self.phase == Phase::Gate && self.gate.is_even();
-        if !between || !self.timing || self.credit > 0.0 || self.last_reference <= 0.0 {
-            return;
-        }
-        let evaluations = -self.credit / (self.rules.loss * self.last_reference);
-        let executions = (evaluations * self.last_executions).ceil().max(1.0);
-        self.idle = executions.min(f64::from(u32::MAX - 1)) as u32;
-        self.credit = f64::MIN_POSITIVE;
-        self.timing = false;
-    }
-
-    /// Whether it times executions, and there are any.
-    pub(crate) fn is_busy(&mut self, visits: u64) -> bool {
-        let endings = self.endings();
-        if endings != self.seen.0 {
-            self.seen = (endings, visits);
-        }
-        self.timing && visits - self.seen.1 < LEFT
-    }
-
-    fn endings(&self) -> f64 {
-        self.stops.iter().map(|stop| stop.endings as f64).sum()
-    }
-
     /// The time that what was adopted saves in so many executions as there were, at least; in
     /// ticks.
     pub(crate) fn saved(&self) -> f64 {
@@ -432,23 +351,6 @@ impl Experiment {
         }
     }
 
-    /// For about how many visits this does not need any, if its executions so far took so many.
-    pub(crate) fn idle_visits(&self, visits: f64) -> f64 {
-        if self.idle == u32::MAX {
-            f64::INFINITY
-        } else {
-            f64::from(self.idle) * visits / self.endings().max(1.0)
-        }
-    }
-
-    /// Nothing was looked at for so many times as long as before.
-    pub(crate) fn has_slept(&mut self, times: f64) {
-        if self.idle != u32::MAX {
-            let executions = (times * self.endings().max(1.0)) as u32;
-            self.idle = self.idle.saturating_sub(executions).max(1);
-        }
-    }
-
     fn settle(&mut self, phase: Phase, outcome: Option<Outcome>) {
         if self.last_executions > 0.0 {
             self.usual = self.last_reference / self.last_executions;
@@ -461,32 +363,6 @@ impl Experiment {
         }
         self.gate = Gate::short(WATCH_CONFIDENCE);
         self.pause();
-    }
-
-    /// No more timings for a while, by chance of how long: what the program does regularly must not
-    /// meet always the same.
-    fn pause(&mut self) {
-        let settled = matches!(self.phase, Phase::Adopted | Phase::Default);
-        if settled && self.gate.is_even() {
-            self.timing = false;
-            let watch = u64::from(self.rules.watch.max(1));
-            self.idle = (watch / 2 + 1 + self.random.random_range(0..watch)) as u32;
-        }
-    }
-
-    /// Whether the default's time has become another since the search ended: the middle half of its
-    /// recent times is far from the middle half of those of before, which single disturbed
-    /// executions do not decide.
-    fn has_changed(&mut self) -> bool {
-        let mut changed = false;
-        for stop in self.stops.iter_mut().filter(|stop| stop.recent.len() >= WATCHED) {
-            let recent = quartiles(&mut std::mem::take(&mut stop.recent));
-            let before = quartiles(&mut stop.before);
-            if let (Some(recent), Some(before)) = (recent, before) {
-                changed |= recent[0] > CHANGED * before[1] || CHANGED * recent[1] < before[0];
-            }
-        }
-        changed && self.reopened < REOPENED && self.space.options.iter().any(|count| *count > 1)
     }
 
     /// Begins again, with the default.
@@ -506,89 +382,5 @@ impl Experiment {
         self.chosen = self.space.default_config();
         self.phase = Phase::Baseline;
         self.timing = true;
-    }
-
-    pub(crate) fn save(&self) -> SavedExperiment {
-        // A run that was too short for more than a baseline leaves the gate to the next one.
-        let phase = if self.phase == Phase::Baseline && self.goes_on { Phase::Gate } else { self.phase };
-        SavedExperiment {
-            phase,
-            gate: (phase == Phase::Gate).then(|| self.gate.clone()),
-            chosen: self.chosen.clone(),
-            gain: self.gain,
-            usual: self.usual,
-            evaluations: self.evaluations,
-            cost: self.cost,
-            reopened: self.reopened,
-            tried: self.tried.clone(),
-            policy: if matches!(phase, Phase::Baseline | Phase::Search) {
-                self.policy.save()
-            } else {
-                Value::Null
-            },
-        }
-    }
-
-    /// Goes on where an earlier run ended; `false` if what it saved does not fit.
-    pub(crate) fn restore(&mut self, saved: SavedExperiment) -> bool {
-        let shape = |tried: &[Vec<Tried>]| tried.iter().map(Vec::len).collect::<Vec<_>>();
-        if !fits(&self.space.options, &saved.chosen) || shape(&saved.tried) != shape(&self.tried) {
-            return false;
-        }
-        match saved.phase {
-            Phase::Adopted | Phase::Default => {
-                self.chosen = saved.chosen;
-                self.phase = saved.phase;
-                self.gate = Gate::short(WATCH_CONFIDENCE);
-                self.pause();
-                self.plan();
-            }
-            // A gate goes on: its pairs are of one run each, but perhaps the last. The baseline
-            // comes first in every run.
-            Phase::Gate if saved.gate.as_ref().is_some_and(|gate| gate.fits(self.stops.len())) => {
-                self.chosen = saved.chosen;
-                self.gate = saved.gate.unwrap_or_else(|| Gate::new(self.rules.confidence));
-                self.goes_on = true;
-            }
-            Phase::Gate => return false,
-            _ if saved.policy.is_null() || self.policy.restore(&saved.policy) => {}
-            _ => return false,
-        }
-        (self.evaluations, self.cost, self.reopened) = (saved.evaluations, saved.cost, saved.reopened);
-        (self.gain, self.usual, self.tried) = (saved.gain, saved.usual, saved.tried);
-        true
-    }
-}
-
-impl Stop {
-    fn push_default(&mut self, time: f64) {
-        self.default.push(time);
-        if self.before.len() < WATCHED {
-            self.before.push(time);
-        }
-        // More than a baseline: a stop that is first seen during the search.
-        if self.reference == 0.0 && self.before.len() > BASELINE as usize {
-            self.fix();
-        }
-    }
-
-    /// From now on times are relative to the default's of before.
-    fn fix(&mut self) {
-        self.reference = if self.before.is_empty() { 0.0 } else { median(&self.before) };
-    }
-}
-
-/// The lower and the upper quartile; `None` of few.
-fn quartiles(times: &mut [f64]) -> Option<[f64; 2]> {
-    times.sort_by(f64::total_cmp);
-    let at = |part: usize| times[part * (times.len() - 1) / 4];
-    (times.len() >= 4).then(|| [at(1), at(3)])
-}
-
-impl Tried {
-    fn push(&mut self, relative: f64) {
-        self.least = if self.evaluations == 0 { relative } else { self.least.min(relative) };
-        self.evaluations += 1;
-        self.mean += (relative - self.mean) / self.evaluations as f64;
     }
 }
