@@ -14,8 +14,9 @@
 //! A row is the model's name, the iteration variables (outermost first; `-` for a model without
 //! loops), the values named by `let`, and the columns of the sample that the point gives; `@` marks
 //! points for verification, as in [samples](crate::samples). A line `run` begins the points of a
-//! number of nodes. The hash in the first line is that of all that follows it, so that nobody
-//! measures what was cut short or edited by hand.
+//! number of nodes; where the spec's loops or values read the machine, it says by which numbers
+//! they were computed, as in `run nodes=4 seed=1 cache2=2097152`. The hash in the first line is
+//! that of all that follows it, so that nobody measures what was cut short or edited by hand.
 //!
 //! A list of [`Points`] is the same format with less in it: rows end after the iteration variables,
 //! and neither hash nor other lines are needed. `#` begins a comment.
@@ -49,6 +50,9 @@ pub struct Run {
     pub nodes: usize,
     /// Settled the verification points; settles the order of measuring.
     pub seed: u64,
+    /// What the points are true for besides: names of [`MACHINE`](crate::platform::MACHINE) that
+    /// the spec's loops and values read, with their numbers.
+    pub machine: Vec<(String, f64)>,
     /// The models in the order of the spec.
     pub models: Vec<ModelPlan>,
 }
@@ -114,7 +118,11 @@ impl Plan {
         // Writing to a string does not fail.
         let _ = writeln!(text, "spec {} sha256={}", self.spec.path, self.spec.sha256);
         for run in &self.runs {
-            let _ = writeln!(text, "run nodes={} seed={}", run.nodes, run.seed);
+            let _ = write!(text, "run nodes={} seed={}", run.nodes, run.seed);
+            for (name, value) in &run.machine {
+                let _ = write!(text, " {name}={}", number_text(*value));
+            }
+            text.push('\n');
             run.models.iter().for_each(|model| model.write(&mut text));
         }
         format!("strata-plan {VERSION} sha256={}\n{text}", sha256_hex(text.as_bytes()))
@@ -168,7 +176,8 @@ mod tests {
         // Names of models are no words of the language, as `model` and `fit` are.
         let name = "[A-Za-z][a-z0-9_]{0,4}".prop_filter("a word", |name| name != "model" && name != "fit");
         let model = (name, prop::collection::vec(point, 0..4), 1..9_u32, any::<bool>());
-        let run = (1..99_usize, any::<u64>(), prop::collection::vec(model, 0..3));
+        let cache = prop::option::of((1..=3_u8, 1024..1_u64 << 40));
+        let run = (1..99_usize, any::<u64>(), cache, prop::collection::vec(model, 0..3));
         prop::collection::vec(run, 0..3).prop_map(|runs| {
             let model = |(name, points, repeat, once): (String, Vec<RawPoint>, u32, bool)| {
                 let point = |(verify, at, numbers): (bool, Vec<i64>, Vec<f64>)| PlanPoint {
@@ -188,9 +197,10 @@ mod tests {
                     points: points.into_iter().map(point).collect(),
                 }
             };
-            let run = |(nodes, seed, models): (usize, u64, Vec<_>)| Run {
+            let run = |(nodes, seed, cache, models): (usize, u64, Option<(u8, u64)>, Vec<_>)| Run {
                 nodes,
                 seed,
+                machine: cache.into_iter().map(|(of, bytes)| (format!("cache{of}"), bytes as f64)).collect(),
                 models: models.into_iter().map(model).collect(),
             };
             let spec = SpecId { path: "specs/a b".into(), sha256: "0a".into() };

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Names in terms of a spec that stand for the machine of the samples: the bytes of its caches as
-/// one core sees them, and its number of hardware threads.
+/// Names in a spec that stand for the machine: in terms for that of the samples, in loops and
+/// values for that on which is measured. They are the bytes of its caches as one core sees them,
+/// and its number of hardware threads.
 pub const MACHINE: [&str; 4] = ["cache1", "cache2", "cache3", "cores"];
 
 /// What identifies a machine and the way it is used. Two sets of models with equal platforms may be
@@ -56,6 +57,13 @@ impl Platform {
             (of.trim_end_matches('d') == level).then_some(count * bytes)
         };
         self.cache.split_whitespace().find_map(size)
+    }
+
+    /// What a name of [`MACHINE`] is where something is measured on this platform: as
+    /// [`Platform::machine`], but that each node of a simulated machine has a processor of its own.
+    #[must_use]
+    pub fn machine_number(&self, name: &str) -> Option<f64> {
+        if self.is_simulated() && name == "cores" { Some(self.nodes as f64) } else { self.machine(name) }
     }
 
     /// Names the first thing in which `other` differs, for a message; `None` if the platforms are
@@ -243,6 +251,8 @@ mod tests {
         }
         platform.transport = "sim:cm5".into();
         assert_eq!(all(&platform), [None; 4]);
+        let numbers = MACHINE.map(|name| platform.machine_number(name));
+        assert_eq!(numbers, [None, None, None, Some(4.0)], "each node has a processor");
     }
     use proptest::prelude::*;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use strata_model::count;
 use strata_model::plan::{ModelPlan, Plan};
 use strata_model::samples::{SpecId, Timing as Single};
+use strata_model::{Platform, count};
 use strata_runtime::{Node, Op};
 
 use super::journal::Journal;
@@ -163,6 +163,8 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
 /// What is measured in this run.
 struct Tasks<'a> {
     seed: u64,
+    /// What the points are true for: words of the machine with their numbers.
+    machine: Vec<(String, f64)>,
     plans: Vec<ModelPlan>,
     /// How each of them is timed.
     models: Vec<&'a dyn Profiled>,
@@ -207,7 +209,17 @@ fn read_plan<'a>(node: &mut Node, job: &Job<'a>) -> Result<Tasks<'a>, String> {
         model.copied().ok_or_else(|| format!("{shown}: this program measures no model `{}`", plan.name))
     };
     let models = run.models.iter().map(find).collect::<Result<_, _>>()?;
-    Ok(Tasks { seed: run.seed, plans: run.models, models })
+    Ok(Tasks { seed: run.seed, machine: run.machine, plans: run.models, models })
+}
+
+/// Why the points of a plan are not those of this machine, where the spec lets them depend on it.
+fn another_machine(planned: &[(String, f64)], platform: &Platform) -> Option<String> {
+    let (name, value) = planned.iter().find(|(name, value)| platform.machine_number(name) != Some(*value))?;
+    let here = platform.machine_number(name).map_or("does not tell it".to_owned(), |v| format!("has {v}"));
+    Some(format!(
+        "it was made for a machine with {name}={value}, and this one {here} (`{platform}`); run specc on this \
+         machine, or write a number for `{name}` into the spec's loops"
+    ))
 }
 
 /// Calibrates the timers, one node after the other, so that they do not disturb each other.
@@ -352,6 +364,9 @@ impl<'a> Director<'a> {
         let settings = &job.settings;
         let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
         let platform = node.platform();
+        if let Some(fault) = another_machine(&work.machine, &platform) {
+            return Err(Refusal::Fault(format!("{}: {fault}", settings.plan.display())));
+        }
         let discard = node.size() <= platform.cores;
         let simulated = node.is_simulated();
         let (goal, least) =

@@ -95,7 +95,7 @@ fn spec(sha256: &str) -> SpecId {
 }
 
 fn write(path: &Path, sha256: &str, nodes: usize, models: Vec<ModelPlan>) {
-    let plan = Plan { spec: spec(sha256), runs: vec![Run { nodes, seed: 1, models }] };
+    let plan = Plan { spec: spec(sha256), runs: vec![Run { nodes, seed: 1, machine: Vec::new(), models }] };
     std::fs::write(path, plan.to_text()).unwrap();
 }
 
@@ -334,6 +334,25 @@ fn a_plan_of_something_else_is_refused() {
     std::fs::write(scratch.plan(), b"strata-plan 1\nA \xff\n").unwrap();
     refused();
     assert!(!scratch.output.exists());
+}
+
+#[test]
+fn a_plan_for_another_machine_is_refused() {
+    let a = model("A", 8);
+    let here = strata_model::Platform::detect("threads", 2).cores as f64;
+    for (word, number, outcome) in [
+        ("cores", here, Outcome::Done),
+        ("cores", here + 1.0, Outcome::Fault),
+        ("cache2", 1025.0, Outcome::Fault),
+    ] {
+        let scratch = Scratch::new();
+        let machine = vec![(word.to_owned(), number)];
+        let run = Run { nodes: 2, seed: 1, machine, models: vec![a.plan(2, None)] };
+        let plan = Plan { spec: spec("ab"), runs: vec![run] };
+        std::fs::write(scratch.plan(), plan.to_text()).unwrap();
+        assert_eq!(follow(2, &[&a], scratch.settings(), "ab").unwrap(), outcome, "{word}={number}");
+        assert_eq!(scratch.output.exists(), outcome == Outcome::Done);
+    }
 }
 
 #[test]

@@ -6,11 +6,18 @@ use std::path::Path;
 
 use specc::lang::plan::{CheckedSpec, ModelKind, Parameter, Timed};
 use specc::lang::{CheckErrors, load};
-use specc::points::Space;
+use specc::points::{Site, Space};
+use strata_model::Platform;
 
 fn load_file(path: &Path) -> Result<CheckedSpec, CheckErrors> {
     let text = std::fs::read_to_string(path).unwrap();
     load(&path.file_name().unwrap().to_string_lossy(), &text)
+}
+
+/// A machine that tells all its caches but the third.
+fn server(nodes: usize) -> Site {
+    let text = format!("threads nodes={nodes} cores=8 cpu=\"\" cache=\"L1d:32K L2:1M\" os=linux arch=x86_64");
+    text.parse::<Platform>().unwrap().into()
 }
 
 /// A plan in a few lines a model.
@@ -48,7 +55,7 @@ fn outline(spec: &CheckedSpec) -> String {
                     }
                     Timed::Sample(code) => writeln!(text, "  sample {:?}", code.text).unwrap(),
                 }
-                let count = |nodes| Space::new(model, nodes).unwrap().nest().unwrap().len();
+                let count = |nodes| Space::new(model, server(nodes)).unwrap().unwrap().nest().unwrap().len();
                 let points = [count(1), count(4)];
                 writeln!(text, "  points on 1 and 4 nodes: {points:?}").unwrap();
             }

@@ -52,7 +52,7 @@ fn normal(seed: u64) -> f64 {
 
 impl<'a> Made<'a> {
     fn new(spec: &'a CheckedSpec, truth: Truth<'a>, noise: f64, seed: u64) -> Self {
-        let spaces = spaces(spec, NODES);
+        let spaces = spaces(spec, NODES).unwrap();
         Self {
             spec,
             spaces,
@@ -213,7 +213,7 @@ fn contest(spec: &CheckedSpec, library: &str, truth: Truth<'_>, noise: f64, goal
         let loops = machine.loops();
         machine.most = loops.len() / 2;
         let start = pilot(&machine.spaces);
-        refine(spec, NODES, start, goals, &mut machine).unwrap();
+        refine(spec, &spaces(spec, NODES).unwrap(), start, goals, &mut machine).unwrap();
         let used = machine.rounds.last().unwrap().samples;
         assert!(used <= loops.len() / 2);
         let mut spread = Points::default();
@@ -324,7 +324,7 @@ fn a_candidate_that_is_left_alone_is_refined_for_its_model() {
     let spec = load("work.spec", text).unwrap_or_else(|e| panic!("{}", e.render(false)));
     let mut machine = Made::new(&spec, &|_, inputs| Some(1e-6 + 1e-9 * inputs[0]), 0.02, 1);
     let start = pilot(&machine.spaces);
-    refine(&spec, NODES, start, GOALS, &mut machine).unwrap();
+    refine(&spec, &spaces(&spec, NODES).unwrap(), start, GOALS, &mut machine).unwrap();
     let last = machine.rounds.last().unwrap();
     let targets: Vec<String> = last.targets.iter().map(|(target, ..)| format!("{target:?}")).collect();
     assert_eq!(targets, ["Model(\"Few\")"]);

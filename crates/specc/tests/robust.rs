@@ -9,17 +9,18 @@ use proptest::test_runner::FileFailurePersistence;
 use specc::lang::{format, load, load_all, parse, read_spec};
 
 /// Well-formed specs to cut to pieces.
-const SEEDS: [&str; 6] = [
+const SEEDS: [&str; 7] = [
     include_str!("pass/design.spec"),
     include_str!("pass/thesis.spec"),
     include_str!("pass/typed.spec"),
     include_str!("fmt/comments.spec"),
     include_str!("pass/fit.spec"),
     include_str!("fmt/fit.spec"),
+    include_str!("pass/machine.spec"),
 ];
 
 /// What is put into them.
-const PIECES: [&str; 47] = [
+const PIECES: [&str; 52] = [
     "{",
     "}",
     "(",
@@ -67,6 +68,11 @@ const PIECES: [&str; 47] = [
     "1e999",
     "((((",
     "step *2",
+    "4*cache2",
+    "cache1",
+    "cores",
+    "for cores in 1..=4",
+    "for i in 1..=log2(cache3)",
 ];
 
 /// Everything that can be done with a text; what is checked here holds for every text.

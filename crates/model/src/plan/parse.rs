@@ -3,6 +3,7 @@
 
 use super::{ModelPlan, Plan, PlanError, PlanPoint, Run, VERSION};
 use crate::expr::is_name;
+use crate::platform::MACHINE;
 use crate::samples::{parse_column, parse_spec};
 use crate::sha256_hex;
 
@@ -73,8 +74,14 @@ pub(super) fn header(line: &str) -> Option<(&str, &str)> {
 }
 
 fn run(text: &str) -> Option<Run> {
-    let (nodes, seed) = text.strip_prefix("nodes=")?.split_once(" seed=")?;
-    Some(Run { nodes: nodes.parse().ok()?, seed: seed.parse().ok()?, models: Vec::new() })
+    let mut words = text.split_whitespace();
+    let nodes = words.next()?.strip_prefix("nodes=")?.parse().ok()?;
+    let seed = words.next()?.strip_prefix("seed=")?.parse().ok()?;
+    let number = |word: &str| {
+        let (name, value) = word.split_once('=').filter(|(name, _)| MACHINE.contains(name))?;
+        Some((name.to_owned(), value.parse().ok()?))
+    };
+    Some(Run { nodes, seed, machine: words.map(number).collect::<Option<_>>()?, models: Vec::new() })
 }
 
 fn model(text: &str) -> Option<ModelPlan> {

@@ -53,7 +53,8 @@ pub(super) enum Command {
     ///
     /// In the output folder `STRATA_ON=threads:4 cargo run --release --manifest-path
     /// profile/Cargo.toml` measures it on 4 nodes, or `STRATA_ON=sim:cm5:16`, or under mpirun with
-    /// `--features mpi`; `-- --help` shows the program's options.
+    /// `--features mpi`; `-- --help` shows the program's options. Loops that read `cache1`,
+    /// `cache2`, `cache3` or `cores` are planned for this machine.
     Emit {
         #[command(flatten)]
         specs: Specs,

@@ -13,7 +13,7 @@ use super::machine;
 use crate::drive::{self, On, Program};
 use crate::emit::{self, Emitted};
 use crate::lang::CheckedSpec;
-use crate::points;
+use crate::points::{self, Site};
 
 /// Relative noise of a sample that more time need not lower.
 const NOTABLE: f64 = 0.01;
@@ -44,6 +44,8 @@ impl<'a> Campaign<'a> {
         if target.points.is_none() {
             points::measurable(spec, options.nodes).map_err(Failure::Fault)?;
         }
+        // What the machine does not tell is said before anything is built.
+        points::spaces(spec, options.on.platform(options.nodes)).map_err(Failure::Fault)?;
         fs::create_dir_all(output).map_err(|e| Failure::file(output, e))?;
         let emitted =
             emit::emit(spec, target.program.as_deref().unwrap_or(output), &target.features.features)?;
@@ -51,9 +53,9 @@ impl<'a> Campaign<'a> {
         Ok(Self { spec, seed: target.seed, emitted, program, options })
     }
 
-    /// The number of nodes that it runs on.
-    pub(super) fn nodes(&self) -> usize {
-        self.options.nodes
+    /// Where it runs.
+    pub(super) fn site(&self) -> Site {
+        self.options.on.platform(self.options.nodes).into()
     }
 
     /// Makes the precision at which measuring ends so many times as narrow.
@@ -77,7 +79,7 @@ impl<'a> Campaign<'a> {
 
     /// Plans and measures.
     fn run(&self, given: &Points, options: &drive::RunOptions) -> Result<PathBuf, Failure> {
-        let plan = plan(self.spec, &self.emitted, [options.nodes], self.seed, given)?;
+        let plan = plan(self.spec, &self.emitted, [self.site()], self.seed, given)?;
         write(&options.plan, &plan.to_text())?;
         Ok(drive::profile(&self.program, &self.emitted, options)?)
     }
@@ -144,14 +146,14 @@ impl<'a> Campaign<'a> {
 pub(super) fn plan(
     spec: &CheckedSpec,
     emitted: &Emitted,
-    nodes: impl IntoIterator<Item = usize>,
+    sites: impl IntoIterator<Item = Site>,
     seed: u64,
     given: &Points,
 ) -> Result<Plan, Failure> {
     let mut plan = Plan { spec: emitted.spec.clone(), runs: Vec::new() };
-    for nodes in nodes {
+    for site in sites {
         let (run, notes) =
-            points::plan(spec, nodes, seed, given).map_err(|faults| Failure::Fault(faults.join("\n")))?;
+            points::plan(spec, site, seed, given).map_err(|faults| Failure::Fault(faults.join("\n")))?;
         notes.iter().for_each(|note| eprintln!("{note}"));
         plan.runs.push(run);
     }

@@ -16,7 +16,7 @@ use crate::drive::Interrupt;
 use crate::emit;
 use crate::fitting::{self, Overrides};
 use crate::lang::CheckedSpec;
-use crate::points;
+use crate::points::{self, Site};
 use crate::refine::{self, End, Goals, Machine, Round};
 
 /// `specc advise`.
@@ -37,8 +37,8 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
         None => Points::default(),
         Some(path) => measuring::measured(&exchange::samples(path, &Reading::default())?.0.samples),
     };
-    let nodes = set.nodes();
-    let spaces = points::spaces(&spec, nodes);
+    let site = set.platform.clone().map_or_else(|| Site::from(set.nodes()), Site::from);
+    let spaces = points::spaces(&spec, site).map_err(Failure::Fault)?;
     let targets = targets(&set, &args.targets, &args.models)?;
     let limits = Limits {
         count: args.count as usize,
@@ -109,7 +109,7 @@ pub(super) fn refine(
 ) -> Result<PathBuf, Failure> {
     let given = measuring::given(target)?;
     let campaign = Campaign::new(spec, target, output)?;
-    let spaces = points::spaces(spec, campaign.nodes());
+    let spaces = points::spaces(spec, campaign.site()).map_err(Failure::Fault)?;
     let mut start = match given {
         Some(points) => {
             measuring::check(&points, &campaign)?;
@@ -140,7 +140,7 @@ pub(super) fn refine(
         interrupts: interrupt.count(),
     };
     let goals = Goals { loss: refining.goal, precision: refining.precision };
-    let end = refine::refine(spec, campaign.nodes(), start, goals, &mut real)?;
+    let end = refine::refine(spec, &spaces, start, goals, &mut real)?;
     let why = match end {
         End::Goal => "every goal is reached",
         End::Budget => "the budget is spent",

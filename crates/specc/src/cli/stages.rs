@@ -17,7 +17,7 @@ use super::folder::Lock;
 use super::tables::{fit_table, map_table};
 use super::{machine, measuring, refining, specs};
 use crate::competition::Competition;
-use crate::drive::DriveError;
+use crate::drive::{DriveError, On};
 use crate::emit::{self, EmitError};
 use crate::fitting::{self, Fitting, Overrides};
 use crate::lang::CheckedSpec;
@@ -53,7 +53,8 @@ pub(super) fn emit(
     if numbers.is_empty() {
         numbers.insert(machine::cores());
     }
-    let plan = measuring::plan(&spec, &emitted, numbers, 1, &Points::default())?;
+    let sites = numbers.into_iter().map(|nodes| On::Threads.platform(nodes).into());
+    let plan = measuring::plan(&spec, &emitted, sites, 1, &Points::default())?;
     measuring::write(&output.output.join("plan.txt"), &plan.to_text())?;
     print(emitted.folder.display())
 }

@@ -17,7 +17,7 @@ mod run;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use strata_model::did_you_mean;
+use strata_model::{Platform, did_you_mean};
 use strata_sim::platform::SimulatedMachine;
 use strata_sim::topology::Graph;
 
@@ -55,6 +55,26 @@ impl FromStr for On {
                     "`{text}` is not a machine{}: say threads, mpi, or sim:<platform>",
                     did_you_mean(text, ["threads", "mpi"])
                 )),
+            },
+        }
+    }
+}
+
+impl On {
+    /// What is known of the platform before anything runs there: of a real machine, that it is this
+    /// one.
+    #[must_use]
+    pub fn platform(&self, nodes: usize) -> Platform {
+        let here = Platform::detect(&self.to_string(), nodes);
+        match self {
+            Self::Threads | Self::Mpi => here,
+            Self::Sim(machine) => Platform {
+                cpu: machine.clone(),
+                cores: 1,
+                cache: String::new(),
+                os: "simulated".to_owned(),
+                arch: "simulated".to_owned(),
+                ..here
             },
         }
     }

@@ -21,6 +21,7 @@ mod code;
 mod diagnostic;
 mod lex;
 mod load;
+pub(crate) mod machine;
 mod parse;
 pub mod plan;
 mod points;

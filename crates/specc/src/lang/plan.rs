@@ -3,7 +3,8 @@
 //!
 //! Reduced means: terms and requirements read nothing but the model's inputs and the reserved names
 //! `P`, `logP` and `sqrtP`, so that a prediction needs nothing else; loop bounds and values read
-//! iteration variables.
+//! iteration variables. The words of the machine ([`strata_model::platform::MACHINE`]) stay words:
+//! a checked spec is the same on every machine.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -123,8 +124,8 @@ pub enum Timed {
 pub struct LoopPlan {
     /// The iteration variable.
     pub name: String,
-    /// Its first value, whole; over `P`, `logP`, `sqrtP` and the iteration variables of outer
-    /// loops.
+    /// Its first value, whole; over `P`, `logP`, `sqrtP`, the machine and the iteration variables of
+    /// outer loops.
     pub first: Expr,
     /// Its last value at most, whole; verification draws from `first..=last`. May be less than
     /// `first`: then there is no point.
@@ -142,9 +143,9 @@ pub struct LoopPlan {
 pub struct Binding {
     /// Its name in expressions and in Rust code.
     pub name: String,
-    /// As written: over iteration variables, earlier bindings, `P`, `logP` and `sqrtP`.
+    /// As written: over iteration variables, earlier bindings, the machine, `P`, `logP` and `sqrtP`.
     pub value: Expr,
-    /// The same over iteration variables, `P`, `logP` and `sqrtP` alone.
+    /// The same over iteration variables, the machine, `P`, `logP` and `sqrtP` alone.
     pub reduced: Expr,
     /// Its type in Rust code.
     pub number: NumberKind,

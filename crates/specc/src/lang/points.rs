@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use strata_model::expr::{CompileError, Program};
 
-use super::plan::{LoopPlan, Measured};
+use super::plan::LoopPlan;
 
 /// A nest may have this many points and no more.
 pub const MAX_POINTS: u64 = 1_000_000;
@@ -17,8 +17,8 @@ pub struct TooManyPoints;
 
 /// A loop nest, ready to be walked.
 #[derive(Clone, Debug)]
-pub struct Nest<'a> {
-    loops: &'a [LoopPlan],
+pub struct Nest {
+    loops: Vec<LoopPlan>,
     /// First and last value of every loop, over `P`, `logP`, `sqrtP` and the outer iteration
     /// variables.
     bounds: Vec<(Program, Program)>,
@@ -37,11 +37,11 @@ pub(super) fn variables<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str
     strata_model::expr::RESERVED.into_iter().chain(names).collect()
 }
 
-impl<'a> Nest<'a> {
+impl Nest {
     /// # Errors
     /// A bound reads a name that is not an outer iteration variable; never for the loops of a
-    /// checked spec.
-    pub fn new(loops: &'a [LoopPlan]) -> Result<Self, CompileError> {
+    /// checked spec in which numbers stand for the words of the machine.
+    pub fn new(loops: Vec<LoopPlan>) -> Result<Self, CompileError> {
         let mut bounds = Vec::with_capacity(loops.len());
         for (at, plan) in loops.iter().enumerate() {
             let variables = variables(loops[..at].iter().map(|outer| outer.name.as_str()));
@@ -168,14 +168,4 @@ fn length(plan: &LoopPlan, first: i64, last: i64) -> u64 {
         next = plan.step.next(value).filter(|&after| after > value);
     }
     count
-}
-
-impl Measured {
-    /// The loop nest, ready to be walked.
-    ///
-    /// # Errors
-    /// As [`Nest::new`]: never for a checked spec.
-    pub fn nest(&self) -> Result<Nest<'_>, CompileError> {
-        Nest::new(&self.loops)
-    }
 }

@@ -1,13 +1,18 @@
-//! What is to be measured: the points of a spec on a number of nodes, and the plan of them that a
-//! profiling program follows.
+//! What is to be measured: the points of a spec on a number of nodes of a machine, and the plan of
+//! them that a profiling program follows.
 //!
 //! A model's points are those of its loop nest, or those that are given in their place, then
 //! `verify` points drawn uniformly over the whole integer range of every iteration variable (Brewer
 //! Fig 3-4). Everything that a spec computes is computed here, once: the generated program holds
-//! the spec's Rust code and nothing else.
+//! the spec's Rust code and nothing else. Loops and values may read the machine: such a plan is
+//! true for machines with the same numbers alone, which it names; the spec and the program stay the
+//! same.
 
 mod competing;
+mod site;
 mod space;
+
+use std::collections::BTreeMap;
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -18,6 +23,7 @@ use crate::lang::plan::{CheckedSpec, ModelKind, Timed};
 
 use competing::not_measured;
 pub use competing::{competing, measurable, not_competing};
+pub use site::Site;
 pub use space::{Space, evenly, spaces};
 
 /// How often a verification point that fails a `require` is drawn again before it is given up.
@@ -27,28 +33,41 @@ const MAX_DRAWS: usize = 1_000;
 /// certain its time is.
 const SAMPLES_OF_ONE_PLACE: usize = 10;
 
-/// Plans the measurements of a spec on `nodes` nodes: at the points of its loops, or of the models
+/// Plans the measurements of a spec at `site`: at the points of its loops, or of the models
 /// that `given` names at those points. Models that cannot matter there ([`competing`]) are left out
 /// unless `given` names them. Returns what is to be said about it too.
 ///
 /// # Errors
 /// One message for each model that cannot be measured: its loops are empty or have more than a
-/// million points, its `require`s allow none of them, or a given point is none of its own. One
-/// where no model matters.
+/// million points, its `require`s allow none of them, a given point is none of its own, or the
+/// machine does not tell what its loops or values read. One where no model matters.
 pub fn plan(
     spec: &CheckedSpec,
-    nodes: usize,
+    site: impl Into<Site>,
     seed: u64,
     given: &Points,
 ) -> Result<(Run, Vec<String>), Vec<String>> {
     let (mut models, mut notes, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+    let site = site.into();
+    let nodes = site.nodes();
     let needed = competing(spec, nodes);
-    for space in spec.models.iter().filter_map(|model| Space::new(model, nodes)) {
-        if !needed.contains(space.name()) && given.of(space.name()).is_none() {
-            notes.push(not_measured(spec, space.name(), nodes));
+    let mut machine = BTreeMap::new();
+    for model in spec.models.iter().filter(|model| matches!(model.kind, ModelKind::Measured(_))) {
+        let name = model.name.as_str();
+        if !needed.contains(name) && given.of(name).is_none() {
+            notes.push(not_measured(spec, name, nodes));
             continue;
         }
-        match plan_model(&space, nodes, seed, given.of(space.name())) {
+        let space = match Space::new(model, site.clone()) {
+            Ok(Some(space)) => space,
+            Ok(None) => continue,
+            Err(fault) => {
+                faults.push(fault);
+                continue;
+            }
+        };
+        machine.extend(space.machine().iter().map(|(word, value)| ((*word).to_owned(), *value)));
+        match plan_model(&space, nodes, seed, given.of(name)) {
             Ok((plan, note)) => {
                 models.push(plan);
                 notes.extend(note);
@@ -56,6 +75,7 @@ pub fn plan(
             Err(fault) => faults.push(fault),
         }
     }
+    let machine = machine.into_iter().collect();
     let unknown = given.models().iter().filter(|given| models.iter().all(|model| model.name != given.model));
     faults.extend(
         unknown
@@ -70,7 +90,7 @@ pub fn plan(
     if models.is_empty() && faults.is_empty() {
         faults.extend(measurable(spec, nodes).err());
     }
-    if faults.is_empty() { Ok((Run { nodes, seed, models }, notes)) } else { Err(faults) }
+    if faults.is_empty() { Ok((Run { nodes, seed, machine, models }, notes)) } else { Err(faults) }
 }
 
 fn plan_model(

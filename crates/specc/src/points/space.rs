@@ -5,19 +5,22 @@ use std::ops::ControlFlow;
 use strata_model::expr::{Expr, Program, RESERVED, holds};
 use strata_model::plan::PlanPoint;
 
-use super::competing;
+use super::{Site, competing};
+use crate::lang::machine::{loops_with_numbers, with_numbers};
 use crate::lang::plan::{CheckedSpec, Measured, Model, ModelKind};
 use crate::lang::{Nest, TooManyPoints};
 
 /// Corners are taken of at most so many loops.
 const MAX_CORNERS: usize = 8;
 
-/// The points of one measured model on a number of nodes.
+/// The points of one measured model on a number of nodes of a machine.
 pub struct Space<'a> {
     model: &'a Model,
     measured: &'a Measured,
-    nest: Nest<'a>,
+    nest: Nest,
     nodes: usize,
+    /// The words of the machine that its loops and values read, with the numbers in their place.
+    machine: Vec<(&'static str, f64)>,
     /// What the spec computes with `let`, over `P`, `logP`, `sqrtP` and the iteration variables.
     bound: Vec<Program>,
     /// Over the same.
@@ -29,26 +32,44 @@ pub struct Space<'a> {
     columns: Vec<Program>,
 }
 
-/// The spaces of the models of a spec that have iteration variables and matter on `nodes` nodes
+/// The spaces of the models of a spec that have iteration variables and matter on so many nodes
 /// ([`competing`]), in the spec's order.
-#[must_use]
-pub fn spaces(spec: &CheckedSpec, nodes: usize) -> Vec<Space<'_>> {
-    let needed = competing(spec, nodes);
+///
+/// # Errors
+/// The machine does not tell what loops or values of one of them read.
+pub fn spaces(spec: &CheckedSpec, site: impl Into<Site>) -> Result<Vec<Space<'_>>, String> {
+    let site = site.into();
+    let needed = competing(spec, site.nodes());
     let models = spec.models.iter().filter(|model| needed.contains(model.name.as_str()));
-    let spaces = models.filter_map(|model| Space::new(model, nodes));
-    spaces.filter(|space| !space.measured.loops.is_empty()).collect()
+    let spaces = models.filter_map(|model| Space::new(model, site.clone()).transpose());
+    spaces.filter(|space| space.as_ref().map_or(true, |s| !s.measured.loops.is_empty())).collect()
 }
 
 impl<'a> Space<'a> {
     /// `None` for a model that is not measured.
-    #[must_use]
-    pub fn new(model: &'a Model, nodes: usize) -> Option<Self> {
-        let ModelKind::Measured(measured) = &model.kind else { return None };
+    ///
+    /// # Errors
+    /// The machine does not tell what loops or values read.
+    pub fn new(model: &'a Model, site: impl Into<Site>) -> Result<Option<Self>, String> {
+        let ModelKind::Measured(measured) = &model.kind else { return Ok(None) };
+        let site = site.into();
+        let machine = site.numbers(model, measured)?;
+        Ok(Self::compiled(model, measured, site.nodes(), machine))
+    }
+
+    /// Never `None` for a model of a checked spec.
+    fn compiled(
+        model: &'a Model,
+        measured: &'a Measured,
+        nodes: usize,
+        machine: Vec<(&'static str, f64)>,
+    ) -> Option<Self> {
+        let number = |name: &str| machine.iter().find(|(word, _)| *word == name).map(|(_, value)| *value);
         let loops: Vec<&str> =
             RESERVED.into_iter().chain(measured.loops.iter().map(|l| l.name.as_str())).collect();
         let named: Vec<&str> = model.inputs.iter().map(|i| i.name.as_str()).chain(RESERVED).collect();
         let input = |name: &str| match measured.bindings.iter().find(|b| b.name == name) {
-            Some(binding) => Program::compile(&binding.reduced, &loops).ok(),
+            Some(binding) => Program::compile(&with_numbers(&binding.reduced, &number), &loops).ok(),
             None => Program::compile(&Expr::name(name), &loops).ok(),
         };
         let over_inputs = |expr: &Expr| Program::compile(expr, &named).ok();
@@ -57,15 +78,16 @@ impl<'a> Space<'a> {
         Some(Self {
             model,
             measured,
-            nest: measured.nest().ok()?,
+            nest: Nest::new(loops_with_numbers(&measured.loops, &number)).ok()?,
             nodes,
             bound: (measured.bindings.iter())
-                .map(|binding| Program::compile(&binding.reduced, &loops).ok())
+                .map(|binding| Program::compile(&with_numbers(&binding.reduced, &number), &loops).ok())
                 .collect::<Option<_>>()?,
             inputs: model.inputs.iter().map(|i| input(&i.name)).collect::<Option<_>>()?,
             requires: model.requires.iter().map(over_inputs).collect::<Option<_>>()?,
             terms: terms.collect::<Option<_>>()?,
             columns: model.column_terms().map(|term| over_inputs(&term.value)).collect::<Option<_>>()?,
+            machine,
         })
     }
 
@@ -81,6 +103,13 @@ impl<'a> Space<'a> {
 
     pub(super) fn measured(&self) -> &Measured {
         self.measured
+    }
+
+    /// The words of the machine that its loops and values read, with the numbers that they have
+    /// here.
+    #[must_use]
+    pub fn machine(&self) -> &[(&'static str, f64)] {
+        &self.machine
     }
 
     /// The iteration variables, outermost first.
@@ -251,7 +280,7 @@ mod tests {
         }
         model Own() { sample { 1.0 } }";
         let spec = crate::lang::load("m.spec", text).unwrap();
-        let all = spaces(&spec, 4);
+        let all = spaces(&spec, 4).unwrap();
         assert_eq!(all.len(), 1, "a model of one place has no points to choose from");
         let space = &all[0];
         assert_eq!(space.inputs(&[4, 3]), Some(vec![16.0, 3.0]));

@@ -20,7 +20,7 @@ use strata_model::{ModelSet, Points, Samples};
 
 use crate::advise::{self, Target};
 use crate::lang::plan::{CheckedSpec, ModelKind};
-use crate::points::{Space, spaces};
+use crate::points::Space;
 
 /// Rounds at most. Each adds a quarter of the samples there are, so these would make a hundred of
 /// one.
@@ -89,18 +89,17 @@ pub trait Machine {
     fn tell(&mut self, round: &Round);
 }
 
-/// Refines the models of a spec, beginning with `start`.
+/// Refines the models of a spec in their spaces, beginning with `start`.
 ///
 /// # Errors
 /// Those of the machine.
 pub fn refine<M: Machine>(
     spec: &CheckedSpec,
-    nodes: usize,
+    spaces: &[Space<'_>],
     start: Points,
     goals: Goals,
     machine: &mut M,
 ) -> Result<End, M::Error> {
-    let spaces = spaces(spec, nodes);
     let plain: usize = spaces.iter().map(|space| space.loops().len()).sum();
     let mut points = start;
     let mut new = points.len();
@@ -114,7 +113,7 @@ pub fn refine<M: Machine>(
             budget: f64::INFINITY,
             goals: targets.iter().map(|target| goals.of(target)).collect(),
         };
-        let found = advise::advise(&set, Some(&chosen), &spaces, &targets, &points, &limits);
+        let found = advise::advise(&set, Some(&chosen), spaces, &targets, &points, &limits);
         let mut advice =
             found.unwrap_or_else(|why| advise::Advice { notes: vec![why], ..advise::Advice::default() });
         let each = advice.targets.iter().map(|t| (t.target.clone(), t.before, goals.of(&t.target)));
@@ -154,7 +153,7 @@ pub fn refine<M: Machine>(
             let at: Vec<i64> = sample.at.iter().map(|(_, value)| *value).collect();
             points.add(&sample.model, &at);
         }
-        explore(&spaces, &mut points, before + wanted);
+        explore(spaces, &mut points, before + wanted);
         new = points.len() - before;
         if new == 0 {
             return Ok(End::Loops);

@@ -49,7 +49,7 @@ fn specs(page: &str) -> Vec<(usize, String)> {
     let whole = |Block { kind, line, text, .. }: Block<'_>| match kind {
         "spec" => Some((line, text)),
         "spec model" => {
-            let input = if text.contains("let bytes") { "bytes" } else { "n" };
+            let input = if text.contains("for bytes") { "bytes" } else { "n" };
             // On the first line, so that places in errors are those of the page.
             Some((line, format!("model Example({input}) {{ {text}}}")))
         }

@@ -10,7 +10,7 @@ use super::loops;
 use super::names::{duplicate, duplicates, forbid_calls, item_name, name_uses, unknown, value_name};
 use super::options;
 use super::parts::{Parts, parts};
-use super::range::{Range, Ranges, range, reserved};
+use super::range::{self, Range, Ranges, range, reserved};
 use super::rust::{self, Shape};
 use super::sampling::{self, Effort};
 use super::size::Size;
@@ -144,13 +144,21 @@ impl<'a> Checker<'a> {
         effort: &mut Effort,
     ) -> Option<ModelKind> {
         self.header();
+        let labels =
+            || terms.unwrap_or_default().iter().filter_map(|term| Some((term.label.as_ref()?, &term.value)));
+        let defined: BTreeSet<&str> = (parts.loops.iter().map(|plan| &plan.name))
+            .chain(parts.lets.iter().map(|(name, _)| *name))
+            .chain(labels().map(|(name, _)| name))
+            .chain(&self.model.inputs)
+            .map(|name| name.text.as_str())
+            .collect();
+        let machine = MACHINE.into_iter().filter(|word| !defined.contains(word));
+        self.ranges.extend(machine.map(|word| (word.to_owned(), range::machine(word))));
         let nest = loops::check(&parts.loops, &mut self.ranges);
         self.errors.extend(nest.errors);
         self.spans = nest.spans;
         let is_input = |name: &str| self.model.inputs.iter().any(|input| input.text == name);
-        let labels =
-            terms.unwrap_or_default().iter().filter_map(|term| Some((term.label.as_ref()?, &term.value)));
-        let values: Vec<(&Name, &Expr)> = parts.lets.iter().copied().chain(labels).collect();
+        let values: Vec<(&Name, &Expr)> = parts.lets.iter().copied().chain(labels()).collect();
         for &(name, value) in &values {
             // `x:x` in the one-line form says that the iteration variable is the input.
             let same = self.model.spelling == Spelling::Line && value.as_name() == Some(name.text.as_str());
@@ -299,8 +307,16 @@ impl<'a> Checker<'a> {
                 }
                 continue;
             }
-            let message = format!("{what} is a function of the inputs, and `{reads}` is not an input");
             let label = if reads == name { "not an input".to_owned() } else { format!("reads `{reads}`") };
+            if self.is_machine(&reads) {
+                let message = format!(
+                    "{what} is a function of the inputs, and `{reads}` is known only where it is measured"
+                );
+                let error = CheckError::new(ErrorCode::NotAFunction, message, span, label);
+                self.errors.push(error.help("bound the loops by it, as in `for n in 1..=cache2 step *2`"));
+                continue;
+            }
+            let message = format!("{what} is a function of the inputs, and `{reads}` is not an input");
             let error = CheckError::new(ErrorCode::NotAFunction, message, span, label);
             self.errors.push(error.help(format!(
                 "write it over the inputs, or make `{reads}` an input: {}",

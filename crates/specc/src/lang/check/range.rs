@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use strata_model::expr::{BinaryOp, Expr, ExprKind, Function, UnaryOp, Whole};
 
+use crate::lang::machine::{BYTES, MOST_CORES};
 use crate::lang::plan::NumberKind;
 
 /// The most nodes that are reckoned with when bounds depend on `P`.
@@ -84,6 +85,12 @@ pub(super) fn reserved() -> Ranges {
         ("logP".to_owned(), range(MOST_NODES.log2(), 0.0, false)),
         ("sqrtP".to_owned(), range(MOST_NODES.sqrt(), 1.0, false)),
     ])
+}
+
+/// The range of a word of the machine.
+pub(super) fn machine(name: &str) -> Range {
+    let (low, high) = if name == "cores" { (1.0, MOST_CORES) } else { BYTES };
+    Range { low, high, integral: true }
 }
 
 /// The range of `expr`, given those of its names.

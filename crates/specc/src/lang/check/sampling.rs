@@ -2,14 +2,24 @@
 
 use std::ops::ControlFlow;
 
-use strata_model::expr::{Expr, Program, Span, holds};
+use strata_model::expr::{Expr, Program, RESERVED, Span, holds};
+use strata_model::platform::MACHINE;
 
 use crate::lang::diagnostic::{CheckError, ErrorCode};
+use crate::lang::machine::{loops_with_numbers, with_numbers};
 use crate::lang::plan::LoopPlan;
 use crate::lang::points::{Nest, TooManyPoints, reserved_values, variables};
 
 /// The numbers of nodes that are tried if bounds or requirements depend on them.
 const NODES: [usize; 8] = [4, 1, 2, 3, 8, 16, 64, 1024];
+
+/// The machines that are tried if bounds or requirements depend on them: what [`MACHINE`] names. The
+/// first is small.
+const MACHINES: [[f64; 4]; 3] = [
+    [16_384.0, 131_072.0, 1_048_576.0, 1.0],
+    [49_152.0, 2_097_152.0, 33_554_432.0, 8.0],
+    [131_072.0, 16_777_216.0, 1_073_741_824.0, 256.0],
+];
 
 /// How many points may still be looked at, all models together.
 ///
@@ -30,30 +40,44 @@ pub(super) fn excluded(message: String, span: Span) -> CheckError {
 }
 
 /// Counts the points of a nest and looks for one that meets all `requires`, which are over
-/// iteration variables.
+/// iteration variables and the machine.
 pub(super) fn check(
     loops: &[LoopPlan],
     nest_span: Span,
     requires: &[(Expr, Span)],
     effort: &mut Effort,
 ) -> Option<CheckError> {
-    let Ok(nest) = Nest::new(loops) else { return None };
-    let depends = |expr: &Expr| strata_model::expr::RESERVED.iter().any(|name| expr.names().contains(*name));
-    let bounds_depend = loops.iter().any(|plan| depends(&plan.first) || depends(&plan.last));
-    let requires_depend = requires.iter().any(|(expr, _)| depends(expr));
-    let nodes = if bounds_depend || requires_depend { &NODES[..] } else { &NODES[..1] };
+    let names = variables(loops.iter().map(|plan| plan.name.as_str()));
+    let depends = |expr: &Expr| RESERVED.iter().any(|name| expr.names().contains(*name));
+    // What is no iteration variable is a word of the machine.
+    let reads_machine = |expr: &Expr| expr.names().iter().any(|name| !names.contains(&name.as_str()));
+    let bounds = || loops.iter().flat_map(|plan| [&plan.first, &plan.last]);
+    let required = || requires.iter().map(|(expr, _)| expr);
+    let bounds_depend = bounds().any(depends);
+    let nodes = if bounds_depend || required().any(depends) { &NODES[..] } else { &NODES[..1] };
+    let machines = if bounds().chain(required()).any(reads_machine) { &MACHINES[..] } else { &MACHINES[..1] };
+    let number = |machine: &[f64; 4], name: &str| {
+        let word = MACHINE.iter().position(|word| *word == name && !names.contains(word))?;
+        Some(machine[word])
+    };
 
+    let mut nests = Vec::with_capacity(machines.len());
+    for machine in machines {
+        nests.push(Nest::new(loops_with_numbers(loops, &|name| number(machine, name))).ok()?);
+    }
     let mut some_point = false;
-    for &nodes in if bounds_depend { nodes } else { &nodes[..1] } {
-        match nest.count(nodes) {
-            // What many nodes make too large is for the run to say.
-            Err(TooManyPoints) if nodes <= 4 => {
-                let error =
-                    CheckError::new(ErrorCode::Loop, TooManyPoints.to_string(), nest_span, "too many points");
-                return Some(error.help("the samples of a fit are few: some tens or hundreds"));
+    for (at, nest) in nests.iter().enumerate() {
+        for &nodes in if bounds_depend { nodes } else { &nodes[..1] } {
+            match nest.count(nodes) {
+                // What many nodes or large caches make too large is for the run to say.
+                Err(TooManyPoints) if nodes <= 4 && at == 0 => {
+                    let message = TooManyPoints.to_string();
+                    let error = CheckError::new(ErrorCode::Loop, message, nest_span, "too many points");
+                    return Some(error.help("the samples of a fit are few: some tens or hundreds"));
+                }
+                Err(TooManyPoints) => some_point = true,
+                Ok(points) => some_point |= points > 0,
             }
-            Err(TooManyPoints) => some_point = true,
-            Ok(points) => some_point |= points > 0,
         }
     }
     if !some_point {
@@ -63,33 +87,34 @@ pub(super) fn check(
     if requires.is_empty() {
         return None;
     }
-    let names = variables(loops.iter().map(|plan| plan.name.as_str()));
-    let mut programs = Vec::with_capacity(requires.len());
-    for (expr, span) in requires {
-        match Program::compile(expr, &names) {
-            Ok(program) => programs.push(program),
-            Err(error) => {
-                return Some(CheckError::new(ErrorCode::TooLarge, error.to_string(), *span, "too large"));
+    // How often each requirement failed first: to say which one excludes everything.
+    let mut failures = vec![0_u64; requires.len()];
+    for (machine, nest) in machines.iter().zip(&nests) {
+        let mut programs = Vec::with_capacity(requires.len());
+        for (expr, span) in requires {
+            match Program::compile(&with_numbers(expr, &|name| number(machine, name)), &names) {
+                Ok(program) => programs.push(program),
+                Err(error) => {
+                    return Some(CheckError::new(ErrorCode::TooLarge, error.to_string(), *span, "too large"));
+                }
             }
         }
-    }
-    // How often each requirement failed first: to say which one excludes everything.
-    let mut failures = vec![0_u64; programs.len()];
-    for &nodes in nodes {
-        let mut values = reserved_values(nodes).to_vec();
-        let mut found = false;
-        let walked = nest.visit(nodes, &mut |point| {
-            effort.0 = effort.0.saturating_sub(1);
-            values.truncate(3);
-            values.extend(point.iter().map(|&value| value as f64));
-            match programs.iter().position(|program| !holds(program.eval(&values))) {
-                Some(failed) => failures[failed] += 1,
-                None => found = true,
+        for &nodes in nodes {
+            let mut values = reserved_values(nodes).to_vec();
+            let mut found = false;
+            let walked = nest.visit(nodes, &mut |point| {
+                effort.0 = effort.0.saturating_sub(1);
+                values.truncate(3);
+                values.extend(point.iter().map(|&value| value as f64));
+                match programs.iter().position(|program| !holds(program.eval(&values))) {
+                    Some(failed) => failures[failed] += 1,
+                    None => found = true,
+                }
+                if found || effort.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            if found || effort.0 == 0 || walked.is_err() {
+                return None;
             }
-            if found || effort.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        if found || effort.0 == 0 || walked.is_err() {
-            return None;
         }
     }
     let alone = failures.iter().filter(|&&count| count > 0).count() == 1;

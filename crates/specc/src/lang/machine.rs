@@ -1,0 +1,57 @@
+//! The words of the machine in what is measured: `for bytes in 64..=4*cache2`.
+//!
+//! A checked spec keeps the words, so that it is the same everywhere. Numbers take their place
+//! where points are computed, for the machine that measures them ([`crate::points`]).
+
+use std::collections::BTreeSet;
+
+use strata_model::expr::Expr;
+use strata_model::platform::MACHINE;
+
+use super::plan::{LoopPlan, Measured};
+
+/// The least and the greatest size of a cache in bytes that is reckoned with.
+pub(crate) const BYTES: (f64, f64) = (1024.0, 1_125_899_906_842_624.0);
+
+/// The most hardware threads that are reckoned with; the fewest are one.
+pub(crate) const MOST_CORES: f64 = 1_048_576.0;
+
+/// Whether a number can be what a word of the machine stands for.
+pub(crate) fn is_plausible(name: &str, value: f64) -> bool {
+    let (least, most) = if name == "cores" { (1.0, MOST_CORES) } else { BYTES };
+    value.fract() == 0.0 && (least..=most).contains(&value)
+}
+
+impl Measured {
+    /// The words of the machine that loops and values read, in the order of [`MACHINE`].
+    #[must_use]
+    pub fn machine(&self) -> Vec<&'static str> {
+        let bounds = self.loops.iter().flat_map(|plan| [&plan.first, &plan.last]);
+        let read: BTreeSet<String> = bounds
+            .chain(self.bindings.iter().map(|binding| &binding.reduced))
+            .flat_map(Expr::names)
+            .collect();
+        MACHINE.into_iter().filter(|name| read.contains(*name) && !self.defines(name)).collect()
+    }
+
+    /// Whether an iteration variable or a value has this name.
+    fn defines(&self, name: &str) -> bool {
+        self.loops.iter().any(|plan| plan.name == name)
+            || self.bindings.iter().any(|binding| binding.name == name)
+    }
+}
+
+/// An expression with numbers in place of the words of the machine that `value` knows.
+pub(crate) fn with_numbers(expr: &Expr, value: &dyn Fn(&str) -> Option<f64>) -> Expr {
+    expr.substitute(&|name| value(name).map(Expr::number))
+}
+
+/// Loops with numbers in place of the words of the machine that `value` knows.
+pub(crate) fn loops_with_numbers(loops: &[LoopPlan], value: &dyn Fn(&str) -> Option<f64>) -> Vec<LoopPlan> {
+    let one = |plan: &LoopPlan| LoopPlan {
+        first: with_numbers(&plan.first, value),
+        last: with_numbers(&plan.last, value),
+        ..plan.clone()
+    };
+    loops.iter().map(one).collect()
+}

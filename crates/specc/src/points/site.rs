@@ -1,0 +1,144 @@
+//! Where points are measured.
+
+use strata_model::Platform;
+use strata_model::platform::MACHINE;
+
+use crate::lang::machine::is_plausible;
+use crate::lang::plan::{Measured, Model};
+
+/// Where points are measured: on how many nodes, and of what machine.
+#[derive(Clone, Debug)]
+pub struct Site {
+    nodes: usize,
+    platform: Option<Platform>,
+}
+
+impl From<usize> for Site {
+    /// So many nodes of a machine that tells nothing of itself.
+    fn from(nodes: usize) -> Self {
+        Self { nodes, platform: None }
+    }
+}
+
+impl From<Platform> for Site {
+    /// This machine, and the number of nodes that it says.
+    fn from(platform: Platform) -> Self {
+        Self { nodes: platform.nodes.max(1), platform: Some(platform) }
+    }
+}
+
+impl Site {
+    /// The number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// What a word of the machine stands for here; `None` where the machine does not tell.
+    fn number(&self, name: &str) -> Option<f64> {
+        self.platform.as_ref()?.machine_number(name).filter(|value| is_plausible(name, *value))
+    }
+
+    /// The words of the machine that a model's loops and values read, with their numbers here.
+    ///
+    /// # Errors
+    /// The machine does not tell one of them.
+    pub(super) fn numbers(
+        &self,
+        model: &Model,
+        measured: &Measured,
+    ) -> Result<Vec<(&'static str, f64)>, String> {
+        let number =
+            |name| self.number(name).map(|value| (name, value)).ok_or_else(|| self.unknown(model, name));
+        measured.machine().into_iter().map(number).collect()
+    }
+
+    fn unknown(&self, model: &Model, name: &str) -> String {
+        let platform = self.platform.as_ref().map_or("there is none".to_owned(), |p| format!("`{p}`"));
+        let told: Vec<String> = MACHINE
+            .into_iter()
+            .filter(|name| self.number(name).is_some())
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let instead = match told.as_slice() {
+            [] => "a number".to_owned(),
+            told => format!("a number, or what it tells: {}", told.join(", ")),
+        };
+        format!(
+            "model `{}`: what it measures depends on `{name}`, which the machine's platform does not tell \
+             ({platform}); write {instead}",
+            model.name
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lang::CheckedSpec;
+    use crate::points::{plan, spaces};
+    use strata_model::{Plan, Points, SpecId};
+
+    const SPEC: &str = "model Copy(bytes) { for bytes in 1024..=4*cache2 step *4 task { f(bytes) } verify 5 }
+        model Share(n, t) { for n in 1..=2 for t in 1..=cores let half = cores/2 task { f(n, t, half) } }
+        model Plain(n) { for n in 1..=3 task { f(n) } }
+        library work(n) { candidate copy = Copy(n) require P >= 2 candidate plain = Plain(n) }";
+
+    fn spec() -> CheckedSpec {
+        crate::lang::load("work.spec", SPEC).unwrap_or_else(|errors| panic!("{}", errors.render(false)))
+    }
+
+    fn machine(transport: &str, nodes: usize, cores: usize, cache: &str) -> Site {
+        let text = format!(
+            "{transport} nodes={nodes} cores={cores} cpu=\"\" cache=\"{cache}\" os=linux arch=x86_64"
+        );
+        text.parse::<Platform>().unwrap().into()
+    }
+
+    #[test]
+    fn loops_and_values_follow_the_machine_and_the_plan_names_it() {
+        let spec = spec();
+        for (cache, cores, last) in [("L1d:32K L2:256K", 3, 1 << 20), ("L1d:48K L2:2M L3:32M", 8, 1 << 22)] {
+            let (run, notes) =
+                plan(&spec, machine("threads", 2, cores, cache), 1, &Points::default()).unwrap();
+            assert_eq!(notes.len(), 0);
+            let fitted = |model: usize| run.models[model].points.iter().filter(|point| !point.verify);
+            assert_eq!(fitted(0).next_back().unwrap().at, [last]);
+            let drawn = run.models[0].points.iter().filter(|point| point.verify);
+            assert!(drawn.clone().count() == 5 && drawn.clone().all(|point| point.at[0] <= 4 * last));
+            assert_eq!(fitted(1).count(), 2 * cores);
+            assert_eq!(fitted(1).next().unwrap().bound, [cores as f64 / 2.0]);
+            let words: Vec<&str> = run.machine.iter().map(|(word, _)| word.as_str()).collect();
+            assert_eq!((words, run.machine[1].1), (vec!["cache2", "cores"], cores as f64));
+            let plan =
+                Plan { spec: SpecId { path: "work.spec".into(), sha256: "ab".into() }, runs: vec![run] };
+            assert_eq!(Plan::parse(&plan.to_text(), "plan").unwrap(), plan);
+        }
+    }
+
+    #[test]
+    fn a_word_that_a_needed_model_reads_and_the_machine_does_not_tell_is_an_error() {
+        let spec = spec();
+        let plan = |site: Site| plan(&spec, site, 1, &Points::default());
+        let simulated = || machine("sim:cm5", 4, 1, "");
+        let faults = plan(simulated()).unwrap_err();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(faults[0].contains("`Copy`") && faults[0].contains("`cache2`"), "{faults:?}");
+        assert!(faults[0].contains("sim:cm5") && faults[0].ends_with("tells: `cores`"), "{faults:?}");
+        assert_eq!(spaces(&spec, simulated()).err(), Some(faults[0].clone()));
+        let mut given = Points::default();
+        given.add("Copy", &[1024]);
+        let faults = super::super::plan(&spec, simulated(), 1, &given).unwrap_err();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        let faults = plan(2.into()).unwrap_err();
+        assert!(faults.len() == 2 && faults[1].contains("write a number"), "{faults:?}");
+        // On one node only `plain` competes.
+        let (run, notes) = plan(machine("sim:cm5", 1, 1, "")).unwrap();
+        assert_eq!(run.models.iter().map(|m| m.points.len()).collect::<Vec<_>>(), [22, 23]);
+        assert!(notes.len() == 1 && notes[0].contains("Copy"), "{notes:?}");
+        assert_eq!(run.machine, [("cores".to_owned(), 1.0)], "each node has a processor");
+        for strange in ["L2:0", "L2:12", "L2:999999999999G", "L2:99999999999999999999999999999999999K"] {
+            assert!(plan(machine("threads", 2, 4, strange)).is_err(), "{strange}");
+        }
+    }
+}
