@@ -9,6 +9,7 @@ use strata_model::Samples;
 use strata_runtime::Network;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
+use strata_sim::network::{Channel, Network as Wires};
 use strata_sim::topology::Graph;
 
 /// Fits lines of seconds and values of the columns; returns the coefficients in cycles, that of the
@@ -98,8 +99,9 @@ pub(crate) fn round_trip(platform: &SimulatedMachine) -> Result<Vec<f64>, String
     fit(platform, "hops", &lines)
 }
 
-/// `SendRequest`: cycles to send a word and poll both networks once.
-pub(crate) fn send_request(platform: &SimulatedMachine) -> Result<f64, String> {
+/// `SendRequest`: cycles to send a word and poll both networks once; and of polls of both until
+/// empty.
+pub(crate) fn send_request(platform: &SimulatedMachine) -> Result<(f64, f64), String> {
     let run = Machine::sim(platform, 2).and_then(|simulation| {
         simulation.run(|node| {
             let mut handlers = node.handlers();
@@ -112,10 +114,35 @@ pub(crate) fn send_request(platform: &SimulatedMachine) -> Result<f64, String> {
                 node.send(1, request, 1);
                 node.poll_once();
             }
-            Ok(between(platform, start, node.now().get()))
+            let send = between(platform, start, node.now().get());
+            let start = node.now().get();
+            if node.rank() == 0 {
+                node.poll();
+            }
+            Ok((send, between(platform, start, node.now().get())))
         })
     });
     Ok(run.map_err(|error| error.to_string())?.results[0])
+}
+
+/// Packets that each of `nodes` nodes can send when nobody receives: each to the one on the other
+/// side of the machine, on both networks.
+pub(crate) fn capacity(platform: &SimulatedMachine, nodes: usize) -> Result<f64, String> {
+    let mut network: Wires<()> = Wires::new(platform, nodes, 1).map_err(|error| error.to_string())?;
+    let mut sent = 0;
+    loop {
+        let before = sent;
+        for (node, channel) in (0..nodes).flat_map(|node| [(node, Channel(0)), (node, Channel(1))]) {
+            let to = (node + nodes / 2) % nodes;
+            while network.try_send(network.now(), node, to, channel, platform.interface.packet, ()).is_ok() {
+                sent += 1;
+            }
+        }
+        while network.step().is_some() {}
+        if sent == before {
+            return Ok(sent as f64 / nodes as f64);
+        }
+    }
 }
 
 /// Sending alone and receiving alone, in cycles, as `specs/matching` measures them: a packet put
