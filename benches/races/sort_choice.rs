@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
+use strata_runtime::select::SelectError;
 use strata_sort::profile;
 
 const WIDTHS: [u32; 4] = [8, 16, 32, 64];
@@ -124,7 +125,7 @@ fn settings() -> Result<Settings, String> {
 
 fn run(settings: &Settings) -> Result<(), String> {
     let program = |node: &mut Node| {
-        let cells = race(node, settings.most);
+        let cells = race(node, settings.most)?;
         if node.rank() == 0 {
             report(&node.platform().transport, node.size(), &cells);
         }
@@ -141,7 +142,7 @@ fn run(settings: &Settings) -> Result<(), String> {
     run.map(drop).map_err(|error| error.to_string())
 }
 
-fn race(node: &mut Node, most: u32) -> Vec<Cell> {
+fn race(node: &mut Node, most: u32) -> Result<Vec<Cell>, SelectError> {
     let mut cells = Vec::new();
     for exponent in (4..=most).step_by(2) {
         for width in WIDTHS {
@@ -149,13 +150,13 @@ fn race(node: &mut Node, most: u32) -> Vec<Cell> {
             if node.rank() == 0 {
                 eprintln!("{keys} keys/node of {width} bits");
             }
-            cells.push(cell(node, keys, width));
+            cells.push(cell(node, keys, width)?);
         }
     }
-    cells
+    Ok(cells)
 }
 
-fn cell(node: &mut Node, keys: usize, width: u32) -> Cell {
+fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
     // Contestant 0 is the choice, the others are fixed.
     let mut timings = vec![Vec::new(); FIXED.len() + 1];
     let mut racing: Vec<usize> = (0..timings.len()).collect();
@@ -169,7 +170,7 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Cell {
             node.barrier();
             let start = node.now().get();
             match who.checked_sub(1) {
-                None => drop(strata_sort::sort(node, &mut mine)),
+                None => strata_sort::sort(node, &mut mine)?,
                 Some(fixed) => FIXED[fixed].1.run(node, &mut mine),
             }
             let seconds = node.reduce_max(node.now().get() - start);
@@ -189,14 +190,14 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Cell {
         .min_by(|&a, &b| median(&timings[a]).total_cmp(&median(&timings[b])))
         .unwrap_or(1);
     let ratios: Vec<f64> = timings[0].iter().zip(&timings[best]).map(|(ours, peer)| ours / peer).collect();
-    Cell {
+    Ok(Cell {
         keys,
         width,
         chosen: timings[0].iter().copied().collect(),
         best: timings[best].iter().copied().collect(),
         best_name: FIXED[best - 1].0,
         loss: median(&ratios) - 1.0,
-    }
+    })
 }
 
 fn median(seconds: &[f64]) -> f64 {

@@ -40,8 +40,8 @@ use std::sync::{Mutex, PoisonError};
 use strata_model::set::Nodes;
 use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
 use strata_select::{
-    Choice, Domain, Library, Note, Pin, Pins, Prediction, Question, Source, Table, Verdict, choose_from,
-    closest, odds_of,
+    Choice, Domain, Library, Note, Parameters, Pin, Pins, Prediction, Question, Source, Table, Verdict,
+    choose_from, closest, odds_of,
 };
 use thiserror::Error;
 
@@ -393,11 +393,25 @@ impl Selector {
 struct Known<L: Library> {
     selector: Option<Rc<Selector>>,
     last: Option<(Key, Rc<Chosen<L>>)>,
+    /// The candidates with their least parameters, as [`Key::applies`] counts them.
+    least: Vec<Option<L>>,
 }
 
 impl<L: Library> Default for Known<L> {
     fn default() -> Self {
-        Self { selector: None, last: None }
+        let entries = L::TABLE.entries.iter().enumerate().take(64);
+        let least =
+            entries.map(|(index, entry)| L::candidate(index, &Parameters::least(entry.parameters))).collect();
+        Self { selector: None, last: None, least }
+    }
+}
+
+impl<L: Library> Known<L> {
+    /// Which candidates apply, one bit each.
+    fn which(&self, applies: &dyn Fn(L) -> bool) -> u64 {
+        let bits = self.least.iter().enumerate();
+        bits.map(|(index, least)| u64::from(least.is_some_and(applies)) << index)
+            .fold(0, |all, bit| all | bit)
     }
 }
 
@@ -474,12 +488,9 @@ impl Node {
         applies: &dyn Fn(L) -> bool,
         note: Option<Note>,
     ) -> Result<Rc<Chosen<L>>, SelectError> {
-        let mut bits = 0;
-        for (index, entry) in L::TABLE.entries.iter().enumerate().take(64) {
-            let least = strata_select::Parameters::least(entry.parameters);
-            bits |= u64::from(L::candidate(index, &least).is_some_and(applies)) << index;
-        }
-        let known = self.local::<Known<L>>().last.as_ref().filter(|(key, _)| {
+        let known = self.local::<Known<L>>();
+        let bits = known.which(applies);
+        let known = known.last.as_ref().filter(|(key, _)| {
             (key.word, key.nodes, key.applies, key.note, &key.inputs[..])
                 == (selector.word, nodes, bits, note, inputs)
         });

@@ -34,6 +34,8 @@ pub(crate) struct Problem {
     pub(crate) most: usize,
     /// Whether all nodes gave the same `word`, see [`Problem::agree`].
     pub(crate) alike: bool,
+    /// The layout of the sorted elements.
+    layout: Layout,
 }
 
 impl Problem {
@@ -72,8 +74,8 @@ impl Problem {
             (false, false) => Order::Any,
         };
         let range = if least <= greatest { Range::new(least, greatest) } else { Range::new(0, 0) };
-        let most = Layout::new(lens.iter().sum(), lens.len()).share();
-        Self { lens, range, order, most, alike }
+        let layout = Layout::new(lens.iter().sum(), lens.len());
+        Self { lens, range, order, most: layout.share(), alike, layout }
     }
 
     /// The number of nodes.
@@ -83,7 +85,7 @@ impl Problem {
 
     /// The layout of the sorted elements.
     pub(crate) fn layout(&self) -> Layout {
-        Layout::new(self.lens.iter().sum(), self.lens.len())
+        self.layout
     }
 
     /// Whether the nodes may keep so many elements each. An even result is only that of the layout.
@@ -93,7 +95,7 @@ impl Problem {
 
     /// Elements per node: ⌈n/P⌉.
     pub(crate) fn keys(&self) -> usize {
-        self.layout().share()
+        self.layout.share()
     }
 
     /// The most elements that any node has now.
