@@ -62,6 +62,7 @@ impl Noise {
 
 /// The results of one cell: errors, new samples inside the three intervals, null terms kept.
 struct Outcome {
+    shape: &'static str,
     kind: usize,
     design: usize,
     errors: [f64; 6],
@@ -164,6 +165,7 @@ fn cell(shape: &'static Shape, kind: usize, design: usize, seed: u64) -> Outcome
     let kept = answers[0].kept.clone().unwrap_or_default();
     let nulls = kept.iter().skip(truths);
     Outcome {
+        shape: shape.name,
         kind,
         design,
         errors,
@@ -219,11 +221,24 @@ fn print(all: &[Outcome]) {
     for (design, name) in DESIGNS.iter().enumerate() {
         line(name, &|o| o.design == design);
     }
-    let near = all.iter().filter(|o| o.errors[2] <= 1.1 * o.errors[5]).count();
+    let near = |o: &&Outcome| o.errors[2] <= 1.1 * o.errors[5];
     println!(
-        "\nOwn search within 1.1x of the Gaussian process in {:.1} % of cells. Worst against it:",
-        100.0 * near as f64 / all.len() as f64
+        "\nOwn search within 1.1x of the Gaussian process in {:.1} % of cells. Cells that are not:",
+        100.0 * all.iter().filter(near).count() as f64 / all.len() as f64
     );
+    let missed = |name: &str, of: &dyn Fn(&&Outcome) -> bool| {
+        let cells: Vec<&Outcome> = all.iter().filter(of).collect();
+        let missed = cells.iter().filter(|o| !near(o)).count();
+        if missed > 0 {
+            println!("- {name}: {missed} of {}", cells.len());
+        }
+    };
+    let mut shapes: Vec<&str> = all.iter().map(|o| o.shape).collect();
+    shapes.dedup();
+    shapes.iter().for_each(|name| missed(name, &|o| o.shape == *name));
+    KINDS.iter().enumerate().for_each(|(kind, name)| missed(name, &|o| o.kind == kind));
+    DESIGNS.iter().enumerate().for_each(|(design, name)| missed(name, &|o| o.design == design));
+    println!("\nWorst against it:");
     let mut order: Vec<&Outcome> = all.iter().collect();
     order.sort_by(|a, b| (b.errors[2] / b.errors[5]).total_cmp(&(a.errors[2] / a.errors[5])));
     for o in order.iter().take(12) {
