@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 43a9632b276c84ef42720362a705c8010e99b2d8d6a5aba748866d11dc4ca92d
-//! samples  sha256 200829a591e24408db9f0d429b46f538c5e32f8b8b27822fbafca7235069ce57
-//! models   sha256 21bd9b86efe1fe30f153d3867849592cf748d1b0cefdaccd08b00cac885d593d
+//! spec     specs/sort  sha256 13f3edc0bcf166fa672a64a7424d8d890e7b1dfa44018fda055eb78828e1757a
+//! samples  sha256 4d1f1e49cd44bf7bee89042591fee8c2df048a83e2daa276c477557d054b84a0
+//! models   sha256 5bc331cb6d9abd448c2e088dbd8ce97044cd6d83e3492eea75bc8a1f5a742c6c
 //! platform threads nodes=4 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -550,7 +550,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "21bd9b86efe1fe30f153d3867849592cf748d1b0cefdaccd08b00cac885d593d",
+    digest: "5bc331cb6d9abd448c2e088dbd8ce97044cd6d83e3492eea75bc8a1f5a742c6c",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
