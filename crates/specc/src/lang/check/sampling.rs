@@ -49,7 +49,8 @@ pub(super) fn check(
 ) -> Option<CheckError> {
     let names = variables(loops.iter().map(|plan| plan.name.as_str()));
     let depends = |expr: &Expr| RESERVED.iter().any(|name| expr.names().contains(*name));
-    // What is no iteration variable is a word of the machine.
+    // Requirements are reduced to iteration variables and words of the machine, so that any other
+    // name is the machine's.
     let reads_machine = |expr: &Expr| expr.names().iter().any(|name| !names.contains(&name.as_str()));
     let bounds = || loops.iter().flat_map(|plan| [&plan.first, &plan.last]);
     let required = || requires.iter().map(|(expr, _)| expr);
