@@ -7,7 +7,8 @@
 //! On as many threads or processes of MPI, with 2^4 to 2^20 keys each (`--most 20`). A candidate
 //! with a parameter competes with several fixed values of it. The loss of a cell is the median over
 //! the rounds of (time of the choice) / (time of the fixed candidate with the least median), less
-//! one: at zero or below, no fixed candidate would have been faster. The spread is how far the same
+//! one: at zero or below, no fixed candidate would have been faster. Each round sorts other keys, all
+//! contestants the same. The spread is how far the same
 //! choice, repeated, lies apart: its times from the 10 % to the 90 % quantile over their median.
 
 use std::process::ExitCode;
@@ -74,6 +75,7 @@ impl Fixed {
 struct Cell {
     keys: usize,
     width: u32,
+    choice: String,
     chosen: Timings,
     best: Timings,
     best_name: &'static str,
@@ -160,10 +162,12 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
     // Contestant 0 is the choice, the others are fixed.
     let mut timings = vec![Vec::new(); FIXED.len() + 1];
     let mut racing: Vec<usize> = (0..timings.len()).collect();
-    let data = profile::keys(node, keys, width, 7);
-    let mut answer = None;
     let rounds = (6_000_000 / keys).clamp(15, 101);
     for round in 0..rounds {
+        // Others each round: sample sort's splitters may fit one set of keys badly, however many
+        // times it is sorted.
+        let data = profile::keys(node, keys, width, round as u64);
+        let mut answer = None;
         for turn in turns(round, racing.len()) {
             let who = racing[turn];
             let mut mine = data.clone();
@@ -190,14 +194,22 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
         .min_by(|&a, &b| median(&timings[a]).total_cmp(&median(&timings[b])))
         .unwrap_or(1);
     let ratios: Vec<f64> = timings[0].iter().zip(&timings[best]).map(|(ours, peer)| ours / peer).collect();
+    let mut keys_of_choice = profile::keys(node, keys, width, 0);
+    let choice = strata_sort::sort_with(node, &mut keys_of_choice, &strata_sort::Options::default())?;
     Ok(Cell {
         keys,
         width,
+        choice: name(&choice),
         chosen: timings[0].iter().copied().collect(),
         best: timings[best].iter().copied().collect(),
         best_name: FIXED[best - 1].0,
         loss: median(&ratios) - 1.0,
     })
+}
+
+fn name(choice: &strata_sort::Choice) -> String {
+    let values = choice.parameters.iter().map(i64::to_string);
+    std::iter::once(choice.name.to_owned()).chain(values).collect::<Vec<_>>().join(":")
 }
 
 fn median(seconds: &[f64]) -> f64 {
@@ -206,7 +218,7 @@ fn median(seconds: &[f64]) -> f64 {
 
 fn report(transport: &str, nodes: usize, cells: &[Cell]) {
     println!("{transport}, {nodes} nodes; median (10 % to 90 %)\n");
-    head(&["keys/node", "width", "chosen", "best fixed", "its time", "loss", "spread"]);
+    head(&["keys/node", "width", "chosen", "its time", "best fixed", "its time", "loss", "spread"]);
     let mut spreads = Timings::default();
     for c in cells {
         let spread = (c.chosen.quantile(0.9) - c.chosen.quantile(0.1)) / c.chosen.median();
@@ -214,6 +226,7 @@ fn report(transport: &str, nodes: usize, cells: &[Cell]) {
         row(&[
             c.keys.to_string(),
             c.width.to_string(),
+            c.choice.clone(),
             c.chosen.to_string(),
             c.best_name.into(),
             c.best.to_string(),

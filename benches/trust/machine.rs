@@ -173,7 +173,7 @@ fn run() -> Result<(), String> {
     println!("{}\n{problems} problems, each calibration with a budget of {budget}\n", machine());
     head(&["machine", "run", "failed models", "right", "regret mean", "regret worst"]);
     let mut summary = serde_json::Map::new();
-    let builtin = root.join("models/xeon-2core-threads/sort/models.toml");
+    let builtin = root.join("models/epyc-2core-threads/sort/models.toml");
     let score = judge(&specc, &builtin, &truth)?;
     tell("built-in models", 0, &score);
     summary.insert(

@@ -18,7 +18,7 @@ struct Generated {
 const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/sort",
-        folder: "models/xeon-2core-threads/sort",
+        folder: "models/epyc-2core-threads/sort",
         source: Some("crates/sort/src/models.rs"),
     },
     Generated {

@@ -3,7 +3,7 @@
 /// A figure of the report on committed samples: the folder of these, the figure's title, the file.
 pub(crate) const PICTURES: &[(&str, &str, &str)] = &[
     ("examples/own-library/models", "matmul: predicted time against n", "docs/pictures/report-times.svg"),
-    ("models/xeon-2core-threads/sort", "Who wins in sort", "docs/pictures/report-map.svg"),
+    ("models/epyc-2core-threads/sort", "Who wins in sort", "docs/pictures/report-map.svg"),
     (
         "examples/own-library/models",
         "Blocked: Observed against predicted time",

@@ -267,7 +267,7 @@ fn root() -> &'static Path {
 #[test]
 fn the_sort_is_chosen_as_well_from_half_the_samples() {
     let spec = load_paths(&[root().join("specs/sort")]).unwrap();
-    let path = root().join("models/xeon-2core-threads/sort/samples.txt");
+    let path = root().join("models/epyc-2core-threads/sort/samples.txt");
     let samples = Samples::parse(&std::fs::read_to_string(path).unwrap(), "samples.txt").unwrap();
     let named = Overrides { search: Some(Search::Never), ..Overrides::default() };
     let set = fitting::fit(&samples, &[], Some(&spec), &named).set;

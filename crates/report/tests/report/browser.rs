@@ -103,7 +103,7 @@ fn look(browser: &Path, pages: &[(&str, &str)]) -> Findings {
 #[test]
 fn pages_look_right_on_a_telephone_and_on_a_wide_screen() {
     let Some(browser) = browser() else { return };
-    let measured = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/xeon-2core-threads/sort/samples.txt");
+    let measured = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/epyc-2core-threads/sort/samples.txt");
     let measured = Case { maps: vec![wide_map()], ..Case::of(&std::fs::read_to_string(measured).unwrap()) };
     let cases =
         [("hostile", hostile()), ("empty", empty()), ("every kind", every_kind()), ("measured", measured)];
