@@ -69,6 +69,24 @@ struct Peer {
 /// The index of puts in a [`Peer`]'s arrays.
 const PUT: usize = 2;
 
+impl Peer {
+    /// What was sent to it, and is not known to be taken there.
+    fn in_flight(&self, kind: usize) -> u16 {
+        (self.sent[kind] as u16).wrapping_sub(self.acknowledged[kind])
+    }
+
+    /// Learns how many it has taken, unless a later count has come by another lane.
+    ///
+    /// A message may wait here while any number is sent in the other direction, so its count may be
+    /// behind by more than half of 2^16, but it is never ahead of what was sent. One that is behind
+    /// by nearly 2^16 may seem new: then some more are in flight until the next count.
+    fn acknowledge(&mut self, kind: usize, count: u16) {
+        if count.wrapping_sub(self.acknowledged[kind]) <= self.in_flight(kind) {
+            self.acknowledged[kind] = count;
+        }
+    }
+}
+
 /// One node's connections to all others.
 pub(super) struct Connections {
     world: &'static World,
@@ -120,9 +138,8 @@ impl Connections {
     }
 
     fn has_credit(&self, kind: usize, to: usize) -> bool {
-        let peer = &self.peers[to];
         let most = if kind == PUT { PUTS } else { self.credit };
-        usize::from((peer.sent[kind] as u16).wrapping_sub(peer.acknowledged[kind])) < most
+        usize::from(self.peers[to].in_flight(kind)) < most
     }
 
     /// Whether a packet to node `to` would find room.
@@ -193,8 +210,8 @@ impl Connections {
         self.inbox.take(lane);
         let counts = std::mem::replace(&mut packet.from, from as u32);
         let peer = &mut self.peers[from];
-        acknowledge(&mut peer.acknowledged[0], counts as u16);
-        acknowledge(&mut peer.acknowledged[1], (counts >> 16) as u16);
+        peer.acknowledge(0, counts as u16);
+        peer.acknowledge(1, (counts >> 16) as u16);
         peer.taken[index] += 1;
         if peer.taken[index] - peer.told[index] >= self.credit as u64 / 2 {
             self.owe(from);
@@ -237,8 +254,8 @@ impl Connections {
         let kind = head[0] as u16;
         let peer = &mut peers[from];
         peer.controls.1 += 1;
-        for (index, acknowledged) in peer.acknowledged.iter_mut().enumerate() {
-            acknowledge(acknowledged, (head[0] >> (16 * (index + 1))) as u16);
+        for kind in 0..=PUT {
+            peer.acknowledge(kind, (head[0] >> (16 * (kind + 1))) as u16);
         }
         if kind == Control::Tell as u16 {
             inbox.take(Lane::Control);
@@ -392,13 +409,6 @@ fn head(peer: &mut Peer, kind: Control, what: u64, offset: u64, length: u64) -> 
     let counts = peer.taken.iter().enumerate();
     let counts = counts.fold(0, |all, (index, taken)| all | u64::from(*taken as u16) << (16 * (index + 1)));
     [kind as u64 | counts, what, offset, length]
-}
-
-/// Updates a count, unless a later one has already arrived on another lane.
-fn acknowledge(known: &mut u16, count: u16) {
-    if count.wrapping_sub(*known) < 1 << 15 {
-        *known = count;
-    }
 }
 
 /// The waiting strategy of a node: it spins first (in MPI, which itself yields where it knows of

@@ -8,12 +8,14 @@ mod mpirun;
 
 use super::*;
 use crate::number::{NumberType, Op};
+use crate::transport::Part;
 use crate::transport::suite::{self, Case, bad, call, complete, good, until};
 use mpirun::CASE;
 
 /// Cases only for MPI.
-const OWN: [Case; 2] = [
+const OWN: [Case; 3] = [
     good("started and whole collectives overlap", 1, overlap),
+    good("a packet waits while very many are sent", 2, waits_long),
     bad("a process that is killed ends the job", killed, &[]),
 ];
 
@@ -104,5 +106,41 @@ fn overlap(node: &mut dyn Endpoint) {
         node.barrier(call(Action::Barrier));
         complete(node);
         assert_eq!(node.finish().words, vec![size * (size + 1) / 2; length]);
+    }
+}
+
+/// What a packet says of room is out of date where it has waited long: more than half of 2^16
+/// packets are sent before it is taken, and then more than fit on the way.
+fn waits_long(node: &mut dyn Endpoint) {
+    const MANY: usize = 40_000;
+    const MORE: usize = 1000;
+    let packet = |value: usize| Packet::new(0, Part::Whole, 0, &(value as u64).to_ne_bytes());
+    let send = |node: &mut dyn Endpoint, network, value| {
+        while !node.try_send(network, 1 - node.rank(), &packet(value)) {
+            let room = Awaited::Room(network, 1 - node.rank());
+            node.pause(&call(Action::Send), Networks::Only(network), room);
+        }
+    };
+    let expect = |node: &mut dyn Endpoint, count| {
+        let mut next = 0;
+        until(node, |_, arrived| {
+            if let Some(arrived) = arrived {
+                assert_eq!(*arrived.bytes(), (next as u64).to_ne_bytes());
+                next += 1;
+            }
+            next == count
+        });
+    };
+    match node.rank() {
+        0 => {
+            (0..MANY).for_each(|value| send(node, Network::Reply, value));
+            expect(node, 1);
+            (MANY..MANY + MORE).for_each(|value| send(node, Network::Reply, value));
+        }
+        1 => {
+            send(node, Network::Request, 0);
+            expect(node, MANY + MORE);
+        }
+        _ => {}
     }
 }
