@@ -35,6 +35,7 @@ enum Access {
     Read,
     ReadStream,
     Write,
+    GetStream,
     Put,
     Store,
     FetchAdd,
@@ -44,9 +45,10 @@ enum Access {
     PutSlice(usize),
 }
 
-const ACCESSES: [(&str, Access); 14] = [
+const ACCESSES: [(&str, Access); 15] = [
     ("read, each from where the last one said", Access::Read),
     ("read", Access::ReadStream),
+    ("get, streamed", Access::GetStream),
     ("write", Access::Write),
     ("put, streamed", Access::Put),
     ("store", Access::Store),
@@ -115,6 +117,14 @@ impl Bench<'_, '_> {
             }
             (Access::ReadStream | Access::LocalRead, Who::Plain) => {
                 order.iter().for_each(|i| sum += plain[i * LINE].load(Ordering::SeqCst));
+            }
+            (Access::GetStream, Who::Space) => space.phase(|phase| {
+                order.iter().zip(local.iter_mut()).for_each(|(i, into)| phase.get(into, at(*i)));
+            }),
+            (Access::GetStream, Who::Plain) => {
+                for (i, into) in order.iter().zip(local.iter_mut()) {
+                    *into = plain[i * LINE].load(Ordering::Acquire);
+                }
             }
             (Access::Write, Who::Space) => order.iter().for_each(|i| space.write(at(*i), 1)),
             (Access::Write, Who::Plain) => {

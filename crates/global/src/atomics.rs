@@ -199,19 +199,19 @@ impl Space<'_> {
     #[track_caller]
     #[inline]
     pub fn store_change<T: Integer>(&mut self, p: Global<T>, change: Change, operand: T) {
-        if let Some(word) = self.word(p) {
-            // The old value is of no interest, and the count publishes the new one.
+        // The old value is of no interest, and the count publishes the new one.
+        let write = |word: &AtomicU64| {
             apply(word, change, operand.word());
-            self.count_sent(WORD as u64);
-            self.has_stored(p.node(), WORD as u64);
+        };
+        if self.store_word(p, write) {
             return;
         }
         let at = self.check_word("store_change", p);
-        self.count_sent(WORD as u64);
         if let Some(segment) = self.direct(p.node()) {
             apply(segment.word(at), change, operand.word());
             self.has_stored(p.node(), WORD as u64);
         } else {
+            self.count_sent(WORD as u64);
             let wire = self.wire;
             wire.change(self, p.node(), p.offset(), (change, operand.word()), STORED);
         }

@@ -225,8 +225,8 @@ impl<'e> Phase<'_, '_, 'e> {
             // What was written is seen by all nodes before this one goes on.
             fence(Ordering::SeqCst);
         }
-        let book = Rc::clone(&self.served.book);
         if let Some(number) = self.number {
+            let book = Rc::clone(&self.served.book);
             self.wait_until(|| book.pending_in(number) == 0);
             self.gets.retain_mut(|(value, into)| !book.take_value(*value, into));
             let wire = self.wire;

@@ -72,9 +72,10 @@ impl<T> Global<T> {
     #[inline]
     fn moved(self, node: usize, elements: i64) -> Self {
         let bytes = elements.checked_mul(size_of::<T>() as i64);
-        let offset = bytes.and_then(|bytes| self.offset().checked_add_signed(bytes));
-        let offset = if self.offset() < BEYOND { offset } else { None };
-        Self::new(node, offset.unwrap_or(BEYOND))
+        // Below 0 it is no offset either, as a number without sign.
+        let offset = bytes.map(|bytes| self.offset().wrapping_add_signed(bytes));
+        let inside = offset.filter(|offset| *offset < BEYOND && self.offset() < BEYOND);
+        Self::new(node, inside.unwrap_or(BEYOND))
     }
 }
 

@@ -17,9 +17,6 @@ use strata_runtime::SharedWords;
 /// The bytes of a word.
 pub(crate) const WORD: usize = size_of::<u64>();
 
-/// The words that a copy moves in one step.
-const LINE: usize = 8;
-
 /// Words between two counts: each has a cache line of its own (two, as some processors fetch lines
 /// in pairs).
 const APART: usize = 16;
@@ -29,7 +26,7 @@ const APART: usize = 16;
 #[cfg(not(all(test, loom)))]
 type Words = SharedWords;
 #[cfg(all(test, loom))]
-type Words = Box<[AtomicU64]>;
+type Words = std::sync::Arc<[AtomicU64]>;
 
 #[cfg(not(all(test, loom)))]
 fn zeros(words: usize) -> Words {
@@ -41,7 +38,36 @@ fn zeros(words: usize) -> Words {
     (0..words).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// The heap of one node, and what each node has stored there.
+/// Copies words from place `at` on to whole words of `bytes`.
+#[cfg(not(all(test, loom)))]
+#[inline]
+fn read_words(words: &Words, at: usize, bytes: &mut [u8]) {
+    words.read_into(at, bytes);
+}
+
+#[cfg(all(test, loom))]
+fn read_words(words: &Words, at: usize, bytes: &mut [u8]) {
+    for (bytes, word) in bytes.as_chunks_mut::<WORD>().0.iter_mut().zip(&words[at..]) {
+        *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+    }
+}
+
+/// Copies whole words of `bytes` to the words from place `at` on.
+#[cfg(not(all(test, loom)))]
+#[inline]
+fn write_words(words: &Words, at: usize, bytes: &[u8]) {
+    words.write_from(at, bytes);
+}
+
+#[cfg(all(test, loom))]
+fn write_words(words: &Words, at: usize, bytes: &[u8]) {
+    for (bytes, word) in bytes.as_chunks::<WORD>().0.iter().zip(&words[at..]) {
+        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+    }
+}
+
+/// The heap of one node, and what each node has stored there. Clones are of the same memory.
+#[derive(Clone)]
 pub(crate) struct Segment {
     words: Words,
     /// Bytes stored here directly, by node; empty if the memory is not shared.
@@ -132,24 +158,13 @@ impl Segment {
     /// Reads bytes from `at` on.
     pub(crate) fn read_bytes(&self, at: usize, bytes: &mut [u8]) {
         let (head, whole, tail) = parts(at, bytes.len());
-        let words = &self.words[whole.clone()];
         let (first, rest) = bytes.split_at_mut(head.len());
-        let (middle, last) = rest.split_at_mut(words.len() * WORD);
+        let (middle, last) = rest.split_at_mut(whole.len() * WORD);
         if !first.is_empty() {
             let word = self.word(at).load(Ordering::Relaxed).to_ne_bytes();
             first.copy_from_slice(&word[head]);
         }
-        // Lines of eight words, which the compiler unrolls.
-        let (lines, words) = words.as_chunks::<LINE>();
-        let (long, short) = middle.as_chunks_mut::<WORD>().0.split_at_mut(lines.len() * LINE);
-        for (bytes, line) in long.as_chunks_mut::<LINE>().0.iter_mut().zip(lines) {
-            for (bytes, word) in bytes.iter_mut().zip(line) {
-                *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
-            }
-        }
-        for (bytes, word) in short.iter_mut().zip(words) {
-            *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
-        }
+        read_words(&self.words, whole.start, middle);
         if !last.is_empty() {
             let word = self.words[whole.end].load(Ordering::Relaxed).to_ne_bytes();
             last.copy_from_slice(&word[tail]);
@@ -161,20 +176,10 @@ impl Segment {
     pub(crate) fn write_bytes(&self, at: usize, bytes: &[u8]) {
         fence(Ordering::Release);
         let (head, whole, tail) = parts(at, bytes.len());
-        let words = &self.words[whole.clone()];
         let (first, rest) = bytes.split_at(head.len());
-        let (middle, last) = rest.split_at(words.len() * WORD);
+        let (middle, last) = rest.split_at(whole.len() * WORD);
         self.write_part(at / WORD, head, first);
-        let (lines, words) = words.as_chunks::<LINE>();
-        let (long, short) = middle.as_chunks::<WORD>().0.split_at(lines.len() * LINE);
-        for (bytes, line) in long.as_chunks::<LINE>().0.iter().zip(lines) {
-            for (bytes, word) in bytes.iter().zip(line) {
-                word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
-            }
-        }
-        for (bytes, word) in short.iter().zip(words) {
-            word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
-        }
+        write_words(&self.words, whole.start, middle);
         self.write_part(whole.end, tail, last);
     }
 

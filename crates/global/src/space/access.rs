@@ -7,8 +7,9 @@ use crate::sync::{Ordering, fence};
 use bytemuck::Pod;
 use std::rc::Rc;
 
-/// Blocking accesses between two polls: a program may wait for a value by reading it repeatedly.
-const TURNS: u32 = 64;
+/// Blocking accesses between two polls where nobody says that there is something to receive: a
+/// program may wait for a value by reading it repeatedly. A power of two.
+pub(super) const TURNS: u32 = 64;
 /// Blocking accesses between two times that a node lets others have its core, if there are more
 /// nodes than cores: what it waits for may be another node's to write.
 const YIELDS: u32 = 1 << 12;
@@ -103,19 +104,25 @@ impl Space<'_> {
         }
     }
 
-    /// A blocking access of this node's own or to shared memory is done. Now and then such accesses
-    /// poll, so that a program may wait by them.
+    /// A blocking access of this node's own or to shared memory is done. Such accesses poll when
+    /// they are told to, or now and then, so that a program may wait by them.
     #[inline]
     pub(crate) fn turn(&mut self) {
-        self.turns = self.turns.wrapping_add(1);
-        if self.turns.is_multiple_of(TURNS) {
-            self.take_turn();
+        // Counting costs more than a read: each count waits for the last one to be in memory.
+        if self.doorbell.is_rung() {
+            self.turns = self.turns.wrapping_add(1);
+            if self.turns & self.turns_mask == 0 {
+                self.take_turn();
+            }
         }
     }
 
     #[cold]
     fn take_turn(&mut self) {
-        if self.poll() == 0 && self.yields && self.turns.is_multiple_of(YIELDS) {
+        if self.turns_mask == 0 {
+            self.flush();
+            self.node.answer(&self.doorbell);
+        } else if self.poll() == 0 && self.yields && self.turns.is_multiple_of(YIELDS) {
             std::thread::yield_now();
         }
     }

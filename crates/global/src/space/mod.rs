@@ -13,11 +13,12 @@ use crate::pointer::{BEYOND, Global};
 use crate::segment::{Segment, WORD};
 use crate::sync::AtomicU64;
 use crate::wire::{MOST_UNDER_WAY, Served, Wire};
+use access::TURNS;
 use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::Arc;
-use strata_runtime::Node;
+use strata_runtime::{Doorbell, Node};
 
 /// How a node accesses the heaps of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub struct Space<'n> {
     bytes: u64,
     own: Arc<Segment>,
     /// All heaps, by node, where memory is shared.
-    segments: Vec<Arc<Segment>>,
+    peers: Vec<Peer>,
     heap: Heap,
     pub(crate) served: Rc<Served>,
     pub(crate) wire: Wire,
@@ -53,14 +54,27 @@ pub struct Space<'n> {
     blocking: usize,
     /// Phases that a panic ended, with the values that had not come.
     pub(crate) abandoned: Vec<(usize, Vec<usize>)>,
-    /// Bytes stored directly in each node's heap; empty where memory is not shared.
-    totals: Vec<u64>,
-    /// Bytes that this node has stored anywhere, less those of stores known to be complete.
+    /// Bytes that this node has stored by messages, less those of all stores known to be complete;
+    /// those stored directly are each peer's total.
     sent: u64,
     /// Bytes stored here that have been waited for.
     consumed: u64,
+    /// Says when a poll may find something; always, where nobody rings it.
+    doorbell: Doorbell,
+    /// Blocking accesses while the doorbell was rung, and which of their number's bits are zero
+    /// when one of them polls.
     turns: u32,
+    turns_mask: u32,
     yields: bool,
+}
+
+/// The heap of a node, as another one accesses it directly. A power of two in length, so that
+/// finding it takes no multiplication.
+#[repr(align(128))]
+struct Peer {
+    segment: Segment,
+    /// Bytes stored there by this node.
+    total: u64,
 }
 
 impl Deref for Space<'_> {
@@ -176,13 +190,17 @@ impl<'n> Space<'n> {
         if way == Some(Way::Shared) && shared.is_none() {
             return Err(GlobalError::NotShared);
         }
-        let segments = shared.unwrap_or_default();
-        let own = segments.get(rank).map_or_else(|| Arc::new(Segment::new(bytes, 0)), Arc::clone);
+        let own = shared.as_ref().and_then(|all| all.get(rank)).map(Arc::clone);
+        let own = own.unwrap_or_else(|| Arc::new(Segment::new(bytes, 0)));
+        let peers = shared.into_iter().flatten().map(|all| Peer { segment: Segment::clone(&all), total: 0 });
+        let peers: Vec<Peer> = peers.collect();
         let gathered = match way {
-            None if segments.is_empty() => choose(node)? == Way::Gathered,
+            None if peers.is_empty() => choose(node)? == Way::Gathered,
             way => way == Some(Way::Gathered),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let yields = !peers.is_empty() && nodes > cores;
+        let doorbell = if peers.is_empty() || yields { None } else { node.doorbell() };
         let book = Rc::new(Book::default());
         let served = Rc::new(Served { segment: Arc::clone(&own), book, marks: checked.then(Marks::default) });
         if checked {
@@ -193,9 +211,7 @@ impl<'n> Space<'n> {
             rank,
             nodes,
             bytes: bytes as u64,
-            totals: vec![0; segments.len()],
-            yields: !segments.is_empty() && nodes > cores,
-            segments,
+            peers,
             own,
             heap: Heap::new(bytes as u64),
             wire,
@@ -206,6 +222,9 @@ impl<'n> Space<'n> {
             sent: 0,
             consumed: 0,
             turns: 0,
+            turns_mask: if doorbell.is_some() { 0 } else { TURNS - 1 },
+            doorbell: doorbell.unwrap_or_default(),
+            yields,
             gather: gathered.then(|| Gather::new(nodes)),
             node,
         })
@@ -214,7 +233,7 @@ impl<'n> Space<'n> {
     /// How this node accesses the heaps of others.
     #[must_use]
     pub fn way(&self) -> Way {
-        match (self.segments.is_empty(), &self.gather) {
+        match (self.peers.is_empty(), &self.gather) {
             (false, _) => Way::Shared,
             (true, None) => Way::Messages,
             (true, Some(_)) => Way::Gathered,
@@ -297,14 +316,30 @@ impl<'n> Space<'n> {
         if size_of::<T>() != WORD || !at.is_multiple_of(WORD) {
             return None;
         }
-        self.segments.get(p.node())?.words().get(at / WORD)
+        self.peers.get(p.node())?.segment.words().get(at / WORD)
+    }
+
+    /// As [`word`](Self::word), of which this node stores or changes all bytes by `write`, and
+    /// counts them; false if it is none.
+    #[inline]
+    pub(crate) fn store_word<T>(&mut self, p: Global<T>, write: impl FnOnce(&AtomicU64)) -> bool {
+        let at = p.offset() as usize;
+        if size_of::<T>() != WORD || !at.is_multiple_of(WORD) {
+            return false;
+        }
+        let Some(peer) = self.peers.get_mut(p.node()) else { return false };
+        let Some(word) = peer.segment.words().get(at / WORD) else { return false };
+        write(word);
+        peer.total = peer.total.wrapping_add(WORD as u64);
+        peer.segment.has_stored(self.rank, peer.total);
+        true
     }
 
     /// The heap of `node`, if this node can touch it itself: its own, and every one where memory is
     /// shared.
     #[inline]
     pub(crate) fn direct(&self, node: usize) -> Option<&Segment> {
-        if node == self.rank { Some(&self.own) } else { self.segments.get(node).map(|segment| &**segment) }
+        if node == self.rank { Some(&self.own) } else { self.peers.get(node).map(|peer| &peer.segment) }
     }
 
     /// Ends the job unless `elements` elements from `p` on lie in a heap; returns the offset.

@@ -3,8 +3,8 @@
 use super::Space;
 use crate::checker::Marks;
 use crate::pointer::Global;
-use crate::segment::{WORD, word_of};
-use crate::sync::Ordering;
+use crate::segment::word_of;
+use crate::sync::{AtomicU64, Ordering};
 use crate::wire::STORED;
 use bytemuck::Pod;
 use std::rc::Rc;
@@ -20,23 +20,18 @@ impl Space<'_> {
     #[track_caller]
     #[inline]
     pub fn store<T: Pod>(&mut self, p: Global<T>, value: T) {
-        if let Some(word) = self.word(p) {
-            word.store(word_of(bytemuck::bytes_of(&value)), Ordering::Relaxed);
-            self.count_sent(WORD as u64);
-            self.has_stored(p.node(), WORD as u64);
-            return;
+        let write = |word: &AtomicU64| word.store(word_of(bytemuck::bytes_of(&value)), Ordering::Relaxed);
+        if !self.store_word(p, write) {
+            self.store_other(p, value);
         }
-        self.store_other(p, value);
     }
 
     #[track_caller]
     fn store_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("store", p, 1);
-        let bytes = size_of::<T>() as u64;
-        self.count_sent(bytes);
         if let Some(segment) = self.direct(p.node()) {
             segment.write(at, &value, Ordering::Relaxed);
-            self.has_stored(p.node(), bytes);
+            self.has_stored(p.node(), size_of::<T>() as u64);
         } else {
             self.store_far(p, bytemuck::bytes_of(&value));
         }
@@ -50,7 +45,6 @@ impl Space<'_> {
     pub fn store_slice<T: Pod>(&mut self, p: Global<T>, values: &[T]) {
         let at = self.check("store_slice", p, values.len());
         let bytes: &[u8] = bytemuck::cast_slice(values);
-        self.count_sent(bytes.len() as u64);
         if let Some(segment) = self.direct(p.node()) {
             segment.write_bytes(at, bytes);
             self.has_stored(p.node(), bytes.len() as u64);
@@ -61,6 +55,7 @@ impl Space<'_> {
 
     #[track_caller]
     fn store_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
+        self.count_sent(bytes.len() as u64);
         if !self.gather(p.node(), p.offset(), bytes, STORED) {
             let wire = self.wire;
             wire.write(self, p.node(), p.offset(), bytes, STORED);
@@ -105,7 +100,7 @@ impl Space<'_> {
             if under_way == 0 || !self.going_on() {
                 // Exactly what was contributed: a node that has left may have stored here already
                 // (Luna 1994, §4.1.1, where setting the counts to zero would lose its bytes).
-                self.sent = 0;
+                self.sent = self.stored_directly().wrapping_neg();
                 self.consumed = self.consumed.wrapping_add(stored);
                 if let (Some(marks), Some(time)) = (&self.served.marks, time) {
                     marks.waited_for(time);
@@ -120,7 +115,7 @@ impl Space<'_> {
     #[track_caller]
     pub(super) fn stores_under_way(&mut self) -> (u64, u64) {
         let stored = self.stored();
-        let mine = self.sent.wrapping_sub(stored);
+        let mine = self.sent.wrapping_add(self.stored_directly()).wrapping_sub(stored);
         self.flush();
         let all = self.node.reduce_add(mine);
         self.node.forget_result();
@@ -142,19 +137,25 @@ impl Space<'_> {
         self.sent = self.sent.wrapping_sub(bytes);
     }
 
-    /// This node is about to store bytes.
+    /// All bytes that this node has stored directly.
+    fn stored_directly(&self) -> u64 {
+        self.peers.iter().fold(0, |sum, peer| sum.wrapping_add(peer.total))
+    }
+
+    /// This node is about to store bytes by a message.
     #[inline]
     pub(crate) fn count_sent(&mut self, bytes: u64) {
         self.sent = self.sent.wrapping_add(bytes);
     }
 
     /// Bytes have been written directly into the heap of node `to`.
-    #[inline]
     pub(crate) fn has_stored(&mut self, to: usize, bytes: u64) {
-        if let (Some(total), Some(segment)) = (self.totals.get_mut(to), self.segments.get(to)) {
-            *total = total.wrapping_add(bytes);
-            segment.has_stored(self.rank, *total);
+        if let Some(peer) = self.peers.get_mut(to) {
+            peer.total = peer.total.wrapping_add(bytes);
+            peer.segment.has_stored(self.rank, peer.total);
         } else {
+            // Its own heap, where others' are not shared.
+            self.count_sent(bytes);
             self.served.stored(bytes);
         }
     }

@@ -6,8 +6,8 @@ use super::reporter::Notes;
 use super::state::State;
 use crate::block::{Contents, RawBlock};
 use crate::transport::{
-    AbortHandle, Action, Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, Packet,
-    SharedWords, Shelf, Simulated,
+    AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, Failure, Network, Networks,
+    Operation, Packet, SharedWords, Shelf, Simulated,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -279,6 +279,10 @@ impl Endpoint for Observed {
 
     fn abort_handle(&self) -> Option<AbortHandle> {
         self.inner.abort_handle()
+    }
+
+    fn doorbell(&self) -> Option<Doorbell> {
+        self.inner.doorbell()
     }
 
     fn shelf(&self) -> Option<&Shelf> {

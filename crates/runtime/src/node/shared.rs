@@ -1,7 +1,7 @@
 //! Memory that nodes of one process share.
 
 use super::Node;
-use crate::transport::{Action, Awaited, Call, LOOKS, SharedWords};
+use crate::transport::{Action, Awaited, Call, Doorbell, LOOKS, SharedWords};
 use std::any::Any;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError};
@@ -67,6 +67,31 @@ impl Node {
         let all = self.transport.shared_words(words);
         self.barrier();
         all
+    }
+
+    /// This node's doorbell, where nodes are threads: rung when a [poll](Self::poll) may find
+    /// something, or the job has ended. A program that accesses only shared memory need not poll
+    /// before it is rung; then it [answers](Self::answer).
+    ///
+    /// # Participation
+    /// Local.
+    #[must_use]
+    pub fn doorbell(&self) -> Option<Doorbell> {
+        self.transport.doorbell()
+    }
+
+    /// [Polls](Self::poll); whatever comes later rings `doorbell`, which is this node's, again.
+    ///
+    /// # Participation
+    /// Local.
+    pub fn answer(&mut self, doorbell: &Doorbell) -> usize {
+        doorbell.silence();
+        let handled = self.poll();
+        if !self.inbox.outbox.is_empty() {
+            // Replies that have found no room leave in a later poll, and nobody rings for them.
+            doorbell.ring();
+        }
+        handled
     }
 
     /// Receives until `came`, which counts bytes that other nodes write here by messages or into

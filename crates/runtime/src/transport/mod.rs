@@ -42,7 +42,7 @@ pub(crate) mod threads;
 pub(crate) use call::{Action, Call};
 pub use packet::Network;
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
-pub use threads::SharedWords;
+pub use threads::{Doorbell, SharedWords};
 
 /// One node's end of a transport.
 pub(crate) trait Endpoint {
@@ -114,6 +114,10 @@ pub(crate) trait Endpoint {
     /// The abort handle, with which a thread that is no node ends the job, if the transport has
     /// one: waiting nodes unwind.
     fn abort_handle(&self) -> Option<AbortHandle> {
+        None
+    }
+    /// What tells this node that it may have something to receive, if the transport has that.
+    fn doorbell(&self) -> Option<Doorbell> {
         None
     }
     /// Where nodes of one process place a value for each other, if all nodes are of one process.

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "reads slots under the rendezvous' order")]
 
 use super::bind::Cores;
+use super::doorbell::Doorbell;
 use super::loan::Loan;
 use super::ports::Ports;
 use super::queue::Queue;
@@ -76,6 +77,8 @@ pub(super) struct Job {
     /// The last rendezvous at which all have arrived.
     complete: Apart<AtomicU64>,
     parkers: Parkers,
+    /// By node: rung when there is something for it to receive, or the job has failed.
+    doorbells: Box<[Doorbell]>,
     /// From node i to node j at `i * size + j`, created at first use.
     channels: Box<[OnceLock<Box<Channel>>]>,
     /// Packets to node i on network j at `2 * i + j`, created at first use.
@@ -108,6 +111,7 @@ impl Job {
             arrived: Apart::default(),
             complete: Apart::default(),
             parkers: Parkers::new(nodes),
+            doorbells: (0..nodes).map(|_| Doorbell::default()).collect(),
             channels: (0..nodes * nodes).map(|_| OnceLock::new()).collect(),
             rings: (0..2 * nodes).map(|_| OnceLock::new()).collect(),
             waiters: (0..2 * nodes).map(|_| AtomicUsize::new(0)).collect(),
@@ -298,6 +302,20 @@ impl Job {
         &self.parkers
     }
 
+    /// Node `from` has made something visible that node `to`, which may be the same, receives.
+    #[inline]
+    pub(super) fn tell(&self, from: usize, to: usize) {
+        if to != from {
+            // With the fence that the doorbell requires.
+            self.parkers.wake(to);
+        }
+        self.doorbells[to].ring();
+    }
+
+    pub(super) fn doorbell(&self, node: usize) -> &Doorbell {
+        &self.doorbells[node]
+    }
+
     pub(super) fn ports(&self, node: usize) -> &Ports {
         &self.ports[node]
     }
@@ -397,7 +415,9 @@ impl Job {
     pub(super) fn record(&self, failure: Failure) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         self.failed.store(true, Ordering::Release);
+        // With the fence that the doorbells require.
         self.parkers.wake_all();
+        self.doorbells.iter().for_each(Doorbell::ring);
     }
 
     /// Node `rank`'s program has ended; calling this again has no effect.

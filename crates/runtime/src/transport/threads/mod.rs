@@ -26,6 +26,7 @@
 
 mod bind;
 mod combine;
+mod doorbell;
 mod job;
 mod loan;
 mod pending;
@@ -39,6 +40,7 @@ mod tests;
 mod wait;
 mod words;
 
+pub use doorbell::Doorbell;
 pub(crate) use job::run;
 pub use words::SharedWords;
 
@@ -304,8 +306,8 @@ impl Endpoint for Threads {
     #[inline]
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
         let sent = self.job.packets(to, network).push(self.rank as u32, packet);
-        if sent && to != self.rank {
-            self.job.parkers().wake(to);
+        if sent {
+            self.job.tell(self.rank, to);
         }
         sent
     }
@@ -357,11 +359,7 @@ impl Endpoint for Threads {
     fn put(&mut self, call: &Call, to: usize, port: usize, offset: usize, contents: Contents<'_>) {
         let bytes = contents.bytes;
         self.job.unwind_if_failed();
-        let told = || {
-            if to != self.rank {
-                self.job.parkers().wake(to);
-            }
-        };
+        let told = || self.job.tell(self.rank, to);
         if let Err(refusal) = self.job.ports(to).put(port, offset, bytes, told) {
             let end = format!("{} bytes at offset {offset}", bytes.len());
             self.refused(call, to, port, end, &refusal);
@@ -465,6 +463,10 @@ impl Endpoint for Threads {
 
     fn shelf(&self) -> Option<&Shelf> {
         Some(self.job.shelf())
+    }
+
+    fn doorbell(&self) -> Option<Doorbell> {
+        Some(self.job.doorbell(self.rank).clone())
     }
 
     fn abort_handle(&self) -> Option<AbortHandle> {

@@ -6,14 +6,14 @@
 #[cfg(not(all(test, loom)))]
 pub(super) use std::{
     hint::spin_loop,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicUsize, Ordering, fence},
 };
 
 #[cfg(all(test, loom))]
 pub(super) use loom::{
     cell::UnsafeCell,
     hint::spin_loop,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicUsize, Ordering, fence},
 };
 
 /// `std`'s cell with loom's interface.

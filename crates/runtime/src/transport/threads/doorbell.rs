@@ -1,0 +1,89 @@
+//! Whether a poll may find something, for nodes that access shared memory and do nothing else.
+//!
+//! Such a node has to receive now and then, because what it waits for may be the work of a handler
+//! of its own. To count its accesses, or to look at its queues, takes longer than an access to
+//! shared memory. A doorbell is one load of a line that nobody writes while nothing comes.
+//!
+//! The handshake is that of [waiting](super::wait): the node silences its doorbell, then polls; a
+//! sender makes its packet visible, then rings. A sequentially consistent fence between the two
+//! steps on each side ensures that the poll finds the packet, or the doorbell has been rung after
+//! it was silenced.
+
+use super::sync::{AtomicUsize, Ordering, fence};
+use std::fmt;
+use std::sync::Arc;
+
+/// On cache lines of its own.
+#[repr(align(128))]
+struct Flag(AtomicUsize);
+
+/// Tells a node that a [poll](crate::Node::poll) may find something: see
+/// [`Node::doorbell`](crate::Node::doorbell). Clones are of the same doorbell.
+#[derive(Clone)]
+pub struct Doorbell(Arc<Flag>);
+
+/// One that has been rung, and that nobody silences.
+impl Default for Doorbell {
+    fn default() -> Self {
+        Self(Arc::new(Flag(AtomicUsize::new(1))))
+    }
+}
+
+impl Doorbell {
+    /// Whether it was rung since it was last [answered](crate::Node::answer).
+    #[must_use]
+    #[inline]
+    pub fn is_rung(&self) -> bool {
+        self.0.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Rings. Between this and what it tells of, the caller has passed a sequentially consistent
+    /// fence.
+    #[inline]
+    pub(crate) fn ring(&self) {
+        // Senders find the line in their caches as long as nobody silences it.
+        if !self.is_rung() {
+            self.0.0.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Silences it, before a poll.
+    #[inline]
+    pub(crate) fn silence(&self) {
+        self.0.0.store(0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl fmt::Debug for Doorbell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Doorbell({})", if self.is_rung() { "rung" } else { "silent" })
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::thread;
+
+    /// Of two senders, none is missed both by the poll and by the doorbell.
+    #[test]
+    fn what_the_poll_misses_rings() {
+        loom::model(|| {
+            let bell = Doorbell::default();
+            let packets = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+            let senders = [0, 1].map(|i| {
+                let (bell, packets) = (bell.clone(), Arc::clone(&packets));
+                thread::spawn(move || {
+                    packets[i].store(1, Ordering::Release);
+                    fence(Ordering::SeqCst);
+                    bell.ring();
+                })
+            });
+            bell.silence();
+            let found = [0, 1].map(|i| packets[i].load(Ordering::Acquire) == 1);
+            senders.into_iter().for_each(|sender| sender.join().unwrap());
+            assert!(bell.is_rung() || found == [true; 2], "missed: {found:?}");
+        });
+    }
+}
