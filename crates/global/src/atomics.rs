@@ -133,6 +133,12 @@ impl Space<'_> {
             self.turn();
             return T::of_word(old);
         }
+        self.fetch_other(p, change, operand)
+    }
+
+    #[track_caller]
+    #[inline(never)]
+    fn fetch_other<T: Integer>(&mut self, p: Global<T>, change: Change, operand: T) -> T {
         let at = self.check_word("an atomic operation", p);
         if let Some(segment) = self.direct(p.node()) {
             let old = apply(segment.word(at), change, operand.word());
@@ -203,9 +209,14 @@ impl Space<'_> {
         let write = |word: &AtomicU64| {
             apply(word, change, operand.word());
         };
-        if self.store_word(p, write) {
-            return;
+        if !self.store_word(p, write) {
+            self.store_change_other(p, change, operand);
         }
+    }
+
+    #[track_caller]
+    #[inline(never)]
+    fn store_change_other<T: Integer>(&mut self, p: Global<T>, change: Change, operand: T) {
         let at = self.check_word("store_change", p);
         if let Some(segment) = self.direct(p.node()) {
             apply(segment.word(at), change, operand.word());

@@ -140,6 +140,7 @@ impl<'e> Phase<'_, '_, 'e> {
     }
 
     #[track_caller]
+    #[inline(never)]
     fn get_other<T: Pod>(&mut self, into: &'e mut T, p: Global<T>) {
         let at = self.check("get", p, 1);
         match self.direct(p.node()) {
@@ -178,6 +179,7 @@ impl<'e> Phase<'_, '_, 'e> {
     }
 
     #[track_caller]
+    #[inline(never)]
     fn put_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("put", p, 1);
         self.check_result("put", p, bytemuck::bytes_of(&value));

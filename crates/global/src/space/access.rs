@@ -33,6 +33,7 @@ impl Space<'_> {
     }
 
     #[track_caller]
+    #[inline(never)]
     fn read_other<T: Pod>(&mut self, p: Global<T>) -> T {
         let at = self.check("read", p, 1);
         if let Some(segment) = self.direct(p.node()) {
@@ -61,6 +62,7 @@ impl Space<'_> {
     }
 
     #[track_caller]
+    #[inline(never)]
     fn write_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("write", p, 1);
         self.check_result("write", p, bytemuck::bytes_of(&value));

@@ -199,8 +199,8 @@ impl<'n> Space<'n> {
             way => way == Some(Way::Gathered),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let yields = !peers.is_empty() && nodes > cores;
-        let doorbell = if peers.is_empty() || yields { None } else { node.doorbell() };
+        let doorbell = if peers.is_empty() { None } else { node.doorbell() };
+        let yields = !peers.is_empty() && doorbell.is_none() && nodes > cores;
         let book = Rc::new(Book::default());
         let served = Rc::new(Served { segment: Arc::clone(&own), book, marks: checked.then(Marks::default) });
         if checked {

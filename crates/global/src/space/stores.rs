@@ -27,6 +27,7 @@ impl Space<'_> {
     }
 
     #[track_caller]
+    #[inline(never)]
     fn store_other<T: Pod>(&mut self, p: Global<T>, value: T) {
         let at = self.check("store", p, 1);
         if let Some(segment) = self.direct(p.node()) {

@@ -69,7 +69,7 @@ impl Node {
         all
     }
 
-    /// This node's doorbell, where nodes are threads: rung when a [poll](Self::poll) may find
+    /// This node's doorbell, where nodes are threads on a core each: rung when a [poll](Self::poll) may find
     /// something, or the job has ended. A program that accesses only shared memory need not poll
     /// before it is rung; then it [answers](Self::answer).
     ///

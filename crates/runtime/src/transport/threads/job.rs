@@ -72,6 +72,9 @@ pub(super) struct Job {
     slots: Box<[Slots]>,
     /// Whether each node waits for every slot, instead of for `complete`.
     eager: bool,
+    /// Whether there are more nodes than cores. Asked before nodes are bound: a bound thread is told
+    /// of one core.
+    crowded: bool,
     /// The number of nodes that have arrived at the present rendezvous.
     arrived: Apart<AtomicUsize>,
     /// The last rendezvous at which all have arrived.
@@ -108,6 +111,7 @@ impl Job {
         Self {
             slots: (0..nodes).map(|_| Slots::new()).collect(),
             eager: nodes <= cores.min(MOST_EAGER),
+            crowded: nodes > cores,
             arrived: Apart::default(),
             complete: Apart::default(),
             parkers: Parkers::new(nodes),
@@ -312,8 +316,9 @@ impl Job {
         self.doorbells[to].ring();
     }
 
-    pub(super) fn doorbell(&self, node: usize) -> &Doorbell {
-        &self.doorbells[node]
+    /// None where a node that accesses memory without end would keep another one from its core.
+    pub(super) fn doorbell(&self, node: usize) -> Option<Doorbell> {
+        (!self.crowded).then(|| self.doorbells[node].clone())
     }
 
     pub(super) fn ports(&self, node: usize) -> &Ports {

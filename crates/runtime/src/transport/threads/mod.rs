@@ -466,7 +466,7 @@ impl Endpoint for Threads {
     }
 
     fn doorbell(&self) -> Option<Doorbell> {
-        Some(self.job.doorbell(self.rank).clone())
+        self.job.doorbell(self.rank)
     }
 
     fn abort_handle(&self) -> Option<AbortHandle> {
