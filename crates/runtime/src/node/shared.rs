@@ -69,9 +69,9 @@ impl Node {
         all
     }
 
-    /// This node's doorbell, where nodes are threads on a core each: rung when a [poll](Self::poll) may find
-    /// something, or the job has ended. A program that accesses only shared memory need not poll
-    /// before it is rung; then it [answers](Self::answer).
+    /// This node's doorbell, where nodes are threads on a core each: rung when a [poll](Self::poll)
+    /// may find something, or the job has ended. A program that accesses only shared memory need
+    /// not poll before it is rung; then it [answers](Self::answer).
     ///
     /// # Participation
     /// Local.
