@@ -3,7 +3,8 @@
 //! *Credits.* For each other node, the packets on each network and the puts that were sent but not
 //! yet taken there are limited, so that the memory for messages is bounded, whatever a node does.
 //! Every packet and put in the other direction carries the count of what has been taken since the
-//! beginning (16 bits suffice); when half of the credits are used, a separate message carries it.
+//! beginning (16 bits suffice); when half of the credits are used, a separate message carries it,
+//! and must where only a packet has that its receiver may not be able to take.
 //!
 //! *Progress.* MPI has no thread of its own: messages move only during MPI calls. So every function
 //! here that finds nothing to do polls all lanes once and handles the transport's own messages.
@@ -173,7 +174,11 @@ impl Connections {
         }
         let peer = &mut self.peers[to];
         peer.sent[lane] += 1;
-        (peer.told[0], peer.told[1]) = (peer.taken[0], peer.taken[1]);
+        peer.told[0] = peer.taken[0];
+        // A node that waits for room for a reply takes no requests, and must hear of it all the same.
+        if network == Network::Reply {
+            peer.told[1] = peer.taken[1];
+        }
         // The receiver knows the sender, so the field has space for the count of packets taken.
         packet.from = u32::from(peer.taken[0] as u16) | u32::from(peer.taken[1] as u16) << 16;
         let length = size_of::<Packet>() - crate::transport::PACKET + packet.bytes().len();

@@ -11,11 +11,13 @@ use crate::number::{NumberType, Op};
 use crate::transport::Part;
 use crate::transport::suite::{self, Case, bad, call, complete, good, until};
 use mpirun::CASE;
+use std::time::{Duration, Instant};
 
 /// Cases only for MPI.
-const OWN: [Case; 3] = [
+const OWN: [Case; 4] = [
     good("started and whole collectives overlap", 1, overlap),
     good("a packet waits while very many are sent", 2, waits_long),
+    good("requests wait for room for a reply", 2, wait_for_replies),
     bad("a process that is killed ends the job", killed, &[]),
 ];
 
@@ -109,23 +111,67 @@ fn overlap(node: &mut dyn Endpoint) {
     }
 }
 
+/// Sends a packet with a number to node 0 or 1, without taking any.
+fn send(node: &mut dyn Endpoint, network: Network, value: u64) {
+    let to = 1 - node.rank();
+    while !node.try_send(network, to, &Packet::new(0, Part::Whole, 0, &value.to_ne_bytes())) {
+        node.pause(&call(Action::Send), Networks::Only(network), Awaited::Room(network, to));
+    }
+}
+
+/// Node 0 takes no reply until as many are on the way as can be, and then one whenever it asks
+/// again. Node 1 takes no request while it owes a reply, as nodes do: what node 0 has taken must
+/// reach it otherwise.
+fn wait_for_replies(node: &mut dyn Endpoint) {
+    const ROOM: u64 = 64;
+    const REPLIES: u64 = 2 * ROOM;
+    let mut packet = Packet::new(0, Part::Whole, 0, &[]);
+    match node.rank() {
+        0 => {
+            for _ in 0..2 {
+                // Half of them have no reply, so that another message tells of room for more.
+                (0..ROOM).for_each(|number| send(node, Network::Request, u64::from(number < ROOM / 2)));
+                let end = Instant::now() + Duration::from_millis(100);
+                while Instant::now() < end {
+                    node.pause(&call(Action::WaitUntil), Networks::Both, Awaited::Packet);
+                }
+            }
+            let mut taken = 0;
+            for _ in 0..ROOM {
+                send(node, Network::Request, 1);
+                taken += u64::from(node.try_receive(Network::Reply, &mut packet));
+            }
+            until(node, |_, arrived| {
+                taken += u64::from(arrived.is_some());
+                taken == REPLIES
+            });
+        }
+        1 => {
+            let (mut replied, mut owed) = (0, 0);
+            while replied < REPLIES {
+                if owed > 0 && node.try_send(Network::Reply, 0, &packet) {
+                    (replied, owed) = (replied + 1, 0);
+                } else if owed == 0 && node.try_receive(Network::Request, &mut packet) {
+                    owed = u64::from_ne_bytes(packet.bytes().try_into().unwrap());
+                } else if !node.try_receive(Network::Reply, &mut packet) {
+                    node.pause(&call(Action::WaitUntil), Networks::Only(Network::Reply), Awaited::Packet);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// What a packet says of room is out of date where it has waited long: more than half of 2^16
 /// packets are sent before it is taken, and then more than fit on the way.
 fn waits_long(node: &mut dyn Endpoint) {
-    const MANY: usize = 40_000;
-    const MORE: usize = 1000;
-    let packet = |value: usize| Packet::new(0, Part::Whole, 0, &(value as u64).to_ne_bytes());
-    let send = |node: &mut dyn Endpoint, network, value| {
-        while !node.try_send(network, 1 - node.rank(), &packet(value)) {
-            let room = Awaited::Room(network, 1 - node.rank());
-            node.pause(&call(Action::Send), Networks::Only(network), room);
-        }
-    };
+    const MANY: u64 = 40_000;
+    const MORE: u64 = 1000;
     let expect = |node: &mut dyn Endpoint, count| {
-        let mut next = 0;
+        let mut next = 0u64;
         until(node, |_, arrived| {
             if let Some(arrived) = arrived {
-                assert_eq!(*arrived.bytes(), (next as u64).to_ne_bytes());
+                assert_eq!(*arrived.bytes(), next.to_ne_bytes());
                 next += 1;
             }
             next == count
