@@ -7,17 +7,17 @@
 //! On as many threads or processes of MPI, with 2^4 to 2^20 keys each (`--most 20`). A candidate
 //! with a parameter competes with several fixed values of it. The loss of a cell is the median over
 //! the rounds of (time of the choice) / (time of the fixed candidate with the least median), less
-//! one: at zero or below, no fixed candidate would have been faster. Each round sorts other keys, all
-//! contestants the same. The spread is how far the same
-//! choice, repeated, lies apart: its times from the 10 % to the 90 % quantile over their median.
+//! one: at zero or below, no fixed candidate would have been faster. Each round sorts other keys,
+//! all contestants the same. The spread is how far the same choice, repeated, lies apart: its times
+//! from the 10 % to the 90 % quantile over their median.
 
 use std::process::ExitCode;
 
 use serde_json::json;
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, head, machine, row, sorts, turns};
 use strata_runtime::prelude::*;
 use strata_runtime::select::SelectError;
-use strata_sort::profile;
+use strata_sort::{Choice, Options, Sort, profile};
 
 const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 
@@ -25,51 +25,24 @@ const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 const HOPELESS: f64 = 3.0;
 
 /// The fixed candidates.
-const FIXED: [(&str, Fixed); 13] = [
-    ("radix:4", Fixed::Radix(4)),
-    ("radix:6", Fixed::Radix(6)),
-    ("radix:8", Fixed::Radix(8)),
-    ("radix:11", Fixed::Radix(11)),
-    ("radix:16", Fixed::Radix(16)),
-    ("sample:8", Fixed::Sample(8)),
-    ("sample:64", Fixed::Sample(64)),
-    ("gather", Fixed::Gather),
-    ("batcher", Fixed::Batcher),
-    ("histogram", Fixed::Histogram),
-    ("quick", Fixed::Quick),
-    ("packets:8", Fixed::Packets(8)),
-    ("grid:16", Fixed::Grid(16)),
+const FIXED: [(&str, Sort); 13] = [
+    ("radix:4", Sort::Radix { bits: 4 }),
+    ("radix:6", Sort::Radix { bits: 6 }),
+    ("radix:8", Sort::Radix { bits: 8 }),
+    ("radix:11", Sort::Radix { bits: 11 }),
+    ("radix:16", Sort::Radix { bits: 16 }),
+    ("sample:8", Sort::Sample { oversample: 8 }),
+    ("sample:64", Sort::Sample { oversample: 64 }),
+    ("gather", Sort::Gather),
+    ("batcher", Sort::Batcher),
+    ("histogram", Sort::Histogram),
+    ("quick", Sort::Quick),
+    ("packets:8", Sort::Packets { bits: 8 }),
+    ("grid:16", Sort::Grid { oversample: 16 }),
 ];
 
 /// Distinguishes a rank started by `mpirun` from the program started by hand.
 const INSIDE: &str = "STRATA_BENCH_RANK";
-
-#[derive(Clone, Copy)]
-enum Fixed {
-    Radix(u32),
-    Sample(usize),
-    Gather,
-    Batcher,
-    Histogram,
-    Quick,
-    Packets(u32),
-    Grid(usize),
-}
-
-impl Fixed {
-    fn run(self, node: &mut Node, keys: &mut Vec<u64>) {
-        match self {
-            Self::Radix(bits) => profile::radix(node, keys, bits),
-            Self::Sample(oversample) => profile::sample(node, keys, oversample),
-            Self::Gather => profile::gather(node, keys),
-            Self::Batcher => profile::batcher(node, keys),
-            Self::Histogram => profile::histogram(node, keys),
-            Self::Quick => profile::quick(node, keys),
-            Self::Packets(bits) => profile::packets(node, keys, bits),
-            Self::Grid(oversample) => profile::grid(node, keys, oversample),
-        }
-    }
-}
 
 /// One point of the race, as node 0 saw it.
 struct Cell {
@@ -164,8 +137,8 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
     let mut racing: Vec<usize> = (0..timings.len()).collect();
     let rounds = (6_000_000 / keys).clamp(15, 101);
     for round in 0..rounds {
-        // Others each round: sample sort's splitters may fit one set of keys badly, however many
-        // times it is sorted.
+        // Other keys in each round. Of one set, sorted again and again, the processor learns the
+        // branches, and sample sort draws the same splitters, which may be bad ones.
         let data = profile::keys(node, keys, width, round as u64);
         let mut answer = None;
         for turn in turns(round, racing.len()) {
@@ -175,7 +148,7 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
             let start = node.now().get();
             match who.checked_sub(1) {
                 None => strata_sort::sort(node, &mut mine)?,
-                Some(fixed) => FIXED[fixed].1.run(node, &mut mine),
+                Some(fixed) => sorts::run(FIXED[fixed].1, node, &mut mine),
             }
             let seconds = node.reduce_max(node.now().get() - start);
             timings[who].push(seconds);
@@ -195,7 +168,7 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
         .unwrap_or(1);
     let ratios: Vec<f64> = timings[0].iter().zip(&timings[best]).map(|(ours, peer)| ours / peer).collect();
     let mut keys_of_choice = profile::keys(node, keys, width, 0);
-    let choice = strata_sort::sort_with(node, &mut keys_of_choice, &strata_sort::Options::default())?;
+    let choice = strata_sort::sort_with(node, &mut keys_of_choice, &Options::default())?;
     Ok(Cell {
         keys,
         width,
@@ -207,7 +180,8 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
     })
 }
 
-fn name(choice: &strata_sort::Choice) -> String {
+/// As in [`FIXED`].
+fn name(choice: &Choice) -> String {
     let values = choice.parameters.iter().map(i64::to_string);
     std::iter::once(choice.name.to_owned()).chain(values).collect::<Vec<_>>().join(":")
 }

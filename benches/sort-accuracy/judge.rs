@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use strata_benches::sorts;
 use strata_model::LibraryModels;
 use strata_model::set::ParameterRange;
 use strata_runtime::simulation::SimulatedMachine;
@@ -105,18 +106,11 @@ impl<'m> Judge<'m> {
     /// The simulated time of a sort of the `number`-th set of keys.
     pub(crate) fn simulate(&self, way: &Way, keys: usize, width: i64, number: usize) -> Result<f64, String> {
         let first = self.seed + number as u64;
+        let Way { name, parameters } = way;
+        let sort = sorts::named(name, parameters).ok_or_else(|| format!("no `{name}` {parameters:?}"))?;
         let run = self.machine.run(|node| {
             Ok(profile::seconds(node, keys, width as u32, first..first + 1, |node, items| {
-                match (way.name.as_str(), way.parameters.as_slice()) {
-                    ("radix", &[bits]) => profile::radix(node, items, bits as u32),
-                    ("sample", &[oversample]) => profile::sample(node, items, oversample as usize),
-                    ("batcher", _) => profile::batcher(node, items),
-                    ("histogram", _) => profile::histogram(node, items),
-                    ("quick", _) => profile::quick(node, items),
-                    ("packets", &[bits]) => profile::packets(node, items, bits as u32),
-                    ("grid", &[oversample]) => profile::grid(node, items, oversample as usize),
-                    _ => profile::gather(node, items),
-                }
+                sorts::run(sort, node, items);
             }))
         });
         Ok(run.map_err(|e| e.to_string())?.results[0])

@@ -8,6 +8,7 @@
 
 pub mod accuracy;
 pub mod peer;
+pub mod sorts;
 pub mod trust;
 
 /// The programs of the workspace's first page.

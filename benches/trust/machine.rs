@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use strata_benches::{Timings, head, machine, row, turns};
+use strata_benches::{Timings, head, machine, row, sorts, turns};
 use strata_runtime::prelude::*;
-use strata_sort::profile;
+use strata_sort::{Sort, profile};
 
 /// Regrets above this are printed one by one.
 const NOTABLE: f64 = 0.05;
@@ -73,43 +73,31 @@ impl Drop for Load {
     }
 }
 
-/// An algorithm with its parameter, named as in models.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Sorter {
-    Gather,
-    Radix(u32),
-    Sample(usize),
+/// All contestants on `nodes` nodes for keys of `width` bits, as in `specs/sort/library.spec`.
+fn contestants(nodes: usize, width: u32) -> Vec<Sort> {
+    let even = |bits: &u32| *bits == width.div_ceil(width.div_ceil(*bits)).max(2);
+    let digits: Vec<i64> = (2..=16).filter(even).map(i64::from).collect();
+    let oversamples = [8, 16, 32, 64];
+    let mut all = vec![Sort::Gather];
+    all.extend(digits.iter().map(|&bits| Sort::Radix { bits }));
+    all.extend(oversamples.map(|oversample| Sort::Sample { oversample }));
+    if nodes >= 8 {
+        all.extend([Sort::Batcher, Sort::Histogram, Sort::Quick]);
+        all.extend(digits.iter().map(|&bits| Sort::Packets { bits }));
+        all.extend(oversamples.map(|oversample| Sort::Grid { oversample }));
+    }
+    all
 }
 
-impl Sorter {
-    fn run(self, node: &mut Node, keys: &mut Vec<u64>) {
-        match self {
-            Self::Gather => profile::gather(node, keys),
-            Self::Radix(bits) => profile::radix(node, keys, bits),
-            Self::Sample(oversample) => profile::sample(node, keys, oversample),
-        }
-    }
-
-    /// All contestants for keys of `width` bits, as in `specs/sort/library.spec`.
-    fn all(width: u32) -> Vec<Self> {
-        let least = |bits: u32| bits == width.div_ceil(width.div_ceil(bits)).max(2);
-        let radix = (2..=16).filter(|bits| least(*bits)).map(Self::Radix);
-        [Self::Gather].into_iter().chain(radix).chain([8, 16, 32, 64].map(Self::Sample)).collect()
-    }
-
-    fn of(choice: &Value) -> Option<Self> {
-        let parameter = choice["parameters"][0].as_f64().map(|number| number.round());
-        match choice["candidate"].as_str()? {
-            "gather" => Some(Self::Gather),
-            "radix" => Some(Self::Radix(parameter? as u32)),
-            "sample" => Some(Self::Sample(parameter? as usize)),
-            _ => None,
-        }
-    }
+/// The candidate that `specc choose --json` names.
+fn chosen_of(choice: &Value) -> Option<Sort> {
+    let parameters = choice["parameters"].as_array()?.iter();
+    let parameters: Option<Vec<i64>> = parameters.map(Value::as_i64).collect();
+    sorts::named(choice["candidate"].as_str()?, &parameters?)
 }
 
 struct Contestant {
-    sorter: Sorter,
+    sorter: Sort,
     timings: Timings,
     racing: bool,
 }
@@ -126,12 +114,12 @@ impl Problem {
     }
 
     /// The fastest, and its time.
-    fn winner(&self) -> Option<(Sorter, f64)> {
+    fn winner(&self) -> Option<(Sort, f64)> {
         self.racing().map(|c| (c.sorter, c.timings.median())).min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// The regret of a choice; for one that was measured no more, the least that it can be.
-    fn regret(&self, chosen: Sorter) -> f64 {
+    fn regret(&self, chosen: Sort) -> f64 {
         match (self.winner(), self.racing().find(|c| c.sorter == chosen)) {
             (Some((_, best)), Some(chosen)) => chosen.timings.median() / best - 1.0,
             _ => HOPELESS - 1.0,
@@ -278,7 +266,7 @@ fn judge(specc: &Path, models: &Path, truth: &[Problem]) -> Result<Score, String
             .map_err(|error| error.to_string())?;
         let choice: Value = serde_json::from_slice(&end.stdout)
             .map_err(|_| format!("{}: {}", models.display(), String::from_utf8_lossy(&end.stderr)))?;
-        let chosen = Sorter::of(&choice).ok_or_else(|| format!("unknown choice {choice}"))?;
+        let chosen = chosen_of(&choice).ok_or_else(|| format!("unknown choice {choice}"))?;
         let regret = problem.regret(chosen);
         if regret > NOTABLE {
             let (keys, width, lost) = (problem.keys, problem.width, 100.0 * regret);
@@ -326,7 +314,7 @@ fn measure(node: &mut Node, problems: u64) -> Vec<Problem> {
         let keys = 2f64.powf(4.0 + 14.0 * random.random::<f64>()) as usize;
         let width = random.random_range(1..=64);
         let new = |sorter| Contestant { sorter, timings: Timings::default(), racing: true };
-        Problem { keys, width, contestants: Sorter::all(width).into_iter().map(new).collect() }
+        Problem { keys, width, contestants: contestants(node.size(), width).into_iter().map(new).collect() }
     };
     let mut all: Vec<Problem> = (0..problems).map(problem).collect();
     for sweep in 0..SWEEPS {
@@ -351,7 +339,7 @@ fn race(node: &mut Node, problem: &mut Problem, sweep: usize) {
         let mut mine = data.clone();
         node.barrier();
         let start = node.now().get();
-        contestant.sorter.run(node, &mut mine);
+        sorts::run(contestant.sorter, node, &mut mine);
         contestant.timings.push(node.reduce_max(node.now().get() - start));
     }
     if sweep == 4 {

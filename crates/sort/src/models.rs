@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 701504546947f537ce91e74f7d3ba90564a7925bbe5a844c36d372e88012eaf0
-//! samples  sha256 c23a3cf534cbb33b5a394f82cd9d19ef2929624942fe2895a056bb5e29a46edd
-//! models   sha256 428440fd738ff2fa9dd0c622606acaf7e9d4e461a4108faa6f2811d053659825
+//! spec     specs/sort  sha256 c66c8f334a3b74b4df83f80dd2b307d425c2d2d4eaf292b3ee0c1a0b1fd90b70
+//! samples  sha256 1c4118556b63f26f33b9de5cf7d6a8fc895d26c9c661869e15ec93aee4432da3
+//! models   sha256 3d0f1b63024696008255381b1dc881139bb50f306e0ff0d792e0a8f486f4de91
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:512K L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -541,7 +541,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:512K L3:32M\" os=linux arch=x86_64",
-    digest: "428440fd738ff2fa9dd0c622606acaf7e9d4e461a4108faa6f2811d053659825",
+    digest: "3d0f1b63024696008255381b1dc881139bb50f306e0ff0d792e0a8f486f4de91",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

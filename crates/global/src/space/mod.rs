@@ -59,17 +59,17 @@ pub struct Space<'n> {
     sent: u64,
     /// Bytes stored here that have been waited for.
     consumed: u64,
-    /// Says when a poll may find something; always, where nobody rings it.
+    /// Rung when a poll may find something. Where the transport has no doorbells it is always rung.
     doorbell: Doorbell,
-    /// Blocking accesses while the doorbell was rung, and which of their number's bits are zero
-    /// when one of them polls.
+    /// The number of blocking accesses that found the doorbell rung; one of them polls when
+    /// `turns & turns_mask` is zero.
     turns: u32,
     turns_mask: u32,
     yields: bool,
 }
 
-/// The heap of a node, as another one accesses it directly. A power of two in length, so that
-/// finding it takes no multiplication.
+/// The heap of a node, as another node accesses it directly. Its alignment makes its size a power
+/// of two, so that indexing an array of them takes a shift instead of a multiplication.
 #[repr(align(128))]
 struct Peer {
     segment: Segment,

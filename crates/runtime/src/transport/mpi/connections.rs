@@ -3,8 +3,9 @@
 //! *Credits.* For each other node, the packets on each network and the puts that were sent but not
 //! yet taken there are limited, so that the memory for messages is bounded, whatever a node does.
 //! Every packet and put in the other direction carries the count of what has been taken since the
-//! beginning (16 bits suffice); when half of the credits are used, a separate message carries it,
-//! and must where only a packet has that its receiver may not be able to take.
+//! beginning (16 bits suffice); when half of the credits are used, a separate message carries it.
+//! A node that waits for room for a reply takes no requests, and so no counts from them: the count
+//! of replies taken counts as told only when a reply or a separate message has carried it.
 //!
 //! *Progress.* MPI has no thread of its own: messages move only during MPI calls. So every function
 //! here that finds nothing to do polls all lanes once and handles the transport's own messages.
@@ -79,8 +80,9 @@ impl Peer {
     /// Learns how many it has taken, unless a later count has come by another lane.
     ///
     /// A message may wait here while any number is sent in the other direction, so its count may be
-    /// behind by more than half of 2^16, but it is never ahead of what was sent. One that is behind
-    /// by nearly 2^16 may seem new: then some more are in flight until the next count.
+    /// out of date by more than half of 2^16; but no count is above what was sent. One that is out
+    /// of date by nearly 2^16 may seem new: then up to twice as many are in flight until the true
+    /// count passes it.
     fn acknowledge(&mut self, kind: usize, count: u16) {
         if count.wrapping_sub(self.acknowledged[kind]) <= self.in_flight(kind) {
             self.acknowledged[kind] = count;
@@ -175,7 +177,7 @@ impl Connections {
         let peer = &mut self.peers[to];
         peer.sent[lane] += 1;
         peer.told[0] = peer.taken[0];
-        // A node that waits for room for a reply takes no requests, and must hear of it all the same.
+        // Not by a request, which its receiver may be unable to take until it knows this count.
         if network == Network::Reply {
             peer.told[1] = peer.taken[1];
         }
@@ -259,8 +261,8 @@ impl Connections {
         let kind = head[0] as u16;
         let peer = &mut peers[from];
         peer.controls.1 += 1;
-        for kind in 0..=PUT {
-            peer.acknowledge(kind, (head[0] >> (16 * (kind + 1))) as u16);
+        for index in 0..=PUT {
+            peer.acknowledge(index, (head[0] >> (16 * (index + 1))) as u16);
         }
         if kind == Control::Tell as u16 {
             inbox.take(Lane::Control);
