@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
-use strata_benches::{Timings, head, machine, mpirun, row, turns};
+use serde_json::{Value, json};
+use strata_benches::{Timings, hand_over, head, machine, mpirun, row, turns};
 use strata_runtime::prelude::*;
 
 /// Operations inside one timing: enough for the clock, few enough for many rounds.
@@ -40,15 +41,19 @@ fn outside() -> Result<(), String> {
         machine()
     );
     head(&["transport", "nodes", "operation", "strata", "raw MPI", "ratio"]);
-    RANKS.into_iter().try_for_each(|ranks| mpirun(ranks, INSIDE))?;
+    let mut results = Vec::new();
+    for ranks in RANKS {
+        results.extend(mpirun(ranks, INSIDE)?);
+    }
     for nodes in RANKS {
         let timings = Machine::threads(nodes)
             .and_then(|m| m.run(|node: &mut Node| Ok(race(node, None))))
             .map_err(|e| e.to_string())?;
         if let Some(first) = timings.first() {
-            print("threads", nodes, first);
+            results.extend(print("threads", nodes, first));
         }
     }
+    println!("\nsummary {}", json!({ "bench": "collectives", "results": results }));
     Ok(())
 }
 
@@ -57,7 +62,7 @@ fn inside() -> Result<(), String> {
         let world = SimpleCommunicator::world();
         let timings = race(node, Some(&world));
         if node.rank() == 0 {
-            print("mpi", node.size(), &timings);
+            print("mpi", node.size(), &timings).iter().for_each(hand_over);
         }
         Ok(())
     })
@@ -108,13 +113,24 @@ fn race(node: &mut Node, raw: Option<&SimpleCommunicator>) -> Raced {
     raced
 }
 
-fn print(transport: &str, nodes: usize, raced: &Raced) {
-    for (name, [ours, peer]) in [("barrier", &raced.barrier), ("reduce 8 B", &raced.reduce)] {
-        let (raw, ratio) = if peer.median() > 0.0 {
-            (peer.to_string(), format!("{:.3}", ours.median() / peer.median()))
-        } else {
-            ("-".into(), "-".into())
-        };
-        row(&[transport.into(), nodes.to_string(), name.into(), ours.to_string(), raw, ratio]);
-    }
+/// Prints the rows of a transport; returns them for the summary.
+fn print(transport: &str, nodes: usize, raced: &Raced) -> Vec<Value> {
+    let operations = [("barrier", &raced.barrier), ("reduce 8 B", &raced.reduce)];
+    let rows = operations.map(|(name, [ours, peer])| {
+        let ratio = (!peer.is_empty()).then(|| ours.median() / peer.median());
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+        row(&[
+            transport.into(),
+            nodes.to_string(),
+            name.into(),
+            ours.to_string(),
+            or_none(ratio.map(|_| peer.to_string())),
+            or_none(ratio.map(|ratio| format!("{ratio:.3}"))),
+        ]);
+        json!({
+            "transport": transport, "nodes": nodes, "operation": name,
+            "seconds": ours.median(), "ratio": ratio,
+        })
+    });
+    rows.into()
 }

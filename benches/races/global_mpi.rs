@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Some(_) => inside().map_err(|error| error.to_string()),
         None => {
             println!("{}\n", machine());
-            strata_benches::mpirun(2, INSIDE)
+            strata_benches::mpirun(2, INSIDE).map(drop)
         }
     };
     match outcome {

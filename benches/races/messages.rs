@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 #[cfg(feature = "mpi")]
 use mpi::{collective::SystemOperation, topology::SimpleCommunicator, traits::*};
+use serde_json::{Value, json};
 use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_runtime::{Reply, Request};
@@ -44,12 +45,14 @@ fn main() -> ExitCode {
 fn outside() -> Result<(), String> {
     println!("{}\n{ROUNDS} rounds; 2 nodes; median (10 % to 90 %) of one operation\n", machine());
     head(&["transport", "operation", "strata", "peer", "its time", "ratio"]);
+    let mut results = Vec::new();
     let races = Machine::threads(2).and_then(|m| m.run(|node| Ok(races(node, Peer::Memory))));
     if let Some(races) = races.map_err(|e| e.to_string())?.first() {
-        races.iter().for_each(|race| race.print("threads"));
+        results.extend(races.iter().map(|race| race.print("threads")));
     }
     #[cfg(feature = "mpi")]
-    strata_benches::mpirun(2, INSIDE)?;
+    results.extend(strata_benches::mpirun(2, INSIDE)?);
+    println!("\nsummary {}", json!({ "bench": "messages", "results": results }));
     Ok(())
 }
 
@@ -58,7 +61,7 @@ fn inside() -> Result<(), String> {
     let run = strata_runtime::launch(|node| {
         let races = races(node, Peer::Mpi(SimpleCommunicator::world()));
         if node.rank() == 0 {
-            races.iter().for_each(|race| race.print("mpi"));
+            races.iter().for_each(|race| strata_benches::hand_over(&race.print("mpi")));
         }
         Ok(())
     });
@@ -78,23 +81,29 @@ struct Race {
     ours: Timings,
     /// The peer's name and timings, if it has such an operation.
     peer: Option<(&'static str, Timings)>,
-    /// What is reported instead of the ratio.
-    note: Option<String>,
+    /// The share of the operation that work beside it hides, in place of the ratio.
+    hidden: Option<f64>,
 }
 
 impl Race {
-    fn print(&self, transport: &str) {
-        let (peer, time, mut ratio) = match &self.peer {
-            Some((name, timings)) => {
-                let ratio = self.ours.median() / timings.median();
-                ((*name).to_owned(), timings.to_string(), format!("{ratio:.3}"))
-            }
-            None => ("-".into(), "-".into(), "-".into()),
+    /// Prints its row; returns it for the summary.
+    fn print(&self, transport: &str) -> Value {
+        let (peer, time) = match &self.peer {
+            Some((name, timings)) => ((*name).to_owned(), timings.to_string()),
+            None => ("-".into(), "-".into()),
         };
-        if let Some(note) = &self.note {
-            ratio.clone_from(note);
-        }
-        row(&[transport.into(), self.name.into(), self.ours.to_string(), peer, time, ratio]);
+        let ratio = self.peer.as_ref().filter(|_| self.hidden.is_none());
+        let ratio = ratio.map(|(_, timings)| self.ours.median() / timings.median());
+        let last = match (self.hidden, ratio) {
+            (Some(share), _) => format!("{:.0} % hidden", 100.0 * share),
+            (None, Some(ratio)) => format!("{ratio:.3}"),
+            (None, None) => "-".into(),
+        };
+        row(&[transport.into(), self.name.into(), self.ours.to_string(), peer, time, last]);
+        json!({
+            "transport": transport, "operation": self.name, "seconds": self.ours.median(),
+            "ratio": ratio, "hidden": self.hidden,
+        })
     }
 }
 
@@ -127,7 +136,7 @@ fn race<'a>(
         }
     }
     let [ours, theirs] = timings;
-    Race { name, ours, peer: peer.map(|name| (name, theirs)), note: None }
+    Race { name, ours, peer: peer.map(|name| (name, theirs)), hidden: None }
 }
 
 /// State shared by handlers and program.
@@ -401,8 +410,7 @@ fn overlap(node: &mut Node) -> Race {
         Some(("the work alone", &mut |node: &mut Node| (0..slices).for_each(|_| slice(node)))),
     );
     if let Some((_, work)) = &both.peer {
-        let hidden = 1.0 - (both.ours.median() - work.median()) / reduce;
-        both.note = Some(format!("{:.0} % hidden", 100.0 * hidden));
+        both.hidden = Some(1.0 - (both.ours.median() - work.median()) / reduce);
     }
     both
 }

@@ -4,9 +4,10 @@
 //!
 //! Each measurement is a separate process, so that it has its own peak of memory.
 
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
+use serde_json::{Value, json};
 use strata_benches::{head, machine, row};
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
     let arguments: Vec<usize> =
         std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let outcome = match arguments[..] {
-        [nodes, barriers, bytes] => simulate(nodes, barriers, bytes),
+        [nodes, barriers, bytes] => simulate(nodes, barriers, bytes).map(|result| println!("{result}")),
         _ => all(),
     };
     match outcome {
@@ -44,18 +45,35 @@ fn all() -> Result<(), String> {
         "kB a node",
     ]);
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut jobs = Vec::new();
     for (nodes, barriers, bytes) in JOBS {
         let arguments = [nodes, barriers, bytes].map(|argument| argument.to_string());
-        let status = Command::new(&program).args(arguments).status().map_err(|error| error.to_string())?;
-        if !status.success() {
-            return Err(format!("{nodes} nodes ended with {status}"));
+        let child = Command::new(&program).args(arguments).stderr(Stdio::inherit()).output();
+        let child = child.map_err(|error| error.to_string())?;
+        if !child.status.success() {
+            return Err(format!("{nodes} nodes ended with {}", child.status));
         }
+        let job: Value = serde_json::from_slice(&child.stdout).map_err(|error| error.to_string())?;
+        let number = |key: &str| job[key].as_f64().unwrap_or(f64::NAN);
+        row(&[
+            nodes.to_string(),
+            barriers.to_string(),
+            if bytes > 0 { format!("{bytes} B") } else { "-".into() },
+            format!("{:.2}", number("seconds")),
+            format!("{:.2}", number("processor_seconds")),
+            job["simulated"].as_str().unwrap_or("-").to_owned(),
+            job["events"].to_string(),
+            format!("{:.0} MiB", number("peak_kb") / 1024.0),
+            format!("{:.1}", number("kb_a_node")),
+        ]);
+        jobs.push(job);
     }
+    println!("\nsummary {}", json!({ "bench": "simulator_speed", "jobs": jobs }));
     Ok(())
 }
 
-/// Runs one job in this process and prints its row.
-fn simulate(nodes: usize, barriers: usize, bytes: usize) -> Result<(), String> {
+/// Runs one job in this process.
+fn simulate(nodes: usize, barriers: usize, bytes: usize) -> Result<Value, String> {
     let before = peak();
     let start = Instant::now();
     let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
@@ -71,18 +89,12 @@ fn simulate(nodes: usize, barriers: usize, bytes: usize) -> Result<(), String> {
     });
     let run = run.map_err(|error| error.to_string())?;
     let memory = peak();
-    row(&[
-        nodes.to_string(),
-        barriers.to_string(),
-        if bytes > 0 { format!("{bytes} B") } else { "-".into() },
-        format!("{:.2}", start.elapsed().as_secs_f64()),
-        format!("{:.2}", processor()),
-        run.time().to_string(),
-        run.steps.to_string(),
-        format!("{} MiB", memory / 1024),
-        format!("{:.1}", memory.saturating_sub(before) as f64 / nodes as f64),
-    ]);
-    Ok(())
+    Ok(json!({
+        "nodes": nodes, "barriers": barriers, "bytes": bytes,
+        "seconds": start.elapsed().as_secs_f64(), "processor_seconds": processor(),
+        "simulated": run.time().to_string(), "events": run.steps, "peak_kb": memory,
+        "kb_a_node": memory.saturating_sub(before) as f64 / nodes as f64,
+    }))
 }
 
 /// The most memory that this process has used, in kB; 0 if the system does not report it.

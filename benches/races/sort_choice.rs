@@ -111,7 +111,7 @@ fn run(settings: &Settings) -> Result<(), String> {
     }
     println!("{}\n", machine());
     if settings.mpi {
-        return strata_benches::mpirun(settings.nodes, INSIDE);
+        return strata_benches::mpirun(settings.nodes, INSIDE).map(drop);
     }
     let run = Machine::threads(settings.nodes).and_then(|machine| machine.run(program));
     run.map(drop).map_err(|error| error.to_string())

@@ -17,11 +17,13 @@ pub mod trust;
 struct Readme;
 
 use std::fmt;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use serde_json::Value;
 use strata_runtime::Machine;
 
 /// The timings of one contestant, in seconds, one a round.
@@ -92,22 +94,40 @@ pub fn head(cells: &[&str]) {
     println!("| {} |\n|{}", cells.join(" | "), "---|".repeat(cells.len()));
 }
 
+/// Marks a line that a rank prints for the program which started it.
+const RESULT: &str = "result ";
+
+/// Hands a result to the program that started this rank by [`mpirun`].
+pub fn hand_over(result: &Value) {
+    println!("{RESULT}{result}");
+}
+
 /// Starts this program again on `ranks` processes, with its arguments and the environment variable
-/// `inside` set.
+/// `inside` set; returns what its ranks have handed over.
 ///
 /// # Errors
 /// There is no `mpirun`, or the job failed.
-pub fn mpirun(ranks: usize, inside: &str) -> Result<(), String> {
+pub fn mpirun(ranks: usize, inside: &str) -> Result<Vec<Value>, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    let status = Command::new("mpirun")
+    let mut job = Command::new("mpirun")
         .args(["-n", &ranks.to_string()])
         .arg(&program)
         .args(std::env::args_os().skip(1).filter(|argument| argument != "--bench"))
         .env(inside, "1")
         .envs(MPI_ENVIRONMENT.iter().copied())
-        .status()
+        .stdout(Stdio::piped())
+        .spawn()
         .map_err(|e| format!("cannot start mpirun: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("mpirun -n {ranks} ended with {status}")) }
+    let mut results = Vec::new();
+    for line in job.stdout.take().into_iter().flat_map(|lines| BufReader::new(lines).lines()) {
+        let line = line.map_err(|e| format!("cannot read from mpirun: {e}"))?;
+        match line.strip_prefix(RESULT).map(serde_json::from_str) {
+            Some(result) => results.push(result.map_err(|e| format!("{line}: {e}"))?),
+            None => println!("{line}"),
+        }
+    }
+    let status = job.wait().map_err(|e| e.to_string())?;
+    if status.success() { Ok(results) } else { Err(format!("mpirun -n {ranks} ended with {status}")) }
 }
 
 /// Options for Open MPI as root and with more ranks than cores, where waiting ranks yield.

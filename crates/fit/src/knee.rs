@@ -352,10 +352,11 @@ impl Placed {
         let qr = DMatrix::from_columns(&columns).qr();
         let along = qr.q().tr_mul(&bends);
         let left = &bends - qr.q() * &along;
-        // The block of the inverse for the coefficients grows by what they share with the places.
-        let grown = (left.tr_mul(&left))
-            .try_inverse()
-            .zip(qr.r().solve_upper_triangular(&along))
+        // The block of the inverse for the coefficients grows by what they share with the places. Of
+        // more coefficients than samples, which depend on each other, there is no such block.
+        let grown = (columns.len() <= part.rows.len())
+            .then(|| left.tr_mul(&left).try_inverse().zip(qr.r().solve_upper_triangular(&along)))
+            .flatten()
             .map(|(inverse, through)| &through * inverse * through.transpose());
         let used = part.rows.len() - regression.rejected.len();
         let freedom = used.saturating_sub(regression.rank + bent.len());

@@ -364,6 +364,27 @@ fn a_knee_that_cannot_be_placed_says_what_is_missing() {
 }
 
 #[test]
+fn a_knee_beside_more_terms_than_samples_is_no_panic() {
+    // Terms that depend on each other share their weight, so that more of them than samples stay.
+    let multiples = (1..=16).map(|factor| format!("{factor}*x"));
+    let terms: Vec<_> = multiples.chain(["knee(x)".into()]).map(|term| parse(&term).unwrap()).collect();
+    let structure = Structure { inputs: vec!["x".into()], terms, ..Structure::default() };
+    let options = FitOptions { keep_all: true, robust: None, search: Search::Never, ..FitOptions::default() };
+    for count in 6..=15 {
+        let mut text = String::from("model M (x)\n");
+        for i in 1..=count {
+            let x = f64::from(i).powf(1.3);
+            let time = (x + 3.0 * (x - 6.0).max(0.0)) * (1.0 + 0.01 * f64::from(i * i % 7));
+            text += &format!("M {time} {x}\n");
+        }
+        let samples = Samples::parse(&text, "test").unwrap();
+        let fitted = fit_model(&samples.models[0], &structure, &options, &|_| None).unwrap();
+        assert!(hinge_of(&fitted.model).is_some(), "{:?}", fitted.model.terms);
+        assert!(fitted.model.terms.iter().filter(|t| t.coefficient != 0.0).count() > count as usize);
+    }
+}
+
+#[test]
 fn samples_whose_timings_agree_all_over_the_run_are_no_outliers() {
     // 3 + w + n/100w, of which the last is not named, and matters where w is 1. Five timings of
     // each, one a sweep.

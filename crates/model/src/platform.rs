@@ -35,15 +35,16 @@ impl Platform {
         self.transport.starts_with("sim:")
     }
 
-    /// What a name of [`MACHINE`] stands for: bytes of a cache that one core sees, or the number of
-    /// cores; `None` where that is not known, as on a simulated machine.
+    /// What a name of [`MACHINE`] stands for: bytes of a cache that one core sees, of the last one
+    /// where the machine has fewer, or the number of cores; `None` where that is not known, as on a
+    /// simulated machine.
     #[must_use]
     pub fn machine(&self, name: &str) -> Option<f64> {
         if self.is_simulated() || name == "cores" {
             return (!self.is_simulated()).then_some(self.cores as f64);
         }
-        let level = name.strip_prefix("cache").filter(|_| MACHINE.contains(&name))?;
-        let size = |entry: &str| {
+        let level: u32 = name.strip_prefix("cache").filter(|_| MACHINE.contains(&name))?.parse().ok()?;
+        let size = |level: u32, entry: &str| {
             let (of, size) = entry.strip_prefix('L')?.split_once(':')?;
             let unit = size.trim_start_matches(|c: char| c.is_ascii_digit());
             let bytes = match unit {
@@ -54,9 +55,9 @@ impl Platform {
                 _ => return None,
             };
             let count: f64 = size[..size.len() - unit.len()].parse().ok()?;
-            (of.trim_end_matches('d') == level).then_some(count * bytes)
+            (of.trim_end_matches('d') == level.to_string()).then_some(count * bytes)
         };
-        self.cache.split_whitespace().find_map(size)
+        (1..=level).rev().find_map(|level| self.cache.split_whitespace().find_map(|entry| size(level, entry)))
     }
 
     /// What a name of [`MACHINE`] is where something is measured on this platform: as
@@ -245,6 +246,8 @@ mod tests {
         let all = |platform: &Platform| MACHINE.map(|name| platform.machine(name));
         assert_eq!(all(&platform), [Some(49_152.0), Some(2_097_152.0), Some(110_100_480.0), Some(2.0)]);
         assert_eq!((platform.machine("cache4"), platform.machine("P")), (None, None));
+        platform.cache = "L1d:64K L2:16M".into();
+        assert_eq!(all(&platform)[1..3], [Some(16_777_216.0); 2], "the last one counts for those above");
         for unknown in ["", "L1d:", "L1d:K", "L1d:48Q L2", "L:1", "L1i:32K"] {
             platform.cache = unknown.into();
             assert_eq!(all(&platform), [None, None, None, Some(2.0)], "{unknown}");

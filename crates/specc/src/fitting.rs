@@ -2,6 +2,7 @@
 //! libraries.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use strata_fit::{
     Callee, Elimination, FitOptions, Fitted, Lookup, Robust, Search, Structure, Weights, fit_columns,
@@ -189,13 +190,7 @@ impl Fitting {
                 }
                 continue;
             };
-            let terms = match terms_here(model, samples.platform.as_ref()) {
-                Ok(terms) => terms,
-                Err(message) => {
-                    self.failures.push(message);
-                    continue;
-                }
-            };
+            let terms = terms_here(model, samples.platform.as_ref(), &mut self.warnings);
             let structure = Structure {
                 inputs: model.inputs.iter().map(|i| i.name.clone()).collect(),
                 terms,
@@ -302,37 +297,44 @@ fn no_match(samples: &Samples, spec: &CheckedSpec) -> Option<String> {
     ))
 }
 
-/// The terms of a model with the numbers of the machine that the samples come from.
-fn terms_here(model: &SpecModel, platform: Option<&Platform>) -> Result<Vec<Expr>, String> {
+/// The terms of a model with the numbers of the machine that the samples come from. Terms that read
+/// a number which its platform does not tell are left out, with a warning.
+fn terms_here(model: &SpecModel, platform: Option<&Platform>, warnings: &mut Vec<String>) -> Vec<Expr> {
     let machine = |name: &str| MACHINE.contains(&name) && model.inputs.iter().all(|i| i.name != name);
     let value = |name: &str| match platform.filter(|_| machine(name))? {
         // Each node has a processor of its own.
         platform if platform.is_simulated() && name == "cores" => Some(Expr::name("P")),
         platform => platform.machine(name).map(Expr::number),
     };
-    let here = |term: &Expr| match term.names().into_iter().find(|n| machine(n) && value(n).is_none()) {
-        None => Ok(term.substitute(&value)),
-        Some(name) => {
-            let platform = platform.map_or("there is none".to_owned(), |p| format!("`{p}`"));
-            Err(format!(
-                "model `{}`: its term `{term}` reads `{name}`, which the samples' platform does not tell ({platform}); write \
-                 `knee(…)`, whose place is fitted, or a number",
-                model.name
-            ))
+    let mut unknown = BTreeSet::new();
+    let mut terms = Vec::new();
+    for term in model.terms.iter().map(|term| &term.value) {
+        let names = term.names();
+        let missing: Vec<&String> = names.iter().filter(|n| machine(n) && value(n).is_none()).collect();
+        if !missing.is_empty() {
+            unknown.extend(missing.into_iter().map(|name| format!("`{name}`")));
+            continue;
         }
-    };
-    model
-        .terms
-        .iter()
-        .map(|term| match here(&term.value) {
-            // What nodes lose by sharing cores, `max(0, P-cores)`, is nothing where they do not.
-            Ok(read) if read != term.value && platform.is_some_and(Platform::is_simulated) => {
-                Ok(read.folded())
-            }
-            other => other,
-        })
-        .filter(|term| !term.as_ref().is_ok_and(|term| term.as_number() == Some(0.0)))
-        .collect()
+        let mut here = term.substitute(&value);
+        // What nodes lose by sharing cores, `max(0, P-cores)`, is nothing where they do not.
+        if here != *term && platform.is_some_and(Platform::is_simulated) {
+            here = here.folded();
+        }
+        if here.as_number() != Some(0.0) {
+            terms.push(here);
+        }
+    }
+    if !unknown.is_empty() {
+        warnings.push(format!(
+            "model `{}`: its terms that read {} are left out, as the samples' platform does not tell {} ({}); `knee(…)`, \
+             whose place is fitted, or a number can stand for it",
+            model.name,
+            unknown.iter().map(String::as_str).collect::<Vec<_>>().join(" or "),
+            if unknown.len() == 1 { "it" } else { "them" },
+            platform.map_or("there is none".to_owned(), |p| format!("`{p}`")),
+        ));
+    }
+    terms
 }
 
 /// A factored model: never fitted, so there is nothing to verify; its inputs are bounded by the
@@ -406,8 +408,10 @@ mod tests {
         let only_knee = SPEC.replace(", max(0, bytes-cache1/8192)*copies", "");
         assert_eq!(terms(&fitted("sim:cm5", "", &only_knee)), ["bytes", "max(0,bytes-6)*copies"]);
         for (transport, cache) in [("sim:cm5", "L1d:48K"), ("threads", ""), ("threads", "L2:2M")] {
-            let failures = fitted(transport, cache, SPEC).failures;
-            assert!(failures[0].contains("reads `cache1`") && failures[0].contains("knee"), "{failures:?}");
+            let fitting = fitted(transport, cache, SPEC);
+            assert_eq!(terms(&fitting), ["bytes", "max(0,bytes-6)*copies"], "{:?}", fitting.failures);
+            let said = "model `Copy`: its terms that read `cache1` are left out";
+            assert!(fitting.warnings.iter().any(|w| w.starts_with(said)), "{:?}", fitting.warnings);
         }
         // A simulated node has a core of its own.
         let cores = only_machine.replace("cache1/8192", "6*cores");
@@ -416,7 +420,7 @@ mod tests {
         assert!(fitted("sim:cm5", "", &shared).warnings.iter().all(|w| !w.contains("P-")));
         // A name that the model defines is its own.
         let own = only_machine.replace("copies", "cores").replace("cache1/8192", "6");
-        assert!(fitted("sim:cm5", "", &own).failures.iter().all(|f| !f.contains("reads `cores`")));
+        assert!(fitted("sim:cm5", "", &own).warnings.iter().all(|w| !w.contains("left out")));
     }
 
     #[test]
