@@ -5,9 +5,9 @@
 //!
 //! On 1, 2 and 4 threads, and with the feature on as many processes of MPI, an iteration on grids
 //! that were not measured is timed with every layout, way and width, in rounds, the order turning.
-//! The least of many noisy medians is lower than the least time, so the layout of the least median
-//! in the odd rounds is the fastest by whose median in the even rounds the choice's is divided, and
-//! the other way round. The regret is the mean of the two, less one; by chance it may be negative.
+//! The least of many noisy medians is lower than the least time. So the layout that is the fastest
+//! in the odd rounds is compared with the choice in the even rounds, and the other way round. The
+//! regret is by how much the choice takes longer, the mean of both; chance may make it negative.
 
 use std::process::ExitCode;
 
