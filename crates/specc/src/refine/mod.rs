@@ -6,7 +6,8 @@
 //! what the models of the relevant terms choose most, and measures those; a quarter of each round
 //! fills the ranges evenly whatever the models say, since what no term describes shows only where
 //! somebody looks. A goal that seems reached is one only if fits of parts of the samples
-//! agree. Verification points are drawn as ever and take no part in the advice.
+//! agree and verification does not contradict. Verification points are drawn as ever and take no
+//! part in the advice.
 //!
 //! Nothing here measures: the caller does, so that a machine can be real or made up.
 
@@ -137,10 +138,16 @@ pub fn refine<M: Machine>(
             notes: std::mem::take(&mut advice.notes),
         };
         machine.tell(&round);
-        // A model that cannot be fitted yet, or fails, has yet to show what it is.
+        // The advice believes the models. One that cannot be fitted yet, fails, or probably misses
+        // by more than is accepted is not to be believed when it says that its choice is sure.
         let good = |space: &Space<'_>| {
+            let accept = spec.model(space.name()).map_or(f64::INFINITY, |model| model.options.fit.accept);
             set.known(space.name()).is_some()
-                && chosen.known(space.name()).is_some_and(|m| m.verdict != Verdict::Failed)
+                && chosen.known(space.name()).is_some_and(|model| match model.verdict {
+                    Verdict::Failed => false,
+                    Verdict::Doubtful => model.own_error <= accept,
+                    _ => true,
+                })
         };
         if spaces.iter().all(good)
             && !round.targets.is_empty()
