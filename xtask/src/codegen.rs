@@ -71,7 +71,7 @@ const GENERATED: &[Generated] = &[
     Generated { spec: "specs/strata", folder: "models/epyc-2core-threads/strata", source: None },
     Generated { spec: "specs/strata", folder: "models/epyc-2core-mpi/strata", source: None },
     Generated { spec: "specs/global", folder: "models/epyc-2core-threads2/global", source: None },
-    Generated { spec: "specs/global", folder: "models/xeon-2core-mpi/global", source: None },
+    Generated { spec: "specs/global", folder: "models/epyc-2core-mpi/global", source: None },
     Generated { spec: "specs/global", folder: "models/sim-cm5-4/global", source: None },
     Generated { spec: "specs/global", folder: "models/sim-paragon-4/global", source: None },
     Generated {

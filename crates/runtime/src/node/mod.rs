@@ -158,6 +158,13 @@ impl Node {
         }
     }
 
+    /// Charges a simulated node for a call that combines values by messages.
+    pub(crate) fn charge_combine_call(&mut self) {
+        if let Some(simulated) = self.transport.simulated() {
+            simulated.charge_combine_call();
+        }
+    }
+
     /// Charges a simulated node for combining values of so many bytes.
     pub(crate) fn charge_combining(&mut self, bytes: usize) {
         if let Some(simulated) = self.transport.simulated() {

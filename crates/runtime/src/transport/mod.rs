@@ -156,6 +156,8 @@ pub(crate) trait Simulated {
     fn charge(&mut self, work: Work<'_>) -> Result<Charge, String>;
     /// Charges this node for work that took this many seconds of the host.
     fn charge_host(&mut self, seconds: f64);
+    /// Charges this node for a call that combines values by messages.
+    fn charge_combine_call(&mut self);
     /// Charges this node for combining values of so many bytes with others.
     fn charge_combining(&mut self, bytes: usize);
     /// The source of the time of work.

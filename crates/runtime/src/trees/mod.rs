@@ -200,5 +200,6 @@ fn combining<T: Number>(
     let kind = <T as Arithmetic>::KIND;
     let call = Call::combine(action, kind, op, values.len(), place);
     node.check_op(&call, kind, op);
+    node.charge_combine_call();
     (kind, call)
 }

@@ -80,6 +80,8 @@ pub struct Interface {
     pub dispatch: Time,
     /// Starting a block of several packets.
     pub block_setup: Time,
+    /// Calling a reduction or a scan that needs messages.
+    pub combine_call: Time,
     /// Combining one 8-byte word with another, in collectives without a control network.
     pub combine_word: Time,
     /// The most bytes of data in a packet.

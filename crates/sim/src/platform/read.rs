@@ -219,6 +219,7 @@ fn interface(mut table: Fields<'_>) -> Option<Interface> {
     let failed_poll = table.time("failed_poll", "10");
     let dispatch = table.time("dispatch", "12");
     let block_setup = table.time("block_setup", "0");
+    let combine_call = table.optional_time("combine_call", "190");
     let combine_word = table.time("combine_word", "10");
     let packet = table.count("packet_bytes", 1..=PACKET, "16");
     let header = table.count("header_bytes", 0..=PACKET, "4");
@@ -263,6 +264,7 @@ fn interface(mut table: Fields<'_>) -> Option<Interface> {
         failed_poll: failed_poll?,
         dispatch: dispatch?,
         block_setup: block_setup?,
+        combine_call: combine_call?,
         combine_word: combine_word?,
         packet: packet?,
         header: header?,

@@ -94,6 +94,9 @@ fn costs(platform: &SimulatedMachine) -> Vec<(String, Time)> {
     ]
     .map(|(name, time)| (format!("interface.{name}"), time))
     .into();
+    if costs.combine_call > Time::ZERO {
+        all.push(("interface.combine_call".into(), costs.combine_call));
+    }
     all.push(("link.latency".into(), platform.link.latency));
     if let Topology::Dragonfly { global_latency, .. } = platform.topology {
         all.push(("topology.global_latency".into(), global_latency));

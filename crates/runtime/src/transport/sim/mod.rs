@@ -515,6 +515,10 @@ impl Simulated for Sim {
         self.spend(Time::from_seconds(seconds * self.world.platform.cpu.kernel_factor));
     }
 
+    fn charge_combine_call(&mut self) {
+        self.spend(self.world.platform.interface.combine_call);
+    }
+
     fn charge_combining(&mut self, bytes: usize) {
         self.spend(self.world.platform.interface.combine_word.times(bytes.div_ceil(8) as u64));
     }

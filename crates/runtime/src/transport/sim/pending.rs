@@ -30,6 +30,10 @@ impl Sim {
         let (rank, size) = (self.rank, self.world.size());
         let steps = steps::of(kind, rank, size, values.size());
         let control = self.control(kind, values.size());
+        let combines = matches!(kind, CollectiveKind::Operation(Operation::Reduce(..) | Operation::Scan(_)));
+        if combines && control.is_none() {
+            self.charge_combine_call();
+        }
         self.enter(call, kind, values, steps, control);
     }
 
