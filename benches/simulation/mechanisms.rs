@@ -8,26 +8,32 @@ use strata_runtime::simulation::SimulatedMachine;
 
 type Change = fn(&mut SimulatedMachine);
 
-const CHANGES: [(&str, Change); 8] = [
+const CHANGES: [(&str, Change); 9] = [
     ("as its file says", |_| ()),
     ("one network for all packets", |cm5| cm5.link.networks = 1),
     ("packets of four words", |cm5| cm5.interface.header = 0),
     ("a place is free when the packet has been read", |cm5| cm5.interface.holds_place = true),
-    ("timer interrupts at each node's own phase", |cm5| {
-        if let Some(interrupts) = &mut cm5.interrupts {
-            interrupts.together = false;
-        }
-    }),
+    ("timer interrupts at each node's own phase", interrupted_apart),
     ("no timer interrupts", |cm5| cm5.interrupts = None),
     ("one network, packets of four words", |cm5| {
         cm5.link.networks = 1;
         cm5.interface.header = 0;
     }),
     ("as its file says, with time slices", |_| ()),
+    ("a place free when read, interrupts by phase, time slices", |cm5| {
+        cm5.interface.holds_place = true;
+        interrupted_apart(cm5);
+    }),
 ];
 
-/// Prints the table: megabytes a second of blocks of 1600 bytes, and with the last row those that
-/// a timer of user time would show.
+fn interrupted_apart(cm5: &mut SimulatedMachine) {
+    if let Some(interrupts) = &mut cm5.interrupts {
+        interrupts.together = false;
+    }
+}
+
+/// Prints the table: megabytes a second of blocks of 1600 bytes, and with time slices those that a
+/// timer of user time would show.
 pub(crate) fn table() -> Result<(), String> {
     let cm5 = SimulatedMachine::find("cm5").map_err(|error| error.to_string())?;
     head(&[

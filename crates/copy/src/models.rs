@@ -15,15 +15,15 @@ mod generated {
 //! ```text
 //! spec     specs/copy  sha256 5254279247aed9bad76a7d0c84e73aa81531c161c91ccdc3d35d04b7e9f566f6
 //! samples  sha256 1cfec19a7adf28472a16eb7ed99a7bbf744cdf87a2708c455a8363ea461f312b
-//! models   sha256 b44c16fba9718fd230b30695a6eaaff77971e8cad17ec9bcf10dfb3f85eb73db
+//! models   sha256 f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! MemcpyCold: doubtful, rank 11 of 11, condition 2.8e1; held-out error 3.5 % (40 of 282 samples)
+//! MemcpyCold: verified, rank 11 of 11, condition 2.8e1; held-out error 3.5 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! RepMovsbCold: doubtful, rank 10 of 10, condition 3.3e1; held-out error 3.7 % (40 of 282 samples)
+//! RepMovsbCold: verified, rank 10 of 10, condition 3.3e1; held-out error 3.7 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardCold: doubtful, rank 9 of 9, condition 2.6e1; held-out error 3.9 % (40 of 282 samples)
+//! Avx512ForwardCold: verified, rank 9 of 9, condition 2.6e1; held-out error 3.9 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardT0Cold: doubtful, rank 10 of 10, condition 3.2e1; held-out error 2.7 % (40 of 282 samples)
+//! Avx512ForwardT0Cold: verified, rank 10 of 10, condition 3.2e1; held-out error 2.7 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! AvxForwardCold: verified, rank 12 of 12, condition 2.9e1; held-out error 2.3 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -33,7 +33,7 @@ mod generated {
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! RepMovsbColdRead: verified, rank 11 of 11, condition 2.4e1; held-out error 2.6 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! Avx512ForwardColdRead: doubtful, rank 13 of 13, condition 3.5e1; held-out error 2.2 % (40 of 282 samples)
+//! Avx512ForwardColdRead: verified, rank 13 of 13, condition 3.5e1; held-out error 2.2 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! Avx512ForwardT0ColdRead: verified, rank 11 of 11, condition 3.5e1; held-out error 1.7 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -51,7 +51,7 @@ mod generated {
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! AvxForwardHot: verified, rank 12 of 12, condition 1.9e1; held-out error 4.5 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardStreamHot: doubtful, rank 10 of 10, condition 5.1e1; held-out error 4.4 % (40 of 282 samples)
+//! AvxForwardStreamHot: verified, rank 10 of 10, condition 5.1e1; held-out error 4.4 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! MemcpyHotRead: doubtful, rank 9 of 9, condition 1.7e1; held-out error 4.0 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -71,7 +71,7 @@ mod generated {
 use strata_select::Math as _;
 use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled};
 
-/// `MemcpyCold`: doubtful, rank 11 of 11, condition 2.8e1; held-out error 3.5 % (40 of 282 samples).
+/// `MemcpyCold`: verified, rank 11 of 11, condition 2.8e1; held-out error 3.5 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -130,7 +130,7 @@ pub fn memcpy_cold_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> 
     checked(seconds)
 }
 
-/// `RepMovsbCold`: doubtful, rank 10 of 10, condition 3.3e1; held-out error 3.7 % (40 of 282 samples).
+/// `RepMovsbCold`: verified, rank 10 of 10, condition 3.3e1; held-out error 3.7 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -186,7 +186,7 @@ pub fn rep_movsb_cold_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f6
     checked(seconds)
 }
 
-/// `Avx512ForwardCold`: doubtful, rank 9 of 9, condition 2.6e1; held-out error 3.9 % (40 of 282 samples).
+/// `Avx512ForwardCold`: verified, rank 9 of 9, condition 2.6e1; held-out error 3.9 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -239,7 +239,7 @@ pub fn avx512_forward_cold_seconds(nodes: usize, bytes: f64, shift: f64) -> Opti
     checked(seconds)
 }
 
-/// `Avx512ForwardT0Cold`: doubtful, rank 10 of 10, condition 3.2e1; held-out error 2.7 % (40 of 282 samples).
+/// `Avx512ForwardT0Cold`: verified, rank 10 of 10, condition 3.2e1; held-out error 2.7 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -528,7 +528,7 @@ pub fn rep_movsb_cold_read_seconds(nodes: usize, bytes: f64, shift: f64) -> Opti
     checked(seconds)
 }
 
-/// `Avx512ForwardColdRead`: doubtful, rank 13 of 13, condition 3.5e1; held-out error 2.2 % (40 of 282 samples).
+/// `Avx512ForwardColdRead`: verified, rank 13 of 13, condition 3.5e1; held-out error 2.2 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -1113,7 +1113,7 @@ pub fn avx_forward_hot_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f
     checked(seconds)
 }
 
-/// `AvxForwardStreamHot`: doubtful, rank 10 of 10, condition 5.1e1; held-out error 4.4 % (40 of 282 samples).
+/// `AvxForwardStreamHot`: verified, rank 10 of 10, condition 5.1e1; held-out error 4.4 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -1606,14 +1606,14 @@ pub static COPY_COLD: Table = Table {
     library: "copy_cold",
     spec: "specs/copy",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "b44c16fba9718fd230b30695a6eaaff77971e8cad17ec9bcf10dfb3f85eb73db",
+    digest: "f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
         Entry {
             name: "memcpy",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_cold_memcpy_seconds_at,
             predict: copy_cold_memcpy_at,
@@ -1621,7 +1621,7 @@ pub static COPY_COLD: Table = Table {
         Entry {
             name: "rep_movsb",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_cold_rep_movsb_seconds_at,
             predict: copy_cold_rep_movsb_at,
@@ -1629,7 +1629,7 @@ pub static COPY_COLD: Table = Table {
         Entry {
             name: "avx512_forward",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_cold_avx512_forward_seconds_at,
             predict: copy_cold_avx512_forward_at,
@@ -1637,7 +1637,7 @@ pub static COPY_COLD: Table = Table {
         Entry {
             name: "avx512_forward_t0",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_cold_avx512_forward_t0_seconds_at,
             predict: copy_cold_avx512_forward_t0_at,
@@ -1774,7 +1774,7 @@ pub static COPY_COLD_READ: Table = Table {
     library: "copy_cold_read",
     spec: "specs/copy",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "b44c16fba9718fd230b30695a6eaaff77971e8cad17ec9bcf10dfb3f85eb73db",
+    digest: "f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1797,7 +1797,7 @@ pub static COPY_COLD_READ: Table = Table {
         Entry {
             name: "avx512_forward",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_cold_read_avx512_forward_seconds_at,
             predict: copy_cold_read_avx512_forward_at,
@@ -1942,7 +1942,7 @@ pub static COPY_HOT: Table = Table {
     library: "copy_hot",
     spec: "specs/copy",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "b44c16fba9718fd230b30695a6eaaff77971e8cad17ec9bcf10dfb3f85eb73db",
+    digest: "f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1989,7 +1989,7 @@ pub static COPY_HOT: Table = Table {
         Entry {
             name: "avx_forward_stream",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_hot_avx_forward_stream_seconds_at,
             predict: copy_hot_avx_forward_stream_at,
@@ -2110,7 +2110,7 @@ pub static COPY_HOT_READ: Table = Table {
     library: "copy_hot_read",
     spec: "specs/copy",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "b44c16fba9718fd230b30695a6eaaff77971e8cad17ec9bcf10dfb3f85eb73db",
+    digest: "f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[

@@ -6,16 +6,17 @@
 //! which their repeats tell, is taken out, and what is left is verified if its 95 % interval lies
 //! within what is accepted and failed if it lies above. Between them the model is as good as these
 //! samples can tell. A model may pass and still be wrong in a way that shows: residuals that follow
-//! an input, noise that grows with the time, one sample that decides alone. These make it doubtful.
-//! Each is asked for at one chance in a thousand, and only where the errors are large enough to
-//! matter: above a tenth of what is accepted.
+//! an input, errors that grow with the time beyond what is accepted, one sample that decides alone.
+//! These make it doubtful. Each is asked for at one chance in a thousand, and only where the errors
+//! are large enough to matter: above a tenth of what is accepted. Errors that grow or fall with the
+//! time within what is accepted are told, as intervals are too narrow there, but are no doubt.
 //!
 //! Source: Wald and Wolfowitz (1940) for runs; Breusch and Pagan (1979), in the form of Koenker
 //! (1981); Cook (1977).
 
 use std::fmt::Write as _;
 
-use strata_model::set::{Quantiles, Verdict};
+use strata_model::set::{Mode, Quantiles, Verdict};
 
 use crate::regress::Regression;
 use crate::solve::sum;
@@ -67,7 +68,7 @@ pub(crate) struct HeldOut {
     /// not explain: a model that predicts a tenth of the time is ten times uncertain, though its
     /// relative error is below one.
     pub(crate) deviation: f64,
-    /// How many were taken while the machine was slow, as samples that the fit left out.
+    /// How many lie as far off as the samples that the fit left out, as if something else ran.
     pub(crate) spoiled: usize,
     /// How many are so much noisier than the others that they tell nothing of the model.
     pub(crate) noisy: usize,
@@ -155,7 +156,8 @@ pub(crate) fn judge(
         );
     }
     if held_out.spoiled > 0 {
-        let _ = write!(reason, "; {} of them were taken while the machine was slow", held_out.spoiled);
+        let _ =
+            write!(reason, "; {} of them lie as far off as samples that the fit left out", held_out.spoiled);
     }
     if held_out.noisy > 0 {
         let _ = write!(reason, "; {} of them too noisy to tell anything", held_out.noisy);
@@ -176,6 +178,9 @@ pub(crate) fn judge(
         ));
     }
     let mut doubts = doubts(regression, inputs, fit, options);
+    let uneven = uneven(regression, fit, verify, options);
+    let narrow = uneven.as_ref().map_or(String::new(), |u| format!("; intervals are too narrow {}", u.place));
+    doubts.extend(uneven.and_then(|u| u.doubt));
     doubts.extend(resolution(fit, options));
     let verdict = match () {
         () if !doubts.is_empty() => Verdict::Doubtful,
@@ -186,7 +191,7 @@ pub(crate) fn judge(
         () => Verdict::Doubtful,
     };
     let mut reason = match verdict {
-        Verdict::Verified => format!("{reason}, {accept} is accepted"),
+        Verdict::Verified => format!("{reason}, {accept} is accepted{narrow}"),
         Verdict::WithinNoise => exceeds(&format!(
             "{accept} is accepted: the model is as good as these samples can tell; a quieter machine or more budget would tell more"
         )),
@@ -348,12 +353,62 @@ fn own_error(points: &[(f64, f64)]) -> Own {
     Own { at: of(&mut points.iter()), low: at(0.025), high: at(0.975) }
 }
 
+/// Whether the errors of the fitted samples are large enough for their structure to matter.
+fn matters(fit: &[Residual], options: &FitOptions) -> bool {
+    let relative = |r: &Residual| if r.observed == 0.0 { 0.0 } else { r.relative_error().powi(2) };
+    let size = (sum(fit.iter().map(relative)) / fit.len().max(1) as f64).sqrt();
+    size.is_finite() && size > options.accept / 10.0
+}
+
+/// Errors that change with the predicted time.
+struct Uneven {
+    /// For which predictions they are greatest.
+    place: String,
+    /// Where they may exceed what is accepted there.
+    doubt: Option<String>,
+}
+
+/// Whether the scatter of the fitted samples changes with the predicted time, and what the held-out
+/// samples say of the third of these times that scatters most. Pooled intervals are too narrow
+/// there; that the model is off by more than is accepted does not follow.
+fn uneven(
+    regression: &Regression,
+    fit: &[Residual],
+    verify: &[Residual],
+    options: &FitOptions,
+) -> Option<Uneven> {
+    let grows = spread_changes(fit, &regression.standardised).filter(|_| matters(fit, options))?;
+    let mut sorted: Vec<&Residual> = verify.iter().filter(|r| r.observed != 0.0).collect();
+    sorted.sort_by(|a, b| a.predicted.total_cmp(&b.predicted));
+    let third = sorted.len().div_ceil(3);
+    let part = if grows { &sorted[sorted.len() - third..] } else { &sorted[..third] };
+    let points: Vec<(f64, f64)> =
+        part.iter().map(|r| (r.relative_error().abs(), MEAN_OF_NORMAL * r.noise)).collect();
+    let own = own_error(&points);
+    let place = match grows {
+        true => format!("for predictions from {:.1e} s on", part[0].predicted),
+        false => format!("for predictions up to {:.1e} s", part[third - 1].predicted),
+    };
+    let advice = match (options.mode, grows) {
+        (Mode::Relative, false) => "absolute errors may suit better",
+        (Mode::Absolute, true) => "relative errors may suit better",
+        _ => "a term is missing there, or the noise differs",
+    };
+    let doubt = (own.high > options.accept).then(|| {
+        format!(
+            "the scatter changes with the predicted time: intervals are too narrow {place}, and the model's own \
+             error there is {} to {}; {advice}",
+            percent(own.low),
+            percent(own.high)
+        )
+    });
+    Some(Uneven { place, doubt })
+}
+
 /// What speaks against a model that may otherwise pass.
 fn doubts(regression: &Regression, inputs: &[String], fit: &[Residual], options: &FitOptions) -> Vec<String> {
     let mut doubts = Vec::new();
-    let relative = |r: &Residual| if r.observed == 0.0 { 0.0 } else { r.relative_error().powi(2) };
-    let size = (sum(fit.iter().map(relative)) / fit.len().max(1) as f64).sqrt();
-    if !size.is_finite() || size <= options.accept / 10.0 {
+    if !matters(fit, options) {
         return doubts;
     }
     let known = fit.first().map_or(0, |r| r.inputs.len());
@@ -363,15 +418,6 @@ fn doubts(regression: &Regression, inputs: &[String], fit: &[Residual], options:
                 "the residuals follow `{name}` ({runs} runs of one sign where noise has about {expected:.0}): a term is missing"
             ));
         }
-    }
-    if spread_grows(fit, &regression.standardised) {
-        let way = match options.mode {
-            strata_model::set::Mode::Relative => "absolute",
-            strata_model::set::Mode::Absolute => "relative",
-        };
-        doubts.push(format!(
-            "the scatter changes with the predicted time: intervals are off, {way} errors may suit better"
-        ));
     }
     let rank = regression.rank.max(1) as f64;
     let cook = |i: usize| {
@@ -422,8 +468,9 @@ fn runs(fit: &[Residual], standardised: &[f64], input: usize) -> Option<(usize, 
     (variance > 0.0 && (count as f64 - expected) / variance.sqrt() < -NORMAL).then_some((count, expected))
 }
 
-/// Whether squared residuals depend on the logarithm of the predicted time.
-fn spread_grows(fit: &[Residual], standardised: &[f64]) -> bool {
+/// Whether squared residuals grow (`true`) or fall with the logarithm of the predicted time; `None`
+/// where they do not depend on it.
+fn spread_changes(fit: &[Residual], standardised: &[f64]) -> Option<bool> {
     let pairs: Vec<(f64, f64)> = fit
         .iter()
         .zip(standardised)
@@ -432,12 +479,12 @@ fn spread_grows(fit: &[Residual], standardised: &[f64]) -> bool {
         .collect();
     let n = pairs.len() as f64;
     if pairs.len() < LEAST_GROUPS {
-        return false;
+        return None;
     }
     let (x, y) = (sum(pairs.iter().map(|p| p.0)) / n, sum(pairs.iter().map(|p| p.1)) / n);
     let product = |f: &dyn Fn(f64, f64) -> f64| sum(pairs.iter().map(|p| f(p.0 - x, p.1 - y)));
     let (xx, yy, xy) = (product(&|x, _| x * x), product(&|_, y| y * y), product(&|x, y| x * y));
-    xx > 0.0 && yy > 0.0 && n * xy * xy / (xx * yy) > CHI_SQUARE
+    (xx > 0.0 && yy > 0.0 && n * xy * xy / (xx * yy) > CHI_SQUARE).then_some(xy > 0.0)
 }
 
 #[cfg(test)]

