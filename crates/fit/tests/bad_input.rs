@@ -426,6 +426,16 @@ fn what_is_no_task_is_named() {
     let rows: String = (0..24).map(|k| format!("M 1e-7 {}\n", 1 + k % 12)).collect();
     let reason = try_fit(&format!("M x\n{rows}"), &options).unwrap().model.reason;
     assert!(!reason.contains("multiples"), "{reason}");
+    // Its levels may lie at multiples of one of them: a model that meets all is met by no timer.
+    let rows =
+        |k: i32| format!("{}M {:e} {}\n", if k % 4 == 2 { "@" } else { "" }, 7.85e-7 * level(k), level(k));
+    let text = format!("M x\n{}", (0..48).map(rows).collect::<String>());
+    let m = try_fit(&text, &options).unwrap().model;
+    assert_eq!(m.verdict, Verdict::Verified, "{}", m.reason);
+}
+
+fn level(k: i32) -> f64 {
+    f64::from(2 + k % 5)
 }
 
 #[test]
