@@ -232,14 +232,14 @@ fn resolution(fit: &[Residual], options: &FitOptions) -> Option<String> {
     let steps = times.windows(2).map(|w| w[1] - w[0]).filter(|step| *step > 1e-6 * middle);
     let step = steps.fold(f64::INFINITY, f64::min);
     let whole = |t: &f64| (t / step - (t / step).round()).abs() < 0.01;
-    // A model that meets such times meets no timer's steps: they are the task's own, as on a
-    // simulated machine.
-    let met = fit.iter().all(|r| (r.observed - r.predicted).abs() < 0.01 * step);
+    // Where the model predicts all times exactly, the steps are those of the task, as on a simulated
+    // machine, and not those of the timer.
+    let exact = fit.iter().all(|r| (r.observed - r.predicted).abs() < 0.01 * step);
     let coarse = middle < COARSE
         && step.is_finite()
         && step > options.accept * middle
         && times.iter().all(whole)
-        && !met;
+        && !exact;
     coarse.then(|| {
         format!(
             "times are multiples of {:.0} ns, the timer's resolution: repeat the task within one timing",

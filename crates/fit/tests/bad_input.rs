@@ -350,7 +350,7 @@ fn doubts_have_reasons() {
         judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &FitOptions { mode: Mode::Absolute, ..options });
     assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
     assert!(m.reason.contains("intervals are too narrow for predictions from "), "{}", m.reason);
-    let grows = |sign: f64| {
+    let lack_of_fit = |sign: f64| {
         move |x: f64, _, i: usize| {
             let off = if i.is_multiple_of(2) { 0.25 } else { -0.25 };
             (1.0 + x) * (1.0 + off * (if sign > 0.0 { x / 40.0 } else { 1.0 - x / 40.0 }).powi(3))
@@ -360,7 +360,7 @@ fn doubts_have_reasons() {
     for (sign, place, advice) in
         [(1.0, "predictions from ", "a term"), (-1.0, "predictions up to ", "absolute errors")]
     {
-        let (verdict, doubts, _) = judge(&noisy(240, grows(sign)), &tenth);
+        let (verdict, doubts, _) = judge(&noisy(240, lack_of_fit(sign)), &tenth);
         assert_eq!(verdict, Verdict::Doubtful, "{doubts}");
         assert!(doubts.contains("scatter changes") && doubts.contains(place), "{doubts}");
         assert!(doubts.contains(advice), "{doubts}");
@@ -426,7 +426,7 @@ fn what_is_no_task_is_named() {
     let rows: String = (0..24).map(|k| format!("M 1e-7 {}\n", 1 + k % 12)).collect();
     let reason = try_fit(&format!("M x\n{rows}"), &options).unwrap().model.reason;
     assert!(!reason.contains("multiples"), "{reason}");
-    // Its levels may lie at multiples of one of them: a model that meets all is met by no timer.
+    // A task's own times may be multiples of a step: here the model predicts all of them exactly.
     let rows =
         |k: i32| format!("{}M {:e} {}\n", if k % 4 == 2 { "@" } else { "" }, 7.85e-7 * level(k), level(k));
     let text = format!("M x\n{}", (0..48).map(rows).collect::<String>());
