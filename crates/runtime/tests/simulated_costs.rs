@@ -25,6 +25,27 @@ fn work_takes_simulated_time() {
     }
 }
 
+/// Figure 6-6 of Brewer 1994: a call that combines values has a cost of its own, others have not.
+#[test]
+fn a_call_that_combines_has_its_cost() {
+    let times = |cycles: &str| {
+        let alewife = changed("alewife", &[("combine_call_cycles", cycles)]);
+        let run = Machine::sim(&alewife, 5).unwrap().run(|node| {
+            let start = node.now().get();
+            node.barrier();
+            let middle = node.now().get();
+            node.inclusive_scan(Op::Max, 1u64);
+            Ok((middle - start, node.now().get() - middle))
+        });
+        run.unwrap().results
+    };
+    let (cheap, dear) = (times("0"), times("1000"));
+    for ((barrier, scan), (same, dearer)) in cheap.into_iter().zip(dear) {
+        assert_eq!(barrier, same);
+        assert!((29e-6..32e-6).contains(&(dearer - scan)), "1000 cycles: {} s", dearer - scan);
+    }
+}
+
 /// Section 3.4.1 of Brewer 1994: an interrupt of 1000 cycles every sixtieth of a second, also of
 /// nodes that wait; and the first table of section 3.4.2: what stands in the network lengthens
 /// times.
