@@ -20,7 +20,7 @@ const BATCH: usize = 1000;
 /// Words of a bulk access.
 const BULK: usize = 1 << 13;
 
-const CONTESTANTS: [&str; 7] = [
+const CONTESTANTS: [&str; 9] = [
     "MPI_Send and MPI_Recv of 8 B, there and back",
     "read",
     "write",
@@ -28,6 +28,8 @@ const CONTESTANTS: [&str; 7] = [
     "put, streamed",
     "store, streamed",
     "put_slice of 64 KiB",
+    "get_slice of 64 KiB",
+    "barrier, while messages are received",
 ];
 
 fn main() -> ExitCode {
@@ -110,6 +112,14 @@ fn run(space: &mut Space<'_>, which: usize) -> usize {
             }
             return 1;
         }
+        7 => {
+            if first {
+                let mut values = vec![0; BULK];
+                space.phase(|phase| phase.get_slice(&mut values, p));
+            }
+            return 1;
+        }
+        8 => (0..BATCH).for_each(|_| space.barrier()),
         _ => {}
     }
     BATCH

@@ -1,6 +1,6 @@
 //! What a node has under way: phases, and values that will come.
 
-use crate::wire::{Header, MOST_UNDER_WAY};
+use crate::wire::MOST_UNDER_WAY;
 use std::cell::{Cell, RefCell};
 
 /// A value that other nodes' replies fill.
@@ -117,13 +117,12 @@ impl Book {
         self.free_values.borrow_mut().push(number);
     }
 
-    /// A part of a value has come.
-    pub(crate) fn came(&self, header: Header, data: &[u8]) {
+    /// The part of value `number` from byte `at` on has come.
+    pub(crate) fn came(&self, number: usize, at: usize, data: &[u8]) {
         let mut values = self.values.borrow_mut();
-        let value = &mut values[header.number];
-        let at = header.at as usize;
-        value.bytes[at..at + header.length].copy_from_slice(&data[..header.length]);
-        value.missing -= header.length;
+        let value = &mut values[number];
+        value.bytes[at..at + data.len()].copy_from_slice(data);
+        value.missing -= data.len();
         let (complete, phase) = (value.missing == 0, value.phase);
         drop(values);
         if complete {

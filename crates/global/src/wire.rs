@@ -3,12 +3,14 @@
 //! | request | words | reply |
 //! |---|---|---|
 //! | bytes to be written, up to 8 or up to 56 | header, 1 or 7 of data | none for a store; else that they are written |
+//! | more bytes to be written | header, and the bytes beside it | the same |
 //! | several writes, gathered | headers, each followed by its bytes | none for stores; else that all are written |
 //! | a value to be read, up to 56 bytes | header | header, 1 or 7 of data |
-//! | a range to be read | header, position and length | as many headers with 7 words as it takes |
+//! | a range to be read | header, position and length | header, and the bytes beside it |
 //! | an atomic operation | header, 1 or 2 operands | header, the old value |
 //!
-//! Of a longer write only the last message is answered, as messages to one node arrive in order.
+//! Longer writes and ranges are divided into parts of 16 KiB, so that what waits at the receiver is
+//! bounded. Of a write only the last is answered, as messages to one node arrive in order.
 //! The header is one word: an offset, a length and a number, so that an access of up to 8 bytes is
 //! a message of 16 bytes (one packet of a CM-5).
 
@@ -20,12 +22,15 @@ use crate::pointer::OFFSET_BITS;
 use crate::segment::{Segment, WORD};
 use bytemuck::cast_slice;
 use std::rc::Rc;
-use strata_runtime::{Handlers, Node, Reply, Request, Requested};
+use strata_runtime::{Handlers, Node, Reply, Request, Requested, WithBytes};
 
 /// The most bytes of data in a message of one packet.
 pub(crate) const CHUNK: usize = 7 * WORD;
-/// The most bytes asked for by one request: what its replies need is the receiver's to keep.
-const RANGE: usize = 64 * CHUNK;
+/// The most bytes written or asked for by one request: what its replies need is the receiver's to
+/// keep.
+const RANGE: usize = 16 << 10;
+/// The bits of the length of a range.
+const RANGE_BITS: u32 = RANGE.ilog2() + 1;
 /// The numbers of values under way.
 pub(crate) const NUMBERS: usize = 1 << 14;
 /// Instead of a number: the bytes are a one-way store's, and counted.
@@ -42,7 +47,8 @@ const LENGTH_BITS: u32 = 6;
 pub(crate) struct Header {
     /// An offset in the receiver's heap; in a reply, a position in the value.
     pub(crate) at: u64,
-    /// The bytes concerned, 1 to 64; of an atomic operation, which one.
+    /// The bytes concerned, 1 to 64, where they are not told otherwise; of an atomic operation,
+    /// which one.
     pub(crate) length: usize,
     /// What the reply belongs to: a phase, or a value.
     pub(crate) number: usize,
@@ -71,6 +77,7 @@ pub(crate) struct Wire {
     write: Request<[u64; 2]>,
     write_chunk: Request<[u64; 8]>,
     write_many: Request<[u64; WORDS]>,
+    write_range: Request<WithBytes<u64>>,
     read: Request<u64>,
     read_range: Request<[u64; 2]>,
     change: Request<[u64; 2]>,
@@ -95,23 +102,33 @@ impl Wire {
             let book = book();
             move |_, phase: u64| book.end(phase as usize)
         });
+        let came = |book: &Book, header: u64, data: &[u8]| {
+            let header = Header::of(header);
+            book.came(header.number, header.at as usize, &data[..header.length]);
+        };
         let value = handlers.reply({
             let book = book();
-            move |_, [header, word]: [u64; 2]| book.came(Header::of(header), &word.to_ne_bytes())
+            move |_, [header, word]: [u64; 2]| came(&book, header, &word.to_ne_bytes())
         });
         let chunk = handlers.reply({
             let book = book();
-            move |_, [header, data @ ..]: [u64; 8]| book.came(Header::of(header), cast_slice(&data))
+            move |_, [header, data @ ..]: [u64; 8]| came(&book, header, cast_slice(&data))
+        });
+        let range = handlers.reply_with_bytes({
+            let book = book();
+            move |_, header: u64, data| {
+                let header = Header::of(header);
+                book.came(header.number, header.at as usize, data);
+            }
         });
         let written = {
             let own = Rc::clone(own);
-            move |context: &mut Requested<'_>, header: u64, data: &[u8]| {
-                let header = Header::of(header);
-                own.segment.write_bytes(header.at as usize, &data[..header.length]);
+            move |context: &mut Requested<'_>, header: Header, data: &[u8]| {
+                own.segment.write_bytes(header.at as usize, data);
                 let written = if header.number == STORED { Written::Store } else { Written::Put };
-                own.mark(context, written, header);
+                own.mark(context, written, header.at, data.len());
                 match header.number {
-                    STORED => own.stored(header.length as u64),
+                    STORED => own.stored(data.len() as u64),
                     MORE => {}
                     phase => context.reply(done, phase as u64),
                 }
@@ -119,32 +136,50 @@ impl Wire {
         };
         let write = handlers.request({
             let written = written.clone();
-            move |context, [header, word]: [u64; 2]| written(context, header, &word.to_ne_bytes())
+            move |context, [header, word]: [u64; 2]| {
+                let header = Header::of(header);
+                written(context, header, &word.to_ne_bytes()[..header.length]);
+            }
         });
         let write_many = handlers.request({
             let written = written.clone();
             move |context, words: [u64; WORDS]| {
-                writes(&words).for_each(|(header, data)| written(context, header.word(), data));
+                writes(&words).for_each(|(header, data)| written(context, header, data));
             }
         });
+        let write_range = handlers.request_with_bytes({
+            let written = written.clone();
+            move |context, header: u64, data| written(context, Header::of(header), data)
+        });
         let write_chunk = handlers.request(move |context, [header, data @ ..]: [u64; 8]| {
-            written(context, header, cast_slice(&data));
+            let header = Header::of(header);
+            written(context, header, &cast_slice(&data)[..header.length]);
         });
         let read = handlers.request({
             let own = Rc::clone(own);
             move |context, header: u64| {
                 let header = Header::of(header);
                 own.read_by(context, header.at, header.length);
-                reply_range(context, &own.segment, header, 0, header.length, (value, chunk));
+                let mut words = [Header { at: 0, ..header }.word(), 0, 0, 0, 0, 0, 0, 0];
+                let data: &mut [u8] = bytemuck::cast_slice_mut(&mut words[1..]);
+                own.segment.read_bytes(header.at as usize, &mut data[..header.length]);
+                if header.length <= WORD {
+                    context.reply(value, [words[0], words[1]]);
+                } else {
+                    context.reply(chunk, words);
+                }
             }
         });
         let read_range = handlers.request({
             let own = Rc::clone(own);
-            move |context, [header, range]: [u64; 2]| {
-                let (position, length) = (range >> 12, (range & 0xfff) as usize);
+            let mut data = Vec::new();
+            move |context, [header, part]: [u64; 2]| {
+                let (position, length) = (part >> RANGE_BITS, part & ((1 << RANGE_BITS) - 1));
                 let header = Header::of(header);
-                own.read_by(context, header.at, length);
-                reply_range(context, &own.segment, header, position, length, (value, chunk));
+                own.read_by(context, header.at, length as usize);
+                data.resize(length as usize, 0);
+                own.segment.read_bytes(header.at as usize, &mut data);
+                context.reply_with_bytes(range, Header { at: position, ..header }.word(), &data);
             }
         });
         let change = handlers.request({
@@ -155,7 +190,7 @@ impl Wire {
                 match number {
                     STORED => {
                         own.stored(WORD as u64);
-                        own.mark(context, Written::Change, Header { at, length: WORD, number });
+                        own.mark(context, Written::Change, at, WORD);
                     }
                     number => context.reply(value, [Header { at: 0, length: WORD, number }.word(), old]),
                 }
@@ -180,29 +215,44 @@ impl Wire {
             let own = Rc::clone(own);
             move |context, left: u64| own.marks.iter().for_each(|marks| marks.told(context.from(), left))
         });
-        Self { ended, left, write, write_chunk, write_many, read, read_range, change, compare, value, chunk }
+        Self {
+            ended,
+            left,
+            write,
+            write_chunk,
+            write_many,
+            write_range,
+            read,
+            read_range,
+            change,
+            compare,
+            value,
+            chunk,
+        }
     }
 
     /// Writes `bytes` at offset `at` of node `to`; the last message carries `number`.
     #[track_caller]
     pub(crate) fn write(&self, node: &mut Node, to: usize, at: u64, bytes: &[u8], number: usize) {
-        let mut at = at;
-        let mut left = bytes.len();
-        for part in bytes.chunks(CHUNK) {
-            left -= part.len();
-            let number = if number == STORED || left == 0 { number } else { MORE };
-            let header = Header { at, length: part.len(), number }.word();
-            if part.len() <= WORD {
-                let mut word = [0; WORD];
-                word[..part.len()].copy_from_slice(part);
-                node.send(to, self.write, [header, u64::from_ne_bytes(word)]);
-            } else {
-                let mut words = [0; 8];
-                words[0] = header;
-                bytemuck::cast_slice_mut(&mut words[1..])[..part.len()].copy_from_slice(part);
-                node.send(to, self.write_chunk, words);
+        if bytes.len() > CHUNK {
+            let last = (bytes.len() - 1) / RANGE;
+            for (part, data) in bytes.chunks(RANGE).enumerate() {
+                let number = if number == STORED || part == last { number } else { MORE };
+                let header = Header { at: at + (part * RANGE) as u64, length: 1, number };
+                node.send_with_bytes(to, self.write_range, header.word(), data);
             }
-            at += part.len() as u64;
+            return;
+        }
+        if bytes.is_empty() {
+            return;
+        }
+        let mut words = [0; 8];
+        words[0] = Header { at, length: bytes.len(), number }.word();
+        bytemuck::cast_slice_mut(&mut words[1..])[..bytes.len()].copy_from_slice(bytes);
+        if bytes.len() <= WORD {
+            node.send(to, self.write, [words[0], words[1]]);
+        } else {
+            node.send(to, self.write_chunk, words);
         }
     }
 
@@ -248,7 +298,7 @@ impl Wire {
         for position in (0..length).step_by(RANGE) {
             let part = RANGE.min(length - position);
             let header = Header { at: at + position as u64, length: 1, number }.word();
-            node.send(to, self.read_range, [header, (position as u64) << 12 | part as u64]);
+            node.send(to, self.read_range, [header, (position as u64) << RANGE_BITS | part as u64]);
         }
     }
 
@@ -289,9 +339,9 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    fn mark(&self, context: &Requested<'_>, written: Written, header: Header) {
+    fn mark(&self, context: &Requested<'_>, written: Written, at: u64, bytes: usize) {
         if let Some(marks) = &self.marks {
-            marks.mark(context.from(), written, header.at, header.length);
+            marks.mark(context.from(), written, at, bytes);
         }
     }
 
@@ -308,30 +358,6 @@ impl Served {
 
     pub(crate) fn stored(&self, bytes: u64) {
         self.book.has_stored(bytes);
-    }
-}
-
-/// Replies with `length` bytes of the heap, from `header.at` on, which are those of the value from
-/// `position` on.
-fn reply_range(
-    context: &mut Requested<'_>,
-    segment: &Segment,
-    header: Header,
-    position: u64,
-    length: usize,
-    (value, chunk): (Reply<[u64; 2]>, Reply<[u64; 8]>),
-) {
-    for done in (0..length).step_by(CHUNK) {
-        let part = CHUNK.min(length - done);
-        let mut words = [0; 8];
-        words[0] = Header { at: position + done as u64, length: part, number: header.number }.word();
-        let data = &mut bytemuck::cast_slice_mut(&mut words[1..])[..part];
-        segment.read_bytes(header.at as usize + done, data);
-        if part <= WORD {
-            context.reply(value, [words[0], words[1]]);
-        } else {
-            context.reply(chunk, words);
-        }
     }
 }
 

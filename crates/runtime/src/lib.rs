@@ -50,7 +50,7 @@ pub use error::Error;
 #[cfg(feature = "mpi")]
 pub use machine::Communicator;
 pub use machine::{Machine, launch};
-pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested};
+pub use message::{Handlers, LARGEST_MESSAGE, Replied, Reply, Request, Requested, WithBytes};
 pub use node::{Completed, Node, Pacing, Payload, Pending, Seed, Transfer, USER_WORDS};
 pub use number::{Number, Op, Operand};
 pub use simulation::Simulation;

@@ -188,6 +188,21 @@ fn misused_messages_and_ports_name_node_and_place() {
             let request = node.handlers().request(|_, _: u8| {});
             node.send(0, request, 1);
         }),
+        (&["send to node 1 at ", "a message of 65537 bytes: at most 65536"], |node| {
+            let mut handlers = node.handlers();
+            let request = handlers.request_with_bytes(|_, _: u8, _| {});
+            node.install(handlers);
+            node.send_with_bytes(1, request, 1, &[0; 65536]);
+        }),
+        (&["panicked: a reply of 65540 bytes: at most 65536"], |node| {
+            let mut handlers = node.handlers();
+            let reply = handlers.reply_with_bytes(|_, _: u32, _| {});
+            let request =
+                handlers.request(move |context, ()| context.reply_with_bytes(reply, 1, &[0; 65536]));
+            node.install(handlers);
+            node.send(1, request, ());
+            node.barrier();
+        }),
         (&["send to node 0 at ", "Reply<u8>(0) is not installed"], |node| {
             let reply = node.handlers().reply(|_, _: u8| {});
             node.send_either(0, reply, 1);

@@ -87,6 +87,21 @@ impl Requested<'_> {
             self.outbox.push_back((to, packet));
         }
     }
+
+    /// As [`reply`](Self::reply), with bytes beside the arguments.
+    ///
+    /// # Panics
+    /// (which ends the job) as `reply`, and if arguments and bytes are more than
+    /// [`LARGEST_MESSAGE`] together.
+    pub fn reply_with_bytes<A: Pod>(&mut self, handler: Reply<WithBytes<A>>, arguments: A, bytes: &[u8]) {
+        let () = InOnePacket::<A>::CHECK;
+        let length = size_of::<A>() + bytes.len();
+        assert!(usize::from(handler.number) < self.replies, "a reply to {handler:?}: it is not installed");
+        assert!(length <= LARGEST_MESSAGE, "a reply of {length} bytes: at most {LARGEST_MESSAGE}");
+        for packet in packets_with(handler.number, bytemuck::bytes_of(&arguments), bytes) {
+            self.outbox.push_back((self.from, packet));
+        }
+    }
 }
 
 /// The context of a reply's handler: the sender.
@@ -119,6 +134,10 @@ impl Replied {
 
 /// Replies that are sent when their handler has returned.
 pub(crate) type Outbox = VecDeque<(usize, Packet)>;
+
+/// Marks handlers whose messages have arguments `A`, of at most 64 bytes, and any number of bytes
+/// beside them; `Request<WithBytes<A>>` and `Reply<WithBytes<A>>` are their numbers.
+pub struct WithBytes<A>(PhantomData<A>);
 
 /// Arguments as a transport delivers them, for a handler that knows their type.
 pub(crate) type OnRequest = Box<dyn FnMut(&mut Requested<'_>, &[u8])>;
@@ -211,6 +230,53 @@ impl Handlers {
         self.replies.push((Signature::of::<A>(), Box::new(on_reply)));
         Reply { number, arguments: PhantomData }
     }
+
+    /// Registers a handler of requests with arguments of at most 64 bytes and any number of bytes,
+    /// together at most 64 KiB ([`Node::send_with_bytes`](crate::Node::send_with_bytes)): for data
+    /// whose place the receiver finds by the arguments. The bytes have no alignment.
+    ///
+    /// # Panics
+    /// There are 32,000 handlers already.
+    pub fn request_with_bytes<A: Pod>(
+        &mut self,
+        mut handler: impl FnMut(&mut Requested<'_>, A, &[u8]) + 'static,
+    ) -> Request<WithBytes<A>> {
+        let () = InOnePacket::<A>::CHECK;
+        let number = number(self.first_request + self.requests.len());
+        let on_request = move |context: &mut Requested<'_>, message: &[u8]| {
+            let (arguments, bytes) = message.split_at(size_of::<A>());
+            handler(context, read::<A>(arguments), bytes);
+        };
+        self.requests.push((Signature::of::<WithBytes<A>>(), Box::new(on_request)));
+        Request { number, arguments: PhantomData }
+    }
+
+    /// Registers a handler of replies with arguments and any number of bytes, as
+    /// [`request_with_bytes`](Self::request_with_bytes).
+    ///
+    /// # Panics
+    /// There are 32,000 handlers already.
+    pub fn reply_with_bytes<A: Pod>(
+        &mut self,
+        mut handler: impl FnMut(&Replied, A, &[u8]) + 'static,
+    ) -> Reply<WithBytes<A>> {
+        let () = InOnePacket::<A>::CHECK;
+        let number = number(self.first_reply + self.replies.len());
+        let on_reply = move |context: &Replied, message: &[u8]| {
+            let (arguments, bytes) = message.split_at(size_of::<A>());
+            handler(context, read::<A>(arguments), bytes);
+        };
+        self.replies.push((Signature::of::<WithBytes<A>>(), Box::new(on_reply)));
+        Reply { number, arguments: PhantomData }
+    }
+}
+
+/// Arguments that have bytes beside them travel in the first packet; checked at compile time.
+pub(crate) struct InOnePacket<A>(PhantomData<A>);
+
+impl<A> InOnePacket<A> {
+    pub(crate) const CHECK: () =
+        assert!(size_of::<A>() <= PACKET, "arguments of more than 64 bytes beside others");
 }
 
 /// The arguments' size is checked at compile time.
@@ -247,14 +313,27 @@ fn read<A: Pod>(bytes: &[u8]) -> A {
 #[inline]
 pub(crate) fn packets(handler: u16, bytes: &[u8]) -> impl Iterator<Item = Packet> {
     let whole = bytes.len();
-    let count = whole.div_ceil(PACKET).max(1);
-    (0..count).map(move |i| {
-        let part = match (count, i + 1 == count) {
-            (1, _) => Part::Whole,
-            (_, true) => Part::Last,
-            (_, false) => Part::More,
-        };
+    (0..count(whole)).map(move |i| {
         let end = whole.min((i + 1) * PACKET);
-        Packet::new(handler, part, whole, &bytes[i * PACKET..end])
+        Packet::new(handler, Part::of(i, count(whole)), whole, &bytes[i * PACKET..end])
     })
+}
+
+/// The packets of a message of arguments, of at most [`PACKET`] bytes, and bytes beside them.
+pub(crate) fn packets_with(handler: u16, arguments: &[u8], bytes: &[u8]) -> impl Iterator<Item = Packet> {
+    let whole = arguments.len() + bytes.len();
+    let (beside, rest) = bytes.split_at(bytes.len().min(PACKET - arguments.len()));
+    let mut first = [0; PACKET];
+    first[..arguments.len()].copy_from_slice(arguments);
+    first[arguments.len()..][..beside.len()].copy_from_slice(beside);
+    let length = arguments.len() + beside.len();
+    let first = Packet::new(handler, Part::of(0, count(whole)), whole, &first[..length]);
+    let rest = rest.chunks(PACKET).enumerate();
+    std::iter::once(first)
+        .chain(rest.map(move |(i, bytes)| Packet::new(handler, Part::of(i + 1, count(whole)), whole, bytes)))
+}
+
+/// The packets of a message of so many bytes.
+fn count(whole: usize) -> usize {
+    whole.div_ceil(PACKET).max(1)
 }

@@ -9,8 +9,8 @@
 mod handlers;
 mod inbox;
 
-pub use handlers::{Handlers, Replied, Reply, Request, Requested};
-pub(crate) use handlers::{OWN, QUIET, packets};
+pub use handlers::{Handlers, Replied, Reply, Request, Requested, WithBytes};
+pub(crate) use handlers::{InOnePacket, OWN, QUIET, packets, packets_with};
 pub(crate) use inbox::Inbox;
 
 /// The most bytes of one message's arguments. Longer data should go through a port

@@ -2,7 +2,7 @@
 
 use super::Node;
 use crate::message::{QUIET, Reply, packets};
-use crate::transport::{Action, Awaited, Call, Network};
+use crate::transport::{Action, Awaited, Call, Network, PACKET};
 use bytemuck::{Pod, cast_slice};
 use std::panic::Location;
 
@@ -43,8 +43,9 @@ impl Node {
             self.bad_send(to, &handler, place);
         }
         let call = Call::to(Action::Send, to, place);
-        // All packets of a message take one network: that where the first found room.
-        let mut taken = None;
+        // A message of several packets takes the network of requests: while it waits for room,
+        // handlers may send replies, which must not come between its packets.
+        let mut taken = (size_of::<A>() > PACKET).then_some(Network::Request);
         for mut packet in packets(handler.number, bytemuck::bytes_of(&arguments)) {
             loop {
                 let first = self.inbox.next_network();

@@ -1,9 +1,9 @@
 //! Sending, polling and waiting.
 
 use super::Node;
-use crate::message::{Handlers, Request, packets};
+use crate::message::{Handlers, InOnePacket, LARGEST_MESSAGE, Request, WithBytes, packets, packets_with};
 use crate::number::{NumberType, Op};
-use crate::transport::{Action, Awaited, Call, Network, Networks, Operation, Packet};
+use crate::transport::{Action, Awaited, Call, Network, Networks, Operation, Packet, Part};
 use bytemuck::{Pod, Zeroable as _};
 use std::panic::Location;
 use strata_model::sha256_hex;
@@ -173,6 +173,58 @@ impl Node {
         }
     }
 
+    /// As [`send`](Self::send), with bytes beside the arguments, up to [`LARGEST_MESSAGE`] in all:
+    /// for data whose place the receiver finds by the arguments. An MPI transport moves them in
+    /// messages of some 4 KiB.
+    ///
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    /// use strata_runtime::prelude::*;
+    ///
+    /// let lengths = Machine::threads(2)?.run(|node| {
+    ///     let length = Rc::new(Cell::new(0));
+    ///     let mut handlers = node.handlers();
+    ///     let seen = Rc::clone(&length);
+    ///     let take = handlers.request_with_bytes(move |_, first: u64, bytes: &[u8]| {
+    ///         assert_eq!(u64::from(bytes[0]), first);
+    ///         seen.set(bytes.len());
+    ///     });
+    ///     node.install(handlers);
+    ///     node.send_with_bytes(1 - node.rank(), take, 7, &[7; 1000]);
+    ///     node.wait_until(|| length.get() > 0);
+    ///     Ok(length.get())
+    /// })?;
+    /// assert_eq!(lengths, [1000; 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// As [`send`](Self::send); of more than the most bytes the job ends.
+    #[track_caller]
+    pub fn send_with_bytes<A: Pod>(
+        &mut self,
+        to: usize,
+        handler: Request<WithBytes<A>>,
+        arguments: A,
+        bytes: &[u8],
+    ) {
+        let () = InOnePacket::<A>::CHECK;
+        let place = Location::caller();
+        if to >= self.size() || usize::from(handler.number) >= self.inbox.handlers().0 {
+            self.bad_send(to, &handler, place);
+        }
+        let length = size_of::<A>() + bytes.len();
+        if length > LARGEST_MESSAGE {
+            let call = Call::to(Action::Send, to, place);
+            self.misuse(&call, &format!("a message of {length} bytes: at most {LARGEST_MESSAGE}"));
+        }
+        for packet in packets_with(handler.number, bytemuck::bytes_of(&arguments), bytes) {
+            if !self.try_send(Network::Request, to, &packet) {
+                self.send_when_possible(to, &packet, place);
+            }
+        }
+    }
+
     #[cold]
     pub(super) fn bad_send(
         &mut self,
@@ -309,7 +361,18 @@ impl Node {
         }
     }
 
-    /// Receives a packet from one network and runs its handler; returns 1 if there was one.
+    #[inline]
+    fn packet_arrived(&mut self, network: Network, packet: &Packet) {
+        self.inbox.taken += 1;
+        if packet.handler >= crate::message::OWN {
+            self.header_arrived(packet);
+        } else if let Err(message) = self.inbox.handle(network, packet) {
+            self.fail(message);
+        }
+    }
+
+    /// Receives a packet from one network, or as much as has arrived of a message of several, and
+    /// runs its handler; returns 1 if there was one.
     #[inline]
     pub(super) fn receive(&mut self, network: Network) -> usize {
         if network == Network::Request && !self.inbox.outbox.is_empty() {
@@ -322,11 +385,12 @@ impl Node {
         if !self.transport.try_receive(network, &mut packet) {
             return 0;
         }
-        self.inbox.taken += 1;
-        if packet.handler >= crate::message::OWN {
-            self.header_arrived(&packet);
-        } else if let Err(message) = self.inbox.handle(network, &packet) {
-            self.fail(message);
+        self.packet_arrived(network, &packet);
+        if packet.part() == Part::More && self.transport.simulated().is_none() {
+            // What a waiting node does between two packets takes longer than a packet.
+            while packet.part() == Part::More && self.transport.try_receive(network, &mut packet) {
+                self.packet_arrived(network, &packet);
+            }
         }
         if network == Network::Request {
             self.send_replies();

@@ -26,6 +26,10 @@ const MOST_UNASKED: usize = 1024;
 /// Tests of a collective before a node pauses.
 const LOOKS: u32 = 64;
 
+/// Looks for packets between two tests of a collective, where packets have come since it was called:
+/// a test takes an MPI transport as long as a look.
+const PACKETS: u32 = 4;
+
 /// The collective in flight, and results of earlier ones.
 #[derive(Default)]
 pub(super) struct Split {
@@ -302,12 +306,15 @@ impl Node {
         // Nodes call a collective at about the same time: pausing, or polling for messages that
         // cannot arrive, would cost more.
         let mut looks = if self.inbox.is_in_use() { 0 } else { LOOKS };
+        let mut packets = 1;
         while !self.transport.test() {
             if looks > 0 {
                 looks -= 1;
                 std::hint::spin_loop();
-            } else if !self.inbox.is_in_use() || self.poll_once() == 0 {
+            } else if !self.inbox.is_in_use() || (0..packets).all(|_| self.poll_once() == 0) {
                 self.pause(call, Awaited::Operation);
+            } else if self.transport.simulated().is_none() {
+                packets = PACKETS;
             }
         }
     }

@@ -76,19 +76,34 @@ pub(crate) enum Part {
     Last = 2,
 }
 
+impl Part {
+    /// The position of packet `index` of `count`.
+    pub(crate) fn of(index: usize, count: usize) -> Self {
+        match (count, index + 1 == count) {
+            (1, _) => Self::Whole,
+            (_, true) => Self::Last,
+            (_, false) => Self::More,
+        }
+    }
+}
+
 impl Packet {
     /// A packet with `bytes` (at most [`PACKET`]) for `handler`.
     pub(crate) fn new(handler: u16, part: Part, whole: usize, bytes: &[u8]) -> Self {
-        let mut packet = Self { handler, part: part as u8, whole: whole as u64, ..Self::zeroed() };
-        let room = &mut bytemuck::bytes_of_mut(&mut packet.data)[..bytes.len()];
-        room.copy_from_slice(bytes);
-        packet.length = bytes.len() as u8;
+        let mut packet = Self { handler, whole: whole as u64, ..Self::zeroed() };
+        packet.fill(part, bytes);
         packet
     }
 
     /// The data bytes in use.
     pub(crate) fn bytes(&self) -> &[u8] {
         &bytemuck::bytes_of(&self.data)[..usize::from(self.length).min(PACKET)]
+    }
+
+    /// Makes `bytes` (at most [`PACKET`]) its data, as this part of a message.
+    pub(crate) fn fill(&mut self, part: Part, bytes: &[u8]) {
+        bytemuck::bytes_of_mut(&mut self.data)[..bytes.len()].copy_from_slice(bytes);
+        (self.length, self.part) = (bytes.len() as u8, part as u8);
     }
 
     /// Which part of a message it is.

@@ -160,6 +160,24 @@ fn either(node: &mut Node, seed: u64, length: usize) {
         }
     });
     let ask = handlers.request(move |context, value: u64| context.reply(add, value));
+    // Bytes go to a node and come back reversed, between the others' packets.
+    let reversed = Rc::new(Cell::new(0));
+    let bytes = move |from: usize, number: u64| -> Vec<u8> {
+        let length = [0, 1, 55, 56, 57, 120, 121, 3_960, 4_000, 9_000][number as usize % 10] + length;
+        (0..length).map(|i| mix(seed, from + 3 * number as usize, i) as u8).collect()
+    };
+    let came_back = handlers.reply_with_bytes({
+        let reversed = Rc::clone(&reversed);
+        move |_, number: u64, back: &[u8]| {
+            assert!(back.iter().rev().eq(&bytes(rank, number)), "bytes {number}");
+            reversed.set(reversed.get() + 1);
+        }
+    });
+    let reverse = handlers.request_with_bytes(move |context, number: u64, there: &[u8]| {
+        assert_eq!(there, bytes(context.from(), number));
+        let back: Vec<u8> = there.iter().rev().copied().collect();
+        context.reply_with_bytes(came_back, number, &back);
+    });
     let announced = Rc::new(Cell::new(0));
     let announce = handlers.request({
         let announced = Rc::clone(&announced);
@@ -172,6 +190,7 @@ fn either(node: &mut Node, seed: u64, length: usize) {
         for to in 0..size {
             node.send_either(to, add, 1u64);
             node.send_either(to, many, [rank as u64; 30]);
+            node.send_with_bytes(to, reverse, i as u64, &bytes(rank, i as u64));
             if mix(seed, i, to).is_multiple_of(2) {
                 node.send(to, ask, 0u64);
             }
@@ -189,6 +208,7 @@ fn either(node: &mut Node, seed: u64, length: usize) {
         }
     }
     node.wait_until(|| short.get() == (count * size) as u64 && long.get() == count * size);
+    node.wait_until(|| reversed.get() == count * size);
     // Headers are messages and keep their order among others.
     (0..size).for_each(|to| node.send(to, announce, ()));
     node.wait_until(|| announced.get() == size);

@@ -1,5 +1,9 @@
 //! Communication outside collectives: packets, short and long puts, and credits.
 //!
+//! *Trains.* The packets of a message of several follow each other in one MPI message, as many as
+//! libraries send eagerly. A train leaves when it is full, when the message ends, and before any
+//! other packet of its network. It counts as one packet for credits.
+//!
 //! *Credits.* For each other node, the packets on each network and the puts that were sent but not
 //! yet taken there are limited, so that the memory for messages is bounded, whatever a node does.
 //! Every packet and put in the other direction carries the count of what has been taken since the
@@ -14,8 +18,8 @@ use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World};
 use super::ports::Ports;
 use crate::block::RawBlock;
-use crate::transport::{Call, Network, Packet};
-use bytemuck::{bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
+use crate::transport::{Call, Network, PACKET, Packet, Part};
+use bytemuck::{Zeroable as _, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use std::collections::VecDeque;
 
 /// Packets in flight from one node to another on one network; fewer where there are very many
@@ -37,9 +41,17 @@ const LEAVING: usize = 256;
 /// headers.
 const SHORT_PUT: usize = 3968;
 
-/// Words of a control message without data, and of a packet.
+/// Words of a control message without data, of a packet, and of its header.
 const HEAD: usize = 4;
 const PACKET_WORDS: usize = size_of::<Packet>() / 8;
+const PACKET_HEAD: usize = PACKET_WORDS - PACKET / 8;
+
+/// The most bytes of data in a train of packets: with the header as long as a control message.
+const TRAIN: usize = SHORT_PUT / PACKET * PACKET;
+
+/// Where the header of a train has its bytes of data, above the length of its message; packets
+/// outside trains have 0 there.
+const TRAIN_SHIFT: u32 = 48;
 
 /// Kinds of control messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,12 +102,48 @@ impl Peer {
     }
 }
 
+/// Packets of one message that wait for the next of it; there is credit and memory to send them.
+struct Train {
+    to: usize,
+    /// The header of the last packet, then the data of all.
+    words: Box<[u64]>,
+    /// The bytes of data; 0 where nothing waits.
+    bytes: usize,
+}
+
+impl Train {
+    fn empty() -> Self {
+        Self { to: 0, words: vec![0; PACKET_HEAD + TRAIN / 8].into(), bytes: 0 }
+    }
+
+    /// Whether the next packet, to node `to`, can join those that wait.
+    fn takes(&self, to: usize, part: Part) -> bool {
+        self.bytes > 0 && self.to == to && part != Part::Whole
+    }
+
+    /// Adds a packet; returns whether the train must leave. All packets but a message's last are
+    /// full, so data are without gaps.
+    fn add(&mut self, to: usize, packet: &Packet) -> bool {
+        let (head, data) = self.words.split_at_mut(PACKET_HEAD);
+        head.copy_from_slice(&cast_slice(bytes_of(packet))[..PACKET_HEAD]);
+        let data: &mut [u8] = cast_slice_mut(data);
+        data[self.bytes..][..packet.bytes().len()].copy_from_slice(packet.bytes());
+        self.to = to;
+        self.bytes += packet.bytes().len();
+        packet.part() == Part::Last || self.bytes == TRAIN
+    }
+}
+
 /// One node's connections to all others.
 pub(super) struct Connections {
     world: &'static World,
     inbox: Inbox,
     /// Packets by network, puts, messages without data.
     packets: [Outbox; 2],
+    /// By network.
+    trains: [Train; 2],
+    /// The bytes received of the train at the head of a lane.
+    unloaded: [usize; 2],
     puts: Outbox,
     tells: Outbox,
     peers: Vec<Peer>,
@@ -117,12 +165,15 @@ impl Connections {
         let size = world.size();
         let credit = (ALL_PACKETS / size).clamp(8, PACKETS);
         let posted = (credit * (size - 1)).clamp(1, RECEIVES);
-        let sizes = [(posted, PACKET_WORDS), (posted, PACKET_WORDS), (CONTROLS, HEAD + SHORT_PUT / 8)];
-        let packets = || Outbox::new(world, LEAVING, PACKET_WORDS);
+        let longest = PACKET_HEAD + TRAIN / 8;
+        let sizes = [(posted, longest), (posted, longest), (CONTROLS, HEAD + SHORT_PUT / 8)];
+        let packets = || Outbox::new(world, LEAVING, longest);
         Self {
             world,
             inbox: Inbox::new(world, sizes),
             packets: [packets(), packets()],
+            trains: [Train::empty(), Train::empty()],
+            unloaded: [0; 2],
             puts: Outbox::new(world, 2 * PUTS, HEAD + SHORT_PUT / 8),
             tells: Outbox::new(world, 2 * PUTS, HEAD),
             peers: vec![Peer::default(); size],
@@ -159,6 +210,16 @@ impl Connections {
     }
 
     pub(super) fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
+        let lane = network as usize;
+        if self.trains[lane].takes(to, packet.part()) {
+            if self.trains[lane].add(to, packet) {
+                self.send_train(lane);
+            }
+            return true;
+        }
+        if self.trains[lane].bytes > 0 {
+            self.send_train(lane);
+        }
         if !self.has_room(network, to) {
             // Credits arrive only during MPI calls.
             self.poll();
@@ -166,28 +227,51 @@ impl Connections {
                 return false;
             }
         }
-        let lane = network as usize;
-        let rank = self.world.rank();
-        let mut packet = *packet;
-        if to == rank {
-            packet.from = rank as u32;
+        if to == self.world.rank() {
+            let mut packet = *packet;
+            packet.from = to as u32;
             self.own[lane].push_back(packet);
-            return true;
+        } else if packet.part() == Part::More {
+            self.trains[lane].add(to, packet);
+        } else {
+            let length = size_of::<Packet>() - PACKET + packet.bytes().len();
+            let mut packet = *packet;
+            packet.from = self.counts(lane, to);
+            self.packets[lane].send(Lane::ALL[lane], to, length, |words| {
+                words[..PACKET_WORDS].copy_from_slice(cast_slice(bytes_of(&packet)));
+            });
         }
+        true
+    }
+
+    /// Sends the packets that wait for others of their message.
+    fn send_train(&mut self, lane: usize) {
+        let counts = self.counts(lane, self.trains[lane].to);
+        let Train { to, words, bytes } = &mut self.trains[lane];
+        let bytes = std::mem::take(bytes);
+        let mut head: Packet = Packet::zeroed();
+        let of_head: &mut [u64] = cast_slice_mut(bytes_of_mut(&mut head));
+        of_head[..PACKET_HEAD].copy_from_slice(&words[..PACKET_HEAD]);
+        head.from = counts;
+        head.whole |= (bytes as u64) << TRAIN_SHIFT;
+        words[..PACKET_HEAD].copy_from_slice(&cast_slice(bytes_of(&head))[..PACKET_HEAD]);
+        let used = PACKET_HEAD + bytes.div_ceil(8);
+        self.packets[lane].send(Lane::ALL[lane], *to, PACKET_HEAD * 8 + bytes, |to| {
+            to[..used].copy_from_slice(&words[..used]);
+        });
+    }
+
+    /// Counts a message to node `to`, and returns how many packets have been taken from it: the
+    /// receiver knows the sender, so the field for it has space for them.
+    fn counts(&mut self, lane: usize, to: usize) -> u32 {
         let peer = &mut self.peers[to];
         peer.sent[lane] += 1;
         peer.told[0] = peer.taken[0];
         // Not by a request, which its receiver may be unable to take until it knows this count.
-        if network == Network::Reply {
+        if lane == Network::Reply as usize {
             peer.told[1] = peer.taken[1];
         }
-        // The receiver knows the sender, so the field has space for the count of packets taken.
-        packet.from = u32::from(peer.taken[0] as u16) | u32::from(peer.taken[1] as u16) << 16;
-        let length = size_of::<Packet>() - crate::transport::PACKET + packet.bytes().len();
-        self.packets[lane].send(Lane::ALL[lane], to, length, |words| {
-            words.copy_from_slice(cast_slice(bytes_of(&packet)));
-        });
-        true
+        u32::from(peer.taken[0] as u16) | u32::from(peer.taken[1] as u16) << 16
     }
 
     /// Whether a packet has arrived on this network.
@@ -213,9 +297,21 @@ impl Connections {
             self.polled[index] = false;
         }
         let Some((from, words)) = self.inbox.head(lane) else { return false };
-        cast_slice_mut::<u8, u64>(bytes_of_mut(packet)).copy_from_slice(words);
-        self.inbox.take(lane);
+        cast_slice_mut::<u8, u64>(bytes_of_mut(packet)).copy_from_slice(&words[..PACKET_WORDS]);
         let counts = std::mem::replace(&mut packet.from, from as u32);
+        let train = (packet.whole >> TRAIN_SHIFT) as usize;
+        if train > 0 {
+            packet.whole &= (1 << TRAIN_SHIFT) - 1;
+            let start = self.unloaded[index];
+            let end = train.min(start + PACKET);
+            let part = if end < train { Part::More } else { packet.part() };
+            packet.fill(part, &cast_slice(&words[PACKET_HEAD..])[start..end]);
+            self.unloaded[index] = end % train;
+            if end < train {
+                return true;
+            }
+        }
+        self.inbox.take(lane);
         let peer = &mut self.peers[from];
         peer.acknowledge(0, counts as u16);
         peer.acknowledge(1, (counts >> 16) as u16);
@@ -444,6 +540,11 @@ impl Backoff {
             let micros = u64::from((self.0 - Self::YIELDS).min(20) + 1) * 50;
             std::thread::sleep(std::time::Duration::from_micros(micros));
         }
+    }
+
+    /// Whether the next wait spins.
+    pub(super) fn is_spinning(&self) -> bool {
+        self.0 + 1 < Self::SPINS
     }
 
     pub(super) fn renew(&mut self) {

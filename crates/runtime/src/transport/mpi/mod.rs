@@ -360,6 +360,10 @@ impl Endpoint for Mpi {
     }
 
     fn pause(&mut self, _call: &Call, networks: Networks, awaited: Awaited) {
+        if self.backoff.is_spinning() && !matches!(awaited, Awaited::Memory { .. }) {
+            // The caller has just tried, for which MPI made progress: trying again is sooner.
+            return self.backoff.wait();
+        }
         let Outside { connections, leaving } = &mut *self.outside.borrow_mut();
         let mut news = connections.poll();
         news |=

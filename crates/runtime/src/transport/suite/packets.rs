@@ -12,6 +12,7 @@ pub(super) const CASES: &[Case] = &[
         many_to_one(node, many, Duration::from_millis(300));
     }),
     good("packets go round and both networks are their own", 1, round),
+    good("messages of several packets arrive whole, also between others", 1, several),
     good("without room a packet is refused and room comes back", 1, room),
     good("packets nobody has received do not reach the next program", 2, left_behind),
     good("the asynchronous or follows its bits", 1, async_or),
@@ -118,6 +119,73 @@ fn round(node: &mut dyn Endpoint) {
                 None => Awaited::Packet,
             };
             node.pause(&call(Action::WaitUntil), Networks::Both, awaited);
+        }
+    }
+    node.barrier(call(Action::Barrier));
+}
+
+/// Message `number` from a node: up to 12,000 bytes, many of lengths at which transports may divide
+/// them.
+fn message(from: usize, number: usize) -> Vec<u8> {
+    let length = match number % 4 {
+        0 => 1 + number * 331 % 12_000,
+        1 => 3968 * (1 + number / 4 % 3) + number % 3 - 1,
+        2 => 64 * (1 + number % 5) + number / 4 % 2,
+        _ => number % 64,
+    };
+    (0..length).map(|i| (from * 7 + number * 3 + i * i / 5) as u8).collect()
+}
+
+/// Every node sends every other messages of one packet and of several, on both networks.
+fn several(node: &mut dyn Endpoint) {
+    let (rank, size) = (node.rank(), node.size());
+    let many = 160 / size;
+    // Messages and bytes received, by network and sender.
+    let mut had = vec![vec![(0, Vec::new()); size]; 2];
+    let mut receive = |node: &mut dyn Endpoint| {
+        let mut packet_in = Packet::new(0, Part::Whole, 0, &[]);
+        let mut any = false;
+        for network in Network::BOTH {
+            while node.try_receive(network, &mut packet_in) {
+                any = true;
+                let from = packet_in.from as usize;
+                let (number, bytes) = &mut had[network as usize][from];
+                assert_eq!(usize::from(packet_in.handler), *number, "from node {from}");
+                bytes.extend_from_slice(packet_in.bytes());
+                if packet_in.part() != Part::More {
+                    assert!(*bytes == message(from, *number), "message {number} of node {from}");
+                    assert_eq!(packet_in.whole, bytes.len() as u64);
+                    bytes.clear();
+                    *number += 1;
+                }
+            }
+        }
+        (any, had.iter().all(|had| had.iter().all(|(number, _)| *number == many)))
+    };
+    let mut all = false;
+    for number in 0..many {
+        let bytes = message(rank, number);
+        let count = bytes.len().div_ceil(crate::transport::PACKET).max(1);
+        for (to, network) in (0..size).flat_map(|to| Network::BOTH.map(|network| (to, network))) {
+            for i in 0..count {
+                let end = bytes.len().min((i + 1) * crate::transport::PACKET);
+                let data = &bytes[i * crate::transport::PACKET..end];
+                let packet = Packet::new(number as u16, Part::of(i, count), bytes.len(), data);
+                while !node.try_send(network, to, &packet) {
+                    let (any, now) = receive(node);
+                    all = now;
+                    if !any {
+                        node.pause(&call(Action::Send), Networks::Both, Awaited::Room(network, to));
+                    }
+                }
+            }
+        }
+    }
+    while !all {
+        let (any, now) = receive(node);
+        all = now;
+        if !any && !all {
+            node.pause(&call(Action::WaitUntil), Networks::Both, Awaited::Packet);
         }
     }
     node.barrier(call(Action::Barrier));
