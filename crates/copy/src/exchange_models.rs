@@ -15,33 +15,33 @@ mod generated {
 //! ```text
 //! spec     specs/copy-exchange  sha256 bc6bb7a5aaf910c29bbfa85be8c658288a57889121e1e1402ddfb1c50f56e035
 //! samples  sha256 035201338fbc4bf1ce2961c99a9e6d70ab51d26a0722b550513cb4bddb102efa
-//! models   sha256 2425403251ced7065e29f24d57e7d8848af8134a47c707d771d97856910ecc2f
+//! models   sha256 6115f34780ad5322b489ae96abaa242865cbfb325cee1fd65e537452001bd145
 //! platform threads nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyExchange: verified, rank 7 of 7, condition 6.1e0; held-out error 2.7 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
 //! RepMovsbExchange: doubtful, rank 5 of 5, condition 2.7e0; held-out error 3.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardExchange: doubtful, rank 11 of 11, condition 4.8e1; held-out error 2.7 % (40 of 144 samples)
+//! Avx512ForwardExchange: verified, rank 11 of 11, condition 4.8e1; held-out error 2.7 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
 //! Avx512ForwardT0Exchange: doubtful, rank 6 of 6, condition 4.3e0; held-out error 7.6 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardExchange: doubtful, rank 9 of 9, condition 2.5e1; held-out error 4.3 % (40 of 144 samples)
+//! AvxForwardExchange: verified, rank 9 of 9, condition 2.5e1; held-out error 4.3 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
 //! AvxForwardStreamExchange: verified, rank 4 of 4, condition 4.4e0; held-out error 3.4 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
 //! AvxForwardStreamToRepMovsbExchange: verified, rank 7 of 7, condition 3.0e1; held-out error 1.5 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbToAvx512ForwardExchange: doubtful, rank 6 of 6, condition 1.7e1; held-out error 5.0 % (40 of 144 samples)
+//! RepMovsbToAvx512ForwardExchange: verified, rank 6 of 6, condition 1.7e1; held-out error 5.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
 //! MemcpyExchangeUsed: doubtful, rank 8 of 8, condition 1.3e1; held-out error 5.0 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! RepMovsbExchangeUsed: doubtful, rank 6 of 6, condition 1.1e1; held-out error 3.4 % (40 of 144 samples)
+//! RepMovsbExchangeUsed: verified, rank 6 of 6, condition 1.1e1; held-out error 3.4 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardExchangeUsed: doubtful, rank 7 of 7, condition 7.0e0; held-out error 3.5 % (40 of 144 samples)
+//! Avx512ForwardExchangeUsed: verified, rank 7 of 7, condition 7.0e0; held-out error 3.5 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! Avx512ForwardT0ExchangeUsed: doubtful, rank 8 of 8, condition 1.3e1; held-out error 4.7 % (40 of 144 samples)
+//! Avx512ForwardT0ExchangeUsed: verified, rank 8 of 8, condition 1.3e1; held-out error 4.7 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
-//! AvxForwardExchangeUsed: doubtful, rank 9 of 9, condition 2.7e1; held-out error 4.2 % (40 of 144 samples)
+//! AvxForwardExchangeUsed: verified, rank 9 of 9, condition 2.7e1; held-out error 4.2 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
 //! AvxForwardStreamExchangeUsed: doubtful, rank 6 of 6, condition 1.4e1; held-out error 4.4 % (40 of 144 samples)
 //!     valid for bytes in 2112..=16065856, 2 nodes
@@ -143,7 +143,7 @@ pub fn rep_movsb_exchange_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     checked(seconds)
 }
 
-/// `Avx512ForwardExchange`: doubtful, rank 11 of 11, condition 4.8e1; held-out error 2.7 % (40 of 144 samples).
+/// `Avx512ForwardExchange`: verified, rank 11 of 11, condition 4.8e1; held-out error 2.7 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
@@ -246,7 +246,7 @@ pub fn avx512_forward_t0_exchange_seconds(nodes: usize, bytes: f64) -> Option<f6
     checked(seconds)
 }
 
-/// `AvxForwardExchange`: doubtful, rank 9 of 9, condition 2.5e1; held-out error 4.3 % (40 of 144 samples).
+/// `AvxForwardExchange`: verified, rank 9 of 9, condition 2.5e1; held-out error 4.3 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
@@ -384,7 +384,7 @@ pub fn avx_forward_stream_to_rep_movsb_exchange_seconds(nodes: usize, bytes: f64
     checked(seconds)
 }
 
-/// `RepMovsbToAvx512ForwardExchange`: doubtful, rank 6 of 6, condition 1.7e1; held-out error 5.0 % (40 of 144 samples).
+/// `RepMovsbToAvx512ForwardExchange`: verified, rank 6 of 6, condition 1.7e1; held-out error 5.0 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
@@ -478,7 +478,7 @@ pub fn memcpy_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> {
     checked(seconds)
 }
 
-/// `RepMovsbExchangeUsed`: doubtful, rank 6 of 6, condition 1.1e1; held-out error 3.4 % (40 of 144 samples).
+/// `RepMovsbExchangeUsed`: verified, rank 6 of 6, condition 1.1e1; held-out error 3.4 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
@@ -522,7 +522,7 @@ pub fn rep_movsb_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<f64> 
     checked(seconds)
 }
 
-/// `Avx512ForwardExchangeUsed`: doubtful, rank 7 of 7, condition 7.0e0; held-out error 3.5 % (40 of 144 samples).
+/// `Avx512ForwardExchangeUsed`: verified, rank 7 of 7, condition 7.0e0; held-out error 3.5 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
@@ -569,7 +569,7 @@ pub fn avx512_forward_exchange_used_seconds(nodes: usize, bytes: f64) -> Option<
     checked(seconds)
 }
 
-/// `Avx512ForwardT0ExchangeUsed`: doubtful, rank 8 of 8, condition 1.3e1; held-out error 4.7 % (40 of 144 samples).
+/// `Avx512ForwardT0ExchangeUsed`: verified, rank 8 of 8, condition 1.3e1; held-out error 4.7 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
@@ -619,7 +619,7 @@ pub fn avx512_forward_t0_exchange_used_seconds(nodes: usize, bytes: f64) -> Opti
     checked(seconds)
 }
 
-/// `AvxForwardExchangeUsed`: doubtful, rank 9 of 9, condition 2.7e1; held-out error 4.2 % (40 of 144 samples).
+/// `AvxForwardExchangeUsed`: verified, rank 9 of 9, condition 2.7e1; held-out error 4.2 % (40 of 144 samples).
 ///
 /// Valid for bytes in 2112..=16065856, 2 nodes.
 #[must_use]
@@ -889,7 +889,7 @@ pub static COPY_EXCHANGE: Table = Table {
     library: "copy_exchange",
     spec: "specs/copy-exchange",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2425403251ced7065e29f24d57e7d8848af8134a47c707d771d97856910ecc2f",
+    digest: "6115f34780ad5322b489ae96abaa242865cbfb325cee1fd65e537452001bd145",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[
@@ -912,7 +912,7 @@ pub static COPY_EXCHANGE: Table = Table {
         Entry {
             name: "avx512_forward",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_exchange_avx512_forward_seconds_at,
             predict: copy_exchange_avx512_forward_at,
@@ -928,7 +928,7 @@ pub static COPY_EXCHANGE: Table = Table {
         Entry {
             name: "avx_forward",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_exchange_avx_forward_seconds_at,
             predict: copy_exchange_avx_forward_at,
@@ -952,7 +952,7 @@ pub static COPY_EXCHANGE: Table = Table {
         Entry {
             name: "rep_movsb_to_avx512_forward",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_exchange_rep_movsb_to_avx512_forward_seconds_at,
             predict: copy_exchange_rep_movsb_to_avx512_forward_at,
@@ -1099,7 +1099,7 @@ pub static COPY_EXCHANGE_USED: Table = Table {
     library: "copy_exchange_used",
     spec: "specs/copy-exchange",
     platform: "threads nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "2425403251ced7065e29f24d57e7d8848af8134a47c707d771d97856910ecc2f",
+    digest: "6115f34780ad5322b489ae96abaa242865cbfb325cee1fd65e537452001bd145",
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(2112.0, 16065856.0)] },
     entries: &[
@@ -1114,7 +1114,7 @@ pub static COPY_EXCHANGE_USED: Table = Table {
         Entry {
             name: "rep_movsb",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_exchange_used_rep_movsb_seconds_at,
             predict: copy_exchange_used_rep_movsb_at,
@@ -1122,7 +1122,7 @@ pub static COPY_EXCHANGE_USED: Table = Table {
         Entry {
             name: "avx512_forward",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_exchange_used_avx512_forward_seconds_at,
             predict: copy_exchange_used_avx512_forward_at,
@@ -1130,7 +1130,7 @@ pub static COPY_EXCHANGE_USED: Table = Table {
         Entry {
             name: "avx512_forward_t0",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_exchange_used_avx512_forward_t0_seconds_at,
             predict: copy_exchange_used_avx512_forward_t0_at,
@@ -1138,7 +1138,7 @@ pub static COPY_EXCHANGE_USED: Table = Table {
         Entry {
             name: "avx_forward",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_exchange_used_avx_forward_seconds_at,
             predict: copy_exchange_used_avx_forward_at,

@@ -15,7 +15,7 @@ mod generated {
 //! ```text
 //! spec     specs/copy  sha256 5254279247aed9bad76a7d0c84e73aa81531c161c91ccdc3d35d04b7e9f566f6
 //! samples  sha256 1cfec19a7adf28472a16eb7ed99a7bbf744cdf87a2708c455a8363ea461f312b
-//! models   sha256 f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023
+//! models   sha256 590bfad7d02a81041abaa067addee5f4bf5c056fc8bc4ded80eb015be28693a3
 //! platform threads nodes=1 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! MemcpyCold: verified, rank 11 of 11, condition 2.8e1; held-out error 3.5 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -43,7 +43,7 @@ mod generated {
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! MemcpyHot: verified, rank 13 of 13, condition 2.8e1; held-out error 3.7 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! RepMovsbHot: doubtful, rank 15 of 15, condition 2.2e1; held-out error 4.0 % (40 of 282 samples)
+//! RepMovsbHot: verified, rank 15 of 15, condition 2.2e1; held-out error 4.0 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! Avx512ForwardHot: verified, rank 13 of 13, condition 1.6e1; held-out error 3.9 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -53,9 +53,9 @@ mod generated {
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! AvxForwardStreamHot: verified, rank 10 of 10, condition 5.1e1; held-out error 4.4 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! MemcpyHotRead: doubtful, rank 9 of 9, condition 1.7e1; held-out error 4.0 % (40 of 282 samples)
+//! MemcpyHotRead: verified, rank 9 of 9, condition 1.7e1; held-out error 4.0 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! RepMovsbHotRead: doubtful, rank 13 of 13, condition 3.7e1; held-out error 3.5 % (40 of 282 samples)
+//! RepMovsbHotRead: verified, rank 13 of 13, condition 3.7e1; held-out error 3.5 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! Avx512ForwardHotRead: verified, rank 14 of 14, condition 2.1e1; held-out error 3.2 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
@@ -63,7 +63,7 @@ mod generated {
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! AvxForwardHotRead: verified, rank 13 of 13, condition 3.6e1; held-out error 3.8 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
-//! AvxForwardStreamHotRead: doubtful, rank 9 of 9, condition 1.1e1; held-out error 3.6 % (40 of 282 samples)
+//! AvxForwardStreamHotRead: verified, rank 9 of 9, condition 1.1e1; held-out error 3.6 % (40 of 282 samples)
 //!     valid for bytes in 2112..=70080000, shift in 0..=24, 1 node
 //! ```
 
@@ -847,7 +847,7 @@ pub fn memcpy_hot_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f64> {
     checked(seconds)
 }
 
-/// `RepMovsbHot`: doubtful, rank 15 of 15, condition 2.2e1; held-out error 4.0 % (40 of 282 samples).
+/// `RepMovsbHot`: verified, rank 15 of 15, condition 2.2e1; held-out error 4.0 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -1169,7 +1169,7 @@ pub fn avx_forward_stream_hot_seconds(nodes: usize, bytes: f64, shift: f64) -> O
     checked(seconds)
 }
 
-/// `MemcpyHotRead`: doubtful, rank 9 of 9, condition 1.7e1; held-out error 4.0 % (40 of 282 samples).
+/// `MemcpyHotRead`: verified, rank 9 of 9, condition 1.7e1; held-out error 4.0 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -1222,7 +1222,7 @@ pub fn memcpy_hot_read_seconds(nodes: usize, bytes: f64, shift: f64) -> Option<f
     checked(seconds)
 }
 
-/// `RepMovsbHotRead`: doubtful, rank 13 of 13, condition 3.7e1; held-out error 3.5 % (40 of 282 samples).
+/// `RepMovsbHotRead`: verified, rank 13 of 13, condition 3.7e1; held-out error 3.5 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -1488,7 +1488,7 @@ pub fn avx_forward_hot_read_seconds(nodes: usize, bytes: f64, shift: f64) -> Opt
     checked(seconds)
 }
 
-/// `AvxForwardStreamHotRead`: doubtful, rank 9 of 9, condition 1.1e1; held-out error 3.6 % (40 of 282 samples).
+/// `AvxForwardStreamHotRead`: verified, rank 9 of 9, condition 1.1e1; held-out error 3.6 % (40 of 282 samples).
 ///
 /// Valid for bytes in 2112..=70080000, shift in 0..=24, 1 node.
 #[must_use]
@@ -1606,7 +1606,7 @@ pub static COPY_COLD: Table = Table {
     library: "copy_cold",
     spec: "specs/copy",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023",
+    digest: "590bfad7d02a81041abaa067addee5f4bf5c056fc8bc4ded80eb015be28693a3",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1774,7 +1774,7 @@ pub static COPY_COLD_READ: Table = Table {
     library: "copy_cold_read",
     spec: "specs/copy",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023",
+    digest: "590bfad7d02a81041abaa067addee5f4bf5c056fc8bc4ded80eb015be28693a3",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1942,7 +1942,7 @@ pub static COPY_HOT: Table = Table {
     library: "copy_hot",
     spec: "specs/copy",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023",
+    digest: "590bfad7d02a81041abaa067addee5f4bf5c056fc8bc4ded80eb015be28693a3",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
@@ -1957,7 +1957,7 @@ pub static COPY_HOT: Table = Table {
         Entry {
             name: "rep_movsb",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_hot_rep_movsb_seconds_at,
             predict: copy_hot_rep_movsb_at,
@@ -2110,14 +2110,14 @@ pub static COPY_HOT_READ: Table = Table {
     library: "copy_hot_read",
     spec: "specs/copy",
     platform: "threads nodes=1 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "f5890218d8086b3f46a48dc7d7a1a5def0ff4e8c06e2f08c1b07cb9fb3c1f023",
+    digest: "590bfad7d02a81041abaa067addee5f4bf5c056fc8bc4ded80eb015be28693a3",
     inputs: &["bytes", "shift"],
     domain: Domain { nodes: (1, 1), inputs: &[(2112.0, 70080000.0), (0.0, 24.0)] },
     entries: &[
         Entry {
             name: "memcpy",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_hot_read_memcpy_seconds_at,
             predict: copy_hot_read_memcpy_at,
@@ -2125,7 +2125,7 @@ pub static COPY_HOT_READ: Table = Table {
         Entry {
             name: "rep_movsb",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_hot_read_rep_movsb_seconds_at,
             predict: copy_hot_read_rep_movsb_at,
@@ -2157,7 +2157,7 @@ pub static COPY_HOT_READ: Table = Table {
         Entry {
             name: "avx_forward_stream",
             parameters: &[],
-            verdict: Verdict::Doubtful,
+            verdict: Verdict::Verified,
             expected_ratio: 1.0,
             seconds: copy_hot_read_avx_forward_stream_seconds_at,
             predict: copy_hot_read_avx_forward_stream_at,

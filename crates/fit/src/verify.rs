@@ -177,10 +177,15 @@ pub(crate) fn judge(
             exceeds(&format!("above the {accept} that is accepted"))
         ));
     }
-    let mut doubts = doubts(regression, inputs, fit, options);
-    let uneven = uneven(regression, fit, verify, options);
-    let narrow = uneven.as_ref().map_or(String::new(), |u| format!("; intervals are too narrow {}", u.place));
-    doubts.extend(uneven.and_then(|u| u.doubt));
+    let (mut doubts, mut notes) = (Vec::new(), String::new());
+    if matters(fit, options) {
+        for Structure { note, doubt } in structure(regression, inputs, fit, verify, options) {
+            match doubt {
+                Some(doubt) => doubts.push(doubt),
+                None => notes = format!("{notes}; {note}"),
+            }
+        }
+    }
     doubts.extend(resolution(fit, options));
     let verdict = match () {
         () if !doubts.is_empty() => Verdict::Doubtful,
@@ -191,7 +196,7 @@ pub(crate) fn judge(
         () => Verdict::Doubtful,
     };
     let mut reason = match verdict {
-        Verdict::Verified => format!("{reason}, {accept} is accepted{narrow}"),
+        Verdict::Verified => format!("{reason}, {accept} is accepted{notes}"),
         Verdict::WithinNoise => exceeds(&format!(
             "{accept} is accepted: the model is as good as these samples can tell; a quieter machine or more budget would tell more"
         )),
@@ -366,12 +371,68 @@ fn matters(fit: &[Residual], options: &FitOptions) -> bool {
     size.is_finite() && size > options.accept / 10.0
 }
 
-/// Errors that change with the predicted time.
-struct Uneven {
-    /// For which predictions they are greatest.
-    place: String,
-    /// Where they may exceed what is accepted there.
+/// What shows in the residuals.
+struct Structure {
+    note: String,
+    /// Where the model may be off by more than is accepted because of it.
     doubt: Option<String>,
+}
+
+/// What shows in the residuals of the fitted samples, and what the held-out samples say of it.
+fn structure(
+    regression: &Regression,
+    inputs: &[String],
+    fit: &[Residual],
+    verify: &[Residual],
+    options: &FitOptions,
+) -> Vec<Structure> {
+    let known = fit.first().map_or(0, |r| r.inputs.len());
+    let follows = inputs.iter().enumerate().take(known).filter_map(|(input, name)| {
+        let (runs, expected) = runs(fit, &regression.standardised, input)?;
+        let note = format!(
+            "the residuals follow `{name}` ({runs} runs of one sign where noise has about {expected:.0}): a term is \
+             missing"
+        );
+        let worst = thirds(verify, |r| r.inputs[input]).max_by(|a, b| a.own.high.total_cmp(&b.own.high));
+        let doubt = worst.filter(|third| third.own.high > options.accept).map(|third| {
+            let Third { own, from, to } = third;
+            format!(
+                "{note}, and the model's own error for `{name}` from {from} to {to} is {} to {}",
+                percent(own.low),
+                percent(own.high)
+            )
+        });
+        Some(Structure { note, doubt })
+    });
+    let uneven = uneven(regression, fit, verify, options);
+    follows.chain(uneven).chain(decides_alone(regression, fit, verify, options)).collect()
+}
+
+/// A third of the held-out samples, in the order of some value.
+struct Third {
+    own: Own,
+    /// The least and the greatest value.
+    from: f64,
+    to: f64,
+}
+
+/// The held-out samples in thirds of `value`, of which neighbours share one where they are not
+/// divisible; none where there are no samples.
+fn thirds(verify: &[Residual], value: impl Fn(&Residual) -> f64) -> impl DoubleEndedIterator<Item = Third> {
+    let mut sorted: Vec<(f64, (f64, f64))> = verify
+        .iter()
+        .filter(|r| r.observed != 0.0)
+        .map(|r| (value(r), (r.relative_error().abs(), MEAN_OF_NORMAL * r.noise)))
+        .collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let each = sorted.len().div_ceil(3);
+    let starts = [0, (sorted.len() - each) / 2, sorted.len() - each];
+    let of = move |start: usize| {
+        let part = sorted.get(start..start + each).filter(|part| !part.is_empty())?;
+        let points: Vec<(f64, f64)> = part.iter().map(|p| p.1).collect();
+        Some(Third { own: own_error(&points), from: part[0].0, to: part[each - 1].0 })
+    };
+    starts.into_iter().filter_map(of)
 }
 
 /// Whether the scatter of the fitted samples changes with the predicted time, and what the held-out
@@ -382,18 +443,13 @@ fn uneven(
     fit: &[Residual],
     verify: &[Residual],
     options: &FitOptions,
-) -> Option<Uneven> {
-    let grows = spread_changes(fit, &regression.standardised).filter(|_| matters(fit, options))?;
-    let mut sorted: Vec<&Residual> = verify.iter().filter(|r| r.observed != 0.0).collect();
-    sorted.sort_by(|a, b| a.predicted.total_cmp(&b.predicted));
-    let third = sorted.len().div_ceil(3);
-    let part = if grows { &sorted[sorted.len() - third..] } else { &sorted[..third] };
-    let points: Vec<(f64, f64)> =
-        part.iter().map(|r| (r.relative_error().abs(), MEAN_OF_NORMAL * r.noise)).collect();
-    let own = own_error(&points);
+) -> Option<Structure> {
+    let grows = spread_changes(fit, &regression.standardised)?;
+    let mut thirds = thirds(verify, |r| r.predicted);
+    let Third { own, from, to } = if grows { thirds.next_back() } else { thirds.next() }?;
     let place = match grows {
-        true => format!("for predictions from {:.1e} s on", part[0].predicted),
-        false => format!("for predictions up to {:.1e} s", part[third - 1].predicted),
+        true => format!("for predictions from {from:.1e} s on"),
+        false => format!("for predictions up to {to:.1e} s"),
     };
     let advice = match (options.mode, grows) {
         (Mode::Relative, false) => "absolute errors may suit better",
@@ -408,23 +464,17 @@ fn uneven(
             percent(own.high)
         )
     });
-    Some(Uneven { place, doubt })
+    Some(Structure { note: format!("intervals are too narrow {place}"), doubt })
 }
 
-/// What speaks against a model that may otherwise pass.
-fn doubts(regression: &Regression, inputs: &[String], fit: &[Residual], options: &FitOptions) -> Vec<String> {
-    let mut doubts = Vec::new();
-    if !matters(fit, options) {
-        return doubts;
-    }
-    let known = fit.first().map_or(0, |r| r.inputs.len());
-    for (input, name) in inputs.iter().enumerate().take(known) {
-        if let Some((runs, expected)) = runs(fit, &regression.standardised, input) {
-            doubts.push(format!(
-                "the residuals follow `{name}` ({runs} runs of one sign where noise has about {expected:.0}): a term is missing"
-            ));
-        }
-    }
+/// A sample that moves the model by as much as all the noise does, and what the held-out samples
+/// say of the times about it.
+fn decides_alone(
+    regression: &Regression,
+    fit: &[Residual],
+    verify: &[Residual],
+    options: &FitOptions,
+) -> Option<Structure> {
     let rank = regression.rank.max(1) as f64;
     let cook = |i: usize| {
         let h = regression.leverages[i];
@@ -439,18 +489,19 @@ fn doubts(regression: &Regression, inputs: &[String], fit: &[Residual], options:
         let left = (freedom as f64 + 1.0 - z * z).max(1e-9) / freedom as f64;
         z.abs() / left.sqrt() > limit
     };
-    if let Some(worst) = (0..fit.len()).max_by(|a, b| cook(*a).total_cmp(&cook(*b)))
-        && cook(worst) > COOK
-        && fit.len() >= LEAST_GROUPS
-        && alone(worst)
-    {
-        doubts.push(format!(
-            "the sample of line {} decides much of the model alone (Cook's distance {:.1})",
-            fit[worst].line,
-            cook(worst)
-        ));
+    let worst = (0..fit.len()).max_by(|a, b| cook(*a).total_cmp(&cook(*b)))?;
+    if cook(worst) <= COOK || fit.len() < LEAST_GROUPS || !alone(worst) {
+        return None;
     }
-    doubts
+    // A model that goes through its sample whatever its time has an infinite distance.
+    let distance = if cook(worst) < LIMIT { format!("{:.1}", cook(worst)) } else { "above 1000".into() };
+    let line = fit[worst].line;
+    let note =
+        format!("the sample of line {line} decides much of the model alone (Cook's distance {distance})");
+    let time = fit[worst].predicted;
+    let about = || thirds(verify, |r| r.predicted).filter(|third| (third.from..=third.to).contains(&time));
+    let is_verified = about().count() > 0 && about().all(|third| third.own.high <= options.accept);
+    Some(Structure { doubt: (!is_verified).then(|| note.clone()), note })
 }
 
 /// The number of runs of one sign along an input and the number expected, if they are too few to be

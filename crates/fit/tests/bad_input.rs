@@ -339,12 +339,15 @@ fn doubts_have_reasons() {
     let q = m.verify_quantiles.unwrap();
     assert!(q.p50 <= q.p90 && q.p90 <= q.p95 && q.p95 <= q.max);
     assert!(m.coverage.unwrap() > 0.8 && m.leverage_limit > 0.0);
-    let (verdict, doubts, _) = judge(
-        &noisy(120, |x, e, _| (1.0 + 0.1 * (x - 20.0).powi(2)) * (1.0 + 0.01 * e)),
-        &FitOptions { accept: 5.0, ..options },
-    );
-    assert_eq!(verdict, Verdict::Doubtful);
-    assert!(doubts.contains("residuals follow `x`"), "{doubts}");
+    // A term that is missing is told, and a doubt where some third of the input is off by more than
+    // is accepted.
+    let bent = noisy(120, |x, e, _| (1.0 + 0.1 * (x - 20.0).powi(2)) * (1.0 + 0.01 * e));
+    let (verdict, doubts, m) = judge(&bent, &FitOptions { accept: 5.0, ..options });
+    assert_eq!((verdict, doubts.as_str()), (Verdict::Verified, ""));
+    assert!(m.reason.contains("residuals follow `x`"), "{}", m.reason);
+    let (verdict, doubts, m) = judge(&bent, &FitOptions { accept: 0.8, ..options });
+    assert_eq!(verdict, Verdict::Doubtful, "{}", m.reason);
+    assert!(doubts.contains("residuals follow `x`") && doubts.contains("error for `x` from"), "{doubts}");
     // Intervals that are too narrow somewhere are told; an error within what is accepted is no doubt.
     let (verdict, doubts, m) =
         judge(&noisy(240, |x, e, _| (1.0 + x) * (1.0 + e)), &FitOptions { mode: Mode::Absolute, ..options });

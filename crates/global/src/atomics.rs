@@ -264,17 +264,9 @@ impl Space<'_> {
             let Header { at, number, .. } = Header::of(header);
             let argument = bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&data)[..size_of::<A>()]);
             let result = run_at(&own.segment, at as usize, argument, &procedure);
-            let mut words = [0; 8];
             // A result without bytes is a byte on its way, as every value has some.
-            let length = size_of::<R>().max(1);
-            words[0] = Header { at: 0, length, number }.word();
-            bytemuck::cast_slice_mut(&mut words[1..])[..size_of::<R>()]
-                .copy_from_slice(bytemuck::bytes_of(&result));
-            if length <= WORD {
-                context.reply(wire.value, [words[0], words[1]]);
-            } else {
-                context.reply(wire.chunk, words);
-            }
+            let bytes = if size_of::<R>() == 0 { &[0] } else { bytemuck::bytes_of(&result) };
+            context.reply_with_bytes(wire.value, Header { at: 0, length: 1, number }.word(), bytes);
         };
         let request = handlers.request(run);
         self.install(handlers);

@@ -10,7 +10,7 @@ use crate::error::GlobalError;
 use crate::on_paragon::GlobalStores;
 use crate::segment::WORD;
 use crate::space::Space;
-use crate::wire::{CHUNK, Header, MORE, STORED};
+use crate::wire::{Header, MORE, SHORT, STORED};
 use crate::{Way, on_cm5, on_mpi};
 use strata_runtime::{Node, select::Options};
 use strata_select::Table;
@@ -65,7 +65,7 @@ impl Waiting {
             let last = Header::of(self.words[self.last]);
             let length = last.length + bytes.len();
             let end = self.last + 1 + length.div_ceil(WORD);
-            if last.at + last.length as u64 == at && length <= CHUNK && end <= WORDS {
+            if last.at + last.length as u64 == at && length <= SHORT && end <= WORDS {
                 return self.place(Header { length, ..last }, last.length, bytes);
             }
         }
@@ -206,6 +206,6 @@ mod tests {
         assert!((0..7).all(|i| waiting.add(8 * i, &[i as u8; 8])));
         assert!(!waiting.add(56, &[7; 8]));
         let [(0, STORED, data)] = &told(&waiting.take())[..] else { panic!("one write") };
-        assert_eq!(data.len(), CHUNK);
+        assert_eq!(data.len(), SHORT);
     }
 }

@@ -14,12 +14,12 @@ mod generated {
 //!
 //! ```text
 //! spec     specs/global-stores/stores.spec  sha256 b3d00aaa5338c2d35d5a216b6602e8f7108ebee7ba25e1b84b1affd39acc3dba
-//! samples  sha256 cd22e20dd879b598c5a4768ded4e59c04261f37942832755dfb575c73c41b896
-//! models   sha256 1fa04f329ae1224abe003bb02cf0c378b65a4d9bc66d285f48aff1a71121d886
-//! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:48K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
-//! Each: verified, rank 3 of 3, condition 2.8e0; held-out error 2.0 % (20 of 45 samples)
+//! samples  sha256 b710121980a235b6c5e8fd1bcb427d61a87aaac03a9e183896043b295a89d539
+//! models   sha256 d953f6f5303c6ca0b80687059f057bcac8994d57759b8cf6625afb04d49d4cae
+//! platform mpi nodes=2 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
+//! Each: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples)
 //!     valid for count in 1..=4096, 2 nodes
-//! Gathered: verified, rank 2 of 2, condition 1.4e0; held-out error 1.2 % (20 of 45 samples)
+//! Gathered: verified, rank 2 of 2, condition 1.5e0; held-out error 1.9 % (20 of 45 samples)
 //!     valid for count in 1..=4096, 2 nodes
 //! ```
 
@@ -27,7 +27,7 @@ mod generated {
 use strata_select::Math as _;
 use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled};
 
-/// `Each`: verified, rank 3 of 3, condition 2.8e0; held-out error 2.0 % (20 of 45 samples).
+/// `Each`: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples).
 ///
 /// Valid for count in 1..=4096, 2 nodes.
 #[must_use]
@@ -39,13 +39,13 @@ pub fn each(nodes: usize, count: f64) -> Option<Prediction> {
         count.min(16.0),
     ];
     let covariance = [
-        [3.356641924831932e-16, 2.41263641562521e-18, -4.7725360468131913e-17],
-        [2.41263641562521e-18, 1.663822815805208e-18, -2.7234876839182756e-18],
-        [-4.7725360468131913e-17, -2.7234876839182756e-18, 1.7302916673279023e-17],
+        [7.082266890044293e-17, 7.150410695290914e-19, -1.1978062625337734e-17],
+        [7.150410695290914e-19, 6.704257085102061e-19, -1.0186238987296319e-18],
+        [-1.1978062625337734e-17, -1.0186238987296319e-18, 5.399931109027583e-18],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 4.351243503328997 * (from_fit + 0.0005988479259133944 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0005056600301436397 * seconds * seconds).max(0.0);
+    let square = 4.300949501777037 * (from_fit + 0.00039823308901816606 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 6.744693153639315e-5 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
@@ -56,13 +56,13 @@ pub fn each_seconds(nodes: usize, count: f64) -> Option<f64> {
     if !valid {
         return None;
     }
-    let seconds = 1.3234426447671417e-6
-        + 2.0999171936585103e-7 * count
-        + (-1.1644278283842573e-8) * count.min(16.0);
+    let seconds = 9.6517204963876e-7
+        + 2.4804538850507897e-7 * count
+        + (-9.498997218688113e-9) * count.min(16.0);
     checked(seconds)
 }
 
-/// `Gathered`: verified, rank 2 of 2, condition 1.4e0; held-out error 1.2 % (20 of 45 samples).
+/// `Gathered`: verified, rank 2 of 2, condition 1.5e0; held-out error 1.9 % (20 of 45 samples).
 ///
 /// Valid for count in 1..=4096, 2 nodes.
 #[must_use]
@@ -73,12 +73,12 @@ pub fn gathered(nodes: usize, count: f64) -> Option<Prediction> {
         (count / 4.0).ceil(),
     ];
     let covariance = [
-        [1.952742066379144e-16, -9.266354842653778e-18],
-        [-9.266354842653778e-18, 3.5648275631032465e-18],
+        [2.8916586199018753e-16, -1.932645892007513e-17],
+        [-1.932645892007513e-17, 9.007183044623273e-18],
     ];
     let from_fit = variance(&terms, &covariance);
-    let square = 4.324793743182476 * (from_fit + 0.0008061715521739133 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 8.65526114810126e-5 * seconds * seconds).max(0.0);
+    let square = 4.279344309144154 * (from_fit + 0.0018705654783962512 * seconds * seconds).max(0.0);
+    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
 
@@ -89,7 +89,7 @@ pub fn gathered_seconds(nodes: usize, count: f64) -> Option<f64> {
     if !valid {
         return None;
     }
-    let seconds = 1.298710498394889e-6 + (2.686030963281199e-7 * (count / 4.0).ceil());
+    let seconds = 1.0101604359846947e-6 + (3.2865285614589407e-7 * (count / 4.0).ceil());
     checked(seconds)
 }
 
@@ -117,8 +117,8 @@ fn global_stores_gathered_seconds_at(nodes: usize, inputs: &[f64], parameters: &
 pub static GLOBAL_STORES: Table = Table {
     library: "global_stores",
     spec: "specs/global-stores/stores.spec",
-    platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:48K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "1fa04f329ae1224abe003bb02cf0c378b65a4d9bc66d285f48aff1a71121d886",
+    platform: "mpi nodes=2 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
+    digest: "d953f6f5303c6ca0b80687059f057bcac8994d57759b8cf6625afb04d49d4cae",
     inputs: &["count"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 4096.0)] },
     entries: &[

@@ -2,12 +2,11 @@
 //!
 //! | request | words | reply |
 //! |---|---|---|
-//! | bytes to be written, up to 8 or up to 56 | header, 1 or 7 of data | none for a store; else that they are written |
-//! | more bytes to be written | header, and the bytes beside it | the same |
+//! | bytes to be written | header, and the bytes beside it | none for a store; else that they are written |
 //! | several writes, gathered | headers, each followed by its bytes | none for stores; else that all are written |
-//! | a value to be read, up to 56 bytes | header | header, 1 or 7 of data |
-//! | a range to be read | header, position and length | header, and the bytes beside it |
-//! | an atomic operation | header, 1 or 2 operands | header, the old value |
+//! | a value to be read, up to 56 bytes | header | header, and the bytes beside it |
+//! | a range to be read | header, position and length | the same |
+//! | an atomic operation | header, 1 or 2 operands | header, and the old value beside it |
 //!
 //! Longer writes and ranges are divided into parts of 16 KiB, so that what waits at the receiver is
 //! bounded. Of a write only the last is answered, as messages to one node arrive in order.
@@ -20,12 +19,11 @@ use crate::checker::{Marks, Written};
 use crate::gather::{WORDS, writes};
 use crate::pointer::OFFSET_BITS;
 use crate::segment::{Segment, WORD};
-use bytemuck::cast_slice;
 use std::rc::Rc;
 use strata_runtime::{Handlers, Node, Reply, Request, Requested, WithBytes};
 
 /// The most bytes of data in a message of one packet.
-pub(crate) const CHUNK: usize = 7 * WORD;
+pub(crate) const SHORT: usize = 7 * WORD;
 /// The most bytes written or asked for by one request: what its replies need is the receiver's to
 /// keep.
 const RANGE: usize = 16 << 10;
@@ -74,16 +72,13 @@ impl Header {
 pub(crate) struct Wire {
     ended: Request<u64>,
     left: Request<u64>,
-    write: Request<[u64; 2]>,
-    write_chunk: Request<[u64; 8]>,
+    write: Request<WithBytes<u64>>,
     write_many: Request<[u64; WORDS]>,
-    write_range: Request<WithBytes<u64>>,
     read: Request<u64>,
     read_range: Request<[u64; 2]>,
     change: Request<[u64; 2]>,
     compare: Request<[u64; 3]>,
-    pub(crate) value: Reply<[u64; 2]>,
-    pub(crate) chunk: Reply<[u64; 8]>,
+    pub(crate) value: Reply<WithBytes<u64>>,
 }
 
 impl Wire {
@@ -102,19 +97,7 @@ impl Wire {
             let book = book();
             move |_, phase: u64| book.end(phase as usize)
         });
-        let came = |book: &Book, header: u64, data: &[u8]| {
-            let header = Header::of(header);
-            book.came(header.number, header.at as usize, &data[..header.length]);
-        };
-        let value = handlers.reply({
-            let book = book();
-            move |_, [header, word]: [u64; 2]| came(&book, header, &word.to_ne_bytes())
-        });
-        let chunk = handlers.reply({
-            let book = book();
-            move |_, [header, data @ ..]: [u64; 8]| came(&book, header, cast_slice(&data))
-        });
-        let range = handlers.reply_with_bytes({
+        let value = handlers.reply_with_bytes({
             let book = book();
             move |_, header: u64, data| {
                 let header = Header::of(header);
@@ -134,40 +117,23 @@ impl Wire {
                 }
             }
         };
-        let write = handlers.request({
-            let written = written.clone();
-            move |context, [header, word]: [u64; 2]| {
-                let header = Header::of(header);
-                written(context, header, &word.to_ne_bytes()[..header.length]);
-            }
-        });
         let write_many = handlers.request({
             let written = written.clone();
             move |context, words: [u64; WORDS]| {
                 writes(&words).for_each(|(header, data)| written(context, header, data));
             }
         });
-        let write_range = handlers.request_with_bytes({
-            let written = written.clone();
-            move |context, header: u64, data| written(context, Header::of(header), data)
-        });
-        let write_chunk = handlers.request(move |context, [header, data @ ..]: [u64; 8]| {
-            let header = Header::of(header);
-            written(context, header, &cast_slice(&data)[..header.length]);
-        });
+        let write = handlers
+            .request_with_bytes(move |context, header: u64, data| written(context, Header::of(header), data));
         let read = handlers.request({
             let own = Rc::clone(own);
             move |context, header: u64| {
                 let header = Header::of(header);
                 own.read_by(context, header.at, header.length);
-                let mut words = [Header { at: 0, ..header }.word(), 0, 0, 0, 0, 0, 0, 0];
-                let data: &mut [u8] = bytemuck::cast_slice_mut(&mut words[1..]);
-                own.segment.read_bytes(header.at as usize, &mut data[..header.length]);
-                if header.length <= WORD {
-                    context.reply(value, [words[0], words[1]]);
-                } else {
-                    context.reply(chunk, words);
-                }
+                let mut data = [0; SHORT];
+                let data = &mut data[..header.length];
+                own.segment.read_bytes(header.at as usize, data);
+                context.reply_with_bytes(value, Header { at: 0, ..header }.word(), data);
             }
         });
         let read_range = handlers.request({
@@ -179,7 +145,7 @@ impl Wire {
                 own.read_by(context, header.at, length as usize);
                 data.resize(length as usize, 0);
                 own.segment.read_bytes(header.at as usize, &mut data);
-                context.reply_with_bytes(range, Header { at: position, ..header }.word(), &data);
+                context.reply_with_bytes(value, Header { at: position, ..header }.word(), &data);
             }
         });
         let change = handlers.request({
@@ -192,7 +158,7 @@ impl Wire {
                         own.stored(WORD as u64);
                         own.mark(context, Written::Change, at, WORD);
                     }
-                    number => context.reply(value, [Header { at: 0, length: WORD, number }.word(), old]),
+                    number => reply_word(context, value, number, old),
                 }
             }
         });
@@ -201,7 +167,7 @@ impl Wire {
             move |context, [header, expected, new]: [u64; 3]| {
                 let Header { at, number, .. } = Header::of(header);
                 let old = compare_swap(own.segment.word(at as usize), expected, new);
-                context.reply(value, [Header { at: 0, length: WORD, number }.word(), old]);
+                reply_word(context, value, number, old);
             }
         });
         let ended = handlers.request({
@@ -215,52 +181,26 @@ impl Wire {
             let own = Rc::clone(own);
             move |context, left: u64| own.marks.iter().for_each(|marks| marks.told(context.from(), left))
         });
-        Self {
-            ended,
-            left,
-            write,
-            write_chunk,
-            write_many,
-            write_range,
-            read,
-            read_range,
-            change,
-            compare,
-            value,
-            chunk,
-        }
+        Self { ended, left, write, write_many, read, read_range, change, compare, value }
     }
 
     /// Writes `bytes` at offset `at` of node `to`; the last message carries `number`.
     #[track_caller]
     pub(crate) fn write(&self, node: &mut Node, to: usize, at: u64, bytes: &[u8], number: usize) {
-        if bytes.len() > CHUNK {
-            let last = (bytes.len() - 1) / RANGE;
-            for (part, data) in bytes.chunks(RANGE).enumerate() {
-                let number = if number == STORED || part == last { number } else { MORE };
-                let header = Header { at: at + (part * RANGE) as u64, length: 1, number };
-                node.send_with_bytes(to, self.write_range, header.word(), data);
-            }
-            return;
-        }
-        if bytes.is_empty() {
-            return;
-        }
-        let mut words = [0; 8];
-        words[0] = Header { at, length: bytes.len(), number }.word();
-        bytemuck::cast_slice_mut(&mut words[1..])[..bytes.len()].copy_from_slice(bytes);
-        if bytes.len() <= WORD {
-            node.send(to, self.write, [words[0], words[1]]);
-        } else {
-            node.send(to, self.write_chunk, words);
+        let last = bytes.len().saturating_sub(1) / RANGE;
+        for (part, data) in bytes.chunks(RANGE).enumerate() {
+            let number = if number == STORED || part == last { number } else { MORE };
+            let header = Header { at: at + (part * RANGE) as u64, length: 1, number };
+            node.send_with_bytes(to, self.write, header.word(), data);
         }
     }
 
     /// Sends gathered writes: a single word in the shorter message.
     #[track_caller]
     pub(crate) fn write_many(&self, node: &mut Node, to: usize, words: [u64; WORDS]) {
-        if words[2] == 0 && Header::of(words[0]).length <= WORD {
-            node.send(to, self.write, [words[0], words[1]]);
+        let first = Header::of(words[0]).length;
+        if first <= WORD && words[2] == 0 {
+            node.send_with_bytes(to, self.write, words[0], &words[1].to_ne_bytes()[..first]);
         } else {
             node.send(to, self.write_many, words);
         }
@@ -291,7 +231,7 @@ impl Wire {
     /// Asks for `length` bytes at offset `at` of node `to`, as value `number`.
     #[track_caller]
     pub(crate) fn read(&self, node: &mut Node, to: usize, at: u64, length: usize, number: usize) {
-        if length <= CHUNK {
+        if length <= SHORT {
             node.send(to, self.read, Header { at, length, number }.word());
             return;
         }
@@ -328,6 +268,11 @@ impl Wire {
     ) {
         node.send(to, self.compare, [Header { at, length: WORD, number }.word(), expected, new]);
     }
+}
+
+/// Replies with a word, the whole of a value.
+fn reply_word(context: &mut Requested<'_>, value: Reply<WithBytes<u64>>, number: usize, word: u64) {
+    context.reply_with_bytes(value, Header { at: 0, length: WORD, number }.word(), &word.to_ne_bytes());
 }
 
 /// What a node's handlers serve.
