@@ -90,6 +90,11 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/global/src/on_mpi.rs"),
     },
     Generated {
+        spec: "specs/global-bulk",
+        folder: "models/epyc-2core-mpi/global-bulk",
+        source: Some("crates/global/src/on_mpi_bulk.rs"),
+    },
+    Generated {
         spec: "specs/matmul",
         folder: "models/xeon-2core-threads2/matmul",
         source: Some("crates/matmul/src/models.rs"),

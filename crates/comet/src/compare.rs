@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::results::Results;
+use crate::series::{Belief, PROMISED, quantile};
 
 /// Changes below this share are nobody's concern, however sure.
 const NOTABLE: f64 = 0.03;
@@ -33,6 +34,29 @@ pub struct Comparison {
     pub doubts: Vec<String>,
 }
 
+/// How many times longer the points of both runs take now, in the median; `None` without any.
+#[must_use]
+pub fn level(before: &Results, now: &Results) -> Option<f64> {
+    let mut ratios: Vec<f64> = common(before, now).map(|(_, _, a, b)| b.median / a.median).collect();
+    ratios.retain(|ratio| ratio.is_finite() && *ratio > 0.0);
+    ratios.sort_by(f64::total_cmp);
+    (!ratios.is_empty()).then(|| quantile(&ratios, 0.5))
+}
+
+/// The points of both runs: their model and place, and what each run tells of them.
+fn common<'a>(
+    before: &'a Results,
+    now: &'a Results,
+) -> impl Iterator<Item = (&'a str, &'a [i64], &'a Belief, &'a Belief)> {
+    now.kernels.iter().flat_map(|kernel| {
+        let old = before.kernel(&kernel.model);
+        kernel.points.iter().filter_map(move |point| {
+            let other = old?.points.iter().find(|other| other.at == point.at)?;
+            Some((&*kernel.model, &*point.at, &other.belief, &point.belief))
+        })
+    })
+}
+
 /// Compares two runs point by point.
 ///
 /// Medians differ significantly where their 95 % intervals do not overlap, which is stricter than a
@@ -48,21 +72,23 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
     if before.platform != now.platform {
         comparison.doubts.push(format!("the machines differ: {} and {}", before.platform, now.platform));
     }
-    for kernel in &now.kernels {
-        let Some(old) = before.kernel(&kernel.model) else { continue };
-        for point in &kernel.points {
-            let Some(other) = old.points.iter().find(|other| other.at == point.at) else { continue };
-            comparison.points += 1;
-            let (a, b) = (&other.belief, &point.belief);
-            let apart = a.high < b.low || b.high < a.low;
-            if apart && (b.median / a.median - 1.0).abs() > NOTABLE {
-                comparison.changes.push(Change {
-                    model: kernel.model.clone(),
-                    at: point.at.clone(),
-                    before: a.median,
-                    now: b.median,
-                });
-            }
+    if let Some(level) = level(before, now).filter(|level| level.max(1.0 / level) > PROMISED) {
+        let (times, than) = if level > 1.0 { (level, "slower") } else { (1.0 / level, "faster") };
+        comparison.doubts.push(format!(
+            "all points together are {times:.2} times {than}: the machine has changed, as where a virtual \
+             machine's processors move apart or change their clock"
+        ));
+    }
+    for (model, at, a, b) in common(before, now) {
+        comparison.points += 1;
+        let apart = a.high < b.low || b.high < a.low;
+        if apart && (b.median / a.median - 1.0).abs() > NOTABLE {
+            comparison.changes.push(Change {
+                model: model.to_owned(),
+                at: at.to_vec(),
+                before: a.median,
+                now: b.median,
+            });
         }
     }
     comparison
@@ -92,5 +118,35 @@ impl Comparison {
             let _ = writeln!(text, "  doubtful: {doubt}");
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{KernelResult, PointResult};
+
+    fn results(medians: &[f64]) -> Results {
+        let point = |(i, median): (usize, &f64)| PointResult {
+            at: vec![i as i64],
+            belief: Belief { median: *median, low: 0.99 * median, high: 1.01 * median, ..Belief::default() },
+        };
+        let points = medians.iter().enumerate().map(point).collect();
+        let kernels = vec![KernelResult { model: "Echo".into(), points, ..KernelResult::default() }];
+        Results { kernels, ..Results::default() }
+    }
+
+    #[test]
+    fn a_machine_that_changed_as_a_whole_is_said() {
+        let before = results(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        let one_kernel = compare(&before, &results(&[1.0, 2.0, 3.0, 4.0, 6.0]));
+        assert_eq!((one_kernel.points, one_kernel.changes.len()), (5, 1));
+        assert!(one_kernel.doubts.is_empty(), "{:?}", one_kernel.doubts);
+        let all = compare(&before, &results(&[4.0, 8.0, 12.0, 16.0, 20.0]));
+        assert!(all.to_text().contains("all points together are 4.00 times slower: the machine has changed"));
+        let faster = compare(&results(&[4.0, 8.0]), &results(&[2.0, 4.0]));
+        assert!(faster.to_text().contains("2.00 times faster"), "{}", faster.to_text());
+        assert_eq!(level(&before, &Results::default()), None);
+        assert!(compare(&before, &Results::default()).doubts.is_empty());
     }
 }

@@ -47,7 +47,7 @@ const NOTABLE: f64 = 1.08;
 
 /// How far from the reported medians the machine may be in nine tenths of a run's periods: runs
 /// whose medians are promised to agree so well.
-const PROMISED: f64 = 1.10;
+pub(crate) const PROMISED: f64 = 1.10;
 
 /// Timings of one period.
 const PERIODS: [usize; 2] = [15, 5];

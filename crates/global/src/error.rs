@@ -40,6 +40,9 @@ pub enum GlobalError {
         "the nodes do not share memory: take threads or MPI processes of one host, or let `STRATA_GLOBAL` and the way be the usual ones"
     )]
     NotShared,
+    /// The nodes have no memory that others access by one-sided transfers.
+    #[error("there are no one-sided transfers here: memory is shared, or the transport has none")]
+    NotOneSided,
 }
 
 impl From<GlobalError> for strata_runtime::Error {

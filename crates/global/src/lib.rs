@@ -27,7 +27,8 @@
 //!
 //! Where all nodes are threads of one process, or MPI processes of one host, accesses are loads and
 //! stores of shared memory; elsewhere they are active messages, which the owner handles whenever it
-//! polls or waits.
+//! polls or waits, and bulk goes by MPI's one-sided transfers where models predict that they are
+//! faster.
 //!
 //! # Order
 //! Blocking accesses and atomic operations on elements of up to 8 bytes happen in one order that
@@ -44,6 +45,7 @@
 mod array;
 mod atomics;
 mod book;
+mod bulk;
 mod checker;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/global-memory.md")]
@@ -56,6 +58,8 @@ mod heap;
 mod on_cm5;
 #[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
 mod on_mpi;
+#[allow(dead_code, unreachable_pub, reason = "generated; the library and its table are used")]
+mod on_mpi_bulk;
 #[allow(dead_code, unreachable_pub, reason = "generated; the library and its table are used")]
 mod on_paragon;
 mod phase;

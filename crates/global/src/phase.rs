@@ -245,6 +245,9 @@ impl<'e> Phase<'_, '_, 'e> {
         if into.is_empty() {
             return;
         }
+        if let Some(exposed) = self.bulk.one_sided(into.len()) {
+            return exposed.get(p.node(), p.offset() as usize, into);
+        }
         let phase = self.number();
         let length = into.len();
         let number = match self.served.book.await_value(phase, length) {
@@ -261,6 +264,9 @@ impl<'e> Phase<'_, '_, 'e> {
 
     #[track_caller]
     fn put_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
+        if let Some(exposed) = self.bulk.one_sided(bytes.len()) {
+            return exposed.put(p.node(), p.offset() as usize, bytes);
+        }
         let (phase, wire) = (self.number(), self.wire);
         if self.gather(p.node(), p.offset(), bytes, phase) {
             return;

@@ -22,8 +22,36 @@ fn main() -> ExitCode {
 /// Usually in a shared window, as all processes are of one host.
 fn checks(node: &mut Node) -> Result<(), Error> {
     windows_are_given_back(node)?;
-    let ways = [How::Usual, How::By(Way::Messages), How::By(Way::Gathered)];
-    (0..SEEDS).try_for_each(|seed| check(node, seed, ways[(seed / 5 % 3) as usize]))
+    bulk_arrives_whole(node)?;
+    let ways = [How::Usual, How::By(Way::Messages), How::By(Way::Gathered), How::OneSided];
+    (0..SEEDS).try_for_each(|seed| check(node, seed, ways[(seed / 5 % 4) as usize]))
+}
+
+/// Bulk, from before to after the sizes into which messages are divided, one-sided and by messages.
+fn bulk_arrives_whole(node: &mut Node) -> Result<(), Error> {
+    const MOST: usize = 40_000;
+    for from in [64, usize::MAX] {
+        let mut space = Space::open_by(node, MOST + 64, Way::Messages)?;
+        space.one_sided_from(from)?;
+        let (rank, size) = (space.rank(), space.size());
+        let blocks = space.alloc_blocks::<u8>(size, MOST)?;
+        let (next, own) = (blocks.first_of((rank + 1) % size), blocks.first_of(rank));
+        for (turn, bytes) in [0, 1, 63, 64, 65, 3_967, 3_969, 16_384, 16_385, MOST].into_iter().enumerate() {
+            let pattern = |of: usize| (0..bytes).map(|i| (i * 7 + of + turn) as u8).collect::<Vec<_>>();
+            space.phase(|phase| phase.put_slice(next, &pattern(rank)));
+            space.barrier();
+            let (mut here, mut there) = (vec![0; bytes], vec![0; bytes]);
+            space.read_slice(own, &mut here);
+            space.read_slice(next, &mut there);
+            assert_eq!(here, pattern((rank + size - 1) % size), "{bytes} bytes put");
+            assert_eq!(there, pattern(rank), "{bytes} bytes read");
+            space.barrier();
+        }
+        space.free(blocks);
+        drop(space);
+        node.uninstall();
+    }
+    Ok(())
 }
 
 /// The memory of a space that is open no more, on any node, is another's: thousands of spaces one
@@ -33,7 +61,8 @@ fn windows_are_given_back(node: &mut Node) -> Result<(), Error> {
     let mapped = || std::fs::read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count());
     let mut before = 0;
     for i in 0..SPACES {
-        let mut space = Space::open_by(node, 1 << 12, Way::Shared)?;
+        let way = if i % 4 == 3 { Way::Messages } else { Way::Shared };
+        let mut space = Space::open_by(node, 1 << 12, way)?;
         let (rank, size) = (space.rank(), space.size());
         let p = Global::<u64>::new((rank + 1) % size, 8 * (i as u64 % 512));
         assert_eq!(space.read(p), 0, "space {i}");

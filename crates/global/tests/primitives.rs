@@ -421,6 +421,8 @@ fn ways_that_do_not_exist_are_refused() {
     let run = |node: &mut Node| {
         assert!(matches!(Space::open_by(node, HEAP, Way::Shared), Err(GlobalError::NotShared)));
         assert!(matches!(Space::open(node, usize::MAX), Err(GlobalError::TooLong { .. })));
+        let mut space = Space::open(node, HEAP)?;
+        assert_eq!(space.one_sided_from(64), Err(GlobalError::NotOneSided));
         Ok(())
     };
     Machine::sim(&cm5, 2).unwrap().run(run).unwrap();

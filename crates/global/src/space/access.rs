@@ -132,11 +132,17 @@ impl Space<'_> {
     #[track_caller]
     fn read_far<T>(&mut self, p: Global<T>, bytes: &mut [u8]) {
         let length = bytes.len();
+        if let Some(exposed) = self.bulk.one_sided(length) {
+            return exposed.get(p.node(), p.offset() as usize, bytes);
+        }
         self.value_far(bytes, |space, number| space.ask(p, length, number));
     }
 
     #[track_caller]
     fn write_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
+        if let Some(exposed) = self.bulk.one_sided(bytes.len()) {
+            return exposed.put(p.node(), p.offset() as usize, bytes);
+        }
         let (wire, phase) = (self.wire, self.blocking);
         let book = Rc::clone(&self.served.book);
         wire.put(self, &book, p.node(), p.offset(), bytes, phase);

@@ -5,6 +5,7 @@ mod stores;
 
 use crate::array::Array;
 use crate::book::Book;
+use crate::bulk::Bulk;
 use crate::checker::Marks;
 use crate::error::GlobalError;
 use crate::gather::{Gather, choose};
@@ -45,6 +46,8 @@ pub struct Space<'n> {
     own: Arc<Segment>,
     /// All heaps, by node, where memory is shared.
     peers: Vec<Peer>,
+    /// What bulk goes by, where it is not shared.
+    pub(crate) bulk: Bulk,
     heap: Heap,
     pub(crate) served: Rc<Served>,
     pub(crate) wire: Wire,
@@ -66,6 +69,16 @@ pub struct Space<'n> {
     turns: u32,
     turns_mask: u32,
     yields: bool,
+}
+
+/// What decides by what bulk goes, where memory is not shared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    ByModels,
+    /// Messages, unless the program says otherwise.
+    AsAsked,
+    /// Messages: transfers would not be seen by the checker.
+    Checked,
 }
 
 /// The heap of a node, as another node accesses it directly. Its alignment makes its size a power
@@ -100,7 +113,8 @@ impl<'n> Space<'n> {
     /// # Settings
     /// Of node 0: `STRATA_GLOBAL=messages` takes messages where memory could be shared,
     /// `STRATA_PIN=global_stores=gathered` (or `messages`) says which kind where models would
-    /// choose, `STRATA_CHECK=1` is [`open_checked`](Self::open_checked).
+    /// choose, `STRATA_PIN=global_bulk=one_sided` (or `messages`) how bulk goes where the transport
+    /// has one-sided transfers; `STRATA_CHECK=1` is [`open_checked`](Self::open_checked).
     ///
     /// # Participation
     /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept, also after the
@@ -114,11 +128,11 @@ impl<'n> Space<'n> {
             return Self::open_checked(node, bytes);
         }
         match node.setting("STRATA_GLOBAL") {
-            None => Self::open_as(node, bytes, None, false),
-            Some("shared") => Self::open_as(node, bytes, Some(Way::Shared), false),
+            None => Self::open_as(node, bytes, None, Opening::ByModels),
+            Some("shared") => Self::open_as(node, bytes, Some(Way::Shared), Opening::ByModels),
             Some("messages") => {
                 let way = choose(node)?;
-                Self::open_as(node, bytes, Some(way), false)
+                Self::open_as(node, bytes, Some(way), Opening::ByModels)
             }
             Some(other) => Err(GlobalError::Setting(other.to_owned())),
         }
@@ -156,10 +170,11 @@ impl<'n> Space<'n> {
     /// As [`open`](Self::open).
     #[track_caller]
     pub fn open_checked(node: &'n mut Node, bytes: usize) -> Result<Self, GlobalError> {
-        Self::open_as(node, bytes, Some(Way::Messages), true)
+        Self::open_as(node, bytes, Some(Way::Messages), Opening::Checked)
     }
 
-    /// As [`open`](Self::open), in this way if there is one, regardless of the setting.
+    /// As [`open`](Self::open), in this way if there is one, regardless of the setting; bulk too,
+    /// unless [`one_sided_from`](Self::one_sided_from) says otherwise.
     ///
     /// # Participation
     /// Collective, with equal arguments; otherwise the job ends.
@@ -169,7 +184,7 @@ impl<'n> Space<'n> {
     /// cannot share memory.
     #[track_caller]
     pub fn open_by(node: &'n mut Node, bytes: usize, way: Way) -> Result<Self, GlobalError> {
-        Self::open_as(node, bytes, Some(way), false)
+        Self::open_as(node, bytes, Some(way), Opening::AsAsked)
     }
 
     #[track_caller]
@@ -177,8 +192,9 @@ impl<'n> Space<'n> {
         node: &'n mut Node,
         bytes: usize,
         way: Option<Way>,
-        checked: bool,
+        opening: Opening,
     ) -> Result<Self, GlobalError> {
+        let checked = opening == Opening::Checked;
         if bytes as u64 >= BEYOND - u64::from(u16::MAX) {
             return Err(GlobalError::TooLong { elements: bytes, size: 1 });
         }
@@ -191,6 +207,12 @@ impl<'n> Space<'n> {
             return Err(GlobalError::NotShared);
         }
         let own = shared.as_ref().and_then(|all| all.get(rank)).map(Arc::clone);
+        let bulk = if own.is_some() || checked {
+            Bulk::default()
+        } else {
+            Bulk::open(node, bytes, opening == Opening::ByModels)?
+        };
+        let own = own.or_else(|| bulk.own(bytes));
         let own = own.unwrap_or_else(|| Arc::new(Segment::new(bytes, 0)));
         let peers = shared.into_iter().flatten().map(|all| Peer { segment: Segment::clone(&all), total: 0 });
         let peers: Vec<Peer> = peers.collect();
@@ -212,6 +234,7 @@ impl<'n> Space<'n> {
             nodes,
             bytes: bytes as u64,
             peers,
+            bulk,
             own,
             heap: Heap::new(bytes as u64),
             wire,
@@ -238,6 +261,20 @@ impl<'n> Space<'n> {
             (true, None) => Way::Messages,
             (true, Some(_)) => Way::Gathered,
         }
+    }
+
+    /// Lets reads, writes, puts and gets of this node of at least so many bytes (64, if it is less)
+    /// go by one-sided transfers, in place of models of this machine (library `global_bulk`); none
+    /// for `usize::MAX`.
+    ///
+    /// # Participation
+    /// Local.
+    ///
+    /// # Errors
+    /// [`GlobalError::NotOneSided`] where the transport has no such transfers, or none are needed,
+    /// as memory is shared.
+    pub fn one_sided_from(&mut self, bytes: usize) -> Result<(), GlobalError> {
+        self.bulk.one_sided_from(bytes)
     }
 
     /// Allocates an array of `elements` elements, zero bytes, dealt out to the nodes one by one.

@@ -31,6 +31,8 @@ pub(crate) fn check(node: &mut Node, seed: u64, way: How) -> Result<(), Error> {
 pub(crate) enum How {
     Usual,
     By(Way),
+    /// By messages, and from 64 bytes on by one-sided transfers, if there are any.
+    OneSided,
     /// With the checker, which must find nothing.
     Checked,
 }
@@ -65,6 +67,13 @@ impl<T: Pod + PartialEq + Debug> Program<'_, '_, T> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut space = match way {
             How::By(way) => Space::open_by(node, 40_000, way)?,
+            How::OneSided => {
+                let mut space = Space::open_by(node, 40_000, Way::Messages)?;
+                if space.size() > 1 {
+                    space.one_sided_from(1)?;
+                }
+                space
+            }
             How::Usual => Space::open(node, 40_000)?,
             How::Checked => Space::open_checked(node, 40_000)?,
         };

@@ -6,8 +6,8 @@ use super::reporter::Notes;
 use super::state::State;
 use crate::block::{Contents, RawBlock};
 use crate::transport::{
-    AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, Failure, Network, Networks,
-    Operation, Packet, SharedWords, Shelf, Simulated,
+    AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network,
+    Networks, Operation, Packet, SharedWords, Shelf, Simulated,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -291,6 +291,10 @@ impl Endpoint for Observed {
 
     fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
         self.inner.shared_words(words)
+    }
+
+    fn exposed_words(&mut self, words: usize) -> Option<ExposedWords> {
+        self.inner.exposed_words(words)
     }
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {

@@ -1,7 +1,7 @@
-//! Memory that nodes of one process share.
+//! Memory that nodes share, or expose to each other's one-sided transfers.
 
 use super::Node;
-use crate::transport::{Action, Awaited, Call, Doorbell, LOOKS, SharedWords};
+use crate::transport::{Action, Awaited, Call, Doorbell, ExposedWords, LOOKS, SharedWords};
 use std::any::Any;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError};
@@ -67,6 +67,24 @@ impl Node {
         let all = self.transport.shared_words(words);
         self.barrier();
         all
+    }
+
+    /// Zero words of this node that the others write and read by one-sided transfers (MPI's), if
+    /// there are any. Otherwise `None`, on every node. The memory is freed in the next call after
+    /// all nodes have dropped it.
+    ///
+    /// # Participation
+    /// Collective, with equal `words`.
+    #[track_caller]
+    pub fn expose_words(&mut self, words: usize) -> Option<ExposedWords> {
+        // Messages that others still wait for are received here.
+        self.barrier();
+        if !self.may_go_on() {
+            return None;
+        }
+        let exposed = self.transport.exposed_words(words);
+        self.barrier();
+        exposed
     }
 
     /// This node's doorbell, where nodes are threads on a core each: rung when a [poll](Self::poll)

@@ -22,6 +22,7 @@ use strata_sim::platform::Circuits;
 
 mod call;
 mod contributions;
+mod exposed;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "see `over_packets`"))]
 mod header;
 #[cfg(feature = "mpi")]
@@ -40,6 +41,9 @@ mod suite;
 pub(crate) mod threads;
 
 pub(crate) use call::{Action, Call};
+pub use exposed::ExposedWords;
+#[cfg(feature = "mpi")]
+pub(crate) use exposed::OneSided;
 pub use packet::Network;
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
 pub use threads::{Doorbell, SharedWords};
@@ -127,6 +131,12 @@ pub(crate) trait Endpoint {
     /// Zero words for each node, by rank, which nodes of several processes access directly, if all
     /// nodes can. Frees those of earlier calls that no node holds any more. Collective.
     fn shared_words(&mut self, _words: usize) -> Option<Vec<SharedWords>> {
+        None
+    }
+    /// Zero words of this node to which others have access by one-sided transfers, if all nodes
+    /// have such memory. Frees that of earlier calls as [`Endpoint::shared_words`]. Collective, with
+    /// equal `words`.
+    fn exposed_words(&mut self, _words: usize) -> Option<ExposedWords> {
         None
     }
     /// The simulated machine that this node is part of, if any.

@@ -27,8 +27,8 @@ use crate::block::{Contents, RawBlock};
 use crate::error::Error;
 use crate::transport::header::Header;
 use crate::transport::{
-    Action, Awaited, Call, Collective, Endpoint, Failure, LOOKS, Network, Networks, Operation, Packet,
-    SharedWords, panic_text,
+    Action, Awaited, Call, Collective, Endpoint, ExposedWords, Failure, LOOKS, Network, Networks, Operation,
+    Packet, SharedWords, panic_text,
 };
 use collectives::{Collectives, SHORT};
 use connections::{Backoff, Connections};
@@ -396,6 +396,10 @@ impl Endpoint for Mpi {
 
     fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
         self.world.shared_words(words)
+    }
+
+    fn exposed_words(&mut self, words: usize) -> Option<ExposedWords> {
+        self.world.exposed_words(words)
     }
 
     fn leave(&mut self) {

@@ -1,0 +1,74 @@
+//! Bulk by one-sided transfers, where the transport has them and models of this machine predict
+//! that they are faster than messages.
+//!
+//! They need no action of the owner's program, and on networks that write memory remotely no copy.
+//! A transfer is complete when its call returns, also in a phase.
+
+use crate::error::GlobalError;
+use crate::on_mpi_bulk::GlobalBulk;
+use crate::segment::{Segment, WORD};
+use std::sync::Arc;
+use strata_runtime::select::Options;
+use strata_runtime::{ExposedWords, Node};
+
+/// Shorter accesses go by messages: elements of up to 8 bytes are accessed whole, in one order with
+/// atomic operations.
+const LEAST: usize = 64;
+
+/// The sizes at which models are asked, as powers of two: where one-sided transfers are chosen for
+/// a size and all greater ones, they are taken from it on.
+const SIZES: std::ops::RangeInclusive<u32> = LEAST.ilog2()..=22;
+
+/// What bulk goes by.
+#[derive(Debug)]
+pub(crate) struct Bulk {
+    exposed: Option<ExposedWords>,
+    /// From so many bytes on by one-sided transfers.
+    from: usize,
+}
+
+impl Default for Bulk {
+    fn default() -> Self {
+        Self { exposed: None, from: usize::MAX }
+    }
+}
+
+impl Bulk {
+    /// Exposes a heap of `bytes` bytes, where the transport can; collective.
+    #[track_caller]
+    pub(crate) fn open(node: &mut Node, bytes: usize, by_models: bool) -> Result<Self, GlobalError> {
+        let exposed = node.expose_words(bytes.div_ceil(WORD));
+        let mut from = usize::MAX;
+        if exposed.is_some() && by_models {
+            for size in SIZES.rev().map(|e| 1usize << e) {
+                let chosen = node.choose::<GlobalBulk>(&[size as f64], &Options::default());
+                let chosen = chosen.map_err(|error| GlobalError::Select(error.to_string()))?;
+                if chosen.candidate == GlobalBulk::Messages {
+                    break;
+                }
+                from = size;
+            }
+        }
+        Ok(Self { exposed, from })
+    }
+
+    /// The heap, if it is exposed.
+    pub(crate) fn own(&self, bytes: usize) -> Option<Arc<Segment>> {
+        let exposed = self.exposed.as_ref()?;
+        Some(Arc::new(Segment::in_window(exposed.own(), bytes)))
+    }
+
+    /// By what an access to `bytes` bytes of another node's heap goes, if not by messages.
+    #[inline]
+    pub(crate) fn one_sided(&self, bytes: usize) -> Option<&ExposedWords> {
+        if bytes < self.from { None } else { self.exposed.as_ref() }
+    }
+
+    pub(crate) fn one_sided_from(&mut self, bytes: usize) -> Result<(), GlobalError> {
+        if self.exposed.is_none() {
+            return Err(GlobalError::NotOneSided);
+        }
+        self.from = bytes.max(LEAST);
+        Ok(())
+    }
+}
