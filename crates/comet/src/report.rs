@@ -26,7 +26,10 @@ pub fn table(results: &Results) -> String {
             );
         }
         None if results.simulated => text.push_str("simulated: times are exact\n"),
-        None => text.push_str("no sign of other programs during the run\n"),
+        None => text.push_str(
+            "no sign of other programs during the run; what changes between runs, as where a virtual \
+             machine's processors lie, a second run tells: --compare\n",
+        ),
     }
     for kernel in &results.kernels {
         push_kernel(&mut text, kernel, results.simulated);

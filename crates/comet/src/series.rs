@@ -343,7 +343,7 @@ pub fn contaminated(points: &[Vec<Timing>]) -> Option<Contaminated> {
             let than = if slower > faster { "slower" } else { "faster" };
             let reason = format!(
                 "all points together were {slowdown:.2} times {than} than their medians in some periods: \
-                 another program came and went"
+                 another program came and went, or a virtual machine changed"
             );
             return Some(Contaminated { reason, slowdown });
         }
