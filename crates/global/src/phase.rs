@@ -246,7 +246,8 @@ impl<'e> Phase<'_, '_, 'e> {
             return;
         }
         if let Some(exposed) = self.bulk.one_sided(into.len()) {
-            return exposed.get(p.node(), p.offset() as usize, into);
+            exposed.get(p.node(), p.offset() as usize, into);
+            return self.turn();
         }
         let phase = self.number();
         let length = into.len();
@@ -265,7 +266,8 @@ impl<'e> Phase<'_, '_, 'e> {
     #[track_caller]
     fn put_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
         if let Some(exposed) = self.bulk.one_sided(bytes.len()) {
-            return exposed.put(p.node(), p.offset() as usize, bytes);
+            exposed.put(p.node(), p.offset() as usize, bytes);
+            return self.turn();
         }
         let (phase, wire) = (self.number(), self.wire);
         if self.gather(p.node(), p.offset(), bytes, phase) {

@@ -47,6 +47,23 @@ fn bulk_arrives_whole(node: &mut Node) -> Result<(), Error> {
             assert_eq!(there, pattern(rank), "{bytes} bytes read");
             space.barrier();
         }
+        // Node 0 waits by reading; the others need its answer before they write what it waits for.
+        let add = space.procedure(|old: u64, by: u64| (old + by, old));
+        let count = space.alloc::<u64>(1)?;
+        if rank == 0 {
+            for from in 1..size {
+                let mut block = [0u8; 64];
+                while block != [9; 64] {
+                    space.read_slice(blocks.first_of(from), &mut block);
+                }
+            }
+        } else {
+            space.at_owner(add, count.at(0), 1);
+            space.write_slice(own, &[9; 64]);
+        }
+        space.barrier();
+        assert_eq!(space.read(count.at(0)), size as u64 - 1);
+        space.barrier();
         space.free(blocks);
         drop(space);
         node.uninstall();

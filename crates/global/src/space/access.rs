@@ -106,8 +106,8 @@ impl Space<'_> {
         }
     }
 
-    /// A blocking access of this node's own or to shared memory is done. Such accesses poll when
-    /// they are told to, or now and then, so that a program may wait by them.
+    /// An access of this node's own or to shared memory, or a one-sided one, is done. Such accesses
+    /// poll when they are told to, or now and then, so that a program may wait by them.
     #[inline]
     pub(crate) fn turn(&mut self) {
         // Counting costs more than a read: each count waits for the last one to be in memory.
@@ -133,7 +133,8 @@ impl Space<'_> {
     fn read_far<T>(&mut self, p: Global<T>, bytes: &mut [u8]) {
         let length = bytes.len();
         if let Some(exposed) = self.bulk.one_sided(length) {
-            return exposed.get(p.node(), p.offset() as usize, bytes);
+            exposed.get(p.node(), p.offset() as usize, bytes);
+            return self.turn();
         }
         self.value_far(bytes, |space, number| space.ask(p, length, number));
     }
@@ -141,7 +142,8 @@ impl Space<'_> {
     #[track_caller]
     fn write_far<T>(&mut self, p: Global<T>, bytes: &[u8]) {
         if let Some(exposed) = self.bulk.one_sided(bytes.len()) {
-            return exposed.put(p.node(), p.offset() as usize, bytes);
+            exposed.put(p.node(), p.offset() as usize, bytes);
+            return self.turn();
         }
         let (wire, phase) = (self.wire, self.blocking);
         let book = Rc::clone(&self.served.book);
