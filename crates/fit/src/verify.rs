@@ -5,11 +5,14 @@
 //! (Brewer §3.6.3), but only the part of it that is the model's own: the noise of the samples,
 //! which their repeats tell, is taken out, and what is left is verified if its 95 % interval lies
 //! within what is accepted and failed if it lies above. Between them the model is as good as these
-//! samples can tell. A model may pass and still be wrong in a way that shows: residuals that follow
-//! an input, errors that grow with the time beyond what is accepted, one sample that decides alone.
-//! These make it doubtful. Each is asked for at one chance in a thousand, and only where the errors
-//! are large enough to matter: above a tenth of what is accepted. Errors that grow or fall with the
-//! time within what is accepted are told, as intervals are too narrow there, but are no doubt.
+//! samples can tell.
+//!
+//! A model may pass and still be wrong in a way that shows: residuals that follow an input, errors
+//! that change with the predicted time, one sample that decides alone. Each is asked for at one
+//! chance in a thousand, and only where the errors are large enough to matter: above a tenth of
+//! what is accepted. It makes the model doubtful where held-out samples do not exclude that, for a
+//! third of the input's values or of the times, the model is off by more than is accepted. Else the
+//! reason of a verified model tells it: a term is missing, or intervals are too narrow.
 //!
 //! Source: Wald and Wolfowitz (1940) for runs; Breusch and Pagan (1979), in the form of Koenker
 //! (1981); Cook (1977).

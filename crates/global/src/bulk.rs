@@ -1,7 +1,7 @@
 //! Bulk by one-sided transfers, where the transport has them and models of this machine predict
 //! that they are faster than messages.
 //!
-//! They need no action of the owner's program, and on networks that write memory remotely no copy.
+//! They need no action of the owner's program, and with remote direct memory access no copy.
 //! A transfer is complete when its call returns, also in a phase.
 
 use crate::error::GlobalError;
@@ -19,11 +19,11 @@ const LEAST: usize = 64;
 /// a size and all greater ones, they are taken from it on.
 const SIZES: std::ops::RangeInclusive<u32> = LEAST.ilog2()..=22;
 
-/// What bulk goes by.
+/// The choice between messages and one-sided transfers for bulk.
 #[derive(Debug)]
 pub(crate) struct Bulk {
     exposed: Option<ExposedWords>,
-    /// From so many bytes on by one-sided transfers.
+    /// The least number of bytes for which one-sided transfers are taken.
     from: usize,
 }
 
@@ -64,7 +64,7 @@ impl Bulk {
         None
     }
 
-    /// By what an access to `bytes` bytes of another node's heap goes, if not by messages.
+    /// The one-sided transfers, if an access to `bytes` bytes of another node's heap takes them.
     #[inline]
     pub(crate) fn one_sided(&self, bytes: usize) -> Option<&ExposedWords> {
         if bytes < self.from { None } else { self.exposed.as_ref() }

@@ -320,7 +320,7 @@ fn moment(seconds: f64) -> f64 {
 /// Reports that some of a model's points are too short for the clock.
 fn unresolvable(model: &str, once: bool, (count, points): (usize, usize)) -> String {
     let way_out = if once {
-        "leave out `once`, so that it is repeated, or give it more to do"
+        "begin with greater values, or leave out `once` if the task can be repeated on the same data"
     } else {
         "was it optimised away? keep its result with `std::hint::black_box`"
     };

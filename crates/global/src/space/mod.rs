@@ -46,7 +46,7 @@ pub struct Space<'n> {
     own: Arc<Segment>,
     /// All heaps, by node, where memory is shared.
     peers: Vec<Peer>,
-    /// What bulk goes by, where it is not shared.
+    /// How bulk is transferred where memory is not shared.
     pub(crate) bulk: Bulk,
     heap: Heap,
     pub(crate) served: Rc<Served>,
@@ -71,7 +71,7 @@ pub struct Space<'n> {
     yields: bool,
 }
 
-/// What decides by what bulk goes, where memory is not shared.
+/// What decides how bulk is transferred where memory is not shared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Opening {
     ByModels,

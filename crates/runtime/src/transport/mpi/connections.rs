@@ -1,8 +1,8 @@
 //! Communication outside collectives: packets, short and long puts, and credits.
 //!
-//! *Trains.* The packets of a message of several follow each other in one MPI message, as many as
-//! libraries send eagerly. A train leaves when it is full, when the message ends, and before any
-//! other packet of its network. It counts as one packet for credits.
+//! *Packet trains* (Jain and Routhier, 1986). The packets of a message of several are sent together
+//! in one MPI message, as many as libraries send eagerly. A train is sent when it is full, when the
+//! message ends, and before any other packet of its network. It counts as one packet for credits.
 //!
 //! *Credits.* For each other node, the packets on each network and the puts that were sent but not
 //! yet taken there are limited, so that the memory for messages is bounded, whatever a node does.
@@ -102,7 +102,8 @@ impl Peer {
     }
 }
 
-/// Packets of one message that wait for the next of it; there is credit and memory to send them.
+/// A packet train: packets of a message that wait to be sent together with the next ones. When it
+/// begins there is credit for it, and memory to send it from.
 struct Train {
     to: usize,
     /// The header of the last packet, then the data of all.
@@ -121,7 +122,7 @@ impl Train {
         self.bytes > 0 && self.to == to && part != Part::Whole
     }
 
-    /// Adds a packet; returns whether the train must leave. All packets but a message's last are
+    /// Adds a packet; returns whether the train must be sent now. All packets but a message's last are
     /// full, so data are without gaps.
     fn add(&mut self, to: usize, packet: &Packet) -> bool {
         let (head, data) = self.words.split_at_mut(PACKET_HEAD);
