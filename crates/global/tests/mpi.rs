@@ -9,6 +9,7 @@ mod common;
 
 use common::{How, check};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use strata_global::{Global, Space, Way};
 use strata_runtime::prelude::*;
 
@@ -22,9 +23,30 @@ fn main() -> ExitCode {
 /// Usually in a shared window, as all processes are of one host.
 fn checks(node: &mut Node) -> Result<(), Error> {
     windows_are_given_back(node)?;
+    exposed_words_change_without_action_of_their_node(node)?;
     bulk_arrives_whole(node)?;
     let ways = [How::Usual, How::By(Way::Messages), How::By(Way::Gathered), How::OneSided];
     (0..SEEDS).try_for_each(|seed| check(node, seed, ways[(seed / 5 % 4) as usize]))
+}
+
+/// The owner of the words calls neither the run-time nor MPI until they have changed (the tests
+/// select a component that writes shared memory).
+fn exposed_words_change_without_action_of_their_node(node: &mut Node) -> Result<(), Error> {
+    let (rank, size) = (node.rank(), node.size());
+    let exposed = node.expose_words(4).ok_or_else(|| Error::program("there are no one-sided transfers"))?;
+    let next = (rank + 1) % size;
+    exposed.put(next, 8, &[rank as u8 + 1; 16]);
+    let before = (rank + size - 1) % size;
+    let wanted = u64::from_ne_bytes([before as u8 + 1; 8]);
+    let own = exposed.own();
+    while own[1].load(Ordering::Acquire) != wanted || own[2].load(Ordering::Acquire) != wanted {
+        std::thread::yield_now();
+    }
+    let mut back = [0; 32];
+    exposed.get(next, 0, &mut back);
+    assert!(back[8..24] == [rank as u8 + 1; 16] && back[..8] == [0; 8] && back[24..] == [0; 8]);
+    node.barrier();
+    Ok(())
 }
 
 /// Bulk, from before to after the sizes into which messages are divided, one-sided and by messages.
