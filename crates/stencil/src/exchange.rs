@@ -1,5 +1,5 @@
-//! The exchange of halos by puts into the neighbours' ports, in several ways of which models
-//! choose.
+//! The exchange of halos, in several ways of which models choose: by prepared messages where the
+//! transport has them ([`Requests`]), by puts into the neighbours' ports elsewhere.
 //!
 //! Each side has two ports that take turns, so that no barrier is needed: a neighbour sends for
 //! exchange *k* + 2 only after it has received what this node sends for exchange *k* + 1, and this
@@ -8,12 +8,13 @@
 use strata_runtime::{Block, Node, Work};
 
 use crate::points::{Area, Points};
+use crate::requests::Requests;
 use crate::{Layout, Side, Value, Way};
 
 /// The first of eight ports, below the run-time's own; programs use low numbers.
 const FIRST_PORT: usize = 4064;
 
-/// The links of a block to its neighbours, while ports are open.
+/// The links of a block to its neighbours.
 pub(crate) struct Exchange<T> {
     /// By side: the node beyond, which may be this one.
     links: [Option<usize>; 4],
@@ -23,6 +24,18 @@ pub(crate) struct Exchange<T> {
     way: Way,
     /// Memory to pack into, by side; one block where sides are sent one by one.
     outgoing: [Block<T>; 4],
+    /// The messages, where they are prepared; elsewhere ports are open.
+    requests: Option<Requests<T>>,
+}
+
+/// The sides of each phase of an exchange. A halo of one layer needs no corners, unless diagonal
+/// neighbours count, so that all four sides go at once. A wider one does: columns come first, and
+/// then rows with the columns' halos.
+fn phases<T: Value>(part: &dyn Points<T>) -> &'static [&'static [Side]] {
+    match corners(part) {
+        false => &[&Side::ALL],
+        true => &[&[Side::West, Side::East], &[Side::North, Side::South]],
+    }
 }
 
 /// The port into which data come from a side, in a turn.
@@ -31,7 +44,7 @@ fn port(side: Side, turn: usize) -> usize {
 }
 
 impl<T: Value> Exchange<T> {
-    /// Opens ports for exchanges whose colours are in turn those of `colours`.
+    /// Prepares exchanges whose colours are in turn those of `colours`.
     ///
     /// # Participation
     /// Collective, within [`Node::receiving`].
@@ -42,9 +55,15 @@ impl<T: Value> Exchange<T> {
         colours: [Option<usize>; 2],
     ) -> Self {
         let links = Side::ALL.map(|side| part.has_halo(side).then(|| neighbour(node.rank(), layout, side)));
-        let mut this = Self { links, colours, turn: 0, way: layout.way, outgoing: Default::default() };
+        let way = layout.way;
+        let mut this = Self { links, colours, turn: 0, way, outgoing: Default::default(), requests: None };
+        let others: Vec<(Side, usize)> = this.others(node.rank()).collect();
+        this.requests = Requests::new(node, part, way, &others, phases(part), colours);
+        if this.requests.is_some() {
+            return this;
+        }
         for turn in [0, 1] {
-            for (side, _) in this.others(node.rank()) {
+            for &(side, _) in &others {
                 let count = part.count(&incoming(part, side), colours[turn]);
                 let memory = node.block::<T>(count);
                 this.expect(node, port(side, turn), memory, count);
@@ -73,19 +92,10 @@ impl<T: Value> Exchange<T> {
     }
 
     /// Brings the neighbours' points into the halo, of this turn's colours.
-    ///
-    /// A halo of one layer needs no corners, unless diagonal neighbours count, so that all four
-    /// sides go at once. A wider one does: columns come first, and then rows with the columns'
-    /// halos.
     pub(crate) fn run(&mut self, node: &mut Node, part: &mut dyn Points<T>) {
-        if !corners(part) {
-            self.start(node, part, &Side::ALL);
-            self.finish(node, part, &Side::ALL);
-        } else {
-            for sides in [[Side::West, Side::East], [Side::North, Side::South]] {
-                self.start(node, part, &sides);
-                self.finish(node, part, &sides);
-            }
+        for phase in 0..phases(part).len() {
+            self.start(node, part, phase);
+            self.finish(node, part, phase);
         }
         self.turn = 1 - self.turn;
     }
@@ -98,18 +108,25 @@ impl<T: Value> Exchange<T> {
         part: &mut dyn Points<T>,
         between: &mut dyn FnMut(&mut Node, &mut dyn Points<T>),
     ) {
-        self.start(node, part, &Side::ALL);
+        self.start(node, part, 0);
         between(node, part);
-        self.finish(node, part, &Side::ALL);
+        self.finish(node, part, 0);
         self.turn = 1 - self.turn;
     }
 
-    /// Sends to the neighbours at these sides.
-    fn start(&mut self, node: &mut Node, part: &mut dyn Points<T>, sides: &[Side]) {
+    /// Sends to the neighbours at the sides of this phase.
+    fn start(&mut self, node: &mut Node, part: &mut dyn Points<T>, phase: usize) {
         let colour = self.colours[self.turn];
+        if let Some(requests) = &mut self.requests {
+            requests.start(node, part, [self.turn, phase], colour);
+        }
+        let prepared = self.requests.is_some();
         let mut transfers = Vec::new();
-        for &side in sides {
+        for &side in phases(part)[phase] {
             let Some(to) = self.links[side as usize] else { continue };
+            if prepared && to != node.rank() {
+                continue;
+            }
             let area = outgoing(part, side);
             let (count, beyond) = (part.count(&area, colour), port(side.opposite(), self.turn));
             if self.way == Way::Stored && to != node.rank() && area.columns.len() >= LEAST_STORED {
@@ -138,10 +155,13 @@ impl<T: Value> Exchange<T> {
         }
     }
 
-    /// Waits for the neighbours at these sides.
-    fn finish(&mut self, node: &mut Node, part: &mut dyn Points<T>, sides: &[Side]) {
+    /// Waits for the neighbours at the sides of this phase.
+    fn finish(&mut self, node: &mut Node, part: &mut dyn Points<T>, phase: usize) {
         let colour = self.colours[self.turn];
-        for &side in sides {
+        if let Some(requests) = &mut self.requests {
+            return requests.finish(node, part, [self.turn, phase], colour);
+        }
+        for &side in phases(part)[phase] {
             if self.links[side as usize].is_none_or(|to| to == node.rank()) {
                 continue;
             }
@@ -159,6 +179,9 @@ impl<T: Value> Exchange<T> {
 
     /// Closes the ports.
     pub(crate) fn close(self, node: &mut Node) {
+        if self.requests.is_some() {
+            return;
+        }
         for turn in [0, 1] {
             for (side, _) in self.others(node.rank()) {
                 node.close_port::<T>(port(side, turn));
@@ -173,24 +196,25 @@ const LEAST_STORED: usize = 16;
 /// Puts the points of `area` into a port from where they lie.
 fn store<T: Value>(
     node: &mut Node,
-    part: &dyn Points<T>,
+    part: &mut dyn Points<T>,
     area: &Area,
     colour: Option<usize>,
     to: usize,
     port: usize,
 ) {
     let mut offset = 0;
-    part.runs(area, colour, &mut |len, values| {
+    for piece in part.pieces(area, colour) {
+        let len = piece.len();
         match node.is_skeleton() {
             true => node.put_block(to, port, offset, &node.block::<T>(len)),
-            false => node.put(to, port, offset, values),
+            false => node.put(to, port, offset, &part.memory()[piece]),
         }
         offset += len;
-    });
+    }
 }
 
 /// Copies `count` elements between a block and the arrays; charged for on simulated machines.
-fn moving(node: &mut Node, area: &Area, count: usize, copy: impl FnOnce()) {
+pub(crate) fn moving(node: &mut Node, area: &Area, count: usize, copy: impl FnOnce()) {
     let rows = area.rows.len();
     if area.columns.len() < rows {
         // A cache line each.
@@ -205,7 +229,7 @@ fn moving(node: &mut Node, area: &Area, count: usize, copy: impl FnOnce()) {
 type T64 = f64;
 
 /// The points of a halo.
-fn incoming<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
+pub(crate) fn incoming<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
     let (halo, [width, height]) = (part.halo(), part.size());
     match side {
         Side::West => Area { columns: 0..halo, rows: halo..halo + height },
@@ -216,7 +240,7 @@ fn incoming<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
 }
 
 /// The points that are a neighbour's halo.
-fn outgoing<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
+pub(crate) fn outgoing<T: Value>(part: &dyn Points<T>, side: Side) -> Area {
     let (halo, [width, height]) = (part.halo(), part.size());
     match side {
         Side::West => Area { columns: halo..2 * halo, rows: halo..halo + height },

@@ -32,7 +32,8 @@ pub struct Layout {
     pub wave: usize,
 }
 
-/// How halos are exchanged. Each way ends in a neighbour's port, which counts what arrived.
+/// How halos are exchanged. The first three ways end in a neighbour's port, which counts what
+/// arrived. The others are MPI's own; elsewhere they are as [`Way::Packed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
     /// The points of a side are packed and put at once, side by side.
@@ -42,6 +43,11 @@ pub enum Way {
     Stored,
     /// All sides are packed, then sent as transfers, whose packets take turns.
     Transferred,
+    /// All sides are packed, then sent by persistent requests (MPI 3.1, §3.9).
+    Persistent,
+    /// All sides are sent and received where they lie, as derived datatypes (MPI 3.1, §4.1); never
+    /// overlapped.
+    Typed,
 }
 
 /// Predictions that differ by less are equal: models of iterations miss by more.
@@ -190,6 +196,8 @@ impl fmt::Display for Layout {
                     Way::Packed => {}
                     Way::Stored => f.write_str(", stored")?,
                     Way::Transferred => f.write_str(", transferred")?,
+                    Way::Persistent => f.write_str(", by persistent requests")?,
+                    Way::Typed => f.write_str(", by datatypes")?,
                 }
                 f.write_str(if self.overlap { ", overlapped" } else { "" })?;
             }

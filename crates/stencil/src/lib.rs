@@ -49,6 +49,7 @@ mod part;
 mod plain;
 mod points;
 mod problem;
+mod requests;
 pub mod profile;
 mod settings;
 mod snapshot;

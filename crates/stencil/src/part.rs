@@ -1,7 +1,7 @@
 //! One node's part of a grid: its block, with a halo around it.
 //!
-//! Red points, whose column and row add up to an even number, and black ones are stored in arrays
-//! of their own. The neighbours of a row's red points are then contiguous in the black array, so
+//! Red points, whose column and row add up to an even number, and black ones are stored in halves
+//! of an array. The neighbours of a row's red points are then contiguous in the black half, so
 //! that a sweep reads and writes whole vectors.
 //!
 //! Coordinates here count from the outermost column and row of the halo.
@@ -37,7 +37,8 @@ pub(crate) struct Part<T> {
     method: Method,
     omega: T,
     places: Places,
-    colours: [Vec<T>; 2],
+    /// The red points, then the black ones.
+    points: Vec<T>,
     /// Red points of the last [`RING`] rows as they were before each of a wave's Jacobi sweeps;
     /// else empty.
     before: Vec<T>,
@@ -55,6 +56,12 @@ const LONGEST_JACOBI: usize = MOST_WAVE;
 
 /// Bytes of rows that are swept again while they are in the cache.
 const WAVE_BYTES: usize = 256 << 10;
+
+/// The red points, and the black ones, of all.
+fn halves<T>(points: &mut [T]) -> [&mut [T]; 2] {
+    let (red, black) = points.split_at_mut(points.len() / 2);
+    [red, black]
+}
 
 /// Which values of the other colour a row is relaxed by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -134,18 +141,18 @@ impl<T: Value> Part<T> {
         let stride = (size[0] + 2 * halo).div_ceil(2);
         let points = stride as u128 * (size[1] + 2 * halo) as u128;
         let kept = if method == Method::Jacobi && !hollow { LONGEST_JACOBI * RING * stride } else { 0 };
-        let bytes = (points * 2 + kept as u128) * size_of::<T>() as u128;
+        let bytes = (2 * points + kept as u128) * size_of::<T>() as u128;
         let too_much = u64::try_from(bytes).unwrap_or(u64::MAX);
-        let points = if hollow { 0 } else { usize::try_from(points).map_err(|_| too_much)? };
+        let points = if hollow { 0 } else { usize::try_from(2 * points).map_err(|_| too_much)? };
         let array = |len: usize| zeros(len).map_err(|()| too_much);
         let has_halo = sides_with_halo(block, grid, periodic);
         let beyond = has_halo.map(|halo| if halo { Beyond::Halo } else { Beyond::Values });
         let before = array(kept)?;
-        let colours = [array(points)?, array(points)?];
+        let points = array(points)?;
         // An even number of halo columns and rows lies before the block's first point.
         let places = Places { corner: (origin[0] + origin[1]) % 2, stride };
         let (omega, weights, arch) = (T::default(), None, Arch::new());
-        Ok(Self { origin, size, halo, method, omega, places, colours, before, beyond, weights, arch })
+        Ok(Self { origin, size, halo, method, omega, places, points, before, beyond, weights, arch })
     }
 
     /// This part, with these weights of the neighbours if they are not a quarter each.
@@ -153,6 +160,12 @@ impl<T: Value> Part<T> {
         self.weights = weights.map(|weights| weights.map(T::nearest));
         self.omega = T::nearest(omega);
         self
+    }
+
+    /// The red points, and the black ones.
+    fn colours(&self) -> [&[T]; 2] {
+        let (red, black) = self.points.split_at(self.points.len() / 2);
+        [red, black]
     }
 
     /// Columns or rows, halo included.
@@ -179,7 +192,7 @@ impl<T: Value> Part<T> {
                     return Err(Bad { face: None, place: [x, y, 0], value: value.wide() });
                 }
                 let (colour, at) = self.places.of(halo + x, halo + y);
-                self.colours[colour][at] = value;
+                halves(&mut self.points)[colour][at] = value;
             }
         }
         for side in Side::ALL {
@@ -215,7 +228,7 @@ impl<T: Value> Part<T> {
                 } else {
                     let (x, y) = if along == 1 { (outside, at) } else { (at, outside) };
                     let (colour, place) = self.places.of(x, y);
-                    self.colours[colour][place] = value;
+                    halves(&mut self.points)[colour][place] = value;
                 }
             }
             if slope {
@@ -283,7 +296,7 @@ impl<T: Value> Part<T> {
     fn keep(&mut self, sweep: usize, y: usize) {
         let stride = self.places.stride;
         let (from, to) = (Others::Now.line(y, stride), Others::Before(sweep).line(y, stride));
-        self.before[to..to + stride].copy_from_slice(&self.colours[0][from..from + stride]);
+        self.before[to..to + stride].copy_from_slice(&self.points[from..from + stride]);
     }
 
     /// Relaxes the points of `colour` in a row; returns the largest update, infinite where a value
@@ -301,11 +314,11 @@ impl<T: Value> Part<T> {
         self.mirror(colour, y, columns, others);
         let (shift, own) = self.places.run(colour, columns, y);
         let (len, stride) = (own.len(), self.places.stride);
-        let [red, black] = &mut self.colours;
+        let [red, black] = halves(&mut self.points);
         let (points, values) = match (colour, others) {
             (0, _) => (red, &*black),
             (_, Others::Now) => (black, &*red),
-            (_, Others::Before(_)) => (black, &self.before),
+            (_, Others::Before(_)) => (black, &self.before[..]),
         };
         let first = own.start - y * stride;
         let run = |y: usize, first: usize| &values[others.line(y, stride) + first..][..len];
@@ -329,7 +342,10 @@ impl<T: Value> Part<T> {
     fn mirror(&mut self, colour: usize, y: usize, columns: &Range<usize>, others: Others) {
         let stride = self.places.stride;
         let values = match others {
-            Others::Now => &mut self.colours[1 - colour],
+            Others::Now => {
+                let [red, black] = halves(&mut self.points);
+                if colour == 0 { black } else { red }
+            }
             Others::Before(_) => &mut self.before,
         };
         // From a place among all points to that among these values.
@@ -413,34 +429,38 @@ impl<T: Value> Points<T> for Part<T> {
         let mut rest = into;
         for (colour, run) in self.places.runs(area, colour) {
             let (to, tail) = rest.split_at_mut(run.len());
-            move_run(to, &self.colours[colour][run]);
+            move_run(to, &self.colours()[colour][run]);
             rest = tail;
         }
     }
 
-    fn runs(&self, area: &Area, colour: Option<usize>, each: &mut dyn FnMut(usize, &[T])) {
-        for (colour, run) in self.places.runs(area, colour) {
-            each(run.len(), self.colours[colour].get(run).unwrap_or_default());
-        }
+    fn pieces(&self, area: &Area, colour: Option<usize>) -> Vec<Range<usize>> {
+        let half = self.places.stride * self.extent(1);
+        let runs = self.places.runs(area, colour);
+        runs.map(|(colour, run)| colour * half + run.start..colour * half + run.end).collect()
+    }
+
+    fn memory(&mut self) -> &mut [T] {
+        &mut self.points
     }
 
     fn unpack(&mut self, area: &Area, colour: Option<usize>, from: &[T]) {
         let mut rest = from;
         for (colour, run) in self.places.runs(area, colour) {
             let (values, tail) = rest.split_at(run.len());
-            move_run(&mut self.colours[colour][run], values);
+            move_run(&mut halves(&mut self.points)[colour][run], values);
             rest = tail;
         }
     }
 
     fn values(&self) -> Vec<T> {
-        if self.colours[0].is_empty() {
+        if self.points.is_empty() {
             return Vec::new();
         }
         let points = |y: usize| {
             (0..self.size[0]).map(move |x| {
                 let (colour, at) = self.places.of(self.halo + x, self.halo + y);
-                self.colours[colour][at]
+                self.colours()[colour][at]
             })
         };
         (0..self.size[1]).flat_map(points).collect()

@@ -441,12 +441,14 @@ impl<T: Value> Points<T> for Plain<'_, T> {
         }
     }
 
-    fn runs(&self, area: &Area, _: Option<usize>, each: &mut dyn FnMut(usize, &[T])) {
+    fn pieces(&self, area: &Area, _: Option<usize>) -> Vec<Range<usize>> {
         let len = area.columns.len() * self.line;
-        for y in area.rows.clone() {
-            let from = self.at(area.columns.start, y);
-            each(len, self.values[0].get(from..from + len).unwrap_or_default());
-        }
+        let row = |y| self.at(area.columns.start, y);
+        area.rows.clone().map(|y| row(y)..row(y) + len).collect()
+    }
+
+    fn memory(&mut self) -> &mut [T] {
+        &mut self.values[0]
     }
 
     fn unpack(&mut self, area: &Area, _: Option<usize>, from: &[T]) {

@@ -76,9 +76,12 @@ pub(crate) trait Points<T: Value> {
     /// Copies the values of `area` to `into`.
     fn pack(&self, area: &Area, colour: Option<usize>, into: &mut [T]);
 
-    /// Calls `each` with the values of `area` in the order of [`pack`](Self::pack), as pieces that
-    /// are contiguous: their number, and themselves unless this part has no memory.
-    fn runs(&self, area: &Area, colour: Option<usize>, each: &mut dyn FnMut(usize, &[T]));
+    /// Where the values of `area` lie in the part's [`memory`](Self::memory), in the order of
+    /// [`pack`](Self::pack), as contiguous pieces.
+    fn pieces(&self, area: &Area, colour: Option<usize>) -> Vec<Range<usize>>;
+
+    /// All values; empty where this part has no memory.
+    fn memory(&mut self) -> &mut [T];
 
     /// Sets the values of `area` to what [`pack`](Self::pack) of their node made.
     fn unpack(&mut self, area: &Area, colour: Option<usize>, from: &[T]);

@@ -7,6 +7,7 @@ mod global;
 mod local;
 mod messages;
 mod ports;
+mod prepared;
 mod random;
 mod results;
 mod shared;

@@ -54,6 +54,8 @@ actions! {
     NameStates "name_states",
     StoreSync "store_sync",
     Share "share",
+    CompletePrepared "complete_prepared",
+    ExchangePieces "exchange_pieces",
 }
 
 /// One call of a collective: what must be equal on all nodes, and its place in the program.

@@ -35,6 +35,7 @@ mod over_packets;
 mod packet;
 mod ports;
 mod prefix;
+mod prepared;
 pub(crate) mod sim;
 #[cfg(test)]
 mod suite;
@@ -45,6 +46,8 @@ pub use exposed::ExposedWords;
 #[cfg(feature = "mpi")]
 pub(crate) use exposed::OneSided;
 pub use packet::Network;
+pub(crate) use prepared::{LONGEST, NUMBERS, Repeating, RepeatingPieces};
+pub use prepared::{Prepared, PreparedPieces, Repeated, RepeatedPieces};
 pub(crate) use packet::{Networks, PACKET, Packet, Part};
 pub use threads::{Doorbell, SharedWords};
 
@@ -137,6 +140,19 @@ pub(crate) trait Endpoint {
     /// have such memory. Frees that of earlier calls as [`Endpoint::shared_words`]. Collective, with
     /// equal `words`.
     fn exposed_words(&mut self, _words: usize) -> Option<ExposedWords> {
+        None
+    }
+    /// Messages that repeat, with lengths in bytes, if the transport prepares them.
+    fn prepared(&mut self, _sends: &[Repeated], _receives: &[Repeated]) -> Option<Box<dyn Repeating>> {
+        None
+    }
+    /// As [`Endpoint::prepared`], of pieces of a program's memory, of bytes; those of receives
+    /// overlap no others.
+    fn prepared_pieces(
+        &mut self,
+        _sends: &[RepeatedPieces],
+        _receives: &[RepeatedPieces],
+    ) -> Option<Box<dyn RepeatingPieces>> {
         None
     }
     /// The simulated machine that this node is part of, if any.

@@ -112,12 +112,12 @@ impl Case {
 
 /// Every layout of `nodes` nodes, with several widths of halo.
 pub(crate) fn layouts(nodes: usize) -> Vec<Layout> {
-    let ways = [Way::Packed, Way::Stored, Way::Transferred];
+    let ways = [Way::Packed, Way::Stored, Way::Transferred, Way::Persistent, Way::Typed];
     let blocks = (1..=nodes).filter(|columns| nodes.is_multiple_of(*columns)).flat_map(|columns| {
         let layout = move |halo| Layout::new(columns, nodes / columns, halo);
         let narrow = ways.map(|way| Layout { way, overlap: way == Way::Stored || columns == 2, ..layout(1) });
         let wide = [2, 3, 4, 6].map(|halo| Layout {
-            way: ways[(halo + columns) % 3],
+            way: ways[(halo + columns) % ways.len()],
             wave: halo / 2,
             ..layout(halo)
         });

@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::transport::header::Header;
 use crate::transport::{
     Action, Awaited, Call, Collective, Endpoint, ExposedWords, Failure, LOOKS, Network, Networks, Operation,
-    Packet, SharedWords, panic_text,
+    Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords, panic_text,
 };
 use collectives::{Collectives, SHORT};
 use connections::{Backoff, Connections};
@@ -400,6 +400,18 @@ impl Endpoint for Mpi {
 
     fn exposed_words(&mut self, words: usize) -> Option<ExposedWords> {
         self.world.exposed_words(words)
+    }
+
+    fn prepared(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Box<dyn Repeating>> {
+        Some(self.world.prepared(sends, receives))
+    }
+
+    fn prepared_pieces(
+        &mut self,
+        sends: &[RepeatedPieces],
+        receives: &[RepeatedPieces],
+    ) -> Option<Box<dyn RepeatingPieces>> {
+        Some(self.world.prepared_pieces(sends, receives))
     }
 
     fn leave(&mut self) {

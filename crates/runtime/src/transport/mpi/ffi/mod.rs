@@ -9,7 +9,8 @@
 //!
 //! This module has the job itself, and calls that are made once or for long data; [`post`] has the
 //! messages to rings of receives, [`requests`] the messages of one collective, [`region`] memory
-//! that others write into, [`window`] memory that the nodes of a host share.
+//! that others write into, [`window`] memory that the nodes of a host share, [`prepared`] messages
+//! that repeat.
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
@@ -143,6 +144,7 @@ macro_rules! sure {
 
 pub(super) mod adopt;
 pub(super) mod post;
+mod prepared;
 pub(super) mod region;
 pub(super) mod requests;
 mod window;
@@ -290,6 +292,11 @@ impl World {
             // runs.
             let _ = attempt!(unsafe { MPI_Comm_free(&mut communicator) });
         }
+    }
+
+    /// Whether a program runs.
+    fn is_running(&self) -> bool {
+        self.running.load(Ordering::Acquire)
     }
 
     /// Begins a program; false if another one is running.
@@ -501,7 +508,7 @@ fn is_done(world: &World, request: &mut ffi::MPI_Request) -> bool {
 /// program runs.
 extern "C" fn finish() {
     let Some(Ok(world)) = WORLD.get() else { return };
-    if world.running.load(Ordering::Acquire) {
+    if world.is_running() {
         world.die(world.rank, "its process exited inside the program");
     }
     world.free_windows();

@@ -43,11 +43,11 @@ pub(in super::super) struct Buffers<'a> {
 }
 
 /// Ends the job when dropped: memory that messages may be using is about to be freed.
-struct Lent(&'static World);
+pub(super) struct Lent(pub(super) &'static World);
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.0.die(self.0.rank, "panicked in the middle of a collective");
+        self.0.die(self.0.rank, "panicked while messages used its memory");
     }
 }
 

@@ -1,0 +1,131 @@
+//! Messages that repeat, which some transports prepare (MPI's persistent requests and derived
+//! datatypes).
+
+use super::Node;
+use crate::transport::{
+    Action, Call, LONGEST, NUMBERS, Prepared, PreparedPieces, Repeated, RepeatedPieces,
+};
+use bytemuck::Pod;
+use std::ops::Range;
+use std::panic::Location;
+
+impl Node {
+    /// Prepares messages that repeat, each with memory of its own, if the transport does that: by
+    /// MPI's persistent requests (MPI 3.1, §3.9). Otherwise `None`, on every node.
+    ///
+    /// [`start`](Self::start_prepared) and [`complete`](Self::complete_prepared) then exchange all
+    /// of them. Both ends of a message name the same number and length.
+    ///
+    /// # Participation
+    /// Local. Both ends must be prepared, and started equally often.
+    ///
+    /// # Panics
+    /// There is no such node, a number is too great, or a message is longer than 1 GiB.
+    pub fn prepare<T: Pod>(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Prepared<T>> {
+        let in_bytes = |message: &Repeated| {
+            let bytes = self.checked(message.node, message.number, message.len, size_of::<T>());
+            Repeated { len: bytes, ..*message }
+        };
+        let sends: Vec<Repeated> = sends.iter().map(in_bytes).collect();
+        let receives: Vec<Repeated> = receives.iter().map(in_bytes).collect();
+        self.transport.prepared(&sends, &receives).map(Prepared::new)
+    }
+
+    /// Starts all messages: the outgoing memory is sent, and incoming memory written.
+    ///
+    /// # Participation
+    /// Local.
+    ///
+    /// # Panics
+    /// They are started already.
+    pub fn start_prepared<T: Pod>(&mut self, messages: &mut Prepared<T>) {
+        messages.at_rest();
+        messages.messages.start();
+    }
+
+    /// Waits until all messages have gone and come, receiving what others send meanwhile. Returns
+    /// at once where they are not started.
+    ///
+    /// # Participation
+    /// Local. A message of another length than prepared ends the job.
+    #[track_caller]
+    pub fn complete_prepared<T: Pod>(&mut self, messages: &mut Prepared<T>) {
+        let call = Call::plain(Action::CompletePrepared, Location::caller());
+        while messages.messages.is_started() && !messages.messages.test() && self.may_go_on() {
+            self.receive_or_pause(&call);
+        }
+    }
+
+    /// Prepares messages that repeat, each from and to pieces of a memory of the program, which it
+    /// lends for each exchange, if the transport does that: by MPI's derived datatypes (MPI 3.1,
+    /// §4.1). Otherwise `None`, on every node.
+    ///
+    /// # Participation
+    /// Local. Both ends must be prepared, with equally many elements, and exchanged equally often.
+    ///
+    /// # Panics
+    /// As [`prepare`](Self::prepare), or pieces of what comes overlap others.
+    pub fn prepare_pieces<T: Pod>(
+        &mut self,
+        sends: &[RepeatedPieces],
+        receives: &[RepeatedPieces],
+    ) -> Option<PreparedPieces<T>> {
+        let size = size_of::<T>();
+        let in_bytes = |message: &RepeatedPieces| {
+            let elements = message.pieces.iter().map(Range::len).sum();
+            self.checked(message.node, message.number, elements, size);
+            let pieces = message.pieces.iter().map(|piece| piece.start * size..piece.end * size).collect();
+            RepeatedPieces { pieces, ..*message }
+        };
+        let all = || sends.iter().chain(receives).flat_map(|message| &message.pieces);
+        let least = all().map(|piece| piece.end).max().unwrap_or(0);
+        assert!(least.checked_mul(size).is_some(), "pieces end at element {least} of {size} bytes each");
+        apart(sends, receives);
+        let sends: Vec<RepeatedPieces> = sends.iter().map(in_bytes).collect();
+        let receives: Vec<RepeatedPieces> = receives.iter().map(in_bytes).collect();
+        let messages = self.transport.prepared_pieces(&sends, &receives)?;
+        Some(PreparedPieces::new(messages, least))
+    }
+
+    /// Sends and receives all messages, from and to their pieces of `memory`; receives what others
+    /// send meanwhile.
+    ///
+    /// # Participation
+    /// Local. A message of another length than prepared ends the job.
+    ///
+    /// # Panics
+    /// `memory` does not have all pieces.
+    #[track_caller]
+    pub fn exchange_pieces<T: Pod>(&mut self, messages: &mut PreparedPieces<T>, memory: &mut [T]) {
+        let (least, len) = (messages.least, memory.len());
+        assert!(least <= len, "pieces end at element {least} of a memory of {len}");
+        let call = Call::plain(Action::ExchangePieces, Location::caller());
+        messages.messages.exchange(bytemuck::cast_slice_mut(memory), &mut || self.receive_or_pause(&call));
+    }
+
+    /// The bytes of a message of `len` elements of `size` bytes, after all has been checked.
+    fn checked(&self, node: usize, number: usize, len: usize, size: usize) -> usize {
+        let nodes = self.size();
+        assert!(node < nodes, "a prepared message of node {node}: there are {nodes}");
+        assert!(number < NUMBERS, "a prepared message of number {number}: they are below {NUMBERS}");
+        let bytes = len.checked_mul(size).filter(|bytes| *bytes <= LONGEST);
+        bytes.unwrap_or_else(|| panic!("a prepared message of {len} elements: at most {LONGEST} bytes are sent"))
+    }
+}
+
+/// Panics if pieces of what comes overlap others.
+fn apart(sends: &[RepeatedPieces], receives: &[RepeatedPieces]) {
+    let of = |messages: &[RepeatedPieces], comes: bool| -> Vec<(usize, usize, bool)> {
+        let pieces = messages.iter().flat_map(|message| &message.pieces).filter(|piece| !piece.is_empty());
+        pieces.map(|piece| (piece.start, piece.end, comes)).collect()
+    };
+    let mut all = of(sends, false);
+    all.extend(of(receives, true));
+    all.sort_unstable();
+    let (mut read, mut written) = (0, 0);
+    for (start, end, comes) in all {
+        let before = if comes { read.max(written) } else { written };
+        assert!(before <= start, "pieces overlap at element {start}, of which one is received");
+        *(if comes { &mut written } else { &mut read }) = end.max(if comes { written } else { read });
+    }
+}
