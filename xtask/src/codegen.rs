@@ -22,6 +22,11 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/sort/src/models.rs"),
     },
     Generated {
+        spec: "specs/sort",
+        folder: "models/epyc-2core-mpi/sort",
+        source: Some("crates/sort/src/on_mpi.rs"),
+    },
+    Generated {
         spec: "specs/stencil",
         folder: "models/epyc-2core-threads/stencil",
         source: Some("crates/stencil/src/models.rs"),
@@ -30,6 +35,21 @@ const GENERATED: &[Generated] = &[
         spec: "specs/stencil-exchange",
         folder: "models/epyc-2core-threads/stencil-exchange",
         source: Some("crates/stencil/src/exchange_models.rs"),
+    },
+    Generated {
+        spec: "specs/stencil",
+        folder: "models/epyc-2core-mpi/stencil",
+        source: Some("crates/stencil/src/on_mpi.rs"),
+    },
+    Generated {
+        spec: "specs/stencil-exchange",
+        folder: "models/epyc-2core-mpi/stencil-exchange",
+        source: Some("crates/stencil/src/exchange_on_mpi.rs"),
+    },
+    Generated {
+        spec: "specs/stencil-requests",
+        folder: "models/epyc-2core-mpi/stencil-requests",
+        source: Some("crates/stencil/src/requests_models.rs"),
     },
     Generated {
         spec: "specs/tcs",

@@ -57,7 +57,8 @@ pub use simulation::Simulation;
 /// Copies by the routine that is fastest for their size.
 pub use strata_copy as copy;
 pub use transport::{
-    Boundary, Doorbell, ExposedWords, Network, Prepared, PreparedPieces, Repeated, RepeatedPieces, SharedWords,
+    Boundary, Doorbell, ExposedWords, Network, Prepared, PreparedPieces, Repeated, RepeatedPieces,
+    SharedWords,
 };
 pub use work::{Computing, Work};
 

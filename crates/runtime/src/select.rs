@@ -52,7 +52,8 @@ use crate::Node;
 pub struct Options {
     pin: Option<String>,
     models: Option<PathBuf>,
-    compiled: Compiled,
+    /// What the user of a library names, and the library itself.
+    compiled: [Compiled; 2],
     inner: bool,
 }
 
@@ -62,7 +63,8 @@ struct Compiled(&'static [&'static Table]);
 
 impl PartialEq for Compiled {
     fn eq(&self, other: &Self) -> bool {
-        self.0.iter().map(|table| table.digest).eq(other.0.iter().map(|table| table.digest))
+        std::ptr::eq(self.0, other.0)
+            || self.0.iter().map(|table| table.digest).eq(other.0.iter().map(|table| table.digest))
     }
 }
 
@@ -95,7 +97,14 @@ impl Options {
     /// ```
     #[must_use]
     pub fn compiled(self, tables: &'static [&'static Table]) -> Self {
-        Self { compiled: Compiled(tables), ..self }
+        Self { compiled: [Compiled(tables), self.compiled[1]], ..self }
+    }
+
+    /// As [`compiled`](Self::compiled), for a library that has models of several platforms itself:
+    /// what its user has named stays.
+    #[must_use]
+    pub fn also_compiled(self, tables: &'static [&'static Table]) -> Self {
+        Self { compiled: [self.compiled[0], Compiled(tables)], ..self }
     }
 
     /// The same options for a library that another one uses for its own ends: a pin and a file of
@@ -328,15 +337,15 @@ impl Selector {
 
     fn read<L: Library>(node: &Node, options: &Options) -> Result<Self, SelectError> {
         let here = node.platform();
-        let others = options.compiled.0;
-        if let Some(other) = others.iter().find(|table| !table.is_of_library(L::TABLE)) {
+        let others = || options.compiled.iter().flat_map(|tables| tables.0.iter().copied());
+        if let Some(other) = others().find(|table| !table.is_of_library(L::TABLE)) {
             return Err(SelectError::Choose(format!(
                 "the models of `{}` that the options name have other candidates or inputs than `{}` of this program",
                 other.library,
                 L::TABLE.library
             )));
         }
-        let all = std::iter::once(L::TABLE).chain(others.iter().copied());
+        let all = std::iter::once(L::TABLE).chain(others());
         let table = Table::fitting(all, &here.transport, here.nodes).unwrap_or(L::TABLE);
         let own = |pin: &&String| Pin::parse(pin).is_ok_and(|pin| pin.library == table.library);
         let pinned = options.pin.as_ref().filter(|pin| !options.inner || own(pin));

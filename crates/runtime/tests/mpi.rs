@@ -10,6 +10,7 @@ use mpirun::CASE;
 use std::process::ExitCode;
 use std::time::Duration;
 use strata_runtime::prelude::*;
+use strata_runtime::{Repeated, RepeatedPieces};
 
 /// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where
 /// it has to fail.
@@ -59,6 +60,41 @@ const CASES: &[Case] = &[
         check: "0",
         run: |node| tunes(node, true),
         fails_with: &["the call sites of this team's nodes differ", "set STRATA_TUNE=off"],
+    },
+    Case { name: "prepared messages repeat", least: 1, check: "0", run: repeats, fails_with: &[] },
+    Case {
+        name: "a prepared message that is too long is named",
+        least: 2,
+        check: "0",
+        run: |node| unlike(node, 3),
+        // Some libraries tell how long it was.
+        fails_with: &["node 0: sent ", " bytes as prepared message 5 to node 1, which expects 16"],
+    },
+    Case {
+        name: "a prepared message that is too short is named",
+        least: 2,
+        check: "0",
+        run: |node| unlike(node, 1),
+        fails_with: &["node 0: sent 8 bytes as prepared message 5 to node 1, which expects 16"],
+    },
+    Case {
+        name: "a panic while memory is lent ends the job",
+        least: 2,
+        check: "0",
+        run: |node| {
+            let mut handlers = node.handlers();
+            let request = handlers.request(|_, _: u8| panic!("while it is lent"));
+            node.install(handlers);
+            if node.rank() == 0 {
+                node.send(1, request, 1);
+                return go_on(node);
+            }
+            let receive = RepeatedPieces { node: 0, number: 0, pieces: std::iter::once(0..4).collect() };
+            let mut pieces = node.prepare_pieces(&[], &[receive]).expect("MPI prepares messages");
+            node.exchange_pieces(&mut pieces, &mut [0u32; 4]);
+            Ok(())
+        },
+        fails_with: &["node 1: panicked while messages used its memory"],
     },
     Case { name: "long vectors agree with the oracle", least: 1, check: "1", run: long, fails_with: &[] },
     Case { name: "random programs end", least: 1, check: "1", run: random_programs, fails_with: &[] },
@@ -194,6 +230,75 @@ fn agrees(node: &mut Node) -> Result<(), Error> {
         oracle::everything(node, seed as u64, length);
     }
     Ok(())
+}
+
+/// Around the ring, in both directions and of several lengths, several times; the memory of the
+/// pieces moves between.
+fn repeats(node: &mut Node) -> Result<(), Error> {
+    let (me, size) = (node.rank(), node.size());
+    let (next, last) = ((me + 1) % size, (me + size - 1) % size);
+    let value = |from: usize, round: usize, at: usize| (1000 * round + 100 * from + at) as u32;
+    for len in [0, 1, 7, 20_000] {
+        // With one node or two, both neighbours are the same: numbers tell messages apart.
+        let end = |node: usize, number: usize| Repeated { node, number, len };
+        let mut whole = node
+            .prepare(&[end(next, 1), end(last, 2)], &[end(last, 1), end(next, 2)])
+            .ok_or("MPI prepares messages")?;
+        let odd = |node: usize, number: usize, first: usize| RepeatedPieces {
+            node,
+            number,
+            pieces: (0..len.min(500)).map(|at| first + 4 * at..first + 4 * at + 1).collect(),
+        };
+        // Of each four elements one goes each way, and one comes.
+        let mut pieces = node
+            .prepare_pieces(&[odd(next, 3, 0), odd(last, 4, 1)], &[odd(last, 3, 2), odd(next, 4, 3)])
+            .ok_or("MPI prepares messages")?;
+        let other = node.prepare::<u32>(&[end(next, 9)], &[end(last, 9)]).ok_or("MPI prepares messages")?;
+        for round in 0..4 {
+            for way in 0..2 {
+                let filled = whole.outgoing(way).iter_mut().enumerate();
+                filled.for_each(|(at, element)| *element = value(me + 50 * way, round, at));
+            }
+            node.start_prepared(&mut whole);
+            if round == 2 {
+                node.barrier();
+            }
+            node.complete_prepared(&mut whole);
+            node.complete_prepared(&mut whole);
+            for (way, from) in [last, next].into_iter().enumerate() {
+                let came = whole.incoming(way).iter().enumerate();
+                assert!({ came }.all(|(at, element)| *element == value(from + 50 * way, round, at)));
+            }
+            let mut memory: Vec<u32> = (0..4 * 500 + round).map(|at| value(me, round, at)).collect();
+            let before = memory.clone();
+            node.exchange_pieces(&mut pieces, &mut memory);
+            for (at, element) in memory.iter().enumerate() {
+                let expected = match at % 4 {
+                    2 if at / 4 < len.min(500) => value(last, round, at - 2),
+                    3 if at / 4 < len.min(500) => value(next, round, at - 2),
+                    _ => before[at],
+                };
+                assert_eq!(*element, expected, "element {at} of {len}");
+            }
+        }
+        // Nothing is in flight: what was never started is freed like the rest.
+        drop(other);
+    }
+    Ok(())
+}
+
+/// Node 0 sends `len` elements where node 1 expects two.
+fn unlike(node: &mut Node, len: usize) -> Result<(), Error> {
+    let end = |node: usize, len: usize| Repeated { node, number: 5, len };
+    let mut messages = match node.rank() {
+        0 => node.prepare::<u64>(&[end(1, len)], &[]),
+        1 => node.prepare::<u64>(&[], &[end(0, 2)]),
+        _ => return go_on(node),
+    }
+    .ok_or("MPI prepares messages")?;
+    node.start_prepared(&mut messages);
+    node.complete_prepared(&mut messages);
+    go_on(node)
 }
 
 fn long(node: &mut Node) -> Result<(), Error> {

@@ -51,6 +51,8 @@ mod mail;
 mod memory;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
+#[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
+mod on_mpi;
 mod packets;
 mod placed;
 mod pool;
@@ -76,7 +78,10 @@ use sample::Levels;
 use std::rc::Rc;
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
-use strata_select::{Note, Row};
+use strata_select::{Note, Row, Table};
+
+/// The models compiled in besides those of [`models`].
+static OTHERS: [&Table; 1] = [&on_mpi::SORT];
 
 /// The size of the elements that the specs in `specs/sort` measure.
 const MEASURED_BYTES: usize = size_of::<u64>();
@@ -155,7 +160,7 @@ fn choose_and_sort<T: Item>(
 ) -> Result<Rc<Chosen<Sort>>, SortError> {
     // Even if this node fails, the first exchange must take place, or the others would wait
     // forever.
-    let selector = node.selector::<Sort>(options);
+    let selector = node.selector::<Sort>(&options.clone().also_compiled(&OTHERS));
     let word = selector.as_ref().map_or(0, |selector| selector.word()) ^ balance.word();
     let mut problem = Problem::agree(node, items, word);
     let selector = selector?;

@@ -39,18 +39,24 @@ mod error;
 mod exchange;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod exchange_models;
+#[allow(dead_code, unreachable_pub, reason = "generated; only the tables are used")]
+mod exchange_on_mpi;
 mod grid;
 mod layout;
 mod memory;
 #[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
 mod near;
+#[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
+mod on_mpi;
 mod part;
 mod plain;
 mod points;
 mod problem;
-mod requests;
 pub mod profile;
+mod requests;
+#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
+mod requests_models;
 mod settings;
 mod snapshot;
 mod solution;
@@ -66,6 +72,7 @@ pub use grid::Grid;
 pub use layout::{Layout, Way};
 pub use models::Stencil;
 pub use near::{Near, Near3d, Near9};
+pub use requests_models::StencilRequests;
 pub use settings::{Method, Progress};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use solution::Solution;

@@ -4,16 +4,22 @@ use std::ops::Range;
 
 use strata_runtime::Node;
 use strata_runtime::select::{Options, Selector};
-use strata_select::Note;
+use strata_select::{Note, Outcome, Table};
 
 use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::models::Stencil;
 use crate::part::Part;
 use crate::plain::Plain;
 use crate::points::{Bad, Points};
+use crate::requests_models::StencilRequests;
 use crate::settings::Settings;
 use crate::solver::Solver;
-use crate::{Choice, Layout, Method, Solution, StencilError, Value, Way};
+use crate::{Choice, Layout, Method, Solution, StencilError, Value, Way, exchange_on_mpi, on_mpi, requests};
+
+/// Models compiled in besides those of the libraries themselves.
+static LAYOUTS: [&Table; 1] = [&on_mpi::STENCIL];
+static WAYS: [&Table; 1] = [&exchange_on_mpi::STENCIL_EXCHANGE];
+static WAVES: [&Table; 1] = [&exchange_on_mpi::STENCIL_WAVE];
 
 /// A problem: a grid, or a volume as a grid of lines.
 pub(crate) trait Problem<'a, T: Value> {
@@ -87,15 +93,17 @@ pub(crate) fn solve_with<'a, T: Value>(
     options: &Options,
 ) -> Result<Solution<T>, StencilError> {
     // Even if this node fails, the exchange must take place, or the others would wait forever.
-    let selector = node.selector::<Stencil>(options);
     let inner = options.clone().inner();
-    let (ways, waves) = (node.selector::<StencilExchange>(&inner), node.selector::<StencilWave>(&inner));
-    let [a, b, c] =
-        [&selector, &ways, &waves].map(|selector| selector.as_ref().map_or(0, |selector| selector.word()));
-    let word = [a, b, c, problem.word()];
+    let selector = node.selector::<Stencil>(&options.clone().also_compiled(&LAYOUTS));
+    let ways = node.selector::<StencilExchange>(&inner.clone().also_compiled(&WAYS));
+    let waves = node.selector::<StencilWave>(&inner.clone().also_compiled(&WAVES));
+    let messages = node.selector::<StencilRequests>(&inner);
+    let [a, b, c, d] = [&selector, &ways, &waves, &messages]
+        .map(|selector| selector.as_ref().map_or(0, |selector| selector.word()));
+    let word = [a, b, c, d, problem.word()];
     let words = node.all_gather(&word);
-    let (selector, ways, waves) = (selector?, ways?, waves?);
-    if words.as_chunks::<4>().0.iter().any(|other| *other != word) {
+    let (selector, ways, waves, messages) = (selector?, ways?, waves?, messages?);
+    if words.as_chunks::<5>().0.iter().any(|other| *other != word) {
         return Err(StencilError::Unlike);
     }
     problem.check()?;
@@ -105,6 +113,9 @@ pub(crate) fn solve_with<'a, T: Value>(
     let (mut layout, mut exchange) = (layout, None);
     if layout.nodes() > 1 && ways.decides(problem.measured()) {
         (layout, exchange) = exchanged(node, &ways, layout, &block)?;
+    }
+    if layout.nodes() > 1 && messages.decides(problem.measured()) && requests::exist(node) {
+        (layout, exchange) = requested(node, &messages, layout, &block, exchange)?;
     }
     // With a narrow halo a wave ends after one sweep or two.
     if (layout.nodes() == 1 || layout.halo > 2) && waves.decides(problem.measured()) {
@@ -219,6 +230,43 @@ fn exchanged(
     let known = choice.pinned || choice.predicted.is_some();
     let layout = if known { Layout { way, overlap: overlap == 1, ..layout } } else { layout };
     Ok((layout, known.then_some(choice)))
+}
+
+/// `layout` and `exchange`, or with prepared messages, if they are predicted to save more beside
+/// packed puts than the way of the layout does: times of models that were measured one after the
+/// other are not compared themselves.
+fn requested(
+    node: &mut Node,
+    selector: &Selector,
+    layout: Layout,
+    block: &[f64; 2],
+    exchange: Option<Choice>,
+) -> Result<(Layout, Option<Choice>), StencilError> {
+    let inputs = [block[0], block[1], layout.columns as f64, layout.halo as f64];
+    let choice = node.choose_by::<StencilRequests>(selector, &inputs, &|_| true, None)?;
+    let (way, overlap) = match choice.candidate {
+        StencilRequests::Ports { .. } => return Ok((layout, exchange)),
+        StencilRequests::Persistent { overlap } => (Way::Persistent, overlap),
+        StencilRequests::Typed => (Way::Typed, 0),
+    };
+    let choice = choice.choice;
+    let better = match &exchange {
+        Some(exchange) => !exchange.pinned && beside_first(&choice) < beside_first(exchange),
+        None => choice.predicted.is_some(),
+    };
+    match choice.pinned || better {
+        true => Ok((Layout { way, overlap: overlap == 1, ..layout }, Some(choice))),
+        false => Ok((layout, exchange)),
+    }
+}
+
+/// The expected time of a choice over that of the library's first candidate; 1 where one of them
+/// has none.
+fn beside_first(choice: &Choice) -> f64 {
+    match (choice.expected, choice.outcomes().next()) {
+        (Some(expected), Some((_, Outcome::Slower(first, _)))) => expected.get() / first.get(),
+        _ => 1.0,
+    }
 }
 
 /// `layout` with the length of waves that is predicted to be fastest.

@@ -2,9 +2,7 @@
 //! datatypes).
 
 use super::Node;
-use crate::transport::{
-    Action, Call, LONGEST, NUMBERS, Prepared, PreparedPieces, Repeated, RepeatedPieces,
-};
+use crate::transport::{Action, Call, LONGEST, NUMBERS, Prepared, PreparedPieces, Repeated, RepeatedPieces};
 use bytemuck::Pod;
 use std::ops::Range;
 use std::panic::Location;
@@ -109,7 +107,9 @@ impl Node {
         assert!(node < nodes, "a prepared message of node {node}: there are {nodes}");
         assert!(number < NUMBERS, "a prepared message of number {number}: they are below {NUMBERS}");
         let bytes = len.checked_mul(size).filter(|bytes| *bytes <= LONGEST);
-        bytes.unwrap_or_else(|| panic!("a prepared message of {len} elements: at most {LONGEST} bytes are sent"))
+        bytes.unwrap_or_else(|| {
+            panic!("a prepared message of {len} elements: at most {LONGEST} bytes are sent")
+        })
     }
 }
 
@@ -127,5 +127,65 @@ fn apart(sends: &[RepeatedPieces], receives: &[RepeatedPieces]) {
         let before = if comes { read.max(written) } else { written };
         assert!(before <= start, "pieces overlap at element {start}, of which one is received");
         *(if comes { &mut written } else { &mut read }) = end.max(if comes { written } else { read });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Machine;
+
+    /// Pieces from one element to before another.
+    fn pieces(node: usize, pieces: &[[usize; 2]]) -> RepeatedPieces {
+        RepeatedPieces { node, number: 0, pieces: pieces.iter().map(|[from, to]| *from..*to).collect() }
+    }
+
+    #[test]
+    fn nodes_of_threads_have_none() {
+        let run = Machine::threads(2).unwrap().run(|node| {
+            let ends = [Repeated { node: 1, number: 0, len: 3 }];
+            let none = node.prepare::<u16>(&ends, &[]).is_none();
+            Ok(none && node.prepare_pieces::<u16>(&[pieces(1, &[[0, 2]])], &[]).is_none())
+        });
+        assert_eq!(run.unwrap(), [true, true]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let told = |ask: fn(&mut Node)| {
+            let run = Machine::threads(2).unwrap().run(|node| {
+                ask(node);
+                Ok(())
+            });
+            run.unwrap_err().to_string()
+        };
+        let error = told(|node| drop(node.prepare::<u8>(&[Repeated { node: 2, number: 0, len: 1 }], &[])));
+        assert!(error.contains("a prepared message of node 2: there are 2"), "{error}");
+        let error =
+            told(|node| drop(node.prepare::<u8>(&[], &[Repeated { node: 1, number: 1 << 14, len: 1 }])));
+        assert!(error.contains("number 16384: they are below 16384"), "{error}");
+        let error =
+            told(|node| drop(node.prepare::<u64>(&[], &[Repeated { node: 1, number: 0, len: usize::MAX }])));
+        assert!(error.contains("at most 1073741824 bytes"), "{error}");
+        let error =
+            told(|node| drop(node.prepare_pieces::<u8>(&[pieces(1, &[[0, 9]])], &[pieces(1, &[[8, 10]])])));
+        assert!(error.contains("overlap at element 8"), "{error}");
+    }
+
+    #[test]
+    fn only_what_comes_must_lie_apart() {
+        apart(
+            &[pieces(0, &[[0, 9], [3, 4]]), pieces(0, &[[0, 9]])],
+            &[pieces(0, &[[9, 12], [20, 21]]), pieces(0, &[[12, 13]])],
+        );
+        apart(&[], &[pieces(0, &[[5, 5], [4, 6]])]);
+        for (sends, receives) in [
+            (vec![[0, 4], [1, 9]], vec![[8, 9]]),
+            (vec![], vec![[0, 3], [2, 4]]),
+            (vec![[3, 4]], vec![[0, 9]]),
+        ] {
+            let clash = std::panic::catch_unwind(|| apart(&[pieces(0, &sends)], &[pieces(0, &receives)]));
+            assert!(clash.is_err(), "{sends:?} {receives:?}");
+        }
     }
 }

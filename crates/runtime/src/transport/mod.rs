@@ -46,9 +46,9 @@ pub use exposed::ExposedWords;
 #[cfg(feature = "mpi")]
 pub(crate) use exposed::OneSided;
 pub use packet::Network;
+pub(crate) use packet::{Networks, PACKET, Packet, Part};
 pub(crate) use prepared::{LONGEST, NUMBERS, Repeating, RepeatingPieces};
 pub use prepared::{Prepared, PreparedPieces, Repeated, RepeatedPieces};
-pub(crate) use packet::{Networks, PACKET, Packet, Part};
 pub use threads::{Doorbell, SharedWords};
 
 /// One node's end of a transport.

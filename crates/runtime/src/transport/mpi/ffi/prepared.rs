@@ -205,9 +205,7 @@ impl Shape {
             let (lengths, offsets, all) = (lengths.as_ptr(), offsets.as_ptr(), count(pieces.len()));
             // SAFETY: as many lengths and offsets as pieces, which MPI copies; it writes the
             // datatype's handle to a variable that outlives the call.
-            sure!(world, unsafe {
-                MPI_Type_create_hindexed(all, lengths, offsets, bytes(), &mut datatype)
-            });
+            sure!(world, unsafe { MPI_Type_create_hindexed(all, lengths, offsets, bytes(), &mut datatype) });
         }
         // SAFETY: a datatype that was just created.
         sure!(world, unsafe { MPI_Type_commit(&mut datatype) });
