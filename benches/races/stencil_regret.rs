@@ -67,7 +67,7 @@ fn judge(node: &mut Node) -> Result<Value, Error> {
         // From 8 to 2048, any ratio.
         let [width, height] = [0; 2].map(|_| 2.0_f64.powf(random.random_range(3.0..11.0)) as usize);
         let chosen = Grid::<f64>::new(width, height).iterations(1).solve(node)?.layout;
-        let mut all = layouts(node.size());
+        let mut all = layouts(node);
         all.retain(|layout| *layout != chosen);
         all.insert(0, chosen);
         // Those of even rounds, and of odd ones.
@@ -113,15 +113,21 @@ fn judge(node: &mut Node) -> Result<Value, Error> {
     Ok(json!({ "transport": transport, "nodes": node.size(), "mean_regret": mean, "worst_regret": worst.0 }))
 }
 
-/// All that compete on `nodes` nodes.
-fn layouts(nodes: usize) -> Vec<Layout> {
+/// All that compete on these nodes.
+fn layouts(node: &Node) -> Vec<Layout> {
+    let nodes = node.size();
     let shapes = (0..=nodes.ilog2()).map(|exponent| 1 << exponent);
     let blocks = shapes.flat_map(|columns| [1, 2, 4, 8].map(|h| Layout::new(columns, nodes / columns, h)));
-    let ways = [Way::Packed, Way::Stored, Way::Transferred];
+    // The last two are MPI's own.
+    let ways = [Way::Packed, Way::Stored, Way::Transferred, Way::Persistent, Way::Typed];
+    let ways = if node.platform().transport == "mpi" { &ways[..] } else { &ways[..3] };
     let all = blocks.flat_map(|layout| {
-        ways.into_iter().flat_map(move |way| [false, true].map(|overlap| Layout { way, overlap, ..layout }))
+        ways.iter()
+            .copied()
+            .flat_map(move |way| [false, true].map(|overlap| Layout { way, overlap, ..layout }))
     });
-    // Overlap is of narrow halos.
-    let all = all.filter(|layout| nodes > 1 && (layout.halo == 1 || !layout.overlap));
+    // Overlap is of narrow halos, and not of datatypes.
+    let all =
+        all.filter(|layout| nodes > 1 && (!layout.overlap || layout.halo == 1 && layout.way != Way::Typed));
     std::iter::once(Layout::ONE).chain(all).collect()
 }

@@ -7,7 +7,8 @@ use super::state::State;
 use crate::block::{Contents, RawBlock};
 use crate::transport::{
     AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network,
-    Networks, Operation, Packet, SharedWords, Shelf, Simulated,
+    Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords, Shelf,
+    Simulated,
 };
 use std::rc::Rc;
 use std::sync::Arc;
@@ -295,6 +296,18 @@ impl Endpoint for Observed {
 
     fn exposed_words(&mut self, words: usize) -> Option<ExposedWords> {
         self.inner.exposed_words(words)
+    }
+
+    fn prepared(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Box<dyn Repeating>> {
+        self.inner.prepared(sends, receives)
+    }
+
+    fn prepared_pieces(
+        &mut self,
+        sends: &[RepeatedPieces],
+        receives: &[RepeatedPieces],
+    ) -> Option<Box<dyn RepeatingPieces>> {
+        self.inner.prepared_pieces(sends, receives)
     }
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {
