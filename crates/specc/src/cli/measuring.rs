@@ -58,9 +58,9 @@ impl<'a> Campaign<'a> {
         self.options.on.platform(self.options.nodes).into()
     }
 
-    /// Makes the precision at which measuring ends so many times as narrow.
-    pub(super) fn narrow(&mut self, times: f64) {
-        self.options.precision = self.options.precision.map(|precision| precision * times);
+    /// Measuring a point ends at this precision, or after so many timings.
+    pub(super) fn until(&mut self, precision: f64, most: usize) {
+        (self.options.precision, self.options.most) = (Some(precision), Some(most));
     }
 
     /// Which text of the spec it was made from.

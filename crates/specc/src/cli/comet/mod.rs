@@ -25,6 +25,14 @@ use args::{Comet, CometForm};
 /// The most timings of a point: enough for its 5 and 95 % quantiles.
 const MOST: usize = 100;
 
+/// Launches of the profiling program among which the first timings of a point are divided: what a
+/// process keeps, as where its memory lies, differs from launch to launch, and no interval of one
+/// tells by how much.
+const LAUNCHES: usize = 6;
+
+/// Timings of a point in each of them.
+const EACH: usize = 5;
+
 /// Rounds in which the place of a break is looked for; each halves the gap between two sizes.
 const ROUNDS: usize = 8;
 
@@ -151,12 +159,15 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     let start = Instant::now();
     let budget = given.budget.as_secs_f64();
     let simulated = matches!(on, On::Sim(_));
-    let first = if simulated { budget } else { ((1.0 - KEPT) * budget * 1e3).round() / 1e3 };
-    let mut path = campaign.points(&points, given.resume, first)?;
-    let (mut samples, mut bytes) = load(&path)?;
-    let mut results = Results::of(&samples);
     let interrupt = Interrupt::listen();
     let before = interrupt.count();
+    let mut path = if simulated {
+        campaign.points(&points, given.resume, budget)?
+    } else {
+        launch(&mut campaign, &points, given, &|| interrupt.count() > before)?
+    };
+    let (mut samples, mut bytes) = load(&path)?;
+    let mut results = Results::of(&samples);
     for _ in 0..ROUNDS {
         let left = budget - start.elapsed().as_secs_f64();
         let more = narrower(&results, &points);
@@ -178,7 +189,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         }
         if narrowed * NARROWER >= NARROWEST {
             narrowed *= NARROWER;
-            campaign.narrow(NARROWER);
+            campaign.until(narrowed * given.precision, MOST);
         }
         let known = timings(&results);
         path = campaign.points(&points, true, left)?;
@@ -203,6 +214,29 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         output.display()
     );
     Ok(results)
+}
+
+/// Takes the first timings of all points in several launches, for all but what is kept of the
+/// budget; the path of the samples.
+fn launch(
+    campaign: &mut Campaign<'_>,
+    points: &Points,
+    given: &Comet,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<PathBuf, Failure> {
+    let (start, all) = (Instant::now(), (1.0 - KEPT) * given.budget.as_secs_f64());
+    let mut path = None;
+    for number in 1..=LAUNCHES {
+        // Budgets are told in milliseconds.
+        let share = ((all - start.elapsed().as_secs_f64()) / (LAUNCHES + 1 - number) as f64 * 1e3).round() / 1e3;
+        if path.is_some() && (share <= 0.0 || interrupted()) {
+            break;
+        }
+        campaign.until(NARROWEST * given.precision, EACH * number);
+        path = Some(campaign.points(points, given.resume || number > 1, share.max(1e-3))?);
+    }
+    campaign.until(given.precision, MOST);
+    path.ok_or_else(|| Failure::Machine("nothing was launched".into()))
 }
 
 /// All timings that the results stand on.
