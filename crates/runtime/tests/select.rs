@@ -334,6 +334,15 @@ fn of_several_models_compiled_in_those_that_fit_are_taken() {
         assert_eq!(ask(nodes, &options).unwrap(), with, "{nodes}");
         assert_eq!(ask(nodes, &Options::default()).unwrap(), without, "{nodes}");
     }
+    // What a library adds leaves what its user has named, in either order.
+    static MORE: [&Table; 1] =
+        [&Table { domain: Domain { nodes: (64, 64), ..IDLE.domain }, digest: "3", ..IDLE }];
+    let both = Options::default().also_compiled(&MORE).compiled(&OTHERS);
+    assert_eq!(both, Options::default().compiled(&OTHERS).also_compiled(&MORE));
+    assert_eq!(ask(5, &both).unwrap(), Idle::Wait);
+    assert_eq!(ask(5, &Options::default().also_compiled(&OTHERS)).unwrap(), Idle::Wait);
+    assert_ne!(both, options);
+
     let fitting = |transport, nodes| Table::fitting(OTHERS, transport, nodes).unwrap().digest;
     assert_eq!((fitting("mpi", 9), fitting("threads", 2), fitting("sim:cm5", 4)), ("1", "2", "1"));
 
