@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 06686c343102878c13feb744803fc3a645eb78492dca19e50718b73fb33554fb
-//! samples  sha256 5cae38938e2f13f348f349e514216980e0347f6bcea62632cae29fb9a88ae975
-//! models   sha256 94ad2f523d0ac8775919b6962bfb88fbccdd26091772c26e5587007c34c24b02
+//! spec     specs/sort  sha256 515a26c1989e3d5f32932bb41d3a405ad10a898fbfadc5ec9feb69341265f463
+//! samples  sha256 b74375714c9ff9c94b25c64c9daf6a3306940fb94c65bfc473161b99ff47420e
+//! models   sha256 a40b3ff57432bcd4b69270795fad87b1dae70964f4e603ff64659ca39131a7da
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -538,7 +538,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "94ad2f523d0ac8775919b6962bfb88fbccdd26091772c26e5587007c34c24b02",
+    digest: "a40b3ff57432bcd4b69270795fad87b1dae70964f4e603ff64659ca39131a7da",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[

@@ -13,9 +13,9 @@ mod generated {
 //! Fitted models.
 //!
 //! ```text
-//! spec     specs/sort  sha256 06686c343102878c13feb744803fc3a645eb78492dca19e50718b73fb33554fb
-//! samples  sha256 17cf8231719e9559f1b342647f7d038b8f413bce742fe312eeb96473329973d5
-//! models   sha256 29a139389a69e5989c5de9b9f82d51f116f600614acb6a4d13304cbec13f9d11
+//! spec     specs/sort  sha256 515a26c1989e3d5f32932bb41d3a405ad10a898fbfadc5ec9feb69341265f463
+//! samples  sha256 2138b24ca3d457dc5810bce7bc762d09da2a685d805a9159412ca4fd622333cd
+//! models   sha256 c53d115fbf8fe2c014261a5c410146d997b82969bfea0500fbfc1569292adf0e
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
@@ -541,7 +541,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "29a139389a69e5989c5de9b9f82d51f116f600614acb6a4d13304cbec13f9d11",
+    digest: "c53d115fbf8fe2c014261a5c410146d997b82969bfea0500fbfc1569292adf0e",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
