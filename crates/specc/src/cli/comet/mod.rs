@@ -228,7 +228,8 @@ fn launch(
     let mut path = None;
     for number in 1..=LAUNCHES {
         // Budgets are told in milliseconds.
-        let share = ((all - start.elapsed().as_secs_f64()) / (LAUNCHES + 1 - number) as f64 * 1e3).round() / 1e3;
+        let share =
+            ((all - start.elapsed().as_secs_f64()) / (LAUNCHES + 1 - number) as f64 * 1e3).round() / 1e3;
         if path.is_some() && (share <= 0.0 || interrupted()) {
             break;
         }
