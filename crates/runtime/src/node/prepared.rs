@@ -62,7 +62,7 @@ impl Node {
     /// Local. Both ends must be prepared, with equally many elements, and exchanged equally often.
     ///
     /// # Panics
-    /// As [`prepare`](Self::prepare), or pieces of what comes overlap others.
+    /// As [`prepare`](Self::prepare), or a received piece overlaps another piece.
     pub fn prepare_pieces<T: Pod>(
         &mut self,
         sends: &[RepeatedPieces],
@@ -78,7 +78,7 @@ impl Node {
         let all = || sends.iter().chain(receives).flat_map(|message| &message.pieces);
         let least = all().map(|piece| piece.end).max().unwrap_or(0);
         assert!(least.checked_mul(size).is_some(), "pieces end at element {least} of {size} bytes each");
-        apart(sends, receives);
+        assert_disjoint(sends, receives);
         let sends: Vec<RepeatedPieces> = sends.iter().map(in_bytes).collect();
         let receives: Vec<RepeatedPieces> = receives.iter().map(in_bytes).collect();
         let messages = self.transport.prepared_pieces(&sends, &receives)?;
@@ -113,8 +113,8 @@ impl Node {
     }
 }
 
-/// Panics if pieces of what comes overlap others.
-fn apart(sends: &[RepeatedPieces], receives: &[RepeatedPieces]) {
+/// Panics if a received piece overlaps another piece, sent or received.
+fn assert_disjoint(sends: &[RepeatedPieces], receives: &[RepeatedPieces]) {
     let of = |messages: &[RepeatedPieces], comes: bool| -> Vec<(usize, usize, bool)> {
         let pieces = messages.iter().flat_map(|message| &message.pieces).filter(|piece| !piece.is_empty());
         pieces.map(|piece| (piece.start, piece.end, comes)).collect()
@@ -174,17 +174,18 @@ mod tests {
 
     #[test]
     fn only_what_comes_must_lie_apart() {
-        apart(
+        assert_disjoint(
             &[pieces(0, &[[0, 9], [3, 4]]), pieces(0, &[[0, 9]])],
             &[pieces(0, &[[9, 12], [20, 21]]), pieces(0, &[[12, 13]])],
         );
-        apart(&[], &[pieces(0, &[[5, 5], [4, 6]])]);
+        assert_disjoint(&[], &[pieces(0, &[[5, 5], [4, 6]])]);
         for (sends, receives) in [
             (vec![[0, 4], [1, 9]], vec![[8, 9]]),
             (vec![], vec![[0, 3], [2, 4]]),
             (vec![[3, 4]], vec![[0, 9]]),
         ] {
-            let clash = std::panic::catch_unwind(|| apart(&[pieces(0, &sends)], &[pieces(0, &receives)]));
+            let clash =
+                std::panic::catch_unwind(|| assert_disjoint(&[pieces(0, &sends)], &[pieces(0, &receives)]));
             assert!(clash.is_err(), "{sends:?} {receives:?}");
         }
     }
