@@ -79,9 +79,17 @@ impl Hint {
         Self { target: Target::Read, ..self }
     }
 
+    /// Its row of choices of lengths that are not aligned; the next one is of those that are.
     #[inline]
-    fn index(self) -> usize {
-        self.source as usize * 4 + self.target as usize
+    pub(crate) const fn row(self) -> usize {
+        2 * (self.source as usize * 4 + self.target as usize)
+    }
+
+    /// The hint of a row.
+    fn of(row: usize) -> Self {
+        let source = [Source::Unknown, Source::Hot, Source::Cold, Source::Remote][row / 8];
+        let target = [Target::Unknown, Target::Left, Target::Read, Target::Remote][row / 2 % 4];
+        Self { source, target }
     }
 
     /// The measured situations that it does not exclude, by their places in [`Models`].
@@ -113,28 +121,39 @@ pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine 
     if bytes <= SHORT {
         return &DEFAULT;
     }
-    match place(hint, bytes, aligned).get() {
+    match place(hint.row(), bytes, aligned).get() {
         Some(routine) => routine,
         None => choose_first(hint, bytes, aligned),
     }
 }
 
 /// A copy of more than [`SHORT`] bytes. In a function of its own, so that a short one pays for
-/// nothing but a comparison, whose branch it does not take; the caller's place would be one
-/// argument more than go in registers.
+/// nothing but a comparison, whose branch it does not take.
+///
+/// It takes the row of a hint, not the hint, and no caller's place, as more would not go in
+/// registers: `rep movsb`, which many a `memcpy` is, waits for the stores before it.
 #[cold]
 #[inline(never)]
-pub(crate) fn long(to: &mut [u8], from: &[u8], hint: Hint) {
-    let aligned = to.as_ptr().addr().abs_diff(from.as_ptr().addr()).is_multiple_of(64);
-    match place(hint, from.len(), aligned).get() {
+pub(crate) fn long(to: &mut [u8], from: &[u8], row: usize) {
+    // A multiple of 64 apart: the last six bits are the same.
+    let aligned = (to.as_ptr().addr() ^ from.as_ptr().addr()).is_multiple_of(64);
+    match place(row, from.len(), aligned).get() {
         Some(routine) => routine.copy(to, from),
-        None => choose_first(hint, from.len(), aligned).copy(to, from),
+        None => first(to, from, row),
     }
 }
 
+/// The first copy of a place.
+#[cold]
+#[inline(never)]
+fn first(to: &mut [u8], from: &[u8], row: usize) {
+    let aligned = (to.as_ptr().addr() ^ from.as_ptr().addr()).is_multiple_of(64);
+    choose_first(Hint::of(row), from.len(), aligned).copy(to, from);
+}
+
 #[inline(always)]
-fn place(hint: Hint, bytes: usize, aligned: bool) -> &'static Place {
-    &CHOSEN[hint.index() * 2 + usize::from(aligned)][Class::of(bytes).index()]
+fn place(row: usize, bytes: usize, aligned: bool) -> &'static Place {
+    &CHOSEN[(row | usize::from(aligned)) % ROWS][Class::of(bytes).0]
 }
 
 /// Makes and keeps the choice of a place. Threads that do so at once find the same.
@@ -144,7 +163,7 @@ fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
     let class = Class::of(bytes);
     let by_models = || decide(known::in_use(), hint, class, aligned);
     let routine = pinned().unwrap_or_else(by_models);
-    place(hint, bytes, aligned).set(routine);
+    place(hint.row(), bytes, aligned).set(routine);
     routine
 }
 
@@ -168,42 +187,39 @@ fn pinned() -> Option<&'static Routine> {
     })
 }
 
-/// By hint and alignment, and by class.
-static CHOSEN: [[Place; Class::COUNT]; 32] = [const { [const { Place::empty() }; Class::COUNT] }; 32];
+/// Hints times alignments.
+const ROWS: usize = 32;
 
-/// Lengths from one quarter of a power of two to the next.
+/// By hint and alignment, and by class.
+static CHOSEN: [[Place; Class::COUNT]; ROWS] = [const { [const { Place::empty() }; Class::COUNT] }; ROWS];
+
+/// Lengths from one quarter of a power of two to the next: the exponent of a length as a floating
+/// point number, and the first two bits of its fraction.
 #[derive(Clone, Copy)]
-struct Class {
-    /// Bits of the least length, less one.
-    top: u32,
-    quarter: usize,
-}
+struct Class(usize);
 
 impl Class {
-    const FIRST: u32 = SHORT.ilog2();
-    const LAST: u32 = 27;
-    const COUNT: usize = 4 * (Self::LAST - Self::FIRST + 1) as usize;
+    const FIRST: usize = key(SHORT);
+    /// The last one is that of seven fourths of 2^27 bytes, and of all longer ones.
+    const COUNT: usize = key(7 << 25) - Self::FIRST + 1;
 
     /// The class of a length of at least `SHORT`; the longest are in the last class.
     #[inline]
     fn of(bytes: usize) -> Self {
-        let top = bytes.ilog2();
-        if top > Self::LAST {
-            return Self { top: Self::LAST, quarter: 3 };
-        }
-        Self { top, quarter: bytes >> (top - 2) & 3 }
-    }
-
-    #[inline]
-    fn index(self) -> usize {
-        4 * (self.top - Self::FIRST) as usize + self.quarter
+        Self(key(bytes).wrapping_sub(Self::FIRST).min(Self::COUNT - 1))
     }
 
     /// The lengths at which models are asked: near both ends, and the middle.
     fn lengths(self) -> [f64; 3] {
-        let step = f64::from(1u32 << (self.top - 2));
-        [0.02, 0.5, 0.98].map(|part| (4.0 + self.quarter as f64 + part) * step)
+        let (power, quarter) = (SHORT << (self.0 / 4), self.0 % 4);
+        [0.02, 0.5, 0.98].map(|part| (4.0 + quarter as f64 + part) * power as f64 / 4.0)
     }
+}
+
+/// Quarters of powers of two, counted. A conversion and a shift: less than finding the highest bit.
+#[inline]
+const fn key(bytes: usize) -> usize {
+    ((bytes as isize as f32).to_bits() >> (f32::MANTISSA_DIGITS - 1 - 2)) as usize
 }
 
 /// A routine has to be faster than `memcpy` with this probability, as so many standard deviations:

@@ -75,7 +75,7 @@ pub fn copy(to: &mut [u8], from: &[u8]) {
 pub fn copy_hinted(hint: Hint, to: &mut [u8], from: &[u8]) {
     // Nothing but this comparison is added to a short copy.
     if from.len() > SHORT {
-        return choose::long(to, from, hint);
+        return choose::long(to, from, hint.row());
     }
     to.copy_from_slice(from);
 }

@@ -51,7 +51,8 @@ pub fn seconds(now: impl FnMut() -> f64, routine: &Routine, cell: Cell) -> f64 {
 }
 
 /// As [`seconds`] with what choosing it costs, by the routine of this name, or by `memcpy` where
-/// this processor cannot run it: then it never seems to be better.
+/// this processor cannot run it: then it never seems to be better. `memcpy` is charged for the
+/// choice too: a copy that looks up what to take pays for it whatever it finds.
 pub fn sample(
     now: impl FnMut() -> f64,
     routine: &str,
@@ -61,12 +62,7 @@ pub fn sample(
     read: bool,
 ) -> f64 {
     let routine = named(routine);
-    let cell = Cell { bytes, shift, cold, read };
-    if routine.is_default() {
-        return seconds_of(now, cell, &|to, from| to.copy_from_slice(from));
-    }
-    seconds_of(now, cell, &|to, from| {
-        // `copy` looks the routine up before.
+    seconds_of(now, Cell { bytes, shift, cold, read }, &|to, from| {
         black_box(routine_for(Hint::default(), from.len(), shift == 0));
         routine.copy(to, from);
     })

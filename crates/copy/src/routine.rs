@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "calls the kernels; `Routine::copy` checks what they require")]
 
-use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::{fmt, ptr};
 
 /// One way to copy bytes.
 ///
@@ -140,25 +140,25 @@ static CATALOGUE: [Routine; 1] = [MEMCPY];
 #[cfg(target_arch = "x86_64")]
 use x86_64::CATALOGUE;
 
-/// A place for one of [`routines`], empty at first; reading it takes a load or two.
-pub(crate) struct Place(AtomicU8);
+/// A place for one of [`routines`], empty at first; reading it takes one load.
+pub(crate) struct Place(AtomicPtr<Routine>);
 
 impl Place {
     pub(crate) const fn empty() -> Self {
-        Self(AtomicU8::new(u8::MAX))
+        Self(AtomicPtr::new(ptr::null_mut()))
     }
 
     /// The routine in it. Only [`set`](Self::set) fills it, with one that this processor can run.
     #[inline]
     pub(crate) fn get(&self) -> Option<&'static Routine> {
-        CATALOGUE.get(usize::from(self.0.load(Ordering::Relaxed)))
+        // SAFETY: null, or a reference to a static that is not written.
+        unsafe { self.0.load(Ordering::Relaxed).as_ref() }
     }
 
     /// Puts a routine there; the default in place of one that this processor cannot run.
-    pub(crate) fn set(&self, routine: &Routine) {
-        let same = |other: &Routine| other == routine && has(other.features);
-        let index = CATALOGUE.iter().position(same).and_then(|index| u8::try_from(index).ok());
-        self.0.store(index.unwrap_or(0), Ordering::Relaxed);
+    pub(crate) fn set(&self, routine: &'static Routine) {
+        let routine = if has(routine.features) { routine } else { &DEFAULT };
+        self.0.store(ptr::from_ref(routine).cast_mut(), Ordering::Relaxed);
     }
 }
 

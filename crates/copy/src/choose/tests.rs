@@ -50,8 +50,8 @@ fn every_length_has_a_class_that_holds_it() {
     let mut last = 0;
     for bytes in (SHORT..40_000).chain((5..50).map(|power| SHORT << power)).chain([usize::MAX]) {
         let class = Class::of(bytes);
-        assert!(class.index() < Class::COUNT && class.index() >= last, "{bytes}");
-        last = class.index();
+        assert!(class.0 < Class::COUNT && class.0 >= last, "{bytes}");
+        last = class.0;
         let [low, middle, high] = class.lengths();
         assert!(low < middle && middle < high);
         if bytes < 1 << 28 {
@@ -109,4 +109,14 @@ fn short_copies_are_memcpy_and_choices_stay() {
         Err(Installed),
         "after the first choice"
     );
+}
+
+#[test]
+fn a_row_tells_its_hint() {
+    for source in [Source::Unknown, Source::Hot, Source::Cold, Source::Remote] {
+        for target in [Target::Unknown, Target::Left, Target::Read, Target::Remote] {
+            let hint = Hint { source, target };
+            assert_eq!(Hint::of(hint.row()), hint);
+        }
+    }
 }
