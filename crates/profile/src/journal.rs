@@ -193,7 +193,9 @@ fn resume(
         return refuse("its models are not those of the spec".to_owned());
     }
     let (restored, strange) = restore(&samples, plans, schedule);
-    eprintln!("going on with {restored} timings of {shown}");
+    if !job.settings.part {
+        eprintln!("going on with {restored} timings of {shown}");
+    }
     if strange > 0 {
         eprintln!(
             "{strange} of its samples belong to no point of this run (was the seed another?) and are left out"

@@ -19,8 +19,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(machine: bool, interrupt: Interrupt) -> Self {
-        Self { machine, last: 0.0, announced: false, interrupt }
+    /// Of one of several `part`s the time that it takes is not announced.
+    pub(crate) fn new(machine: bool, part: bool, interrupt: Interrupt) -> Self {
+        Self { machine, last: 0.0, announced: part, interrupt }
     }
 
     /// Reports the progress after this many seconds of the budget, and once, when every point has

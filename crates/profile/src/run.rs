@@ -389,7 +389,7 @@ impl<'a> Director<'a> {
             schedule,
             counts: plans.iter().map(|plan| vec![1; plan.points.len()]).collect(),
             journal,
-            progress: Progress::new(settings.machine, job.interrupt.clone()),
+            progress: Progress::new(settings.machine, settings.part, job.interrupt.clone()),
             budget,
             began: simulated.then(Instant::now),
             spent: 0.0,
@@ -461,7 +461,8 @@ impl<'a> Director<'a> {
             eprintln!("warning: {}", unresolvable(&plan.name, plan.once, counts));
         }
         if outcome == Outcome::Done {
-            for (plan, (begun, points, next)) in self.plans.iter().zip(self.schedule.begun_by_model()) {
+            let told = if self.job.settings.part { &[] } else { self.plans };
+            for (plan, (begun, points, next)) in told.iter().zip(self.schedule.begun_by_model()) {
                 let name = &plan.name;
                 if begun < points {
                     eprintln!(

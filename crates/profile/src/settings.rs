@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) machine: bool,
     /// End when standard input does.
     pub(crate) end_with_stdin: bool,
+    /// One of several runs into the same file: nothing is said of what the others measure.
+    pub(crate) part: bool,
 }
 
 impl Default for Settings {
@@ -38,6 +40,7 @@ impl Default for Settings {
             resume: false,
             machine: false,
             end_with_stdin: false,
+            part: false,
         }
     }
 }
@@ -73,6 +76,8 @@ Usage: [--plan plan.txt] [--output samples.txt] [--budget 60s] [--resume]
   --end-with-stdin
                   end when standard input does: when the program that holds its
                   other end has ended, or was killed
+  --part          one of several runs into the same file: say nothing of the
+                  timings before, nor of points that are left out
 
 The environment says where: STRATA_ON=threads:4, or start it under mpirun; the
 plan must have points for that number of nodes.
@@ -112,6 +117,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> 
             Long("resume") => settings.resume = true,
             Long("progress") => settings.machine = true,
             Long("end-with-stdin") => settings.end_with_stdin = true,
+            Long("part") => settings.part = true,
             Long("help") | Short('h') => return Ok(Request::Help),
             other => return Err(other.unexpected().to_string()),
         }
@@ -156,6 +162,7 @@ mod tests {
             resume: true,
             machine: true,
             end_with_stdin: true,
+            part: true,
         };
         assert_eq!(settings.partial(), PathBuf::from("out/s.txt.partial"));
         let arguments = [
@@ -169,6 +176,7 @@ mod tests {
             "--resume",
             "--progress",
             "--end-with-stdin",
+            "--part",
         ];
         assert_eq!(read(&arguments), Ok(Request::Run(settings)));
         assert_eq!(read(&[]), Ok(Request::Run(Settings::default())));

@@ -11,7 +11,7 @@ use strata_fit::{
 use strata_model::platform::MACHINE;
 use strata_model::samples::ModelSamples;
 use strata_model::set::{Kind, Library, LibraryCandidate, Mode, Model, ModelSet, ParameterRange, Verdict};
-use strata_model::{Expr, Platform, Samples, did_you_mean, sha256_hex};
+use strata_model::{Expr, Platform, Samples, count, did_you_mean, sha256_hex};
 
 use crate::coverage;
 use crate::lang::plan::{CheckedSpec, Model as SpecModel, ModelKind};
@@ -117,9 +117,36 @@ pub fn fit(samples: &Samples, text: &[u8], spec: Option<&CheckedSpec>, overrides
         fitting.set.models.iter().filter(|m| m.kind == Kind::Fitted && m.verdict != Verdict::Verified);
     let said: Vec<String> =
         untrusted.map(|m| format!("model `{}` is {}: {}", m.name, m.verdict, m.reason)).collect();
-    fitting.warnings.extend(fitting.fitted.iter().flat_map(|f| f.warnings.clone()));
+    let of_models = of_several(
+        fitting.fitted.iter().flat_map(|f| f.warnings.iter().map(|warning| (&*f.model.name, &**warning))),
+    );
+    fitting.warnings.extend(of_models);
     fitting.warnings.extend(said);
     fitting
+}
+
+/// The warnings of models, with their names; what is the same of several is said once.
+fn of_several<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, warning) in warnings {
+        let Some(text) = warning.strip_prefix(&format!("model `{name}`")) else {
+            said.push((warning, Vec::new()));
+            continue;
+        };
+        match said.iter_mut().find(|(other, models)| *other == text && !models.contains(&name)) {
+            Some((_, models)) => models.push(name),
+            None => said.push((text, vec![name])),
+        }
+    }
+    let told = said.into_iter().map(|(text, models)| match models[..] {
+        [] => text.to_owned(),
+        [only] => format!("model `{only}`{text}"),
+        [one, other] => format!("models `{one}` and `{other}`{text}"),
+        [one, other, ref more @ ..] => {
+            format!("models `{one}`, `{other}` and {}{text}", count(more.len(), "other", "others"))
+        }
+    });
+    told.collect()
 }
 
 impl Fitting {
@@ -461,5 +488,22 @@ mod tests {
         assert!(fitting.failures[0].contains("`Many` has no samples"), "{:?}", fitting.failures);
         assert!(fitting.warnings.iter().any(|w| w.contains("`many` of library `copy` cannot be chosen")));
         assert_eq!(fitting.set.model("Many").unwrap().reason, "it could not be fitted");
+    }
+
+    #[test]
+    fn what_several_models_are_warned_of_is_said_once() {
+        let said = |warnings: &[(&str, &str)]| {
+            let texts: Vec<_> =
+                warnings.iter().map(|(name, text)| (*name, text.replace("NAME", name))).collect();
+            of_several(texts.iter().map(|(name, text)| (*name, &**text)))
+        };
+        let [one, two, other] = ["model `NAME`: one", "model `NAME`: two", "another thing"];
+        assert_eq!(
+            said(&[("A", one), ("A", two), ("A", one), ("B", one), ("B", other)]),
+            ["models `A` and `B`: one", "model `A`: two", "model `A`: one", "another thing"]
+        );
+        let four = [("A", one), ("B", one), ("C", one), ("D", one)];
+        assert_eq!(said(&four), ["models `A`, `B` and 2 others: one"]);
+        assert_eq!(said(&four[..3]), ["models `A`, `B` and 1 other: one"]);
     }
 }

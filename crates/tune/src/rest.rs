@@ -24,11 +24,16 @@ pub(crate) struct Rest {
     /// How long this rest is, and all earlier ones were.
     length: u64,
     total: u64,
-    /// How long the last one was at which every search had ended.
-    settled: u64,
+    /// How long the last one was at which every search had ended, in this run or before.
+    pub(crate) settled: u64,
 }
 
 impl Rest {
+    /// That of a tuner that is off.
+    pub(crate) const fn endless() -> Self {
+        Self { left: u64::MAX, length: u64::MAX, total: 0, settled: 0 }
+    }
+
     /// All visits that were slept through.
     pub(crate) fn slept(&self) -> u64 {
         self.total + if self.left == 0 { 0 } else { self.length - self.left }
@@ -37,7 +42,7 @@ impl Rest {
 
 impl Tuner {
     /// Whether visits take the default and are not recorded at present, as nothing is to be gained
-    /// or tried.
+    /// or tried, or the tuner is off.
     #[must_use]
     pub fn is_resting(&self) -> bool {
         self.rest.left > 0
@@ -74,7 +79,7 @@ impl Tuner {
         }
         self.rest.length = if self.experiments.iter().all(is(Phase::Default)) {
             let shortest = u64::from(self.options.watch.max(1));
-            self.rest.settled = (2 * self.rest.settled).clamp(shortest, LONGEST * shortest);
+            self.rest.settled = self.rest.settled.saturating_mul(2).clamp(shortest, LONGEST * shortest);
             self.rest.settled
         } else {
             // Until the first one goes on.
@@ -89,11 +94,14 @@ impl Tuner {
         self.rest.left = self.rest.length;
     }
 
-    /// A visit while it rests: whether it goes on resting.
+    /// A visit that takes the default and is only counted, as the tuner rests or is off; `false`
+    /// where the place has to be looked at. For callers to whom it costs something to say where
+    /// they are.
     #[inline]
-    pub(crate) fn sleeps(&mut self) -> bool {
-        self.rest.left -= 1;
-        self.rest.left > 0
+    pub fn passes(&mut self) -> bool {
+        let passes = self.rest.left > 1;
+        self.rest.left -= u64::from(passes);
+        passes
     }
 
     /// Finds out where the program is.
@@ -103,6 +111,7 @@ impl Tuner {
         sig: Sig,
         describe: impl FnOnce() -> (Vec<String>, Vec<f64>),
     ) -> Option<usize> {
+        self.rest.left = 0;
         self.rest.total += self.rest.length;
         self.run.active = false;
         let settled = self.rest.length == self.rest.settled;

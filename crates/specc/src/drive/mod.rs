@@ -111,6 +111,9 @@ pub struct RunOptions {
     pub resume: bool,
     /// The samples file.
     pub output: PathBuf,
+    /// Where several runs make one measurement, which this is, such as `launch 2 of 6`: its own
+    /// words then are few.
+    pub part: Option<String>,
 }
 
 impl RunOptions {
@@ -159,6 +162,7 @@ mod tests {
             plan: "plan.txt".into(),
             resume: false,
             output: "samples.txt".into(),
+            part: None,
         }
     }
 

@@ -95,7 +95,10 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
 fn title(emitted: &Emitted, options: &RunOptions) -> String {
     let most = options.budget.and_then(Seconds::new);
     let most = most.map_or(String::new(), |most| format!(", for {most} at most"));
-    format!("profiling {} on {}{most}", emitted.spec.path, count(options.nodes, "node", "nodes"))
+    match &options.part {
+        Some(part) => format!("{part}{most}"),
+        None => format!("profiling {} on {}{most}", emitted.spec.path, count(options.nodes, "node", "nodes")),
+    }
 }
 
 fn command(program: &Program, options: &RunOptions) -> Command {
@@ -133,6 +136,9 @@ fn command(program: &Program, options: &RunOptions) -> Command {
     }
     if options.resume {
         command.arg("--resume");
+    }
+    if options.part.is_some() {
+        command.arg("--part");
     }
     command
 }

@@ -10,12 +10,12 @@ use std::time::Instant;
 use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Kernel};
 use strata_comet::{Results, ResultsError, compare, machine_file, report};
-use strata_model::{Points, Samples};
+use strata_model::{Points, Samples, count};
 
 use super::args::{Features, Target};
 use super::failure::{Failure, print};
 use super::folder::Lock;
-use super::measuring::{Campaign, join, write};
+use super::measuring::{self, Campaign, join, write};
 use super::{machine, specs, stages};
 use crate::drive::{Interrupt, On};
 use crate::fitting::{self, Overrides};
@@ -121,7 +121,7 @@ fn chosen(given: &Comet, nodes: usize, on: &On) -> Result<Vec<&'static Kernel>, 
     if kernels.is_empty() {
         return Err(Failure::Usage(format!(
             "no kernel is left on {}{}",
-            strata_model::count(nodes, "node", "nodes"),
+            count(nodes, "node", "nodes"),
             if nodes < 2 { "; communication takes at least two nodes, as in --nodes 2" } else { "" }
         )));
     }
@@ -175,6 +175,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
             break;
         }
         join(&mut points, &more);
+        campaign.part("looking for breaks".to_owned());
         path = campaign.points(&points, true, if simulated { budget } else { left.min(ROUND * budget) })?;
         (samples, bytes) = load(&path)?;
         results = Results::of(&samples);
@@ -192,6 +193,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
             campaign.until(narrowed * given.precision, MOST);
         }
         let known = timings(&results);
+        campaign.part(format!("narrowing {}", count(uncertain, "interval", "intervals")));
         path = campaign.points(&points, true, left)?;
         (samples, bytes) = load(&path)?;
         results = Results::of(&samples);
@@ -208,6 +210,9 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
         results.contaminated = Some(Contaminated { reason, slowdown });
     }
     keep(&spec, (&samples, &bytes), &results, output)?;
+    if let Some(longer) = measuring::longer(&target, output) {
+        eprintln!("{longer}");
+    }
     eprintln!(
         "measured in {:.1?}; wrote comet.txt, comet.json, comet.csv, rules.txt, curves, here.toml and models to {}",
         start.elapsed(),
@@ -234,6 +239,7 @@ fn launch(
             break;
         }
         campaign.until(NARROWEST * given.precision, EACH * number);
+        campaign.part(format!("launch {number} of {LAUNCHES}"));
         path = Some(campaign.points(points, given.resume || number > 1, share.max(1e-3))?);
     }
     campaign.until(given.precision, MOST);
