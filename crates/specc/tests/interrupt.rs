@@ -42,6 +42,7 @@ fn what_was_measured_is_kept_and_gone_on_with() {
         plan: out.join("plan.txt"),
         resume: false,
         output: output.clone(),
+        part: None,
     };
     let journal = partial.clone();
     let finger = std::thread::spawn(move || {
