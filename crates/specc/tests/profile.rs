@@ -45,6 +45,7 @@ fn options(name: &str) -> RunOptions {
         plan: out(name).join("plan.txt"),
         resume: false,
         output,
+        part: None,
     }
 }
 
