@@ -25,13 +25,21 @@ pub(crate) struct Rest {
     length: u64,
     total: u64,
     /// How long the last one was at which every search had ended, in this run or before.
-    pub(crate) settled: u64,
+    settled: u64,
+    /// Whether every search had ended when this rest began.
+    ended: bool,
 }
 
 impl Rest {
     /// That of a tuner that is off.
     pub(crate) const fn endless() -> Self {
-        Self { left: u64::MAX, length: u64::MAX, total: 0, settled: 0 }
+        Self { left: u64::MAX, length: u64::MAX, total: 0, settled: 0, ended: false }
+    }
+
+    /// What a later run needs to know: how long the last rest was where every search had ended, and
+    /// how much of one is left.
+    pub(crate) const fn kept(&self) -> [u64; 2] {
+        [self.settled, self.left]
     }
 
     /// All visits that were slept through.
@@ -51,6 +59,21 @@ impl Tuner {
     /// Ticks that timing an execution of so many visits takes.
     pub(crate) fn price_of_timing(&self, visits: usize) -> f64 {
         if self.clock_cost > 0.0 { self.clock_cost + visits as f64 * VISIT / self.tick } else { 0.0 }
+    }
+
+    /// Goes on with the rest of an earlier run that has found the default best everywhere: programs
+    /// that are shorter than a rest look, too, in one run of several.
+    pub(crate) fn rest_on(&mut self, [settled, left]: [u64; 2]) {
+        if !self.experiments.iter().all(|each| each.phase == Phase::Default) {
+            return;
+        }
+        // A rest is twice as long as the one before it.
+        self.rest.settled = if left > 0 { settled / 2 } else { settled };
+        self.rest_if_idle();
+        if self.is_resting() && left > 0 {
+            self.rest.length = left.min(self.rest.length);
+            self.rest.left = self.rest.length;
+        }
     }
 
     /// Rests if every interval is to run with the default for a while. What was adopted has to be
@@ -77,7 +100,8 @@ impl Tuner {
                 self.put_in_force(number);
             }
         }
-        self.rest.length = if self.experiments.iter().all(is(Phase::Default)) {
+        self.rest.ended = self.experiments.iter().all(is(Phase::Default));
+        self.rest.length = if self.rest.ended {
             let shortest = u64::from(self.options.watch.max(1));
             self.rest.settled = self.rest.settled.saturating_mul(2).clamp(shortest, LONGEST * shortest);
             self.rest.settled
@@ -114,8 +138,8 @@ impl Tuner {
         self.rest.left = 0;
         self.rest.total += self.rest.length;
         self.run.active = false;
-        let settled = self.rest.length == self.rest.settled;
-        let slept = if settled { f64::INFINITY } else { self.rest.length as f64 / self.visits as f64 };
+        let slept =
+            if self.rest.ended { f64::INFINITY } else { self.rest.length as f64 / self.visits as f64 };
         self.experiments.iter_mut().for_each(|each| each.has_slept(slept));
         match self.graph.land(sig, describe) {
             Visit::Known(node) => Some(node),

@@ -64,9 +64,9 @@ struct State {
     /// From, to, count; 0 is the begin, sites count from 1.
     edges: Vec<(usize, usize, u64)>,
     intervals: Vec<SavedInterval>,
-    /// How long the tuner last rested, in visits, where all was tried.
+    /// How long the tuner last rested where all was tried, and what was left of that; in visits.
     #[serde(default)]
-    rest: u64,
+    rest: [u64; 2],
 }
 
 #[derive(Serialize, Deserialize)]
@@ -231,11 +231,7 @@ impl Tuner {
         }
         self.saved = state.intervals;
         self.find_intervals();
-        // All was tried, and the default is best everywhere: the first visits need not look again.
-        if self.experiments.iter().all(|each| each.phase == Phase::Default) {
-            self.rest.settled = state.rest;
-            self.rest_if_idle();
-        }
+        self.rest_on(state.rest);
         Ok(())
     }
 
@@ -268,7 +264,7 @@ impl Tuner {
         let intervals = self.intervals.iter().zip(&self.experiments);
         let state = State {
             strata_tune: VERSION,
-            rest: self.rest.settled,
+            rest: self.rest.kept(),
             program: self.program.clone(),
             identity: self.identity.clone(),
             sites: sites.collect(),

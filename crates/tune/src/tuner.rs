@@ -156,6 +156,9 @@ impl Tuner {
         self.tick = seconds;
         self.span = self.options.span as f64 * 1e-9 / seconds;
         self.clock_cost = 0.0;
+        if self.options.mode != Mode::Off {
+            self.rest = Rest::default();
+        }
     }
 
     /// The value to use here and now: what is in force for this call site.

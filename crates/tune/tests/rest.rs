@@ -58,3 +58,32 @@ fn recording_never_rests() {
         assert!(!tuner.is_resting());
     }
 }
+
+#[test]
+fn runs_that_are_shorter_than_a_rest_look_now_and_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("found.json");
+    let knob = Knob::new("times", 1, [3, 4]);
+    let mut first = tuner(&file, Mode::Tune);
+    let rested = (0..100_000).any(|_| {
+        iteration(&mut first, &knob);
+        first.is_resting() && first.report().intervals[0].phase == Phase::Default
+    });
+    assert!(rested, "{}", first.report());
+    first.close().unwrap();
+    // Rests last 200 visits and more, these runs 50.
+    let looks = |runs: usize| {
+        let look = |_: &usize| {
+            let mut short = tuner(&file, Mode::Tune);
+            let awake = (0..50).any(|_| {
+                iteration(&mut short, &knob);
+                !short.is_resting()
+            });
+            short.close().unwrap();
+            awake
+        };
+        (0..runs).filter(look).count()
+    };
+    let found = looks(40);
+    assert!((1..20).contains(&found), "{found} runs of 40 looked");
+}

@@ -239,7 +239,10 @@ fn launch(
             break;
         }
         campaign.until(NARROWEST * given.precision, EACH * number);
-        campaign.part(format!("launch {number} of {LAUNCHES}"));
+        // The first one of a run that is resumed says from what it goes on.
+        if number > 1 || !given.resume {
+            campaign.part(format!("launch {number} of {LAUNCHES}"));
+        }
         path = Some(campaign.points(points, given.resume || number > 1, share.max(1e-3))?);
     }
     campaign.until(given.precision, MOST);
