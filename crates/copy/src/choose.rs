@@ -79,7 +79,8 @@ impl Hint {
         Self { target: Target::Read, ..self }
     }
 
-    /// Its row of choices of lengths that are not aligned; the next one is of those that are.
+    /// Its row in the table of choices where source and target are not aligned alike; the next row
+    /// is for those that are.
     #[inline]
     pub(crate) const fn row(self) -> usize {
         2 * (self.source as usize * 4 + self.target as usize)
@@ -130,8 +131,8 @@ pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine 
 /// A copy of more than [`SHORT`] bytes. In a function of its own, so that a short one pays for
 /// nothing but a comparison, whose branch it does not take.
 ///
-/// It takes the row of a hint, not the hint, and no caller's place, as more would not go in
-/// registers: `rep movsb`, which many a `memcpy` is, waits for the stores before it.
+/// The arguments are few enough for registers alone. To save a register is a store, and `rep
+/// movsb`, by which `memcpy` often copies, waits for earlier stores.
 #[cold]
 #[inline(never)]
 pub(crate) fn long(to: &mut [u8], from: &[u8], row: usize) {

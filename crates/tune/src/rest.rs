@@ -31,7 +31,7 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// That of a tuner that is off.
+    /// The rest of a tuner that is off: it never ends.
     pub(crate) const fn endless() -> Self {
         Self { left: u64::MAX, length: u64::MAX, total: 0, settled: 0, ended: false }
     }

@@ -18,17 +18,23 @@ fn tuner(file: &std::path::Path, mode: fn(Option<std::path::PathBuf>) -> Mode) -
     Tuner::new("rest", options).unwrap()
 }
 
+/// A tuner that has found the default best and rests.
+fn resting(file: &std::path::Path, knob: &Knob<u64>) -> Tuner {
+    let mut tuner = tuner(file, Mode::Tune);
+    let rests = (0..100_000).any(|_| {
+        iteration(&mut tuner, knob);
+        tuner.is_resting() && tuner.report().intervals[0].phase == Phase::Default
+    });
+    assert!(rests, "{}", tuner.report());
+    tuner
+}
+
 #[test]
 fn where_the_default_is_best_the_tuner_rests_and_looks_now_and_then() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("found.json");
     let knob = Knob::new("times", 1, [3, 4]);
-    let mut first = tuner(&file, Mode::Tune);
-    let rested = (0..100_000).any(|_| {
-        iteration(&mut first, &knob);
-        first.is_resting() && first.report().intervals[0].phase == Phase::Default
-    });
-    assert!(rested, "{}", first.report());
+    let mut first = resting(&file, &knob);
     // It wakes, and every visit counts.
     let before = first.report().visits;
     let woke = (0..10_000).position(|_| {
@@ -64,13 +70,7 @@ fn runs_that_are_shorter_than_a_rest_look_now_and_then() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("found.json");
     let knob = Knob::new("times", 1, [3, 4]);
-    let mut first = tuner(&file, Mode::Tune);
-    let rested = (0..100_000).any(|_| {
-        iteration(&mut first, &knob);
-        first.is_resting() && first.report().intervals[0].phase == Phase::Default
-    });
-    assert!(rested, "{}", first.report());
-    first.close().unwrap();
+    resting(&file, &knob).close().unwrap();
     // Rests last 200 visits and more, these runs 50.
     let looks = |runs: usize| {
         let look = |_: &usize| {
