@@ -11,7 +11,7 @@ use crate::Settings;
 /// How far the source is from the target's alignment; models are calibrated with 0 and 24.
 const SHIFTS: [usize; 3] = [0, 1, 40];
 /// Rounds in which the fastest routine is found.
-const SEARCH: usize = 5;
+pub(crate) const SEARCH: usize = 5;
 /// How many times as many rounds a cell gets in which we seem to be slower than `memcpy`.
 const DOUBTFUL: usize = 4;
 
@@ -109,7 +109,7 @@ fn one(node: &Node, cell: Cell, rounds: usize, seed: u64) -> Found {
     }
 }
 
-fn geometric(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn geometric(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value.ln(), count + 1.0));
     if count > 0.0 { f64::exp(sum / count) } else { 1.0 }
 }

@@ -12,7 +12,8 @@
 //! (Borg 2006, §6.1). All pairs of the candidates are timed; the best pair, the best pair of equal
 //! routines, the default and ours then meet on fresh samples.
 //!
-//! **Strided**: `pack` and `unpack` beside a loop that copies each block.
+//! **Strided**: `pack` and `unpack` of hot and cold blocks beside a loop that copies each block and
+//! the best of all movers, as above.
 //!
 //! **Programs**: sorts and stencils on two threads with chosen copies and with
 //! `STRATA_PIN=copy=memcpy`, each in a process of its own, in turns.

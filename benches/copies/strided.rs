@@ -1,77 +1,152 @@
-//! Packing and unpacking blocks at a stride, beside a loop that copies each block.
-
-use std::hint::black_box;
+//! Packing and unpacking at a stride, beside a loop that copies each block and the best of all
+//! movers.
 
 use serde_json::{Value, json};
 use strata_benches::{Timings, head, row, turns};
-use strata_copy::{Strided, pack, unpack};
+use strata_copy::profile::{self, BlockCell, Moving, seconds_of_blocks};
+use strata_copy::{Direction, Mover, Strided, mover_for, movers, pack, unpack};
 use strata_runtime::prelude::*;
 
 use crate::Settings;
+use crate::cells::{SEARCH, geometric};
 
-/// Bytes of a block, and from one to the next: elements of columns of narrow and wide grids,
-/// records, and rows of blocks of a grid.
-const SHAPES: [(usize, usize); 9] = [
-    (4, 4 * 129),
-    (8, 16),
-    (8, 8 * 513),
-    (16, 8 * 1025),
-    (24, 40),
-    (64, 8 * 513),
-    (512, 8 * 513),
-    (4096, 8 * 1025),
-    (65_536, 8 * 16_385),
-];
-/// Bytes in all blocks.
-const TOTAL: usize = 1 << 18;
+/// Elements of columns, records, and pieces of rows; from 2 KiB on a block is a copy of its own.
+const BLOCKS: [usize; 20] =
+    [1, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 100, 128, 192, 256, 384, 512, 1000, 1536];
+
+/// Records, rows of narrow and of wide grids, and of grids whose rows are whole pages: models are
+/// calibrated with none of these, nor with the first bytes of what lies in a block.
+fn strides(block: usize) -> [usize; 5] {
+    [block + 16, block + 320, block + 2000, 8 * 1537, 8192]
+}
+
+/// The contestants of fresh samples.
+const CONTESTANTS: usize = 3;
+const LOOP: usize = 0;
+const OURS: usize = 1;
+const BEST: usize = 2;
+
+/// What was found in a cell.
+struct Found {
+    cell: BlockCell,
+    best: &'static Mover,
+    ours: &'static Mover,
+    /// The loop's seconds for a block.
+    by_loop: f64,
+    /// The loop's time over ours, and over that of the best mover.
+    gains: [f64; CONTESTANTS],
+    /// Our time over that of the best mover.
+    regret: f64,
+}
 
 pub(crate) fn race(settings: &Settings) -> Result<Value, Error> {
     let (rounds, seed) = (settings.rounds, settings.seed as usize);
-    let found = Machine::threads(1)?.run(move |node| {
-        Ok(SHAPES
-            .map(|(block, stride)| one(node, Strided { block, stride, count: TOTAL / block }, rounds, seed)))
-    })?;
-    let found = found.into_iter().next().unwrap_or([[1.0; 2]; SHAPES.len()]);
-    head(&["block", "stride", "pack over a loop", "unpack over a loop"]);
-    for ((block, stride), [packed, unpacked]) in SHAPES.iter().zip(found) {
-        row(&[block.to_string(), stride.to_string(), format!("{packed:.2}"), format!("{unpacked:.2}")]);
-    }
-    println!();
-    let all = || found.iter().flatten();
-    let mean = (all().map(|gain| gain.ln()).sum::<f64>() / (2 * SHAPES.len()) as f64).exp();
-    Ok(
-        json!({ "shapes": SHAPES.len(), "least_gain": all().copied().fold(f64::INFINITY, f64::min), "gain": mean }),
-    )
+    let found = Machine::threads(1)?.run(move |node| Ok(all(node, rounds, seed)))?;
+    Ok(report(&found.into_iter().next().unwrap_or_default()))
 }
 
-/// The loop's time over that of packing, and of unpacking.
-fn one(node: &Node, strided: Strided, rounds: usize, seed: usize) -> [f64; 2] {
-    let Strided { block, stride, count } = strided;
-    let (mut spread, mut packed) = (vec![1u8; stride * count], vec![2u8; block * count]);
-    let mut gains: [Timings; 2] = Default::default();
-    for round in 0..rounds {
-        let mut times = [0.0; 4];
-        for who in turns(seed * 1000 + round, 4) {
-            let start = node.now().get();
-            for _ in 0..4 {
-                let (spread, packed) = (black_box(&mut spread[..]), black_box(&mut packed[..]));
-                match who {
-                    0 => packed
-                        .chunks_exact_mut(block)
-                        .zip(spread.chunks(stride))
-                        .for_each(|(to, from)| to.copy_from_slice(&from[..block])),
-                    1 => pack(packed, spread, strided).unwrap_or_default(),
-                    2 => spread
-                        .chunks_mut(stride)
-                        .zip(packed.chunks_exact(block))
-                        .for_each(|(to, from)| to[..block].copy_from_slice(from)),
-                    _ => unpack(spread, packed, strided).unwrap_or_default(),
+fn all(node: &Node, rounds: usize, seed: usize) -> Vec<Found> {
+    let mut found = Vec::new();
+    for direction in [Direction::Pack, Direction::Unpack] {
+        for cold in [false, true] {
+            for block in BLOCKS {
+                for stride in strides(block) {
+                    found.push(one(node, BlockCell { direction, block, stride, cold }, rounds, seed));
                 }
             }
-            times[who] = node.now().get() - start;
         }
-        gains[0].push(times[0] / times[1]);
-        gains[1].push(times[2] / times[3]);
     }
-    gains.map(|gain| gain.median())
+    found
+}
+
+fn one(node: &Node, cell: BlockCell, rounds: usize, seed: usize) -> Found {
+    let BlockCell { direction, block, stride, .. } = cell;
+    let by = |mover: &Mover| {
+        let sample = if direction == Direction::Pack { profile::pack } else { profile::unpack };
+        sample(|| node.now().get(), mover.name(), block, stride, cell.cold)
+    };
+    let mut timings = vec![Timings::default(); movers().len()];
+    for round in 0..SEARCH {
+        for who in turns(seed * 1000 + round, timings.len()) {
+            timings[who].push(by(movers()[who]));
+        }
+    }
+    let fastest = (0..timings.len()).min_by(|a, b| timings[*a].median().total_cmp(&timings[*b].median()));
+    let best = movers()[fastest.unwrap_or(0)];
+    let (mut gains, mut regret, mut by_loop): ([Timings; CONTESTANTS], _, _) =
+        (Default::default(), Timings::default(), Timings::default());
+    for round in 0..rounds {
+        let mut times = [0.0; CONTESTANTS];
+        for who in turns(seed * 1000 + 500 + round, CONTESTANTS) {
+            let moved: Moving<'_> = match (who, direction) {
+                (OURS, Direction::Pack) => &|to, from, strided| pack(to, from, strided).is_ok(),
+                (OURS, Direction::Unpack) => &|to, from, strided| unpack(to, from, strided).is_ok(),
+                (LOOP, Direction::Pack) => &pack_by_loop,
+                (LOOP, Direction::Unpack) => &unpack_by_loop,
+                _ => {
+                    times[who] = by(best);
+                    continue;
+                }
+            };
+            times[who] = seconds_of_blocks(|| node.now().get(), cell, moved);
+        }
+        by_loop.push(times[LOOP]);
+        for (gain, time) in gains.iter_mut().zip(times) {
+            gain.push(times[LOOP] / time);
+        }
+        regret.push(times[OURS] / times[BEST]);
+    }
+    let ours = mover_for(direction, Strided { block, stride, count: 2 });
+    let (gains, regret) = (gains.map(|gain| gain.median()), regret.median());
+    Found { cell, best, ours, by_loop: by_loop.median(), gains, regret }
+}
+
+fn pack_by_loop(to: &mut [u8], from: &[u8], Strided { block, stride, .. }: Strided) -> bool {
+    let blocks = to.chunks_exact_mut(block).zip(from.chunks(stride));
+    blocks.for_each(|(to, from)| to.copy_from_slice(&from[..block]));
+    true
+}
+
+fn unpack_by_loop(to: &mut [u8], from: &[u8], Strided { block, stride, .. }: Strided) -> bool {
+    let blocks = to.chunks_mut(stride).zip(from.chunks_exact(block));
+    blocks.for_each(|(to, from)| to[..block].copy_from_slice(from));
+    true
+}
+
+fn report(found: &[Found]) -> Value {
+    head(&["", "blocks", "bytes", "stride", "loop, a block", "best mover", "gain", "ours", "gain"]);
+    for Found { cell, best, ours, by_loop, gains, .. } in found {
+        row(&[
+            (if cell.direction == Direction::Pack { "pack" } else { "unpack" }).to_owned(),
+            (if cell.cold { "cold" } else { "hot" }).to_owned(),
+            cell.block.to_string(),
+            cell.stride.to_string(),
+            format!("{:.1} ns", by_loop * 1e9),
+            best.name().to_owned(),
+            format!("{:.2}", gains[BEST]),
+            ours.name().to_owned(),
+            format!("{:.2}", gains[OURS]),
+        ]);
+    }
+    println!();
+    let below = found.iter().filter(|found| found.gains[OURS] < 0.97);
+    let below: Vec<String> = below
+        .map(|found| format!("{:?} by {}: {:.3}", found.cell, found.ours.name(), found.gains[OURS]))
+        .collect();
+    let gaining = || found.iter().filter(|found| found.gains[BEST] >= 1.05);
+    let of = |cold: bool| {
+        geometric(found.iter().filter(|found| found.cell.cold == cold).map(|found| found.gains[OURS]))
+    };
+    json!({
+        "cells": found.len(),
+        "cells_where_some_mover_gains_5_percent": gaining().count(),
+        "gain_of_the_best_there": geometric(gaining().map(|found| found.gains[BEST])),
+        "gain_there": geometric(gaining().map(|found| found.gains[OURS])),
+        "gain_hot": of(false),
+        "gain_cold": of(true),
+        "least_gain": found.iter().map(|found| found.gains[OURS]).fold(f64::INFINITY, f64::min),
+        "cells_below_0.97": below,
+        "regret": geometric(found.iter().map(|found| found.regret)),
+        "worst_regret": found.iter().map(|found| found.regret).fold(0.0, f64::max),
+    })
 }

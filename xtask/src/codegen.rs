@@ -72,6 +72,11 @@ const GENERATED: &[Generated] = &[
         source: Some("crates/copy/src/exchange_models.rs"),
     },
     Generated {
+        spec: "specs/copy-strided",
+        folder: "models/epyc-2core-threads1/copy-strided",
+        source: Some("crates/copy/src/strided_models.rs"),
+    },
+    Generated {
         spec: "specs/sort-local",
         folder: "models/xeon-2core-threads1/sort-local",
         source: Some("crates/sort/src/local/models.rs"),

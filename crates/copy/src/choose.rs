@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 use strata_select::{Pins, closest};
 
 use crate::routine::Place;
-use crate::{DEFAULT, Routine, SHORT, routines};
+use crate::{DEFAULT, Routine, SHORT, routines, strided};
+use known::gain_of;
 pub use known::{FromFile, Installed, LIBRARIES, Models, candidates, install, install_from_file};
-use known::{Known, gain_of};
+pub(crate) use known::{Known, in_use};
 
 /// What a program knows about the caches, as far as it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,7 +163,7 @@ fn place(row: usize, bytes: usize, aligned: bool) -> &'static Place {
 #[inline(never)]
 fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
     let class = Class::of(bytes);
-    let by_models = || decide(known::in_use(), hint, class, aligned);
+    let by_models = || decide(in_use(), hint, class, aligned);
     let routine = pinned().unwrap_or_else(by_models);
     place(hint.row(), bytes, aligned).set(routine);
     routine
@@ -172,20 +173,28 @@ fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
 /// on standard error: a copy cannot fail.
 fn pinned() -> Option<&'static Routine> {
     static PINNED: OnceLock<Option<&'static Routine>> = OnceLock::new();
-    *PINNED.get_or_init(|| {
-        let text = std::env::var("STRATA_PIN").ok()?;
-        let pin = Pins::parse(&text).ok()?.get("copy")?;
-        let routine = Routine::named(pin.candidate).filter(|_| pin.parameters.is_empty());
-        if routine.is_none() {
-            let meant = closest(pin.candidate, routines().iter().map(|routine| routine.name()));
-            let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-            eprintln!(
-                "strata: STRATA_PIN: `{pin}` had no effect: this processor has no such routine{meant}; the \
-                 example `copy_routines` lists them"
-            );
-        }
-        routine
-    })
+    *PINNED.get_or_init(|| pinned_among("copy", routines(), Routine::name))
+}
+
+/// What `STRATA_PIN` says of a choice, if it is one of these.
+pub(crate) fn pinned_among<T>(
+    choice: &str,
+    all: &[&'static T],
+    name: impl Fn(&T) -> &'static str,
+) -> Option<&'static T> {
+    let text = std::env::var("STRATA_PIN").ok()?;
+    let pin = Pins::parse(&text).ok()?.get(choice)?;
+    let mut named = all.iter().copied().filter(|one| name(one) == pin.candidate && pin.parameters.is_empty());
+    let found = named.next();
+    if found.is_none() {
+        let meant = closest(pin.candidate, all.iter().map(|one| name(one)));
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+        eprintln!(
+            "strata: STRATA_PIN: `{pin}` had no effect: this processor has no such routine{meant}; the \
+             example `copy_routines` lists them"
+        );
+    }
+    found
 }
 
 /// Hints times alignments.
@@ -219,7 +228,7 @@ impl Class {
 
 /// Quarters of powers of two, counted. A conversion and a shift: less than finding the highest bit.
 #[inline]
-const fn key(bytes: usize) -> usize {
+pub(crate) const fn key(bytes: usize) -> usize {
     ((bytes as isize as f32).to_bits() >> (f32::MANTISSA_DIGITS - 1 - 2)) as usize
 }
 
@@ -234,38 +243,56 @@ const LEAST_GAIN: f64 = 1.02;
 /// its branches are predicted worse. About one mispredicted branch.
 const INDIRECT: f64 = 4e-9;
 
-/// The routine with the greatest mean gain over `memcpy` in all situations that the hint allows,
-/// of those that are expected to lose in none, and that gain significantly.
+/// The routine that models choose for a class.
 fn decide(models: &dyn Known, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
     let shift = if aligned { 0.0 } else { 24.0 };
-    let mut best: (f64, &'static Routine) = (0.0, &DEFAULT);
-    let situations = hint.situations();
+    let inputs = class.lengths().map(|bytes| [bytes, shift]);
+    let side = usize::from(hint.target != Target::Remote);
+    let named = |name: &str| {
+        let both = sides(name).map(Routine::named);
+        both[1 - side].and(both[side])
+    };
+    best(models, hint.situations(), &inputs, INDIRECT, named).unwrap_or(&DEFAULT)
+}
+
+/// The candidate with the greatest mean gain over `memcpy` at these inputs in all these situations,
+/// of those that are expected to lose in none, and that gain significantly; `None` if none does.
+/// `extra` is the seconds that a candidate takes beyond its model, and `of` finds it by its name.
+pub(crate) fn best<T>(
+    models: &dyn Known,
+    situations: &[usize],
+    inputs: &[[f64; 2]],
+    extra: f64,
+    of: impl Fn(&str) -> Option<T>,
+) -> Option<T> {
+    let mut best = None;
     for name in models.names(situations[0]) {
-        let [Some(sent), Some(received)] = sides(name).map(Routine::named) else { continue };
-        let (mut gains, mut deviations, mut count, mut least) = (0.0, 0.0, 0.0, f64::INFINITY);
+        let Some(candidate) = of(name) else { continue };
+        let (mut gains, mut deviations, mut least) = (0.0, 0.0, f64::INFINITY);
         for situation in situations.iter().copied() {
             let mut here = 0.0;
-            for bytes in class.lengths() {
-                let gain = gain_of(models, situation, name, [bytes, shift]);
+            for inputs in inputs {
+                let gain = gain_of(models, situation, name, *inputs, extra);
                 let (gain, deviation) = gain.unwrap_or((f64::NEG_INFINITY, 0.0));
                 here += gain;
                 deviations += deviation;
-                count += 1.0;
             }
             least = least.min(here);
             gains += here;
         }
+        let count = (situations.len() * inputs.len()) as f64;
         let (gain, deviation) = (gains / count, deviations / count);
-        if least >= 0.0 && gain >= LEAST_GAIN.ln().max(SURE * deviation) && gain > best.0 {
-            best = (gain, if hint.target == Target::Remote { sent } else { received });
+        let sure = least >= 0.0 && gain >= LEAST_GAIN.ln().max(SURE * deviation);
+        if sure && best.as_ref().is_none_or(|(most, _)| gain > *most) {
+            best = Some((gain, candidate));
         }
     }
-    best.1
+    best.map(|(_, candidate)| candidate)
 }
 
-/// Whether no copy of more than [`SHORT`] bytes has been made.
+/// Whether nothing has been chosen.
 fn none_yet() -> bool {
-    CHOSEN.iter().flatten().all(|place| place.get().is_none())
+    CHOSEN.iter().flatten().all(|place| place.get().is_none()) && strided::none_yet()
 }
 
 /// The names of the routines of both sides of an exchange, the sender's first; both have that of
@@ -275,4 +302,4 @@ pub(crate) fn sides(candidate: &str) -> [&str; 2] {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -40,6 +40,8 @@ mod processor;
 pub mod profile;
 mod routine;
 mod strided;
+#[allow(unreachable_pub, dead_code, missing_docs, reason = "generated: it does not know where it stands")]
+mod strided_models;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -48,7 +50,7 @@ pub use choose::{
     routine_for,
 };
 pub use routine::{DEFAULT, Routine, routines};
-pub use strided::{Strided, StridedError, pack, unpack};
+pub use strided::{Direction, Mover, Strided, StridedError, mover_for, movers, pack, unpack};
 
 /// Up to so many bytes a copy is `memcpy`: a look at the table would take longer than any routine
 /// gains.

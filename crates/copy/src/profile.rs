@@ -2,12 +2,14 @@
 //!
 //! The profiling programs generated from `specs/copy` call these functions.
 
+mod blocks;
 mod exchange;
 
 use std::cell::RefCell;
 use std::hint::black_box;
 
 use crate::{DEFAULT, Hint, Routine, routine_for};
+pub use blocks::{BlockCell, Moving, pack, seconds_of_blocks, unpack};
 pub use exchange::exchange;
 
 /// Sources that are cold lie in so many bytes, which no cache holds.

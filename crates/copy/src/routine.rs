@@ -20,7 +20,7 @@ pub struct Routine {
 
 /// What a processor needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Features {
+pub(crate) enum Features {
     None,
     #[cfg(target_arch = "x86_64")]
     Strings,
@@ -112,7 +112,7 @@ impl PartialEq for Routine {
 impl Eq for Routine {}
 
 /// Whether this processor has the features.
-fn has(features: Features) -> bool {
+pub(crate) fn has(features: Features) -> bool {
     match features {
         Features::None => true,
         // Every x86_64 has `rep movsb`; where it is not "enhanced" it is slow, and models say so.

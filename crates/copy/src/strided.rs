@@ -1,8 +1,14 @@
 //! Blocks that lie a stride apart: columns of a grid, fields of records.
 
+mod choose;
+mod movers;
+
 use std::fmt;
 
-use crate::{DEFAULT, Hint, copy_hinted, routine_for};
+pub(crate) use choose::none_yet;
+pub use choose::{Direction, mover_for};
+use movers::Blocks;
+pub use movers::{Mover, movers};
 
 /// `count` blocks of `block` bytes, of which each begins `stride` bytes after the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +53,7 @@ impl std::error::Error for StridedError {}
 
 impl Strided {
     /// The bytes from the first block's beginning to the last one's end; `None` if they overflow.
+    #[inline]
     #[must_use]
     pub fn span(&self) -> Option<usize> {
         match self.count {
@@ -55,20 +62,22 @@ impl Strided {
         }
     }
 
-    fn check(self, packed: usize, strided: usize) -> Result<(), StridedError> {
+    /// Its [`span`](Self::span), if the slices suit it.
+    #[inline]
+    fn check(self, packed: usize, strided: usize) -> Result<usize, StridedError> {
         if self.stride < self.block && self.count > 1 {
             return Err(StridedError::Overlap(self));
         }
-        if self.span().is_none_or(|span| span > strided) {
-            return Err(StridedError::Short(self, strided));
-        }
+        let span = self.span().filter(|span| *span <= strided);
+        let span = span.ok_or(StridedError::Short(self, strided))?;
         if self.block.checked_mul(self.count) != Some(packed) {
             return Err(StridedError::Packed(self, packed));
         }
-        Ok(())
+        Ok(span)
     }
 
     /// Whether the blocks touch, or there is at most one: then they are packed as they are.
+    #[inline]
     fn is_one(&self) -> bool {
         self.stride == self.block || self.count <= 1
     }
@@ -76,32 +85,16 @@ impl Strided {
 
 /// Copies the blocks of `from` to `to`, one after the other.
 ///
-/// Blocks of 1 to 64 bytes that are powers of two, and those of three words, go by moves of that
-/// size, without a call for each; of longer ones all go by the routine that models choose for one.
+/// Blocks of less than 2048 bytes go by the [mover](mover_for) that models predict to be fastest
+/// for their size and stride, longer ones by the routine that models choose for one of them.
 ///
 /// # Errors
 /// The slices do not suit `strided`; `to` is unchanged.
+#[inline]
 pub fn pack(to: &mut [u8], from: &[u8], strided: Strided) -> Result<(), StridedError> {
-    strided.check(to.len(), from.len())?;
-    if strided.is_one() {
-        copy_hinted(Hint::default(), to, &from[..strided.span().unwrap_or(0)]);
-        return Ok(());
-    }
-    match strided.block {
-        0 => {}
-        1 => gather::<1>(to, from, strided.stride),
-        2 => gather::<2>(to, from, strided.stride),
-        4 => gather::<4>(to, from, strided.stride),
-        8 => gather::<8>(to, from, strided.stride),
-        12 => gather::<12>(to, from, strided.stride),
-        16 => gather::<16>(to, from, strided.stride),
-        24 => gather::<24>(to, from, strided.stride),
-        32 => gather::<32>(to, from, strided.stride),
-        64 => gather::<64>(to, from, strided.stride),
-        block => {
-            let blocks = to.chunks_exact_mut(block).zip(from.chunks(strided.stride));
-            copy_blocks(block, blocks.map(|(to, from)| (to, &from[..block])));
-        }
+    match Blocks::to_pack(to, from, strided)? {
+        blocks if strided.is_one() => blocks.move_as_one(),
+        blocks => mover_for(Direction::Pack, strided).run(blocks),
     }
     Ok(())
 }
@@ -110,60 +103,11 @@ pub fn pack(to: &mut [u8], from: &[u8], strided: Strided) -> Result<(), StridedE
 ///
 /// # Errors
 /// The slices do not suit `strided`; `to` is unchanged.
+#[inline]
 pub fn unpack(to: &mut [u8], from: &[u8], strided: Strided) -> Result<(), StridedError> {
-    strided.check(from.len(), to.len())?;
-    if strided.is_one() {
-        copy_hinted(Hint::default(), &mut to[..strided.span().unwrap_or(0)], from);
-        return Ok(());
-    }
-    match strided.block {
-        0 => {}
-        1 => scatter::<1>(to, from, strided.stride),
-        2 => scatter::<2>(to, from, strided.stride),
-        4 => scatter::<4>(to, from, strided.stride),
-        8 => scatter::<8>(to, from, strided.stride),
-        12 => scatter::<12>(to, from, strided.stride),
-        16 => scatter::<16>(to, from, strided.stride),
-        24 => scatter::<24>(to, from, strided.stride),
-        32 => scatter::<32>(to, from, strided.stride),
-        64 => scatter::<64>(to, from, strided.stride),
-        block => {
-            let blocks = to.chunks_mut(strided.stride).zip(from.chunks_exact(block));
-            copy_blocks(block, blocks.map(|(to, from)| (&mut to[..block], from)));
-        }
+    match Blocks::to_unpack(to, from, strided)? {
+        blocks if strided.is_one() => blocks.move_as_one(),
+        blocks => mover_for(Direction::Unpack, strided).run(blocks),
     }
     Ok(())
-}
-
-/// From so many bytes on a block is worth a routine of its own.
-const WHOLE: usize = 2048;
-
-/// Blocks of which models choose for one what all take: a choice for each would cost as much as it
-/// gains.
-fn copy_blocks<'a>(block: usize, blocks: impl Iterator<Item = (&'a mut [u8], &'a [u8])>) {
-    let routine = if block < WHOLE { &DEFAULT } else { routine_for(Hint::default(), block, false) };
-    if routine.is_default() {
-        blocks.for_each(|(to, from)| to.copy_from_slice(from));
-    } else {
-        blocks.for_each(|(to, from)| routine.copy(to, from));
-    }
-}
-
-/// Blocks whose size the compiler knows: a load and a store each.
-fn gather<const BLOCK: usize>(to: &mut [u8], from: &[u8], stride: usize) {
-    let (to, _) = to.as_chunks_mut::<BLOCK>();
-    for (to, from) in to.iter_mut().zip(from.chunks(stride)) {
-        if let Some(block) = from.first_chunk() {
-            *to = *block;
-        }
-    }
-}
-
-fn scatter<const BLOCK: usize>(to: &mut [u8], from: &[u8], stride: usize) {
-    let (from, _) = from.as_chunks::<BLOCK>();
-    for (to, from) in to.chunks_mut(stride).zip(from) {
-        if let Some(block) = to.first_chunk_mut() {
-            *block = *from;
-        }
-    }
 }

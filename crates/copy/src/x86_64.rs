@@ -42,6 +42,13 @@ pub(crate) const NO_PREFETCH: u8 = 0;
 pub(crate) const TO_ALL: u8 = 1;
 pub(crate) const TO_NEAREST: u8 = 2;
 
+/// Whether blocks that come later are prefetched.
+pub(crate) const AHEAD_OFF: bool = false;
+pub(crate) const AHEAD_ON: bool = true;
+
+/// How many blocks ahead prefetches reach.
+const BLOCKS_AHEAD: usize = 4;
+
 /// How far ahead prefetches reach, in bytes.
 const AHEAD: usize = 512;
 /// The bytes of a cache line.
@@ -274,6 +281,80 @@ macro_rules! width {
                     edge(to.add(len - WIDTH), from.add(len - WIDTH));
                 }
                 _mm_sfence();
+            }
+
+            /// Blocks of so many vectors, of which the last one may overlap the one before: moved
+            /// from the second address to the first, with the steps of each from one block to the
+            /// next, the bytes of a block, and how many there are.
+            ///
+            /// # Safety
+            /// All blocks lie within areas that are valid and do not overlap; a block has at most
+            /// `VECTORS` vectors, and more than one less.
+            #[target_feature(enable = $features)]
+            unsafe fn moves_of<const VECTORS: usize, const AHEAD: bool>(
+                mut to: *mut u8,
+                mut from: *const u8,
+                to_step: usize,
+                from_step: usize,
+                block: usize,
+                count: usize,
+            ) {
+                debug_assert!(block.div_ceil(WIDTH) == VECTORS);
+                let last = block - WIDTH;
+                for later in (0..count).rev() {
+                    if AHEAD && later >= BLOCKS_AHEAD {
+                        let block = if from_step > to_step {
+                            from.wrapping_add(BLOCKS_AHEAD * from_step)
+                        } else {
+                            to.wrapping_add(BLOCKS_AHEAD * to_step).cast_const()
+                        };
+                        prefetch::<TO_ALL>(block, VECTORS * WIDTH);
+                    }
+                    let mut vector = 0;
+                    while vector + 1 < VECTORS {
+                        // SAFETY: these vectors lie within the block.
+                        unsafe { edge(to.add(vector * WIDTH), from.add(vector * WIDTH)) };
+                        vector += 1;
+                    }
+                    // SAFETY: a block has at least one vector.
+                    unsafe { edge(to.add(last), from.add(last)) };
+                    (to, from) = (to.wrapping_add(to_step), from.wrapping_add(from_step));
+                }
+            }
+
+            /// Blocks of 1 to 16 vectors, as [`moves_of`].
+            ///
+            /// # Safety
+            /// All blocks lie within areas that are valid and do not overlap; the processor has the
+            /// features.
+            pub(crate) unsafe fn moves<const AHEAD: bool>(
+                to: *mut u8,
+                from: *const u8,
+                to_step: usize,
+                from_step: usize,
+                block: usize,
+                count: usize,
+            ) {
+                let moves = match block.div_ceil(WIDTH) {
+                    1 => moves_of::<1, AHEAD>,
+                    2 => moves_of::<2, AHEAD>,
+                    3 => moves_of::<3, AHEAD>,
+                    4 => moves_of::<4, AHEAD>,
+                    5 => moves_of::<5, AHEAD>,
+                    6 => moves_of::<6, AHEAD>,
+                    7 => moves_of::<7, AHEAD>,
+                    8 => moves_of::<8, AHEAD>,
+                    9 => moves_of::<9, AHEAD>,
+                    10 => moves_of::<10, AHEAD>,
+                    11 => moves_of::<11, AHEAD>,
+                    12 => moves_of::<12, AHEAD>,
+                    13 => moves_of::<13, AHEAD>,
+                    14 => moves_of::<14, AHEAD>,
+                    15 => moves_of::<15, AHEAD>,
+                    _ => moves_of::<16, AHEAD>,
+                };
+                // SAFETY: the caller's, and a block has so many vectors.
+                unsafe { moves(to, from, to_step, from_step, block, count) };
             }
         }
     };

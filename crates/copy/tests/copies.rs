@@ -1,7 +1,9 @@
 //! What `copy` does, whichever routine it takes.
 
 use proptest::prelude::*;
-use strata_copy::{Hint, copy, copy_hinted, copy_with, routines};
+use strata_copy::{
+    Direction, Hint, Strided, copy, copy_hinted, copy_with, mover_for, pack, routines, unpack,
+};
 
 const HINTS: [Hint; 8] = [
     Hint { source: strata_copy::Source::Unknown, target: strata_copy::Target::Unknown },
@@ -80,4 +82,31 @@ fn a_pin_takes_one_routine_everywhere() {
         .unwrap();
     let said = String::from_utf8_lossy(&again.stderr);
     assert!(again.status.success() && said.contains("did you mean `memcpy`?"), "{said}");
+}
+
+/// As above, of packing and unpacking.
+#[test]
+fn a_pin_takes_one_mover_for_all_blocks() {
+    const ROLE: &str = "STRATA_COPY_TEST_MOVER";
+    if std::env::var_os(ROLE).is_some() {
+        for block in [1, 24, 200, 1000] {
+            for direction in [Direction::Pack, Direction::Unpack] {
+                let strided = Strided { block, stride: 3000, count: 2 };
+                assert_eq!(mover_for(direction, strided).name(), "moves");
+                // Those that it does not move itself are copied.
+                let (mut packed, mut spread) = (vec![0; 2 * block], vec![1; 6000]);
+                pack(&mut packed, &spread, strided).unwrap();
+                unpack(&mut spread, &packed, strided).unwrap();
+                assert!(packed.iter().chain(&spread).all(|byte| *byte == 1));
+            }
+        }
+        return;
+    }
+    for (pin, says) in [("copy_strided=moves", ""), ("copy_strided=movs", "did you mean `moves`?")] {
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        again.args(["a_pin_takes_one_mover_for_all_blocks", "--exact", "--nocapture"]);
+        let again = again.env("STRATA_PIN", pin).env(ROLE, "").output().unwrap();
+        let said = String::from_utf8_lossy(&again.stderr).into_owned();
+        assert_eq!((again.status.success(), said.contains(says)), (says.is_empty(), true), "{said}");
+    }
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
-use strata_copy::routines;
+use strata_copy::{Strided, movers, routines};
 
 const PAGE: usize = 4096;
 
@@ -60,6 +60,35 @@ fn nothing_beyond_either_end_is_touched() {
                 routine.copy(&mut target.bytes()[part(to_end)], &source.bytes()[part(from_end)]);
                 let same = target.bytes()[part(to_end)] == source.bytes()[part(from_end)];
                 assert!(same, "{routine:?}, {len} bytes, at the end: {from_end}, {to_end}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_mover_touches_anything_beyond_either_end() {
+    const PAGES: usize = 4;
+    let (mut spread, mut packed) = (Guarded::new(PAGES), Guarded::new(PAGES));
+    let all = PAGES * PAGE;
+    spread.bytes().iter_mut().enumerate().for_each(|(index, byte)| *byte = (index * 7 + index / 251) as u8);
+    for mover in movers() {
+        for block in (1..=260).chain([383, 500, 512, 1000, 1024]) {
+            for (gap, count) in [(1, 1), (1, 7), (900, 5), (PAGE, 3)] {
+                let strided = Strided { block, stride: block + gap, count };
+                let span = strided.span().unwrap();
+                if span > all {
+                    continue;
+                }
+                for end in [false, true] {
+                    let part = |len| if end { all - len..all } else { 0..len };
+                    let (spread, packed) = (spread.bytes(), packed.bytes());
+                    let packed = &mut packed[part(block * count)];
+                    let spread = &mut spread[part(span)];
+                    let before = spread.to_vec();
+                    mover.pack(packed, spread, strided).unwrap();
+                    mover.unpack(spread, packed, strided).unwrap();
+                    assert!(spread == before, "{mover:?}, {strided:?}, at the end: {end}");
+                }
             }
         }
     }

@@ -35,7 +35,7 @@ fn find(
     named: Option<&Path>,
     here: &Platform,
     installed: &dyn Fn(&str) -> Option<PathBuf>,
-) -> ([Option<FromFile>; 6], Vec<String>) {
+) -> ([Option<FromFile>; LIBRARIES.len()], Vec<String>) {
     let mut notes = Vec::new();
     let mut note = |path: &Path, reason: String| {
         let text = format!("{}: {reason}; copies are chosen without these models", path.display());
@@ -109,11 +109,12 @@ mod tests {
         let [copies, exchanges] = ["copies.toml", "exchanges.toml"].map(|name| folder.path().join(name));
         std::fs::write(&copies, COPIES).unwrap();
         std::fs::write(&exchanges, EXCHANGES).unwrap();
+        let of_situations = |known: std::ops::Range<usize>| std::array::from_fn(|at| known.contains(&at));
         let none: &dyn Fn(&str) -> Option<PathBuf> = &|_| None;
-        let known = |found: &[Option<FromFile>; 6]| found.each_ref().map(Option::is_some);
+        let known = |found: &[Option<FromFile>; LIBRARIES.len()]| found.each_ref().map(Option::is_some);
 
         let (found, notes) = find(Some(&copies), &there(), none);
-        assert_eq!((known(&found), notes.len()), ([true, true, true, true, false, false], 0));
+        assert_eq!((known(&found), notes.len()), (of_situations(0..4), 0));
         let hot = found[0].as_ref().unwrap();
         assert_eq!(hot.inputs, 2);
         assert!(hot.candidates.contains(&"memcpy".to_owned()) && hot.candidates.len() > 2);
@@ -122,10 +123,10 @@ mod tests {
         // What the named file lacks is taken from what is installed.
         let installed = |library: &str| library.starts_with("copy_exchange").then(|| exchanges.clone());
         let (found, notes) = find(Some(&copies), &there(), &installed);
-        assert_eq!((known(&found), notes.len()), ([true; 6], 0));
+        assert_eq!((known(&found), notes.len()), (of_situations(0..6), 0));
         assert_eq!(found[4].as_ref().unwrap().inputs, 1);
         let (found, _) = find(None, &there(), &installed);
-        assert_eq!(known(&found), [false, false, false, false, true, true]);
+        assert_eq!(known(&found), of_situations(4..6));
     }
 
     #[test]

@@ -5,30 +5,43 @@ use std::sync::OnceLock;
 
 use strata_select::{Source as Predicts, Table};
 
-use super::{INDIRECT, none_yet, sides};
-use crate::{DEFAULT, Routine, exchange_models, models, processor, routines};
+use super::{none_yet, sides};
+use crate::{DEFAULT, Routine, exchange_models, models, processor, routines, strided_models};
 
-/// The libraries of `specs/copy` and `specs/copy-exchange`, in the order of [`Models`].
-pub const LIBRARIES: [&str; 6] =
-    ["copy_hot", "copy_hot_read", "copy_cold", "copy_cold_read", "copy_exchange", "copy_exchange_used"];
+/// The libraries of `specs/copy`, `specs/copy-exchange` and `specs/copy-strided`, in the order of
+/// [`Models`].
+pub const LIBRARIES: [&str; 10] = [
+    "copy_hot",
+    "copy_hot_read",
+    "copy_cold",
+    "copy_cold_read",
+    "copy_exchange",
+    "copy_exchange_used",
+    "pack_hot",
+    "pack_cold",
+    "unpack_hot",
+    "unpack_cold",
+];
 
-/// Models of the libraries of `specs/copy` and `specs/copy-exchange`, in the order of
-/// [`LIBRARIES`]. `specc calibrate` writes them for another machine.
-pub type Models = [&'static Table; 6];
+/// How many of [`LIBRARIES`] choose among [`routines`]; the others choose among movers.
+const OF_ROUTINES: usize = 6;
+
+/// Models of all [`LIBRARIES`], in their order. `specc calibrate` writes them for another machine.
+pub type Models = [&'static Table; LIBRARIES.len()];
 
 /// Models of one library that were read while the program runs.
 pub struct FromFile {
     /// The candidates' names, in their order.
     pub candidates: Vec<String>,
     /// How many inputs the library has: the bytes, and of copies that are no exchange how far
-    /// source and target are from being aligned alike.
+    /// source and target are from being aligned alike; of blocks their bytes and stride.
     pub inputs: usize,
     /// What predicts the candidates.
     pub models: Box<dyn Predicts + Send + Sync>,
 }
 
 static INSTALLED: OnceLock<Models> = OnceLock::new();
-static READ: OnceLock<[Option<FromFile>; 6]> = OnceLock::new();
+static READ: OnceLock<[Option<FromFile>; LIBRARIES.len()]> = OnceLock::new();
 
 /// Chooses by these models from now on, instead of those compiled in.
 ///
@@ -46,7 +59,7 @@ pub fn install(models: Models) -> Result<(), Installed> {
 ///
 /// # Errors
 /// As [`install`].
-pub fn install_from_file(models: [Option<FromFile>; 6]) -> Result<(), Installed> {
+pub fn install_from_file(models: [Option<FromFile>; LIBRARIES.len()]) -> Result<(), Installed> {
     if !none_yet() {
         return Err(Installed);
     }
@@ -66,7 +79,7 @@ impl fmt::Display for Installed {
 impl std::error::Error for Installed {}
 
 /// What predicts copies in the measured situations, which are numbered as [`LIBRARIES`].
-pub(super) trait Known {
+pub(crate) trait Known {
     /// The candidates of a situation; none where nothing is known.
     fn names(&self, situation: usize) -> Vec<&str>;
     /// What predicts them in this order, and over how many inputs.
@@ -86,7 +99,7 @@ impl Known for Models {
 /// Those read from files where there are some, else those compiled in if they are of this
 /// processor: of another one nothing is known that would be significantly better than `memcpy`.
 pub(super) struct Found {
-    read: &'static [Option<FromFile>; 6],
+    read: &'static [Option<FromFile>; LIBRARIES.len()],
     compiled: Option<&'static Models>,
 }
 
@@ -113,7 +126,7 @@ impl Known for Found {
 }
 
 /// The models of this program, from now on.
-pub(super) fn in_use() -> &'static dyn Known {
+pub(crate) fn in_use() -> &'static dyn Known {
     const COMPILED: Models = [
         &models::COPY_HOT,
         &models::COPY_HOT_READ,
@@ -121,13 +134,17 @@ pub(super) fn in_use() -> &'static dyn Known {
         &models::COPY_COLD_READ,
         &exchange_models::COPY_EXCHANGE,
         &exchange_models::COPY_EXCHANGE_USED,
+        &strided_models::PACK_HOT,
+        &strided_models::PACK_COLD,
+        &strided_models::UNPACK_HOT,
+        &strided_models::UNPACK_COLD,
     ];
     static FOUND: OnceLock<Found> = OnceLock::new();
     match INSTALLED.get() {
         Some(models) => models,
         None => FOUND.get_or_init(|| {
             let ours = processor::is_described_by(COMPILED[0].platform);
-            let read = READ.get_or_init(|| [const { None }; 6]);
+            let read = READ.get_or_init(|| [const { None }; LIBRARIES.len()]);
             Found { read, compiled: ours.then_some(const { &COMPILED }) }
         }),
     }
@@ -138,7 +155,7 @@ pub(super) fn in_use() -> &'static dyn Known {
 #[must_use]
 pub fn candidates() -> Vec<&'static Routine> {
     let models = in_use();
-    let names: Vec<&str> = (0..LIBRARIES.len()).flat_map(|situation| models.names(situation)).collect();
+    let names: Vec<&str> = (0..OF_ROUTINES).flat_map(|situation| models.names(situation)).collect();
     if names.is_empty() {
         return routines().to_vec();
     }
@@ -156,6 +173,7 @@ pub(super) fn gain_of(
     situation: usize,
     name: &str,
     mut inputs: [f64; 2],
+    extra: f64,
 ) -> Option<(f64, f64)> {
     let (models, count) = known.models(situation)?;
     // Exchanges are of aligned blocks: their models take the length alone.
@@ -165,7 +183,7 @@ pub(super) fn gain_of(
     let predict = |name| {
         let candidate = names.iter().position(|known| *known == name)?;
         let found = models.predict(candidate, nodes, inputs, &[])?.times(models.expected_ratio(candidate))?;
-        let extra = if name == DEFAULT.name() { 0.0 } else { INDIRECT };
+        let extra = if name == DEFAULT.name() { 0.0 } else { extra };
         let seconds = found.seconds.get() + extra;
         (seconds > 0.0).then_some((seconds.ln(), found.deviation.get() / seconds))
     };

@@ -1,42 +1,44 @@
-use strata_select::{Domain, Entry, Prediction, Table, Verdict};
+use strata_select::{Domain, Entry, Table};
 
 use super::*;
 
 /// A candidate that takes `$time` times a byte's time, with a deviation of `$deviation` of it.
 macro_rules! entry {
     ($name:literal, $time:expr, $deviation:expr) => {
-        Entry {
+        strata_select::Entry {
             name: $name,
             parameters: &[],
-            verdict: Verdict::Unverified,
+            verdict: strata_select::Verdict::Unverified,
             expected_ratio: 1.0,
             seconds: |_, inputs, _| Some(1e-10 * inputs[0] * $time),
             predict: |_, inputs, _| {
                 let seconds = 1e-10 * inputs[0] * $time;
-                Prediction::new(seconds, 0.0)?.with_deviation(seconds * $deviation)
+                strata_select::Prediction::new(seconds, 0.0)?.with_deviation(seconds * $deviation)
             },
         }
     };
+}
+pub(crate) use entry;
+
+/// A library of these candidates over two inputs.
+pub(crate) const fn table_of(inputs: &'static [&'static str], entries: &'static [Entry]) -> Table {
+    let domain = Domain { nodes: (1, 1), inputs: &[(1.0, 1e6), (0.0, 1e4)] };
+    Table { library: "copy", spec: "", platform: "", digest: "", inputs, domain, entries }
 }
 
 /// Models by which `rep_movsb`, `sse2_forward` and a routine that does not exist take these times;
 /// `memcpy` takes 1.
 macro_rules! table {
     ($rep:expr, $sse:expr, $deviation:expr) => {{
-        static TABLE: Table = Table {
-            library: "copy",
-            spec: "",
-            platform: "",
-            digest: "",
-            inputs: &["bytes", "shift"],
-            domain: Domain { nodes: (1, 1), inputs: &[(4096.0, 1e6), (0.0, 24.0)] },
-            entries: &[
+        static TABLE: Table = table_of(
+            &["bytes", "shift"],
+            &[
                 entry!("memcpy", 1.0, $deviation),
                 entry!("rep_movsb", $rep, $deviation),
                 entry!("sse2_forward", $sse, $deviation),
                 entry!("of_another_machine", 0.1, 0.0),
             ],
-        };
+        );
         &TABLE
     }};
 }
@@ -66,27 +68,32 @@ fn every_length_has_a_class_that_holds_it() {
 #[test]
 fn only_what_is_significantly_better_replaces_memcpy() {
     let hint = Hint::default();
-    assert_eq!(chosen(&[table!(0.8, 0.9, 0.02); 6], hint), "rep_movsb");
-    assert_eq!(chosen(&[table!(0.9, 0.8, 0.02); 6], hint), "sse2_forward");
-    assert_eq!(chosen(&[table!(0.8, 0.9, 0.20); 6], hint), "memcpy", "within noise");
-    assert_eq!(chosen(&[table!(0.99, 1.1, 0.0); 6], hint), "memcpy", "not worth it");
-    assert_eq!(chosen(&[table!(1.5, 2.0, 0.0); 6], hint), "memcpy");
-    assert_eq!(chosen(&[table!(f64::NAN, f64::NEG_INFINITY, 0.0); 6], hint), "memcpy", "no predictions");
+    assert_eq!(chosen(&[table!(0.8, 0.9, 0.02); LIBRARIES.len()], hint), "rep_movsb");
+    assert_eq!(chosen(&[table!(0.9, 0.8, 0.02); LIBRARIES.len()], hint), "sse2_forward");
+    assert_eq!(chosen(&[table!(0.8, 0.9, 0.20); LIBRARIES.len()], hint), "memcpy", "within noise");
+    assert_eq!(chosen(&[table!(0.99, 1.1, 0.0); LIBRARIES.len()], hint), "memcpy", "not worth it");
+    assert_eq!(chosen(&[table!(1.5, 2.0, 0.0); LIBRARIES.len()], hint), "memcpy");
+    assert_eq!(
+        chosen(&[table!(f64::NAN, f64::NEG_INFINITY, 0.0); LIBRARIES.len()], hint),
+        "memcpy",
+        "no predictions"
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_hint_leaves_out_what_it_excludes() {
     let (good, bad): (&Table, &Table) = (table!(0.5, 1.0, 0.01), table!(1.2, 1.0, 0.01));
+    let with = |[a, b, c, d, e, f]: [&'static Table; 6]| [a, b, c, d, e, f, good, good, good, good];
     // Much faster from a hot source, slower from a cold one.
-    let models = [good, good, bad, bad, good, good];
+    let models = with([good, good, bad, bad, good, good]);
     assert_eq!(chosen(&models, Hint::default().hot()), "rep_movsb");
     assert_eq!(chosen(&models, Hint::default().cold()), "memcpy");
     assert_eq!(chosen(&models, Hint::default()), "memcpy", "it may be cold");
     // Both sides change together.
     for side in [Hint::SEND, Hint::RECEIVE, Hint::RECEIVE.left(), Hint::RECEIVE.read()] {
         assert_eq!(chosen(&models, side), "rep_movsb");
-        assert_eq!(chosen(&[good, good, good, good, good, bad], side), "memcpy");
+        assert_eq!(chosen(&with([good, good, good, good, good, bad]), side), "memcpy");
     }
     assert_eq!(sides("sse2_forward_to_rep_movsb"), ["sse2_forward", "rep_movsb"]);
     assert_eq!(sides("rep_movsb"), ["rep_movsb"; 2]);
@@ -105,7 +112,7 @@ fn short_copies_are_memcpy_and_choices_stay() {
         }
     }
     assert_eq!(
-        install([&crate::exchange_models::COPY_EXCHANGE; 6]),
+        install([&crate::exchange_models::COPY_EXCHANGE; LIBRARIES.len()]),
         Err(Installed),
         "after the first choice"
     );
