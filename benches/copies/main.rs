@@ -16,7 +16,7 @@
 //! the best of all movers, as above.
 //!
 //! **Programs**: sorts and stencils on two threads with chosen copies and with
-//! `STRATA_PIN=copy=memcpy`, each in a process of its own, in turns.
+//! `STRATA_PIN="copy=memcpy, copy_strided=memcpy"`, each in a process of its own, in turns.
 
 mod cells;
 mod exchange;

@@ -64,7 +64,7 @@ pub(crate) fn race(settings: &Settings) -> Result<Value, Error> {
                 let mut child = Command::new(&program);
                 child.args(["--alone", name, &size.to_string()]).env_remove("STRATA_PIN");
                 if who == 0 {
-                    child.env("STRATA_PIN", "copy=memcpy");
+                    child.env("STRATA_PIN", "copy=memcpy, copy_strided=memcpy");
                 }
                 let output = child.output()?;
                 let text = String::from_utf8_lossy(&output.stdout);

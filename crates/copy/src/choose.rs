@@ -190,7 +190,7 @@ pub(crate) fn pinned_among<T>(
         let meant = closest(pin.candidate, all.iter().map(|one| name(one)));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
         eprintln!(
-            "strata: STRATA_PIN: `{pin}` had no effect: this processor has no such routine{meant}; the \
+            "strata: STRATA_PIN: `{pin}` had no effect: this processor has none of this name{meant}; the \
              example `copy_routines` lists them"
         );
     }

@@ -24,7 +24,8 @@
 //! ```
 //!
 //! [`copy_with`] takes one routine, [`routine_for`] tells which one [`copy_hinted`] takes, and
-//! [`pack`] and [`unpack`] move blocks that lie a stride apart.
+//! [`pack`] and [`unpack`] move blocks that lie a stride apart, by the [`Mover`] that models predict
+//! to be fastest for them.
 //!
 //! Slices that overlap cannot be passed: a mutable one overlaps no other. On processors other than
 //! x86_64 every copy is `memcpy`. No dependencies but `strata-select`, which has none.

@@ -4,11 +4,11 @@
 //! user's, and of volumes, whose cells are lines of points from west to east. A line has a point
 //! more at each end, for what holds there.
 
-use std::ops::Range;
+use std::ops::{Range, RangeFrom};
 use std::rc::Rc;
 
 use pulp::Arch;
-use strata_runtime::copy::copy;
+use strata_runtime::copy::{Strided, copy, pack, unpack};
 
 use crate::edge::Edge;
 use crate::near::{Run, Update};
@@ -101,6 +101,14 @@ impl<'a, T: Value> Plain<'a, T> {
     /// The place of the first value of a cell.
     fn at(&self, x: usize, y: usize) -> usize {
         (y * self.extent(0) + x) * self.line
+    }
+
+    /// The cells from an area's first one on, and its rows as blocks of them.
+    fn rows(&self, area: &Area) -> (RangeFrom<usize>, Strided) {
+        let row = self.extent(0) * self.line * size_of::<T>();
+        let block = area.columns.len() * self.line * size_of::<T>();
+        let first = if area.rows.is_empty() { 0 } else { self.at(area.columns.start, area.rows.start) };
+        (first.., Strided { block, stride: row, count: area.rows.len() })
     }
 
     /// The position in the whole of a column or row of the block and its halo, if it has one.
@@ -434,11 +442,9 @@ impl<T: Value> Points<T> for Plain<'_, T> {
     }
 
     fn pack(&self, area: &Area, _: Option<usize>, into: &mut [T]) {
-        let len = area.columns.len() * self.line;
-        for (y, to) in area.rows.clone().zip(into.chunks_exact_mut(len.max(1))) {
-            let from = self.at(area.columns.start, y);
-            move_run(to, &self.values[0][from..from + len]);
-        }
+        let (from, rows) = self.rows(area);
+        let from = bytemuck::cast_slice(&self.values[0][from]);
+        pack(bytemuck::cast_slice_mut(into), from, rows).expect(WITHIN);
     }
 
     fn pieces(&self, area: &Area, _: Option<usize>) -> Vec<Range<usize>> {
@@ -452,11 +458,9 @@ impl<T: Value> Points<T> for Plain<'_, T> {
     }
 
     fn unpack(&mut self, area: &Area, _: Option<usize>, from: &[T]) {
-        let len = area.columns.len() * self.line;
-        for (y, from) in area.rows.clone().zip(from.chunks_exact(len.max(1))) {
-            let to = self.at(area.columns.start, y);
-            move_run(&mut self.values[0][to..to + len], from);
-        }
+        let (to, rows) = self.rows(area);
+        let to = bytemuck::cast_slice_mut(&mut self.values[0][to]);
+        unpack(to, bytemuck::cast_slice(from), rows).expect(WITHIN);
     }
 
     fn values(&self) -> Vec<T> {
@@ -474,6 +478,9 @@ impl<T: Value> Points<T> for Plain<'_, T> {
         all
     }
 }
+
+/// Why rows can be packed.
+const WITHIN: &str = "an area lies within its part";
 
 /// Copies a run of values: of few, a call would take longer than the copy.
 #[inline]
