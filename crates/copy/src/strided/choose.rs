@@ -35,6 +35,16 @@ impl Direction {
 pub fn mover_for(direction: Direction, strided: Strided) -> &'static Mover {
     let Some(kind) = Kind::of(strided) else { return &CALLS };
     let place = &CHOSEN[direction as usize][kind.distance as usize][kind.size];
+    match place.get() {
+        Some(mover) => mover,
+        None => choose_first(direction, kind, place),
+    }
+}
+
+/// Makes and keeps a choice. Threads that do so at once find the same.
+#[cold]
+#[inline(never)]
+fn choose_first(direction: Direction, kind: Kind, place: &OnceLock<&'static Mover>) -> &'static Mover {
     place.get_or_init(|| pinned().unwrap_or_else(|| decide(in_use(), direction, kind)))
 }
 

@@ -6,13 +6,13 @@
 )]
 
 use std::sync::OnceLock;
-use std::{fmt, slice};
+use std::{fmt, ptr, slice};
 
 use super::{Strided, StridedError};
 use crate::routine::{Features, has};
 #[cfg(target_arch = "x86_64")]
 use crate::x86_64::{AHEAD_OFF, AHEAD_ON, avx, avx512, sse2};
-use crate::{DEFAULT, Hint, copy_hinted, routine_for};
+use crate::{Hint, copy_hinted, routine_for};
 
 /// Blocks of one slice and of another, which end with the last block: only
 /// [`to_pack`](Self::to_pack) and [`to_unpack`](Self::to_unpack) make them.
@@ -45,6 +45,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Moves blocks that touch, or a single one.
+    #[inline(always)]
     pub(super) fn move_as_one(self) {
         copy_hinted(Hint::default(), self.to, self.from);
     }
@@ -183,12 +184,36 @@ impl PartialEq for Mover {
 
 impl Eq for Mover {}
 
-/// A call for each block: of `memcpy`, or of the routine that models choose for a long one, which
-/// all take, as a choice for each would cost as much as it gains.
+/// A call for each block: of `memcpy`, or of the routine that models choose for a long one.
 ///
 /// # Safety
 /// See [`Moves`].
 unsafe fn by_calls(
+    mut to: *mut u8,
+    mut from: *const u8,
+    to_step: usize,
+    from_step: usize,
+    block: usize,
+    count: usize,
+) {
+    if block >= WHOLE {
+        // SAFETY: the caller's.
+        return unsafe { by_routine(to, from, to_step, from_step, block, count) };
+    }
+    for _ in 0..count {
+        // SAFETY: the caller's.
+        unsafe { ptr::copy_nonoverlapping(from, to, block) };
+        (to, from) = (to.wrapping_add(to_step), from.wrapping_add(from_step));
+    }
+}
+
+/// A call for each block of the routine that models choose for one: a choice for each would cost as
+/// much as it gains.
+///
+/// # Safety
+/// See [`Moves`].
+#[inline(never)]
+unsafe fn by_routine(
     to: *mut u8,
     from: *const u8,
     to_step: usize,
@@ -196,35 +221,15 @@ unsafe fn by_calls(
     block: usize,
     count: usize,
 ) {
-    let routine = if block < WHOLE { &DEFAULT } else { routine_for(Hint::default(), block, false) };
-    // SAFETY: from the first block's beginning to the last one's end the areas are valid.
-    let (to, from) = unsafe {
-        let span = |step: usize| step * (count - 1) + block;
-        (slice::from_raw_parts_mut(to, span(to_step)), slice::from_raw_parts(from, span(from_step)))
-    };
-    if !routine.is_default() {
-        let blocks = to.chunks_mut(to_step).zip(from.chunks(from_step));
-        blocks.for_each(|(to, from)| routine.copy(&mut to[..block], &from[..block]));
-    } else if to_step == block {
-        pack_by_memcpy(to, from, from_step, block);
-    } else {
-        unpack_by_memcpy(to, from, to_step, block);
+    let routine = routine_for(Hint::default(), block, false);
+    for index in 0..count {
+        // SAFETY: the caller's.
+        let (to, from) = unsafe {
+            let (to, from) = (to.add(index * to_step), from.add(index * from_step));
+            (slice::from_raw_parts_mut(to, block), slice::from_raw_parts(from, block))
+        };
+        routine.copy(to, from);
     }
-}
-
-/// The loop that a program would write. Of several ways to write it this was the fastest: in a
-/// function of its own there is a register for all that it keeps across calls.
-#[inline(never)]
-fn pack_by_memcpy(to: &mut [u8], from: &[u8], stride: usize, block: usize) {
-    let blocks = to.chunks_exact_mut(block).zip(from.chunks(stride));
-    blocks.for_each(|(to, from)| to.copy_from_slice(&from[..block]));
-}
-
-/// As [`pack_by_memcpy`].
-#[inline(never)]
-fn unpack_by_memcpy(to: &mut [u8], from: &[u8], stride: usize, block: usize) {
-    let blocks = to.chunks_mut(stride).zip(from.chunks_exact(block));
-    blocks.for_each(|(to, from)| to[..block].copy_from_slice(from));
 }
 
 /// A block whose size is a power of two is one move, any other two that may overlap.
