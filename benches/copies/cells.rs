@@ -15,12 +15,15 @@ pub(crate) const SEARCH: usize = 5;
 /// How many times as many rounds a cell gets in which we seem to be slower than `memcpy`.
 const DOUBTFUL: usize = 4;
 
-/// The contestants of fresh samples.
-const CONTESTANTS: usize = 4;
+/// The contestants of fresh samples. `memcpy` meets itself, called from another place: where the
+/// compiler happens to put code decides about some tenths of a nanosecond, of which short copies
+/// have few.
+const CONTESTANTS: usize = 5;
 const MEMCPY: usize = 0;
 const PLAIN: usize = 1;
 const HINTED: usize = 2;
 const BEST: usize = 3;
+const AGAIN: usize = 4;
 
 /// What was found in a cell; times over `memcpy`'s are medians over rounds.
 struct Found {
@@ -82,6 +85,7 @@ fn one(node: &Node, cell: Cell, rounds: usize, seed: u64) -> Found {
             times[who] = match who {
                 MEMCPY => seconds_of(&mut now, cell, &|to, from| to.copy_from_slice(from)),
                 PLAIN => seconds_of(&mut now, cell, &|to, from| copy(to, from)),
+                AGAIN => seconds_of(&mut now, cell, &|to, from| to.copy_from_slice(from)),
                 HINTED => seconds_of(&mut now, cell, &|to, from| copy_hinted(hint, to, from)),
                 _ if best.is_default() => seconds_of(&mut now, cell, &|to, from| to.copy_from_slice(from)),
                 _ => seconds(&mut now, best, cell),
@@ -141,18 +145,17 @@ fn report(found: &[Found]) -> Value {
             format!("{:.2}", gains[PLAIN]),
         ]);
     }
+    let least = |who: usize| found.iter().map(|found| found.gains[who]).fold(f64::INFINITY, f64::min);
+    let below = |who: usize| -> Vec<String> {
+        let below = found.iter().filter(|found| found.gains[who] < 0.97);
+        below.map(|found| format!("{:?}: {:.3}", found.cell, found.gains[who])).collect()
+    };
     let summary = |who: usize, regret: usize| {
         let gaining = || found.iter().filter(|found| found.gains[BEST] >= 1.05);
-        let least = found.iter().map(|found| found.gains[who]).fold(f64::INFINITY, f64::min);
         let worst = found.iter().map(|found| found.regret[regret]).fold(0.0, f64::max);
-        let below: Vec<String> = found
-            .iter()
-            .filter(|found| found.gains[who] < 0.97)
-            .map(|found| format!("{:?}: {:.3}", found.cell, found.gains[who]))
-            .collect();
         json!({
-            "least_gain": least,
-            "cells_below_0.97": below,
+            "least_gain": least(who),
+            "cells_below_0.97": below(who),
             "gain_where_some_routine_gains_5_percent": geometric(gaining().map(|found| found.gains[who])),
             "regret": geometric(found.iter().map(|found| found.regret[regret])),
             "worst_regret": worst,
@@ -165,6 +168,7 @@ fn report(found: &[Found]) -> Value {
         "cells": found.len(),
         "cells_where_some_routine_gains_5_percent": gaining.count(),
         "gain_of_the_best_there": possible,
+        "memcpy_again": { "least_gain": least(AGAIN), "cells_below_0.97": below(AGAIN) },
         "told": summary(HINTED, 0),
         "untold": summary(PLAIN, 1),
     })
