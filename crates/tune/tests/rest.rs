@@ -55,6 +55,23 @@ fn where_the_default_is_best_the_tuner_rests_and_looks_now_and_then() {
 }
 
 #[test]
+fn visits_pass_where_the_tuner_is_off_or_rests_and_count() {
+    let mut off = Tuner::new("off", Options::default()).unwrap();
+    assert!((0..1000).all(|_| off.passes()));
+
+    let folder = tempfile::tempdir().unwrap();
+    let knob = Knob::new("times", 1, [3, 4]);
+    let mut resting = resting(&folder.path().join("found.json"), &knob);
+    let before = resting.report().visits;
+    let passed = (0..1_000_000).take_while(|_| resting.passes()).count();
+    // The visit that ends a rest has to say where it is.
+    assert!(passed > 0 && resting.is_resting() && !resting.passes());
+    assert_eq!(resting.report().visits - before, passed as u64);
+    iteration(&mut resting, &knob);
+    assert!(!resting.is_resting() && !resting.passes());
+}
+
+#[test]
 fn recording_never_rests() {
     let folder = tempfile::tempdir().unwrap();
     let knob = Knob::new("times", 1, [3, 4]);

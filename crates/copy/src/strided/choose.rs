@@ -26,7 +26,9 @@ impl Direction {
     }
 }
 
-/// The mover that [`pack`](crate::pack) or [`unpack`](crate::unpack) takes for such blocks.
+/// The mover that [`pack`](crate::pack) or [`unpack`](crate::unpack) takes for such blocks. Of 2048
+/// bytes on that is `memcpy`, a call for each block, which there is one of the
+/// [routine](crate::routine_for) for a copy of a block.
 ///
 /// As with [`routine_for`](crate::routine_for), the first call for a kind of blocks evaluates
 /// models, and later ones look the answer up.

@@ -61,10 +61,10 @@ type Moves = unsafe fn(*mut u8, *const u8, usize, usize, usize, usize);
 
 /// One way to move blocks that lie a stride apart.
 ///
-/// `memcpy` is a call for each block, `moves` one or two moves of a fixed size; `sse2_moves`,
-/// `avx_moves` and `avx512_moves` move vectors, of which the last may overlap the one before, and
-/// with `_ahead` they prefetch blocks that come later. Those of [`movers`] can run on this
-/// processor.
+/// `memcpy` is a call for each block (of a routine, where one is better for long blocks), `moves`
+/// one or two moves of a fixed size; `sse2_moves`, `avx_moves` and `avx512_moves` move vectors, of
+/// which the last may overlap the one before, and with `_ahead` they prefetch blocks that come
+/// later. Those of [`movers`] can run on this processor.
 pub struct Mover {
     name: &'static str,
     /// The bytes of the smallest and of the largest block that it moves.
