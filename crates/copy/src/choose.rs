@@ -120,7 +120,7 @@ impl Hint {
 #[inline]
 #[must_use]
 pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
-    if bytes <= SHORT {
+    if bytes < SHORT {
         return &DEFAULT;
     }
     match place(hint.row(), bytes, aligned).get() {
@@ -129,7 +129,7 @@ pub fn routine_for(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine 
     }
 }
 
-/// A copy of more than [`SHORT`] bytes. In a function of its own, so that a short one pays for
+/// A copy of at least [`SHORT`] bytes. In a function of its own, so that a short one pays for
 /// nothing but a comparison, whose branch it does not take.
 ///
 /// The arguments are few enough for registers alone. To save a register is a store, and `rep

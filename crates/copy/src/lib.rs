@@ -53,8 +53,8 @@ pub use choose::{
 pub use routine::{DEFAULT, Routine, routines};
 pub use strided::{Direction, Mover, Strided, StridedError, mover_for, movers, pack, unpack};
 
-/// Up to so many bytes a copy is `memcpy`: a look at the table would take longer than any routine
-/// gains.
+/// Copies of less than so many bytes are `memcpy`: a look at the table would take longer than any
+/// routine gains.
 pub const SHORT: usize = 2048;
 
 /// Copies all of `from` to `to`.
@@ -77,7 +77,7 @@ pub fn copy(to: &mut [u8], from: &[u8]) {
 #[track_caller]
 pub fn copy_hinted(hint: Hint, to: &mut [u8], from: &[u8]) {
     // Nothing but this comparison is added to a short copy.
-    if from.len() > SHORT {
+    if from.len() >= SHORT {
         return choose::long(to, from, hint.row());
     }
     to.copy_from_slice(from);

@@ -202,7 +202,7 @@ impl CopyChoice {
 #[track_caller]
 #[inline]
 pub fn choose_copy(tuner: &mut Tuner, bytes: usize) -> CopyChoice {
-    if bytes <= SHORT || tuner.passes() {
+    if bytes < SHORT || tuner.passes() {
         return CopyChoice(None);
     }
     let knob = routine_knob();
