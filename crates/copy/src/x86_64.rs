@@ -301,14 +301,14 @@ macro_rules! width {
             ) {
                 debug_assert!(block.div_ceil(WIDTH) == VECTORS);
                 let last = block - WIDTH;
-                for later in (0..count).rev() {
-                    if AHEAD && later >= BLOCKS_AHEAD {
-                        let block = if from_step > to_step {
+                for left in (0..count).rev() {
+                    if AHEAD && left >= BLOCKS_AHEAD {
+                        let later = if from_step > to_step {
                             from.wrapping_add(BLOCKS_AHEAD * from_step)
                         } else {
                             to.wrapping_add(BLOCKS_AHEAD * to_step).cast_const()
                         };
-                        prefetch::<TO_ALL>(block, VECTORS * WIDTH);
+                        prefetch::<TO_ALL>(later, VECTORS * WIDTH);
                     }
                     let mut vector = 0;
                     while vector + 1 < VECTORS {
@@ -325,8 +325,8 @@ macro_rules! width {
             /// Blocks of 1 to 16 vectors, as [`moves_of`].
             ///
             /// # Safety
-            /// All blocks lie within areas that are valid and do not overlap; the processor has the
-            /// features.
+            /// All blocks lie within areas that are valid and do not overlap; a block has at least
+            /// one vector and at most 16; the processor has the features.
             pub(crate) unsafe fn moves<const AHEAD: bool>(
                 to: *mut u8,
                 from: *const u8,

@@ -97,6 +97,8 @@ mod tests {
     const COPIES: &str = include_str!("../../../models/epyc-2core-threads1/copy/models.toml");
     const EXCHANGES: &str = include_str!("../../../models/epyc-2core-threads2/copy-exchange/models.toml");
 
+    const BLOCKS: &str = include_str!("../../../models/epyc-2core-threads1/copy-strided/models.toml");
+
     fn there() -> Platform {
         let platform = ModelSet::read(COPIES).unwrap().platform.unwrap();
         // Whatever the nodes of the job are.
@@ -127,6 +129,10 @@ mod tests {
         assert_eq!(found[4].as_ref().unwrap().inputs, 1);
         let (found, _) = find(None, &there(), &installed);
         assert_eq!(known(&found), of_situations(4..6));
+        // Movers of blocks, as routines.
+        let blocks = folder.path().join("blocks.toml");
+        std::fs::write(&blocks, BLOCKS).unwrap();
+        assert_eq!(known(&find(Some(&blocks), &there(), none).0), of_situations(6..10));
     }
 
     #[test]

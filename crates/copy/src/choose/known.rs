@@ -66,7 +66,8 @@ pub fn install_from_file(models: [Option<FromFile>; LIBRARIES.len()]) -> Result<
     READ.set(models).map_err(|_| Installed)
 }
 
-/// Models can be installed once, before the first copy of at least [`SHORT`](crate::SHORT) bytes.
+/// Models can be installed once, before the first copy of at least [`SHORT`](crate::SHORT) bytes,
+/// and before blocks are packed or unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Installed;
 
