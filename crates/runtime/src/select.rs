@@ -575,11 +575,11 @@ impl Node {
             Err(error) if asked.is_empty() => eprintln!("strata: STRATA_PIN: {error}"),
             Err(_) => {}
             Ok(pins) => {
-                // Copies and local sorts look for theirs themselves, on each node.
-                let local = ["copy", "local_sort"];
+                // Copies, blocks at a stride and local sorts look for theirs themselves, on each node.
+                let local = ["copy", "copy_strided", "local_sort"];
                 let used = |pin: &Pin<'_>| local.contains(&pin.library) || asked.contains(&pin.library);
                 for pin in pins.iter().filter(|pin| !used(pin)) {
-                    let meant = closest(pin.library, asked.iter().copied());
+                    let meant = closest(pin.library, asked.iter().copied().chain(local));
                     let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
                     eprintln!(
                         "strata: STRATA_PIN: `{pin}` had no effect: this program chose nothing of library \

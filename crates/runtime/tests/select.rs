@@ -303,6 +303,10 @@ fn no_pin_is_ignored() {
     let told =
         "`stencil=strips` had no effect: this program chose nothing of library `stencil`; it chose of idle";
     assert_eq!(err.matches(told).count(), 1, "{err}");
+    let (_, err) = run("copy=memcpy, copy_strided=moves, local_sort=radix");
+    assert!(!err.contains("STRATA_PIN"), "no library of nodes: {err}");
+    let (_, err) = run("copy_stridde=moves");
+    assert!(err.contains("did you mean `copy_strided`?"), "{err}");
     let (out, _) = run("idle");
     assert!(out.contains("refused") && out.contains("there is no `=`"), "{out}");
 }
