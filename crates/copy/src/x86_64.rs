@@ -283,13 +283,14 @@ macro_rules! width {
                 _mm_sfence();
             }
 
-            /// Blocks of so many vectors, of which the last one may overlap the one before: moved
-            /// from the second address to the first, with the steps of each from one block to the
-            /// next, the bytes of a block, and how many there are.
+            /// Moves `count` blocks of `block` bytes each, as `VECTORS` vectors, of which the last
+            /// one may overlap the one before. The next block begins `to_step` and `from_step`
+            /// bytes after a block's beginning.
             ///
             /// # Safety
-            /// All blocks lie within areas that are valid and do not overlap; a block has at most
-            /// `VECTORS` vectors, and more than one less.
+            /// All blocks lie within areas that are valid and do not overlap. A block is longer than
+            /// `VECTORS - 1` vectors and not longer than `VECTORS`, and has at least one; the
+            /// processor has the features.
             #[target_feature(enable = $features)]
             unsafe fn moves_of<const VECTORS: usize, const AHEAD: bool>(
                 mut to: *mut u8,
