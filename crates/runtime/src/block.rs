@@ -11,6 +11,20 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+/// The bytes of so many elements of `T`: the one place where a length that a program names becomes
+/// one of memory.
+///
+/// # Panics
+/// They are more than memory can hold, as those of a `Vec` of this capacity.
+#[track_caller]
+pub(crate) fn byte_length<T>(elements: usize) -> usize {
+    let bytes = elements.checked_mul(size_of::<T>());
+    match bytes.filter(|bytes| isize::try_from(*bytes).is_ok()) {
+        Some(bytes) => bytes,
+        None => panic!("{elements} elements of {} bytes are more than memory can hold", size_of::<T>()),
+    }
+}
+
 /// The memory of a block, without its element type, as transports carry it.
 #[derive(Clone, Default)]
 pub(crate) struct RawBlock {
@@ -133,10 +147,14 @@ impl<T: Pod> Block<T> {
         assert!(align_of::<T>() <= 8 && size_of::<T>() > 0, "a block holds elements of alignment 1 to 8");
 
     /// A block of `len` elements, all zero bytes.
+    ///
+    /// # Panics
+    /// Memory cannot hold them.
     #[must_use]
+    #[track_caller]
     pub fn zeroed(len: usize) -> Self {
         let () = Self::FITS;
-        Self::from_raw(RawBlock::zeroed(len * size_of::<T>()))
+        Self::from_raw(RawBlock::zeroed(byte_length::<T>(len)))
     }
 
     /// A block that holds a copy of `values`.
@@ -162,11 +180,15 @@ impl<T: Pod> Block<T> {
     /// long enough.
     ///
     /// The values of the elements are unspecified (but initialised): write them before reading.
+    ///
+    /// # Panics
+    /// Memory cannot hold them.
     #[must_use]
+    #[track_caller]
     pub fn reuse<U: Pod>(self, len: usize) -> Block<U> {
         let () = Block::<U>::FITS;
         let mut raw = self.raw;
-        raw.hold(len * size_of::<U>());
+        raw.hold(byte_length::<U>(len));
         Block::from_raw(raw)
     }
 

@@ -8,9 +8,10 @@ mod oracle;
 
 use mpirun::CASE;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use strata_runtime::prelude::*;
-use strata_runtime::{Repeated, RepeatedPieces};
+use strata_runtime::{Repeated, RepeatedPieces, SharedWords};
 
 /// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where
 /// it has to fail.
@@ -33,6 +34,79 @@ const CASES: &[Case] = &[
         fails_with: &["node 1: left the program while node ", " waits in barrier at ", "tests/mpi.rs:"],
     },
     Case {
+        name: "a broadcast of larger elements is named",
+        least: 2,
+        check: "0",
+        run: |node| unlike_elements::<0>(node),
+        fails_with: &[
+            "node 1: broadcast from node 0 of 1 elements of 1048576 bytes at ",
+            ", but node 0 called ",
+        ],
+    },
+    Case {
+        name: "a gather of larger elements is named",
+        least: 2,
+        check: "0",
+        run: |node| unlike_elements::<1>(node),
+        fails_with: &["node 1: all_gather of 1 elements of 16384 bytes at ", ", but node 0 called "],
+    },
+    Case {
+        name: "a broadcast of as many bytes is named",
+        least: 2,
+        check: "0",
+        run: |node| unlike_elements::<2>(node),
+        fails_with: &["node 1: broadcast from node 1 of 2 elements of 256 bytes at ", ", but node 0 called "],
+    },
+    Case {
+        name: "blocks of other elements are named",
+        least: 2,
+        check: "0",
+        run: |node| unlike_elements::<3>(node),
+        fails_with: &["node 1: all_to_all_v of elements of 256 bytes at ", ", but node 0 called "],
+    },
+    Case {
+        name: "a gather of other lengths without bytes is named",
+        least: 2,
+        check: "0",
+        run: |node| unlike_elements::<4>(node),
+        fails_with: &["node 1: all_gather of 4 elements of 0 bytes at ", ", but node 0 called "],
+    },
+    Case {
+        name: "shared words that no memory holds are refused",
+        least: 1,
+        check: "0",
+        run: |node| go_on_after(node, |node| drop(node.share_words((1 << 61) + 8))),
+        fails_with: &["share_words at ", "2305843009213693960 words are more than memory can hold"],
+    },
+    Case {
+        name: "exposed words that no memory holds are refused",
+        least: 1,
+        check: "0",
+        run: |node| go_on_after(node, |node| drop(node.expose_words((1 << 61) + 8))),
+        fails_with: &["expose_words at ", "2305843009213693960 words are more than memory can hold"],
+    },
+    Case {
+        name: "a thread outlives the program with shared words",
+        least: 1,
+        check: "0",
+        run: |node| outlived(node.share_words(1 << 16).map(|mut all| all.swap_remove(0))),
+        fails_with: &[],
+    },
+    Case {
+        name: "a thread that outlives the program with exposed words is refused",
+        least: 1,
+        check: "0",
+        run: |node| outlived(node.expose_words(1 << 16).map(|words| words.own().clone())),
+        fails_with: &["words of `expose_words` are held while the process exits"],
+    },
+    Case {
+        name: "unequal numbers of exposed words are named",
+        least: 2,
+        check: "0",
+        run: |node| go_on_after(node, |node| drop(node.expose_words(8 << node.rank()))),
+        fails_with: &["expose_words at ", " asks for "],
+    },
+    Case {
         name: "a barrier that meets a scan is named",
         least: 2,
         check: "1",
@@ -51,6 +125,16 @@ const CASES: &[Case] = &[
         least: 1,
         check: "1",
         run: agrees,
+        fails_with: &[],
+    },
+    Case {
+        name: "elements of any size move",
+        least: 1,
+        check: "0",
+        run: |node| {
+            oracle::elements(node, 3);
+            Ok(())
+        },
         fails_with: &[],
     },
     Case { name: "nodes tune alike", least: 1, check: "1", run: |node| tunes(node, false), fails_with: &[] },
@@ -226,6 +310,29 @@ const CASES: &[Case] = &[
         fails_with: &["all_to_all_v of elements of 1 bytes at ", "9 blocks for "],
     },
 ];
+
+/// A case of elements whose sizes differ by node.
+fn unlike_elements<const CASE: usize>(node: &mut Node) -> Result<(), Error> {
+    go_on_after(node, oracle::UNLIKE[CASE].0)
+}
+
+/// A thread that nobody waits for reads the words until the process has ended.
+fn outlived(words: Option<SharedWords>) -> Result<(), Error> {
+    let words = words.ok_or_else(|| Error::program("there are no words"))?;
+    std::thread::spawn(move || {
+        loop {
+            for word in words.iter() {
+                std::hint::black_box(word.load(Ordering::Relaxed));
+            }
+        }
+    });
+    Ok(())
+}
+
+fn go_on_after(node: &mut Node, first: fn(&mut Node)) -> Result<(), Error> {
+    first(node);
+    go_on(node)
+}
 
 fn agrees(node: &mut Node) -> Result<(), Error> {
     for (seed, length) in [0, 1, 2, 22, 23, 24, 45, 46, 513].into_iter().enumerate() {

@@ -22,6 +22,20 @@ fn every_operation_agrees_with_the_oracle() {
             assert!(run.unwrap().results.len() >= nodes, "{platform}");
         }
     }
+    for nodes in [1, 2, 3, 5] {
+        let run = sim("cm5", nodes).run(|node| {
+            oracle::elements(node, 3);
+            Ok(())
+        });
+        run.unwrap();
+    }
+    for (unlike, says) in oracle::UNLIKE {
+        let (rank, message) = failure(&sim("cm5", 3), |node| {
+            unlike(node);
+            Ok(())
+        });
+        assert!(rank == Some(1) && message.contains(says), "{says}: {message}");
+    }
     sim("cm5", 64)
         .run(|node| {
             oracle::everything(node, 7, 28);
@@ -285,6 +299,16 @@ fn a_port_that_is_not_open_is_named() {
         assert_eq!(rank, Some(0), "{platform}: {message}");
         assert!(message.contains("port 7 of node 1") && message.contains("is not open"), "{message}");
     }
+}
+
+#[test]
+fn a_stack_that_overflows_is_told() {
+    fn deep(n: u64) -> u64 {
+        let array = std::hint::black_box([n; 512]);
+        if n == 0 { array[3] } else { deep(n - 1) + array[5] }
+    }
+    let (rank, message) = failure(&sim("cm5", 2), |_| Ok(deep(1000)));
+    assert!(rank.is_none() && message.contains("needs more than its stack of 1024 KiB"), "{message}");
 }
 
 /// What comes after a port was closed is told, whether it was under way then or had come already.

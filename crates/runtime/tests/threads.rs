@@ -523,6 +523,52 @@ fn misuse_names_node_operation_and_place() {
 }
 
 #[test]
+fn elements_of_any_size_move() {
+    for nodes in NODES {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            oracle::elements(node, 3);
+            Ok(())
+        });
+        run.unwrap();
+    }
+}
+
+#[test]
+fn elements_of_other_sizes_are_named_and_not_accessed() {
+    for nodes in [2, 3, 8] {
+        for (unlike, says) in oracle::UNLIKE {
+            let (rank, message) = failure(nodes, |node| {
+                unlike(node);
+                go_on(node)
+            });
+            assert_eq!(rank, 1, "{message}");
+            assert!(message.starts_with(says) && message.contains(", but node 0 called "), "{message}");
+        }
+    }
+}
+
+#[test]
+fn lengths_that_no_memory_holds_are_refused() {
+    use strata_runtime::SharedWords;
+    fn text(panics: impl FnOnce() + std::panic::UnwindSafe) -> String {
+        *std::panic::catch_unwind(panics).unwrap_err().downcast::<String>().unwrap()
+    }
+    // Eight times each wraps to a small number, or overflows by a little.
+    for len in [usize::MAX / 8 + 2, 1 << 61, (1 << 61) + 8, usize::MAX, 1 << 60] {
+        let told = format!("{len} elements of 8 bytes are more than memory can hold");
+        assert_eq!(text(|| drop(Block::<u64>::zeroed(len))), told);
+        assert_eq!(text(|| drop(Block::<u8>::zeroed(3).reuse::<u64>(len))), told);
+        assert!(text(|| drop(SharedWords::zeroed(len))).ends_with("are more than memory can hold"));
+        let (_, message) = failure(3, |node| Ok(node.share_words(len).is_some()));
+        assert!(message.starts_with("share_words at ") && message.contains("more than memory"), "{message}");
+        let (_, message) = failure(3, |node| Ok(node.expose_words(len).is_some()));
+        assert!(message.starts_with("expose_words at "), "{message}");
+    }
+    let (_, message) = failure(2, |node| Ok(node.expose_words(5 + node.rank()).is_some()));
+    assert!(message.contains("words, but node ") && message.contains(" asks for "), "{message}");
+}
+
+#[test]
 fn a_destructor_that_meets_while_its_node_panics_hangs_nobody() {
     struct Meets<'a>(&'a mut Node);
     impl Drop for Meets<'_> {
@@ -551,7 +597,7 @@ fn any_operation_in_a_destructor_of_a_node_that_panics_does_nothing() {
             (self.1)(self.0);
         }
     }
-    let last_deeds: [fn(&mut Node); 12] = [
+    let last_deeds: [fn(&mut Node); 17] = [
         |node| {
             let handlers = node.handlers();
             node.install(handlers);
@@ -576,6 +622,20 @@ fn any_operation_in_a_destructor_of_a_node_that_panics_does_nothing() {
         |node| {
             node.async_or();
         },
+        |node| {
+            let pending = node.start_reduce(Op::Add, 1u32);
+            node.complete(pending);
+        },
+        |node| {
+            let pending = node.start_scan(Op::Add, 1f32);
+            node.complete(pending);
+        },
+        |node| {
+            let pending = node.start_broadcast(0, 1i32);
+            node.complete(pending);
+        },
+        |node| drop(node.share_words(3)),
+        |node| drop(node.expose_words(3)),
     ];
     for (number, last_deed) in last_deeds.into_iter().enumerate() {
         for culprit in 0..3 {

@@ -51,16 +51,14 @@ impl Node {
     }
 
     /// Zero words for each node, by rank, if the nodes are processes of one host that can access
-    /// each other's directly (MPI's shared windows). Otherwise `None`, on every node; threads
-    /// [share](Self::share) values. The memory is freed in the next call after all nodes have
-    /// dropped it.
+    /// each other's directly (MPI's, on Linux). Otherwise `None`, on every node; threads
+    /// [share](Self::share) values. The memory lasts until all nodes have dropped it.
     ///
     /// # Participation
-    /// Collective, with equal `words`.
+    /// Collective, with equal `words` that memory can hold; otherwise the job ends.
     #[track_caller]
     pub fn share_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {
-        // Messages that others still wait for are received here.
-        self.barrier();
+        self.agree_on_words(&Call::plain(Action::ShareWords, Location::caller()), words);
         if !self.may_go_on() {
             return None;
         }
@@ -71,20 +69,38 @@ impl Node {
 
     /// Zero words of this node that the others write and read by one-sided transfers (MPI's), if
     /// there are any. Otherwise `None`, on every node. The memory is freed in the next call after
-    /// all nodes have dropped it.
+    /// all nodes have dropped it, and when the process exits: one that still holds some then ends
+    /// the job.
     ///
     /// # Participation
-    /// Collective, with equal `words`.
+    /// Collective, with equal `words` that memory can hold; otherwise the job ends.
     #[track_caller]
     pub fn expose_words(&mut self, words: usize) -> Option<ExposedWords> {
-        // Messages that others still wait for are received here.
-        self.barrier();
+        self.agree_on_words(&Call::plain(Action::ExposeWords, Location::caller()), words);
         if !self.may_go_on() {
             return None;
         }
         let exposed = self.transport.exposed_words(words);
         self.barrier();
         exposed
+    }
+
+    /// Ends the job unless all nodes ask for equally many words, which memory can hold: the bounds
+    /// of another node's are checked against this node's own. Receives messages that others still
+    /// wait for.
+    #[track_caller]
+    fn agree_on_words(&mut self, call: &Call, words: usize) {
+        if !self.may_go_on() {
+            return;
+        }
+        let asked = self.all_gather(&[words as u64]);
+        if let Some(other) = asked.iter().position(|other| *other != words as u64) {
+            self.misuse(call, &format!("{words} words, but node {other} asks for {}", asked[other]));
+        }
+        // As `byte_length` has it, of which a node alone would panic.
+        if words > isize::MAX as usize / size_of::<u64>() {
+            self.misuse(call, &format!("{words} words are more than memory can hold"));
+        }
     }
 
     /// This node's doorbell, where nodes are threads on a core each: rung when a [poll](Self::poll)

@@ -79,7 +79,8 @@ impl<T: Number> Payload for T {
         Raw(spare.fill(bytes_of(&self)))
     }
     fn take(raw: Raw, spare: &mut Spare<'_>) -> T {
-        let value = bytemuck::pod_read_unaligned(raw.0.as_bytes());
+        // All of it, but for the zeros of `complete` while a node unwinds.
+        let value = bytemuck::pod_read_unaligned(&raw.0.as_bytes()[..size_of::<T>()]);
         *spare.0 = raw.0;
         value
     }

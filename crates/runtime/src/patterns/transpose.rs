@@ -1,7 +1,7 @@
 //! A block from each node to each.
 
 use super::{PORT, TOGETHER, begin};
-use crate::block::Block;
+use crate::block::{Block, byte_length};
 use crate::copy::{Hint, copy, copy_hinted};
 use crate::node::{Node, Piece};
 use crate::transport::{Action, Call};
@@ -78,7 +78,7 @@ fn by_ports<T: Pod>(
 ) -> Block<T> {
     let (rank, size) = (node.rank(), node.size());
     let each = values.len() / size;
-    let bytes = each * size_of::<T>();
+    let bytes = byte_length::<T>(each);
     begin(node, call, receive, bytes * (size - 1), ((each as u64) << 2) | schedule as u64);
     let piece = |step: usize| {
         let to = (rank + step) % size;

@@ -1,7 +1,7 @@
 //! Blocks to nodes that do not know in advance what they will receive.
 
 use super::{PORT, Schedule, TOGETHER, all_to_all, begin};
-use crate::block::Block;
+use crate::block::{Block, byte_length};
 use crate::node::{Node, Piece};
 use crate::transport::{Action, Call};
 use bytemuck::{Pod, cast_slice};
@@ -80,7 +80,7 @@ fn exchange<T: Pod>(node: &mut Node, call: &Call, slices: &[(usize, &[T])]) -> R
     }
     let mut next = all_to_all(node, &starts, coming, Schedule::Free);
 
-    let bytes = end * size_of::<T>();
+    let bytes = byte_length::<T>(end);
     begin(node, call, Block::<T>::zeroed(end), bytes, size_of::<T>() as u64);
     let pieces: Vec<Piece<'_>> = slices
         .iter()

@@ -56,17 +56,20 @@ actions! {
     Share "share",
     CompletePrepared "complete_prepared",
     ExchangePieces "exchange_pieces",
+    ShareWords "share_words",
+    ExposeWords "expose_words",
 }
 
 /// One call of a collective: what must be equal on all nodes, and its place in the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// Action, operation and number type, packed; equal on all nodes, otherwise the program is at
-    /// fault.
+    /// The action, packed with the operation and number type, or with the size of an element; equal
+    /// on all nodes, otherwise the program is at fault.
     pub(crate) what: u32,
     /// Root of a broadcast, otherwise 0.
     pub(crate) root: u32,
-    /// Elements for each node, if that must be equal; otherwise 0.
+    /// The length for each node, if that must be equal, otherwise 0: numbers where values are
+    /// combined, bytes where elements are moved.
     pub(crate) length: u64,
     /// The place in the program.
     pub(crate) place: &'static Location<'static>,
@@ -74,6 +77,24 @@ pub(crate) struct Call {
 
 /// Value for no operation or number type.
 const NONE: u8 = 0xff;
+
+/// The largest size of an element that a call tells apart from larger ones: 24 bits.
+const LARGEST: u32 = 0xff_ffff;
+
+/// The length of a call that moves elements, as its message has it.
+struct Elements {
+    bytes: u64,
+    size: u32,
+}
+
+impl fmt::Display for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.size {
+            LARGEST => write!(f, "{} bytes", self.bytes),
+            size => write!(f, "{} elements of {size} bytes", self.bytes / u64::from(size.max(1))),
+        }
+    }
+}
 
 impl Call {
     /// A call without elements, or without a length that must agree.
@@ -93,17 +114,22 @@ impl Call {
         Self { what, root: 0, length: length as u64, place }
     }
 
-    /// A call that moves elements of `size` bytes.
+    /// A call that moves `elements` of `size` bytes.
+    ///
+    /// The length that must agree is in bytes, as transports access as many of another node's. The
+    /// size of an element is for messages; those of 16 MiB and more count as equal.
     pub(crate) fn moving(
         action: Action,
         size: usize,
         root: usize,
-        length: usize,
+        elements: usize,
         place: &'static Location<'static>,
     ) -> Self {
-        let size = u8::try_from(size).unwrap_or(u8::MAX);
-        let what = u32::from_ne_bytes([action as u8, NONE, NONE, size]);
-        Self { what, root: u32::try_from(root).unwrap_or(u32::MAX), length: length as u64, place }
+        let [low, middle, high, _] = u32::try_from(size).unwrap_or(u32::MAX).min(LARGEST).to_le_bytes();
+        let what = u32::from_ne_bytes([action as u8, low, middle, high]);
+        // Elements without bytes have a number all the same.
+        let length = elements.saturating_mul(size.max(1)) as u64;
+        Self { what, root: u32::try_from(root).unwrap_or(u32::MAX), length, place }
     }
 
     /// A call that concerns node `to`.
@@ -129,8 +155,10 @@ impl Call {
 
     /// Writes the call without its place.
     pub(crate) fn describe(f: &mut fmt::Formatter<'_>, what: u32, root: u32, length: u64) -> fmt::Result {
-        let [action, op, kind, size] = what.to_ne_bytes();
+        let [action, op, kind, high] = what.to_ne_bytes();
         let action = decode(action);
+        let size = u32::from_le_bytes([op, kind, high, 0]);
+        let moved = Elements { bytes: length, size };
         f.write_str(action.name())?;
         let combines = Op::ALL.get(usize::from(op)).zip(NumberType::ALL.get(usize::from(kind)));
         match (action, combines) {
@@ -144,9 +172,9 @@ impl Call {
             ) => {
                 write!(f, " {op} of {length} {}", kind.name())
             }
-            (Action::Broadcast, _) => write!(f, " from node {root} of {length} elements of {size} bytes"),
+            (Action::Broadcast, _) => write!(f, " from node {root} of {moved}"),
             (Action::AllGather | Action::CyclicShift | Action::Hypercube | Action::AllToAll, _) => {
-                write!(f, " of {length} elements of {size} bytes")
+                write!(f, " of {moved}")
             }
             (Action::AllToAllV | Action::UnknownTargets, _) => write!(f, " of elements of {size} bytes"),
             (Action::StoreSync, _) => write!(f, " of {length} bytes, of which {root} have come"),

@@ -132,12 +132,12 @@ pub(crate) trait Endpoint {
         None
     }
     /// Zero words for each node, by rank, which nodes of several processes access directly, if all
-    /// nodes can. Frees those of earlier calls that no node holds any more. Collective.
+    /// nodes can. Collective, with equal `words`.
     fn shared_words(&mut self, _words: usize) -> Option<Vec<SharedWords>> {
         None
     }
     /// Zero words of this node to which others have access by one-sided transfers, if all nodes
-    /// have such memory. Frees that of earlier calls as [`Endpoint::shared_words`]. Collective, with
+    /// have such memory. Frees that of earlier calls that no node holds any more. Collective, with
     /// equal `words`.
     fn exposed_words(&mut self, _words: usize) -> Option<ExposedWords> {
         None

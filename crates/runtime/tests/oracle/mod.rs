@@ -7,8 +7,9 @@
 pub(crate) mod messages;
 pub(crate) mod moving;
 
-use bytemuck::{NoUninit, bytes_of, cast_slice};
+use bytemuck::{NoUninit, Pod, bytes_of, cast_slice};
 use std::fmt::Debug;
+use strata_runtime::patterns::{cyclic_shift, unknown_targets};
 use strata_runtime::prelude::*;
 use strata_runtime::{Number, Operand};
 
@@ -263,6 +264,101 @@ fn sharing(node: &mut Node, seed: u64, length: usize) {
         same(found, &block(from, rank), "all_to_all_v");
     }
 }
+
+/// What moves elements, with elements of a size.
+fn moved<T: Pod + Debug + PartialEq>(node: &mut Node, seed: u64, length: usize) {
+    let (rank, size) = (node.rank(), node.size());
+    let input = |node: usize, length: usize| {
+        let mut values = vec![T::zeroed(); length];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+        bytes.iter_mut().enumerate().for_each(|(i, byte)| *byte = mix(seed, node, i / 8) as u8);
+        values
+    };
+    let root = mix(seed, 1, 0) as usize % size;
+    let mut values = input(rank, length);
+    node.broadcast(root, &mut values);
+    assert_eq!(values, input(root, length), "broadcast of {} bytes each", size_of::<T>());
+    let all: Vec<T> = (0..size).flat_map(|node| input(node, length)).collect();
+    assert_eq!(node.all_gather(&input(rank, length)), all, "all_gather of {} bytes each", size_of::<T>());
+    assert_eq!(node.broadcast_value(root, input(rank, 1)[0]), input(root, 1)[0]);
+}
+
+/// As [`moved`], and what moves blocks, whose elements have bytes.
+fn moved_in_blocks<T: Pod + Debug + PartialEq>(node: &mut Node, seed: u64, length: usize) {
+    moved::<T>(node, seed, length);
+    let (rank, size) = (node.rank(), node.size());
+    let filled = |with: usize| {
+        let mut values = vec![T::zeroed(); length];
+        bytemuck::cast_slice_mut::<T, u8>(&mut values).fill((with as u8).wrapping_add(1));
+        values
+    };
+    let blocks = (0..size).map(|to| Block::from_slice(&filled(rank * size + to))).collect();
+    for (from, found) in node.all_to_all_v(blocks).iter().enumerate() {
+        assert_eq!(**found, filled(from * size + rank), "all_to_all_v of {} bytes each", size_of::<T>());
+    }
+    let shifted = cyclic_shift(node, 1, &filled(rank), Block::default());
+    assert_eq!(*shifted, filled((rank + size - 1) % size), "cyclic_shift of {} bytes each", size_of::<T>());
+    let received = unknown_targets(node, &[((rank + 1) % size, &filled(rank))]);
+    let before = (rank + size - 1) % size;
+    assert_eq!(received.from(before), filled(before), "unknown_targets of {} bytes each", size_of::<T>());
+}
+
+/// Elements of 0 to 4,096 bytes: a call tells others how large its elements are.
+pub(crate) fn elements(node: &mut Node, seed: u64) {
+    for length in [0, 1, 3] {
+        moved::<()>(node, seed, length);
+        moved_in_blocks::<u8>(node, seed, length);
+        moved_in_blocks::<[u8; 3]>(node, seed, length);
+        moved_in_blocks::<[u8; 128]>(node, seed, length);
+        moved_in_blocks::<[[u8; 12]; 21]>(node, seed, length);
+        moved_in_blocks::<[[u8; 17]; 15]>(node, seed, length);
+        moved_in_blocks::<[u8; 256]>(node, seed, length);
+        moved_in_blocks::<[[u8; 10]; 26]>(node, seed, length);
+        moved_in_blocks::<[u64; 64]>(node, seed, length);
+        moved_in_blocks::<[u8; 4096]>(node, seed, length);
+    }
+}
+
+/// Calls whose elements differ in size by node, so that no byte of another node's may be accessed,
+/// and what has to be said of them.
+pub(crate) const UNLIKE: [(fn(&mut Node), &str); 5] = [
+    (
+        |node| match node.rank() {
+            0 => node.broadcast(0, &mut [[1u64; 32]]),
+            _ => node.broadcast(0, &mut bytemuck::zeroed_vec::<[[u64; 32]; 4096]>(1)),
+        },
+        "broadcast from node 0 of 1 elements of 1048576 bytes at ",
+    ),
+    (
+        |node| match node.rank() {
+            0 => drop(node.all_gather(&[[1u64; 32]])),
+            _ => drop(node.all_gather(&[[[1u64; 32]; 64]])),
+        },
+        "all_gather of 1 elements of 16384 bytes at ",
+    ),
+    // As many bytes.
+    (
+        |node| match node.rank() {
+            0 => node.broadcast(1, &mut [[1u8; 512]]),
+            _ => node.broadcast(1, &mut [[1u8; 256]; 2]),
+        },
+        "broadcast from node 1 of 2 elements of 256 bytes at ",
+    ),
+    (
+        |node| match node.rank() {
+            0 => drop(node.all_to_all_v(vec![Block::from_slice(&[[1u8; 512]]); node.size()])),
+            _ => drop(node.all_to_all_v(vec![Block::from_slice(&[[1u8; 256]]); node.size()])),
+        },
+        "all_to_all_v of elements of 256 bytes at ",
+    ),
+    (
+        |node| match node.rank() {
+            0 => drop(node.all_gather(&[(); 3])),
+            _ => drop(node.all_gather(&[(); 4])),
+        },
+        "all_gather of 4 elements of 0 bytes at ",
+    ),
+];
 
 /// One step of a program, chosen by `what`.
 pub(crate) fn step(node: &mut Node, what: u8, seed: u64, length: usize) {

@@ -47,6 +47,11 @@ pub(crate) fn run<T: Send>(
     let start = |reason: String| Error::Start { transport: "sim", reason };
     match result {
         Err(error) => Err(start(error.to_string())),
+        // How a coroutine ends whose stack was too small.
+        Ok(Err(payload)) if payload.is::<generator::Error>() => Err(start(format!(
+            "a node needs more than its stack of {} KiB: put large arrays on the heap",
+            STACK >> 10
+        ))),
         Ok(Err(payload)) => Err(start(format!("the simulator panicked: {}", panic_text(&*payload)))),
         Ok(Ok(outcome)) => outcome,
     }

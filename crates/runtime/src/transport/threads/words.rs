@@ -1,5 +1,6 @@
 //! Words that several nodes access, for as long as anyone holds them.
 
+use crate::block::byte_length;
 use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
@@ -25,9 +26,15 @@ pub struct SharedWords {
 
 impl SharedWords {
     /// Words of this process, all zero; the first begins a cache line.
+    ///
+    /// # Panics
+    /// Memory cannot hold them.
     #[must_use]
+    #[track_caller]
     pub fn zeroed(words: usize) -> Self {
-        let own: Arc<[AtomicU64]> = (0..words + ALIGN).map(|_| AtomicU64::new(0)).collect();
+        let with_rest = words.saturating_add(ALIGN);
+        let _bytes = byte_length::<u64>(with_rest);
+        let own: Arc<[AtomicU64]> = (0..with_rest).map(|_| AtomicU64::new(0)).collect();
         let first = own.as_ptr().align_offset(ALIGN * WORD).min(ALIGN);
         let part = &own[first..first + words];
         // SAFETY: the words are `own`'s, which neither moves nor frees them while `keep` below

@@ -9,8 +9,8 @@
 //!
 //! This module has the job itself, and calls that are made once or for long data; [`post`] has the
 //! messages to rings of receives, [`requests`] the messages of one collective, [`region`] memory
-//! that others write into, [`window`] memory that the nodes of a host share, [`prepared`] messages
-//! that repeat.
+//! that others write into, [`host`] memory that the nodes of a host share, [`window`] memory of
+//! one-sided transfers, [`prepared`] messages that repeat.
 
 #![allow(unsafe_code, reason = "this module and those under it are the ones that call the MPI library")]
 
@@ -58,7 +58,7 @@ pub(super) struct World {
     /// The communicator in which nodes that have left the program wait.
     ends: ffi::MPI_Comm,
     window: ffi::MPI_Win,
-    /// Memory shared by the nodes of a host, in the order of its creation.
+    /// Memory that nodes expose to each other, in the order of its creation.
     windows: Mutex<Vec<window::Window>>,
     /// This node's part of the window: its turn, then the header of its call, in words.
     shown: &'static [AtomicU64; WINDOW / 8],
@@ -143,6 +143,7 @@ macro_rules! sure {
 }
 
 pub(super) mod adopt;
+mod host;
 pub(super) mod post;
 mod prepared;
 pub(super) mod region;

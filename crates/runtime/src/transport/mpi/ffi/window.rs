@@ -1,52 +1,65 @@
 //! Memory that all nodes of one host access directly, and memory that all nodes access by one-sided
 //! transfers.
+//!
+//! The memory of a host is not MPI's, whose own lasts until MPI is finalised, whoever still holds
+//! it: a thread that no node waits for may access words while the process exits. One-sided transfers
+//! are several times as fast into memory that MPI has allocated; a process does not finalise MPI
+//! while such words are held, but ends the job.
 
 #![allow(unsafe_code, reason = "the MPI library allocates the memory, and tells where it lies")]
 
-use super::{PIECE, WORLD, World, bytes, count, error_of, peer};
-use crate::transport::{ExposedWords, OneSided, SharedWords};
+use super::{PIECE, WORLD, World, bytes, count, error_of, host, peer};
+use crate::block::byte_length;
+use crate::transport::{Action, Call, ExposedWords, OneSided, SharedWords};
 use mpi::ffi;
 use std::ffi::{c_int, c_void};
+use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, Weak};
 
 impl World {
-    /// `words` zero words for each node, by rank, if all nodes run on one host and the library has
-    /// such memory; otherwise `None`, on every node. Before, frees the windows of which no node
-    /// holds words any more; the others stay until the process exits, so there are none on a
-    /// communicator of a program that finalises MPI itself. Collective; MPI 3.1, §11.2.3.
+    /// `words` zero words for each node, by rank, if all nodes run on one host that has such
+    /// memory; otherwise `None`, on every node. Collective.
     pub(in super::super) fn shared_words(&self, words: usize) -> Option<Vec<SharedWords>> {
-        self.of_all(|world| world.allocate(words))
+        let own = self.is_one_host().and_then(|()| host::Memory::create(words));
+        let place = own.as_ref().map_or(host::Place::NONE, host::Memory::place);
+        let places = self.gather(&place);
+        let open = |own: &host::Memory| {
+            let one = |(rank, place): (usize, &host::Place)| {
+                if rank == self.rank { Ok(own.words()) } else { place.open(words) }
+            };
+            places.iter().enumerate().map(one).collect::<Result<Vec<SharedWords>, String>>()
+        };
+        let opened = own.as_ref().map_err(Clone::clone).and_then(open);
+        // Until all nodes have come here, each keeps open what the others open.
+        self.if_all_have(opened)
     }
 
     /// `words` zero words of this node that all nodes access by one-sided transfers, if the library
-    /// has them; otherwise as [`shared_words`](Self::shared_words). Collective; MPI 3.1, §11.2.2.
+    /// has them; otherwise `None`, on every node. Before, frees the windows of which no node holds
+    /// words any more; the others stay until the process exits, so there are none on a communicator
+    /// of a program that finalises MPI itself. Collective; MPI 3.1, §11.2.2.
     pub(in super::super) fn exposed_words(&'static self, words: usize) -> Option<ExposedWords> {
-        let (own, transfers) = self.of_all(|world| world.expose(words))?;
-        Some(ExposedWords::new(own, self.size, Box::new(transfers)))
-    }
-
-    /// What `allocate` has made, if it has on all nodes; frees windows of which no node holds words
-    /// any more before.
-    fn of_all<'a, T>(&'a self, allocate: impl FnOnce(&'a Self) -> Result<T, String>) -> Option<T> {
         if !matches!(WORLD.get(), Some(Ok(world)) if std::ptr::eq(world, self)) {
             return None;
         }
         self.free_unused();
-        let made = allocate(self);
-        // Every node has it, or none takes it.
-        let failed = self.words_of_all(u64::from(made.is_err()));
+        let exposed = self.expose(words);
+        let (own, transfers) = self.if_all_have(exposed)?;
+        Some(ExposedWords::new(own, self.size, Box::new(transfers)))
+    }
+
+    /// What was made, if it was on all nodes. Collective.
+    fn if_all_have<T>(&self, made: Result<T, String>) -> Option<T> {
+        let failed = self.gather(&u64::from(made.is_err()));
         made.ok().filter(|_| failed.iter().all(|failed| *failed == 0))
     }
 
-    /// A word of each node, by rank.
-    fn words_of_all(&self, mine: u64) -> Vec<u64> {
-        let mut all = vec![0; self.size];
-        self.all_gather(
-            &crate::transport::Call::plain(crate::transport::Action::Share, std::panic::Location::caller()),
-            &mine.to_ne_bytes(),
-            bytemuck::cast_slice_mut(&mut all),
-        );
+    /// A value of each node, by rank. Collective.
+    fn gather<T: bytemuck::Pod>(&self, mine: &T) -> Vec<T> {
+        let mut all = vec![T::zeroed(); self.size];
+        let call = Call::plain(Action::Share, Location::caller());
+        self.all_gather(&call, bytemuck::bytes_of(mine), bytemuck::cast_slice_mut(&mut all));
         all
     }
 
@@ -56,14 +69,15 @@ impl World {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let unused = windows.iter().take(64).enumerate();
         let unused = unused.filter(|(_, window)| window.held.upgrade().is_none());
-        let mine = unused.fold(0, |bits, (i, _)| bits | 1 << i);
-        let all = self.words_of_all(mine).into_iter().fold(!0, |all: u64, node| all & node);
+        let mine = unused.fold(0u64, |bits, (i, _)| bits | 1 << i);
+        let all = self.gather(&mine).into_iter().fold(!0, |all: u64, node| all & node);
         for at in (0..64.min(windows.len())).rev().filter(|at| all & 1 << at != 0) {
             windows.remove(at).free();
         }
     }
 
-    fn allocate(&self, words: usize) -> Result<Vec<SharedWords>, String> {
+    /// Fails, on every node, unless all run on one host. Collective.
+    fn is_one_host(&self) -> Result<(), String> {
         // SAFETY: constants that the shim initialises when it is loaded.
         let (shared, no_info) = unsafe { (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL) };
         let mut host = self.programs;
@@ -74,63 +88,30 @@ impl World {
         // SAFETY: `host` was just created; the size is written to a variable that outlives the
         // call.
         attempt!(unsafe { MPI_Comm_size(host, &mut nodes) })?;
-        if usize::try_from(nodes) != Ok(self.size) {
-            // SAFETY: a live communicator in which nothing is in flight; all its nodes call this.
-            attempt!(unsafe { MPI_Comm_free(&mut host) })?;
-            return Err("the nodes run on several hosts".to_owned());
+        // SAFETY: a live communicator in which nothing is in flight; all its nodes call this.
+        attempt!(unsafe { MPI_Comm_free(&mut host) })?;
+        match usize::try_from(nodes) {
+            Ok(nodes) if nodes == self.size => Ok(()),
+            _ => Err("the nodes run on several hosts".to_owned()),
         }
-        let bytes = ffi::MPI_Aint::try_from(8 * words).map_err(|error| error.to_string())?;
-        let mut base: *mut c_void = std::ptr::null_mut();
-        // SAFETY: a constant that the shim initialises when it is loaded.
-        let mut window = unsafe { ffi::RSMPI_WIN_NULL };
-        let place: *mut *mut c_void = &mut base;
-        // SAFETY: `host` is a live communicator; MPI writes the address and the window's handle to
-        // variables that outlive the call.
-        attempt!(unsafe { MPI_Win_allocate_shared(bytes, 8, no_info, host, place.cast(), &mut window) })?;
-        let held = Arc::new(Held);
-        let created = Window { window, host, held: Arc::downgrade(&held) };
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner).push(created);
-        // SAFETY: the window was just created and is not locked; it stays so until it is freed.
-        attempt!(unsafe { MPI_Win_lock_all(0, window) })?;
-        let mut all = Vec::with_capacity(self.size);
-        // As ranks of `host` are in the order of those of `programs`, they are the same.
-        for rank in 0..self.size {
-            let (mut length, mut unit): (ffi::MPI_Aint, c_int) = (0, 0);
-            let mut base: *mut c_void = std::ptr::null_mut();
-            let place: *mut *mut c_void = &mut base;
-            // SAFETY: the window has shared memory of every rank; MPI writes to variables that
-            // outlive the call.
-            attempt!(unsafe {
-                MPI_Win_shared_query(window, peer(rank), &mut length, &mut unit, place.cast())
-            })?;
-            let base: *const AtomicU64 = base.cast_const().cast();
-            if length < bytes || base.is_null() || !base.is_aligned() {
-                return Err("the library's shared memory is too short".to_owned());
-            }
-            // SAFETY: MPI has mapped `length` bytes there, aligned for words by the check above,
-            // until the window is freed: when no node has `held` any more, with which the words go,
-            // or when the process exits. All nodes access them as atomic words only.
-            let memory = unsafe { std::slice::from_raw_parts(base, words) };
-            let keep: Arc<dyn std::any::Any + Send + Sync> = Arc::<Held>::clone(&held);
-            all.push(SharedWords::while_kept(memory, keep));
-        }
-        all[self.rank].iter().for_each(|word| word.store(0, Ordering::Relaxed));
-        Ok(all)
     }
 
     fn expose(&'static self, words: usize) -> Result<(SharedWords, Transfers), String> {
-        let bytes = ffi::MPI_Aint::try_from(8 * words).map_err(|error| error.to_string())?;
+        let length = ffi::MPI_Aint::try_from(byte_length::<u64>(words)).map_err(|error| error.to_string())?;
         // SAFETY: constants that the shim initialises when it is loaded.
-        let (none, no_info, mut window) =
-            unsafe { (ffi::RSMPI_COMM_NULL, ffi::RSMPI_INFO_NULL, ffi::RSMPI_WIN_NULL) };
+        let (no_info, mut window) = unsafe { (ffi::RSMPI_INFO_NULL, ffi::RSMPI_WIN_NULL) };
         let mut base: *mut c_void = std::ptr::null_mut();
         let place: *mut *mut c_void = &mut base;
         // SAFETY: `programs` is a live communicator; MPI writes the address and the window's handle
         // to variables that outlive the call.
-        attempt!(unsafe { MPI_Win_allocate(bytes, 1, no_info, self.programs, place.cast(), &mut window) })?;
+        attempt!(unsafe { MPI_Win_allocate(length, 1, no_info, self.programs, place.cast(), &mut window) })?;
         let held = Arc::new(Held);
-        let created = Window { window, host: none, held: Arc::downgrade(&held) };
+        let created = Window { window, held: Arc::downgrade(&held) };
         self.windows.lock().unwrap_or_else(PoisonError::into_inner).push(created);
+        // SAFETY: a constant that the shim initialises when it is loaded.
+        let returns = unsafe { ffi::RSMPI_ERRORS_RETURN };
+        // SAFETY: the window was just created, and the handler is one of MPI's own.
+        attempt!(unsafe { MPI_Win_set_errhandler(window, returns) })?;
         // SAFETY: the window was just created and is not locked; it stays so until it is freed.
         attempt!(unsafe { MPI_Win_lock_all(0, window) })?;
         let base: *const AtomicU64 = base.cast_const().cast();
@@ -140,9 +121,9 @@ impl World {
         let memory: &[AtomicU64] = match words {
             0 => &[],
             // SAFETY: MPI has allocated the words there, aligned by the check above, until the
-            // window is freed: when no node has `held` any more, with which the words go, or when
-            // the process exits. This process accesses them as atomic words only; transfers of
-            // others access them from outside, or inside this thread's calls of MPI.
+            // window is freed or MPI is finalised: neither while this node has `held`, with which
+            // the words go. This process accesses them as atomic words only; transfers of others
+            // access them from outside, or inside this thread's calls of MPI.
             _ => unsafe { std::slice::from_raw_parts(base, words) },
         };
         memory.iter().for_each(|word| word.store(0, Ordering::Relaxed));
@@ -150,10 +131,18 @@ impl World {
         Ok((SharedWords::while_kept(memory, keep), Transfers { world: self, window, _held: held }))
     }
 
-    /// Frees all windows, when the process exits.
+    /// Frees all windows, when the process exits; ends the job while this process holds words of
+    /// one. Collective.
     pub(super) fn free_windows(&self) {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        windows.drain(..).for_each(Window::free);
+        let windows = std::mem::take(&mut *self.windows.lock().unwrap_or_else(PoisonError::into_inner));
+        if windows.iter().any(|window| window.held.upgrade().is_some()) {
+            self.die(
+                self.rank,
+                "words of `expose_words` are held while the process exits; drop them, and join threads that hold \
+                 some, before `main` returns",
+            );
+        }
+        windows.into_iter().for_each(Window::free);
     }
 }
 
@@ -202,14 +191,12 @@ fn offset(at: usize) -> ffi::MPI_Aint {
     ffi::MPI_Aint::try_from(at).unwrap_or(ffi::MPI_Aint::MAX)
 }
 
-/// What all words of a window keep.
+/// What all words of a window keep, and its transfers.
 struct Held;
 
-/// Memory that several nodes access.
+/// Memory of this node that others access.
 pub(super) struct Window {
     window: ffi::MPI_Win,
-    /// The communicator of a host's nodes that was made for it; null for one of all nodes.
-    host: ffi::MPI_Comm,
     /// Gone when this node holds no words of it.
     held: Weak<Held>,
 }
@@ -217,17 +204,12 @@ pub(super) struct Window {
 impl Window {
     /// Frees it: collective, when no node accesses its memory any more.
     fn free(self) {
-        let Self { mut window, mut host, .. } = self;
+        let mut window = self.window;
         // Errors are ignored: at the worst the memory stays until the process exits.
         // SAFETY: the window was locked when it was created; nothing is in flight in it.
         let _ = attempt!(unsafe { MPI_Win_unlock_all(window) });
         // SAFETY: the window is live and unlocked; no node holds words of it or runs a program, and
         // all nodes make this call, in the same order.
         let _ = attempt!(unsafe { MPI_Win_free(&mut window) });
-        // SAFETY: a constant that the shim initialises when it is loaded.
-        if host != unsafe { ffi::RSMPI_COMM_NULL } {
-            // SAFETY: a live communicator in which nothing is in flight.
-            let _ = attempt!(unsafe { MPI_Comm_free(&mut host) });
-        }
     }
 }
