@@ -7,7 +7,9 @@ mod mpirun;
 mod oracle;
 
 use mpirun::CASE;
+use std::cell::Cell;
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use strata_runtime::prelude::*;
@@ -106,6 +108,35 @@ const CASES: &[Case] = &[
         run: |node| go_on_after(node, |node| drop(node.expose_words(8 << node.rank()))),
         fails_with: &["expose_words at ", " asks for "],
     },
+    Case {
+        name: "a node that leaves while others wait for messages is missed",
+        least: 2,
+        check: "0",
+        run: |node| {
+            if node.rank() != 1 {
+                node.wait_until(|| false);
+            }
+            Ok(())
+        },
+        fails_with: &[
+            "node 0: deadlock, nothing is under way: node",
+            " in wait_until at ",
+            "tests/mpi.rs:",
+            "node 1 waits for the others to end",
+        ],
+    },
+    Case {
+        name: "nodes that wait for each other's messages are named",
+        least: 1,
+        check: "0",
+        run: |node| {
+            node.install(node.handlers());
+            node.wait_until(|| false);
+            Ok(())
+        },
+        fails_with: &["node 0: deadlock, nothing is under way: node", "in wait_until at "],
+    },
+    Case { name: "late messages are waited for", least: 1, check: "0", run: late, fails_with: &[] },
     Case {
         name: "a barrier that meets a scan is named",
         least: 2,
@@ -310,6 +341,30 @@ const CASES: &[Case] = &[
         fails_with: &["all_to_all_v of elements of 1 bytes at ", "9 blocks for "],
     },
 ];
+
+/// Messages that come after a node has computed for long, one round the nodes after another.
+fn late(node: &mut Node) -> Result<(), Error> {
+    let got = Rc::new(Cell::new(0));
+    let mut handlers = node.handlers();
+    let give = handlers.request({
+        let got = Rc::clone(&got);
+        move |_, value: u64| got.set(value)
+    });
+    node.install(handlers);
+    let next = (node.rank() + 1) % node.size();
+    for round in 1..=2 {
+        if node.rank() == 0 {
+            std::thread::sleep(Duration::from_millis(2500 / node.size() as u64));
+            node.send(next, give, round);
+            node.wait_until(|| got.get() == round);
+        } else {
+            node.wait_until(|| got.get() == round);
+            std::thread::sleep(Duration::from_millis(2500 / node.size() as u64));
+            node.send(next, give, round);
+        }
+    }
+    Ok(())
+}
 
 /// A case of elements whose sizes differ by node.
 fn unlike_elements<const CASE: usize>(node: &mut Node) -> Result<(), Error> {

@@ -22,6 +22,7 @@ use strata_sim::platform::Circuits;
 
 mod call;
 mod contributions;
+mod deadlock;
 mod exposed;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "see `over_packets`"))]
 mod header;

@@ -17,8 +17,9 @@
 use super::ffi::post::{Inbox, Outbox};
 use super::ffi::{Lane, World};
 use super::ports::Ports;
+use super::standstill::{Standstill, Step, Token, Traffic, report};
 use crate::block::RawBlock;
-use crate::transport::{Call, Network, PACKET, Packet, Part};
+use crate::transport::{Awaited, Call, Network, PACKET, Packet, Part};
 use bytemuck::{Zeroable as _, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use std::collections::VecDeque;
 
@@ -63,6 +64,8 @@ enum Control {
     Put = 1,
     /// A put whose data follow separately.
     LongPut = 2,
+    /// The token that finds out whether all nodes wait.
+    Token = 3,
 }
 
 /// State about another node. Arrays are indexed by network; the last element is for puts.
@@ -158,6 +161,7 @@ pub(super) struct Connections {
     owed: Vec<usize>,
     /// Whether nothing more is sent.
     closing: bool,
+    standstill: Standstill,
     pub(super) ports: Ports,
 }
 
@@ -183,6 +187,7 @@ impl Connections {
             polled: [false; 2],
             owed: Vec::with_capacity(size),
             closing: false,
+            standstill: Standstill::new(),
             ports: Ports::new(world),
         }
     }
@@ -349,7 +354,7 @@ impl Connections {
 
     /// Serves the control message at the head of its lane.
     fn control(&mut self) {
-        let Self { inbox, peers, ports, .. } = self;
+        let Self { inbox, peers, ports, standstill, .. } = self;
         let Some((from, words)) = inbox.head(Lane::Control) else { return };
         let (head, data) = words.split_at(HEAD);
         let (what, offset, length) = (head[1], head[2], head[3]);
@@ -365,6 +370,11 @@ impl Connections {
             inbox.take(Lane::Control);
             return;
         }
+        if kind == Control::Token as u16 {
+            standstill.take(Token::of_words([head[1], head[2]]));
+            inbox.take(Lane::Control);
+            return;
+        }
         let port = usize::try_from(what).unwrap_or(usize::MAX);
         if kind == Control::Put as u16 {
             ports.write(from, port, offset, &cast_slice(data)[..length.min(SHORT_PUT)]);
@@ -375,6 +385,39 @@ impl Connections {
         peer.taken[PUT] += 1;
         if peer.taken[PUT] - peer.told[PUT] >= PUTS as u64 / 2 {
             self.owe(from);
+        }
+    }
+
+    /// All packets and puts of this node.
+    fn traffic(&self) -> Traffic {
+        let mut traffic = Traffic::default();
+        for peer in &self.peers {
+            traffic.sent += peer.sent.iter().sum::<u64>();
+            traffic.received += peer.taken.iter().sum::<u64>();
+        }
+        traffic
+    }
+
+    /// This node waits, in `call` of its program or after it, and has just found nothing: ends the
+    /// job if no node can ever go on.
+    pub(super) fn rest(&mut self, call: Option<&Call>, awaited: Awaited) {
+        let has_own = self.own.iter().any(|own| !own.is_empty());
+        if has_own || !self.ports.are_quiet() || !self.tells.has_room() {
+            return;
+        }
+        let (world, traffic) = (self.world, self.traffic());
+        match self.standstill.rest(world, traffic, call, awaited) {
+            Step::Nothing => {}
+            Step::Pass(token) => {
+                let to = (world.rank() + 1) % world.size();
+                let [balance, flags] = token.words();
+                let head = head(&mut self.peers[to], Control::Token, balance, flags, 0);
+                self.tells.send(Lane::Control, to, HEAD * 8, |words| words.copy_from_slice(&head));
+            }
+            Step::Stuck => match report(world) {
+                Ok(failure) => world.die(failure.rank, failure.message),
+                Err(error) => world.die(world.rank(), error),
+            },
         }
     }
 
@@ -541,6 +584,11 @@ impl Backoff {
             let micros = u64::from((self.0 - Self::YIELDS).min(20) + 1) * 50;
             std::thread::sleep(std::time::Duration::from_micros(micros));
         }
+    }
+
+    /// Whether the next wait sleeps.
+    pub(super) fn is_sleeping(&self) -> bool {
+        self.0 + 1 >= Self::YIELDS
     }
 
     /// Whether the next wait spins.

@@ -20,6 +20,7 @@ mod ports;
 
 mod collectives;
 mod connections;
+mod standstill;
 #[cfg(test)]
 mod tests;
 
@@ -99,6 +100,9 @@ impl Outside {
         self.leaving.leave();
         while !self.leaving.all_left() {
             if !self.connections.poll() {
+                if backoff.is_sleeping() {
+                    self.connections.rest(None, Awaited::AllLeft);
+                }
                 backoff.wait();
             }
         }
@@ -359,7 +363,7 @@ impl Endpoint for Mpi {
         false
     }
 
-    fn pause(&mut self, _call: &Call, networks: Networks, awaited: Awaited) {
+    fn pause(&mut self, call: &Call, networks: Networks, awaited: Awaited) {
         if self.backoff.is_spinning() && !matches!(awaited, Awaited::Memory { .. }) {
             // The caller has just tried, for which MPI made progress: trying again is sooner.
             return self.backoff.wait();
@@ -382,6 +386,10 @@ impl Endpoint for Mpi {
         if news {
             self.backoff.renew();
             return;
+        }
+        // Not in waits that others end by anything but messages.
+        if self.backoff.is_sleeping() && !matches!(awaited, Awaited::Operation | Awaited::Memory { .. }) {
+            connections.rest(Some(call), awaited);
         }
         let mut looks = 1;
         if let Awaited::Memory { pauses } = awaited {

@@ -12,7 +12,6 @@
 
 mod assembly;
 mod coroutine;
-mod deadlock;
 mod kernels;
 mod payload;
 mod pending;

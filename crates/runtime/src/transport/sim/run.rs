@@ -1,10 +1,11 @@
 //! Running a program on a simulated machine.
 
+use super::Sim;
 use super::coroutine::Coroutine;
 use super::setup::Setup;
-use super::world::World;
-use super::{Sim, deadlock};
+use super::world::{NodeState, World};
 use crate::error::Error;
+use crate::transport::deadlock::{Standing, explain};
 use crate::transport::{Endpoint, Failure, Stop, panic_text};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -73,7 +74,14 @@ fn simulate<T: Send>(
         let Some(rank) = world.next_node() else {
             let mut state = world.state.borrow_mut();
             let now = state.network.now();
-            state.failure = deadlock::explain(&state, now);
+            let standing = |(rank, node): (usize, &super::world::Shown)| match &node.state {
+                NodeState::Ended => Some((rank, Standing::Ended)),
+                NodeState::Waits(wait) => Some((rank, Standing::waits(wait.call, wait.awaited))),
+                // No node runs where none is next.
+                NodeState::Runs | NodeState::Due(_) => None,
+            };
+            let standings: Vec<_> = state.nodes.iter().enumerate().filter_map(standing).collect();
+            state.failure = explain(standings, &format!(" at {now}"));
             break;
         };
         nodes[rank].resume();

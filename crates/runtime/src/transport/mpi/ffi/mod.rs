@@ -38,11 +38,16 @@ const LONG: c_int = 2;
 /// Time for the launcher to forward the reason why the job ends.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// Bytes of the window in which a node publishes its state: its turn, then a header.
-const WINDOW: usize = 8 + HEADER + 8;
+/// Bytes of the window in which a node publishes its state: its turn, the header of its last
+/// collective, its bit of the asynchronous or, whether it waits for messages and the header of that
+/// call.
+const WINDOW: usize = 8 + HEADER + 8 + 8 + HEADER;
 
 /// The index of the window's word with the node's bit of the asynchronous or.
-const BIT: usize = WINDOW / 8 - 1;
+const BIT: usize = 1 + HEADER / 8;
+
+/// The index of the word that says whether the node waits for messages, before the call.
+const WAIT: usize = BIT + 1;
 
 /// The job as MPI sees it; created once in a process.
 pub(super) struct World {
@@ -332,8 +337,29 @@ impl World {
         self.shown[0].store(turn, Ordering::Release);
     }
 
+    /// Publishes in which call this node waits for messages, if it does.
+    pub(super) fn show_wait(&self, call: Option<Header>) {
+        self.shown[WAIT].store(u64::from(call.is_some()), Ordering::Relaxed);
+        let header = call.unwrap_or_default();
+        for (word, value) in self.shown[WAIT + 1..].iter().zip(header.words()) {
+            word.store(*value, Ordering::Relaxed);
+        }
+    }
+
+    /// In which call node `rank` waits for messages, if it does.
+    pub(super) fn wait_of(&self, rank: usize) -> Result<Option<Header>, String> {
+        let seen = self.published(rank)?;
+        Ok((seen[WAIT] != 0).then(|| Header::from_words(&seen[WAIT + 1..])))
+    }
+
     /// What node `rank` publishes: its turn, and its call.
     pub(super) fn look_at(&self, rank: usize) -> Result<(u64, Header), String> {
+        let seen = self.published(rank)?;
+        Ok((seen[0], Header::from_words(&seen[1..BIT])))
+    }
+
+    /// All that node `rank` publishes.
+    fn published(&self, rank: usize) -> Result<[u64; WINDOW / 8], String> {
         let mut seen = [0u64; WINDOW / 8];
         // SAFETY: `seen` has WINDOW bytes and is not accessed before the flush; the window has as
         // many on every node, and stays locked until the process exits.
@@ -351,7 +377,7 @@ impl World {
         })?;
         // SAFETY: the window is locked; this completes the read above.
         attempt!(unsafe { MPI_Win_flush(peer(rank), self.window) })?;
-        Ok((seen[0], Header::from_words(&seen[1..])))
+        Ok(seen)
     }
 
     /// Publishes this node's bit of the asynchronous or.
