@@ -8,7 +8,8 @@ use std::process::Command;
 
 use proptest::prelude::*;
 use strata_interchange::{Format, Imported, Selection, json_lines, read};
-use strata_model::samples::{Column, ModelSamples, Sample, Samples};
+use strata_model::expr::is_name;
+use strata_model::samples::{self, Column, ModelSamples, Sample, Samples};
 
 const TEXT: &str = "# a comment\nPARAMETER p n\n\nPOINTS ( 2 10 ) (4 10) ( 8 10.5)\nREGION main->solve\nMETRIC time\nDATA 1.0 1.1\nDATA 2\nDATA 4 4.5 4.25\n";
 const JSON: &str = r#"{"parameters": ["p", "n"], "measurements": {"main->solve": {"time": [
@@ -269,6 +270,46 @@ fn many_bad_lines_are_counted_and_a_million_good_ones_read() {
 }
 
 /// The samples of a CSV file as text, or what is wrong with it.
+/// Comparing every column with all before it took a minute.
+#[test]
+fn a_hundred_thousand_columns_are_no_matter() {
+    let columns = 100_000;
+    let distinct: String = (0..columns).map(|c| format!("c{c},")).collect();
+    let names: String = (0..columns).map(|c| format!("c{},", c % 1000)).collect();
+    // Distinct, but each is `c` without what no name may have.
+    let alike: String = (0..columns).map(|c| format!("c{c:b},").replace('0', "-").replace('1', "+")).collect();
+    let values = "1,".repeat(columns);
+    let begun = std::time::Instant::now();
+    for names in [distinct, alike] {
+        let read = ok(&format!("{names}time\n{values}2\n"), "wide.csv");
+        assert_eq!(read.samples.models[0].columns.len(), columns);
+    }
+    let said = errors(format!("{names}time\n{values}2\n").as_bytes(), "wide.csv", None);
+    assert!(said.contains("two columns are named `c0`"), "{said}");
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+}
+
+/// What is read can be written as samples and read again, whatever its models are called.
+#[test]
+fn models_called_like_words_of_samples_files_are_written_and_read() {
+    for name in samples::WORDS.into_iter().filter(|word| is_name(word)).chain(["inf", "run"]) {
+        for (text, file) in [
+            ("n,time\n1,2\n2,4\n".to_owned(), format!("{name}.csv")),
+            (format!("n,time,of\n1,2,{name}\n2,4,{name}\n"), "x.csv".to_owned()),
+            (format!("PARAMETER n\nPOINTS 1 2\nREGION {name}\nDATA 2\nDATA 4\n"), "x.txt".to_owned()),
+            (JSON.replace("main->solve", name), "x.json".to_owned()),
+            (LINES.replace("main->solve", name), "x.jsonl".to_owned()),
+        ] {
+            let read = ok(&text, &file).samples;
+            assert_eq!(read.models[0].name, name, "{file}");
+            let written = read.to_text();
+            let again = Samples::parse(&written, "samples.txt").unwrap_or_else(|e| panic!("{e}\n{written}"));
+            assert_eq!(again.models[0].rows.len(), read.models[0].rows.len());
+            assert_eq!(again.to_text(), written);
+        }
+    }
+}
+
 fn csv(text: &str, selection: Selection) -> Result<(String, Vec<String>), String> {
     let read = read(text.as_bytes(), "runs.csv", None, &selection).map_err(|e| e.to_string())?;
     Ok((read.samples.to_text(), read.notes))

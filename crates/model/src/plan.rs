@@ -173,8 +173,9 @@ mod tests {
     fn any_plan() -> impl Strategy<Value = Plan> {
         let point =
             (any::<bool>(), prop::collection::vec(any::<i64>(), 2), prop::collection::vec(-1e9..1e9, 3));
-        // Names of models are no words of the language, as `model` and `fit` are.
-        let name = "[A-Za-z][a-z0-9_]{0,4}".prop_filter("a word", |name| name != "model" && name != "fit");
+        // Also the words that begin other lines.
+        let word = prop::sample::select(parse::WORDS.to_vec()).prop_map(str::to_owned);
+        let name = prop_oneof![3 => "[A-Za-z][a-z0-9_]{0,4}", 1 => word];
         let model = (name, prop::collection::vec(point, 0..4), 1..9_u32, any::<bool>());
         let cache = prop::option::of((1..=3_u8, 1024..1_u64 << 40));
         let run = (1..99_usize, any::<u64>(), cache, prop::collection::vec(model, 0..3));

@@ -285,6 +285,26 @@ fn medians_of_an_earlier_run_are_not_measured_again() {
     assert_eq!(read(&scratch.output), before);
 }
 
+/// Lines of plans and samples begin with such words, too.
+#[test]
+fn a_model_may_be_called_like_a_word_of_the_files() {
+    for name in ["platform", "spec", "model", "fit", "run"] {
+        let scratch = Scratch::new();
+        let a = model(name, 64);
+        assert_eq!(profile(2, &[&a, &model("B", 8)], scratch.settings(), "ab").unwrap(), Outcome::Done);
+        let measured = read(&scratch.output);
+        assert_eq!(measured.models[0].name, name);
+        assert_eq!(fit_points(&measured.models[0]), [1, 2, 4, 8, 16, 32, 64]);
+        // What was measured is gone on with.
+        std::fs::rename(&scratch.output, scratch.partial()).unwrap();
+        let again = model(name, 64);
+        let settings = Settings { resume: true, ..scratch.settings() };
+        assert_eq!(profile(2, &[&again, &model("B", 8)], settings, "ab").unwrap(), Outcome::Done);
+        assert_eq!(again.timings.load(Ordering::Relaxed), 0, "{name}");
+        assert_eq!(read(&scratch.output), measured);
+    }
+}
+
 #[test]
 fn a_plan_with_more_points_adds_to_what_was_measured() {
     for nodes in [1, 3] {

@@ -38,11 +38,12 @@ impl Plan {
                 let run = self.runs.last_mut().ok_or_else(bad)?;
                 run.models.push(model(rest).ok_or_else(bad)?);
             }
-            Some((_, rest)) => {
+            Some(("fit", rest)) => {
                 let (name, fit) = rest.split_once(' ').ok_or_else(bad)?;
                 let model = self.runs.last_mut().and_then(|run| run.models.last_mut());
                 model.filter(|model| model.name == name).ok_or_else(bad)?.fit = fit.to_owned();
             }
+            Some(_) => return Err(bad()),
             None => {
                 let model = self.runs.last_mut().and_then(|run| run.models.last_mut()).ok_or_else(bad)?;
                 let point = point(line, model).ok_or_else(bad)?;
@@ -65,12 +66,16 @@ pub(super) fn version(line: &str) -> Result<(), String> {
     }
 }
 
-/// The first word and the rest of a line that is no row. Models may be called `spec` or `run`, but
-/// rows hold no `=`.
+/// The words that begin the lines of a plan which are no rows.
+pub(super) const WORDS: [&str; 4] = ["spec", "run", "model", "fit"];
+
+/// The first word and the rest of a line that is no row. Models may be called like these words, but
+/// rows hold no `=`, and go on with whole numbers or `-` and not with the name of a model.
 pub(super) fn header(line: &str) -> Option<(&str, &str)> {
     let (word, rest) = line.split_once(char::is_whitespace)?;
-    (matches!(word, "model" | "fit") || matches!(word, "spec" | "run") && rest.contains('='))
-        .then(|| (word, rest.trim()))
+    let named = || rest.split_whitespace().next().is_some_and(is_name);
+    let header = rest.contains('=') || matches!(word, "model" | "fit") && named();
+    (WORDS.contains(&word) && header).then(|| (word, rest.trim()))
 }
 
 fn run(text: &str) -> Option<Run> {

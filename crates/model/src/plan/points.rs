@@ -175,7 +175,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_reads_back(
-            points in prop::collection::vec(("[A-Za-z][a-z0-9_]{0,4}", prop::collection::vec(any::<i64>(), 0..4)), 0..30),
+            points in prop::collection::vec(("[A-Za-z][a-z0-9_]{0,4}|spec|run|model|fit", prop::collection::vec(any::<i64>(), 0..4)), 0..30),
             path in prop::option::of("\\PC{0,12}"),
         ) {
             let mut all = Points { spec: path.map(|path| SpecId { path, sha256: "0a".into() }), ..Points::default() };

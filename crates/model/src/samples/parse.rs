@@ -8,6 +8,10 @@ use super::{Column, ModelSamples, Notes, Sample, Samples, SpecId, Timing, VERSIO
 use crate::expr::{self, is_name};
 use crate::{Platform, did_you_mean};
 
+/// The words that begin the lines which are no samples. A model may be called like one of them: in
+/// a line of its samples a number follows.
+pub const WORDS: [&str; 6] = ["strata-samples", "platform", "spec", "model", "fit", "&"];
+
 /// How many errors are reported; further ones are only counted.
 pub const MAX_ERRORS: usize = 20;
 
@@ -239,7 +243,11 @@ impl<'f> Parser<'f> {
         let at = words.get(1).map_or(line.chars().count() + 1, |word| word.1);
         let rest = line.trim_start()[first.len()..].trim();
         let above = self.last.take();
-        match first {
+        let as_model = || {
+            let model = format!("; a model called `{first}` is declared by `model {first} COLUMN …`");
+            if rest.contains('=') { String::new() } else { model }
+        };
+        match self.keyword(&words, row).unwrap_or_default() {
             "strata-samples" => {
                 if begun {
                     return Err(("`strata-samples` belongs into the first line and nowhere else".into(), 1));
@@ -256,16 +264,17 @@ impl<'f> Parser<'f> {
                 Ok(())
             }
             "platform" => {
-                let platform: Platform = rest
-                    .parse()
-                    .map_err(|e: crate::platform::PlatformError| (e.to_string(), at + e.column - 1))?;
+                let platform: Platform = rest.parse().map_err(|e: crate::platform::PlatformError| {
+                    (format!("{e}{}", as_model()), at + e.column - 1)
+                })?;
                 self.nodes = platform.nodes;
                 self.samples.platform =
                     join_platforms(self.samples.platform.as_ref(), Some(platform)).map_err(|why| (why, 1))?;
                 Ok(())
             }
             "spec" => {
-                let spec = parse_spec(rest).ok_or(("expected `spec PATH sha256=HASH`".to_owned(), at))?;
+                let spec = parse_spec(rest)
+                    .ok_or_else(|| (format!("expected `spec PATH sha256=HASH`{}", as_model()), at))?;
                 if self.samples.spec.replace(spec).is_some() {
                     return Err(("the spec is given twice".into(), 1));
                 }
@@ -311,6 +320,17 @@ impl<'f> Parser<'f> {
                 Ok(())
             }
         }
+    }
+
+    /// The word of [`WORDS`] that a line begins with; `None` where the line is one of samples. Where
+    /// a model has that name, its samples go on with a time, which no header line does: names are no
+    /// numbers (a time is never written as `inf` or `NaN`), and what else may follow has a `=`.
+    fn keyword(&self, words: &[Word<'_>], row: &str) -> Option<&'static str> {
+        let &(first, _) = words.first()?;
+        let word = WORDS.into_iter().find(|word| *word == first)?;
+        let time = words.get(1).is_some_and(|(word, _)| word.parse::<f64>().is_ok() && !is_name(word));
+        let sample = time && !row.contains('=') && self.index.contains_key(word);
+        (!sample).then_some(word)
     }
 
     fn structure(&mut self, (name, at): Word<'_>, words: &[Word<'_>]) -> Result<(), Bad> {

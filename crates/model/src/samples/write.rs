@@ -134,7 +134,10 @@ fn push_sample(text: &mut String, name: &str, sample: &Sample) {
     if sample.seconds.is_finite() {
         let _ = write!(text, "{:e}", sample.seconds);
     } else {
-        text.push_str(&number_text(sample.seconds));
+        // With a sign it is no name: `model inf` would declare one, of a model called `model`.
+        let seconds = number_text(sample.seconds);
+        text.push_str(if seconds.starts_with('-') { "" } else { "+" });
+        text.push_str(&seconds);
     }
     for value in &sample.values {
         text.push(' ');

@@ -2,7 +2,10 @@
 //! there and back.
 
 use proptest::prelude::*;
-use strata_model::samples::{Column, ModelSamples, Notes, Sample, Samples, SamplesWriter, SpecId, Timing};
+use strata_model::expr::is_name;
+use strata_model::samples::{
+    Column, ModelSamples, Notes, Sample, Samples, SamplesWriter, SpecId, Timing, WORDS,
+};
 use strata_model::{Platform, number_text};
 
 /// Brewer 1994, Fig 3-7, under its structure line.
@@ -196,6 +199,31 @@ fn how_to_fit_is_said_once_and_a_model_may_be_called_fit() {
     assert_eq!((samples.models[0].name.as_str(), samples.models[0].rows.len()), ("fit", 2));
 }
 
+#[test]
+fn a_model_may_be_called_like_any_word_of_the_format() {
+    let names: Vec<&str> = WORDS.into_iter().filter(|word| is_name(word)).collect();
+    assert_eq!(names, ["platform", "spec", "model", "fit"]);
+    let platform = "platform threads nodes=2 cores=2 cpu=x cache=\"\" os=linux arch=x";
+    for name in names {
+        // As a run writes it; the platform once more, as in files of several numbers of nodes.
+        let text = format!(
+            "strata-samples 1\n{platform}\nspec 7 sha256=00\nmodel {name} n\nfit {name} absolute\n\
+             {name} 1e-3 5 ; at=5 repeats=2\n{platform}\n@{name} 2e-3 6\n{name} +inf 7\nmodel Other n\nOther 1 1\n"
+        );
+        let samples = Samples::parse(&text, "f").unwrap_or_else(|errors| panic!("{errors}"));
+        let model = samples.model(name).unwrap();
+        let seconds: Vec<f64> = model.rows.iter().map(|row| row.seconds).collect();
+        assert_eq!((seconds, model.fit.as_str()), (vec![1e-3, 2e-3, f64::INFINITY], "absolute"), "{name}");
+        assert_eq!((samples.models.len(), samples.spec.as_ref().unwrap().path.as_str()), (2, "7"));
+        assert_eq!(Samples::parse(&samples.to_text(), "f").unwrap().to_text(), samples.to_text());
+    }
+    // Where it is not declared, the message says how it is.
+    for text in ["platform n\nplatform 1 2\n", "spec n\nspec 1 2\n"] {
+        let error = Samples::parse(text, "f").unwrap_err().to_string();
+        assert!(error.contains("is declared by `model "), "{error}");
+    }
+}
+
 fn any_samples() -> impl Strategy<Value = Samples> {
     let model = (0..4_usize).prop_flat_map(|columns| {
         let fit = prop::sample::select(vec!["", "absolute", "relative, robust huber, search"]);
@@ -210,16 +238,20 @@ fn any_samples() -> impl Strategy<Value = Samples> {
         os: "linux".into(),
         arch: "x86_64".into(),
     }));
-    (platform, prop::collection::vec(model, 1..4)).prop_map(|(platform, models)| {
+    // Also the words that begin other lines, and what could be taken for a number.
+    let words = WORDS.into_iter().filter(|word| is_name(word)).chain(["inf", "NaN"]).collect::<Vec<_>>();
+    let word = prop::sample::select(words).prop_map(str::to_owned);
+    let names = prop::collection::btree_set(prop_oneof!["M[0-9]", word], 4);
+    (platform, names, prop::collection::vec(model, 1..4)).prop_map(|(platform, names, models)| {
         let nodes = platform.as_ref().map_or(0, |platform| platform.nodes);
-        let models = models.into_iter().enumerate().map(|(number, (candidates, fit, mut rows))| {
+        let models = models.into_iter().zip(names).map(|((candidates, fit, mut rows), name)| {
             rows.iter_mut().for_each(|row: &mut Sample| row.notes.nodes = nodes);
             let texts = ["keys", "logP", "keys*logP", "max(0,keys-32768)"];
             let columns = candidates
                 .into_iter()
                 .zip(texts)
                 .map(|(candidate, text)| Column { text: text.into(), candidate });
-            ModelSamples { name: format!("M{number}"), columns: columns.collect(), fit: fit.into(), rows }
+            ModelSamples { name, columns: columns.collect(), fit: fit.into(), rows }
         });
         Samples { platform, spec: None, models: models.collect() }
     })
@@ -233,7 +265,7 @@ proptest! {
         prop_assert_eq!(back.to_text(), text);
         prop_assert_eq!(&back.platform, &samples.platform);
         for (ours, theirs) in samples.models.iter().zip(&back.models) {
-            prop_assert_eq!(&ours.columns, &theirs.columns);
+            prop_assert_eq!((&ours.name, &ours.columns), (&theirs.name, &theirs.columns));
             prop_assert_eq!(&ours.fit, &theirs.fit);
             prop_assert_eq!(ours.rows.len(), theirs.rows.len());
             for (a, b) in ours.rows.iter().zip(&theirs.rows) {
