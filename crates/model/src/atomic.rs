@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// on the disk.
 ///
 /// Readers see the old content or the new one, never a part. The temporary file is removed again if
-/// anything fails. A symbolic link stays one: the file that it names is replaced. What is no file,
+/// anything fails; where a killed process has left one, or another process writes one at the same
+/// moment, it is left alone. A symbolic link stays one: the file that it names is replaced. What is no file,
 /// as a pipe, a terminal or `/dev/null`, is written to and never replaced.
 ///
 /// # Errors
@@ -30,8 +31,8 @@ where
     if fs::metadata(&real).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return write_through(&real, write).map_err(named);
     }
-    let temporary = temporary_name(&real).map_err(named)?;
-    let result = fill(&temporary, write).and_then(|()| fs::rename(&temporary, &real));
+    let (temporary, file) = create_beside(&real).map_err(named)?;
+    let result = fill(file, write).and_then(|()| fs::rename(&temporary, &real));
     if result.is_err() {
         // The first error is the one to report: a file that cannot be removed either tells nothing
         // new.
@@ -47,24 +48,37 @@ fn write_through(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<(
     device.flush()
 }
 
-fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create_new(path)?);
+fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut file = BufWriter::new(file);
     write(&mut file)?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// A name in the same folder, so that the rename stays inside one file system; unlike any other of
-/// this process or another.
-fn temporary_name(path: &Path) -> io::Result<PathBuf> {
+/// A new file in the same folder, so that the rename stays inside one file system.
+///
+/// The number of the process makes names unlike, but does not suffice: in containers that share a
+/// folder processes may have the same number, and a killed one leaves its file. So a name that is
+/// taken is passed over, and only what was created here is renamed or removed.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "this is not the name of a file"))?;
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(format!(".{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-    Ok(path.with_file_name(hidden))
+    let mut tried = 0;
+    loop {
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+        let temporary = path.with_file_name(hidden);
+        match File::create_new(&temporary) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tried < MAX_TAKEN => tried += 1,
+            created => return created.map(|file| (temporary, file)),
+        }
+    }
 }
+
+/// After so many taken names the folder itself is at fault.
+const MAX_TAKEN: u32 = 1 << 16;
 
 #[cfg(test)]
 mod tests {
@@ -92,6 +106,23 @@ mod tests {
         write_atomically(&path, |w| w.write_all(b"second")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a temporary file was left");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn files_of_others_are_neither_in_the_way_nor_touched() {
+        let folder = folder("others");
+        let path = folder.join("models.toml");
+        // As a killed process of the same number has left them, or another container writes them.
+        let others: Vec<PathBuf> = (0..200)
+            .map(|count| folder.join(format!(".models.toml.{}-{count}.tmp", std::process::id())))
+            .collect();
+        others.iter().for_each(|other| fs::write(other, "another's").unwrap());
+        write_atomically(&path, |w| w.write_all(b"ours")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"ours");
+        write_atomically(&path, |_| Err(io::Error::other("no"))).unwrap_err();
+        assert!(others.iter().all(|other| fs::read(other).unwrap() == b"another's"));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 201, "a temporary file was left");
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -135,8 +135,12 @@ impl FromStr for Platform {
             slot.ok_or_else(|| missing(&format!("`{key}`")))
         };
         let count = |key: &str, text: String| {
-            let message = format!("`{key}` must be a whole number, but it is `{text}`");
-            text.parse().map_err(|_| PlatformError { message, column: end })
+            // Files of models hold numbers below 2^63, as TOML does.
+            let number = text.parse::<i64>().ok().and_then(|number| usize::try_from(number).ok());
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let what = if digits { "a number below 2^63" } else { "a whole number" };
+            let message = format!("`{key}` must be {what}, but it is `{text}`");
+            number.ok_or(PlatformError { message, column: end })
         };
         Ok(Self {
             transport: transport.ok_or_else(|| missing("the transport (threads, mpi, …)"))?,
@@ -296,6 +300,7 @@ mod tests {
                 message(""),
                 message("threads nodes=4"),
                 message("threads nodes=x cores=1 cpu=a cache=b os=c arch=d"),
+                message("threads nodes=1 cores=18446744073709551615 cpu=a cache=b os=c arch=d"),
                 message("threads nodes=1 nodes=2"),
                 message("threads colour=red"),
                 message("threads mpi"),
@@ -312,7 +317,7 @@ mod tests {
         }
 
         #[test]
-        fn any_platform_survives(transport in ".{0,12}", cpu in ".{0,20}", cache in "\\PC{0,20}", nodes: usize) {
+        fn any_platform_survives(transport in ".{0,12}", cpu in ".{0,20}", cache in "\\PC{0,20}", nodes in 0..=i64::MAX as usize) {
             let platform = Platform { transport, cpu, cache, nodes, ..sample() };
             prop_assert_eq!(platform.to_string().parse(), Ok(platform));
         }
