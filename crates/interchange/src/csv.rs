@@ -97,6 +97,7 @@ fn table<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<(Vec<Cell<'a>
 
 /// Refuses headers that do not name every column once.
 fn check_header(names: &[Cell<'_>], problems: &mut Problems<'_>) {
+    let mut known = BTreeSet::new();
     for (column, (at, name)) in names.iter().enumerate() {
         if name.is_empty() {
             problems.push(
@@ -107,7 +108,7 @@ fn check_header(names: &[Cell<'_>], problems: &mut Problems<'_>) {
             let message =
                 format!("`{name}` stands where a column's name should: put a line with the names first");
             problems.push(*at, message);
-        } else if names[..column].iter().any(|(_, other)| other == name) {
+        } else if !known.insert(name) {
             problems.push(*at, format!("two columns are named `{name}`"));
         }
     }
@@ -251,14 +252,16 @@ fn row<'a>(
     roles: &[Role],
     problems: &mut Problems<'_>,
 ) -> Option<Row<'a>> {
-    let counts = format!("this row has {}, the header {}", count(cells.len(), "cell", "cells"), names.len());
+    let counts =
+        || format!("this row has {}, the header {}", count(cells.len(), "cell", "cells"), names.len());
     if let Some((at, _)) = cells.get(names.len()) {
-        problems.push(*at, format!("{counts}; take the surplus out"));
+        problems.push(*at, format!("{}; take the surplus out", counts()));
         return None;
     }
     if let Some((_, missing)) = names.get(cells.len()) {
         let end = cells.last().map_or(0, |(at, cell)| at + cell.len());
-        let message = format!("the cell of `{missing}` is missing: {counts}; fill it in or take the row out");
+        let message =
+            format!("the cell of `{missing}` is missing: {}; fill it in or take the row out", counts());
         problems.push(end, message);
         return None;
     }
@@ -273,10 +276,9 @@ fn row<'a>(
             good = false;
             continue;
         }
-        let what = format!("`{name}`");
         match role {
-            Role::Time => value = problems.time(cell, &what),
-            Role::Input => match problems.number(cell, &what) {
+            Role::Time => value = problems.time(cell, format_args!("`{name}`")),
+            Role::Input => match problems.number(cell, format_args!("`{name}`")) {
                 Some(number) => row.point.push(number),
                 None => good = false,
             },

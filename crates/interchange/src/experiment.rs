@@ -146,6 +146,8 @@ impl Experiment {
 #[derive(Default)]
 struct Names {
     taken: BTreeSet<String>,
+    /// The last number that was put behind a name.
+    counts: BTreeMap<String, usize>,
 }
 
 impl Names {
@@ -173,11 +175,13 @@ impl Names {
         if reserved(&name) {
             name.push('_');
         }
-        let wanted = name.clone();
-        let mut count = 1;
-        while self.taken.contains(&name) {
-            count += 1;
-            name = format!("{wanted}_{count}");
+        if self.taken.contains(&name) {
+            let count = self.counts.entry(name.clone()).or_insert(1);
+            let wanted = name.clone();
+            while self.taken.contains(&name) {
+                *count += 1;
+                name = format!("{wanted}_{count}");
+            }
         }
         self.taken.insert(name.clone());
         name

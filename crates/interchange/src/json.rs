@@ -169,7 +169,7 @@ fn present(text: &str, file: Present<'_>, problems: &mut Problems<'_>) -> Option
                 }
                 let named = coordinates.iter().zip(&experiment.parameters);
                 let point: Vec<f64> = named
-                    .filter_map(|(v, p)| problems.number(v.get(), &format!("the value of `{p}`")))
+                    .filter_map(|(v, p)| problems.number(v.get(), format_args!("the value of `{p}`")))
                     .collect();
                 let values = items(values);
                 if values.is_empty() {
@@ -206,7 +206,7 @@ fn numbered(text: &str, file: Numbered<'_>, problems: &mut Problems<'_>) -> Opti
         let pair = |p: &Name| coordinate.parameter_value_pairs.iter().find(|pair| pair.parameter_id == p.id);
         let values = parameters.iter().filter_map(|p| match pair(p) {
             Some(pair) => {
-                problems.number(unquoted(pair.parameter_value), &format!("the value of `{}`", p.name))
+                problems.number(unquoted(pair.parameter_value), format_args!("the value of `{}`", p.name))
             }
             None => {
                 let at = coordinate.parameter_value_pairs.first();

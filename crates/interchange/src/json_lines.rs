@@ -72,7 +72,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Experiment
         let mut point = Vec::with_capacity(experiment.parameters.len());
         for name in &experiment.parameters {
             match parsed.params.get(name) {
-                Some(raw) => point.extend(problems.number(raw.get(), &format!("the value of `{name}`"))),
+                Some(raw) => point.extend(problems.number(raw.get(), format_args!("the value of `{name}`"))),
                 None => problems.push(
                     base,
                     format!("this line has no value of `{name}`, which the first line has; add it"),

@@ -1,5 +1,7 @@
 //! Positions in a file, and the errors there.
 
+use std::fmt;
+
 use strata_model::samples::SamplesErrors;
 
 /// The errors of a file.
@@ -29,7 +31,7 @@ impl<'a> Problems<'a> {
     }
 
     /// Parses a number from a piece of the text, or records an error there.
-    pub(crate) fn number(&mut self, piece: &str, what: &str) -> Option<f64> {
+    pub(crate) fn number(&mut self, piece: &str, what: impl fmt::Display) -> Option<f64> {
         let at = offset(self.text, piece);
         match piece.trim().parse::<f64>() {
             Ok(number) if number.is_finite() => Some(number),
@@ -49,8 +51,8 @@ impl<'a> Problems<'a> {
     }
 
     /// Parses a time from a piece of the text: a number that is not negative.
-    pub(crate) fn time(&mut self, piece: &str, what: &str) -> Option<f64> {
-        let time = self.number(piece, what)?;
+    pub(crate) fn time(&mut self, piece: &str, what: impl fmt::Display) -> Option<f64> {
+        let time = self.number(piece, &what)?;
         if time < 0.0 {
             let at = offset(self.text, piece);
             self.push(

@@ -113,7 +113,7 @@ impl Reader {
             }
             let named = values.iter().zip(parameters);
             let point: Vec<f64> =
-                named.filter_map(|(v, p)| problems.number(v, &format!("the value of `{p}`"))).collect();
+                named.filter_map(|(v, p)| problems.number(v, format_args!("the value of `{p}`"))).collect();
             self.points.push(point);
         }
     }

@@ -277,7 +277,8 @@ fn a_hundred_thousand_columns_are_no_matter() {
     let distinct: String = (0..columns).map(|c| format!("c{c},")).collect();
     let names: String = (0..columns).map(|c| format!("c{},", c % 1000)).collect();
     // Distinct, but each is `c` without what no name may have.
-    let alike: String = (0..columns).map(|c| format!("c{c:b},").replace('0', "-").replace('1', "+")).collect();
+    let alike: String =
+        (0..columns).map(|c| format!("c{c:b},").replace('0', "-").replace('1', "+")).collect();
     let values = "1,".repeat(columns);
     let begun = std::time::Instant::now();
     for names in [distinct, alike] {
@@ -292,7 +293,7 @@ fn a_hundred_thousand_columns_are_no_matter() {
 /// What is read can be written as samples and read again, whatever its models are called.
 #[test]
 fn models_called_like_words_of_samples_files_are_written_and_read() {
-    for name in samples::WORDS.into_iter().filter(|word| is_name(word)).chain(["inf", "run"]) {
+    for name in samples::WORDS.into_iter().filter(|word| is_name(word)).chain(["run"]) {
         for (text, file) in [
             ("n,time\n1,2\n2,4\n".to_owned(), format!("{name}.csv")),
             (format!("n,time,of\n1,2,{name}\n2,4,{name}\n"), "x.csv".to_owned()),
