@@ -382,7 +382,7 @@ fn push_contaminated(text: &mut String, results: &Results) {
 /// The twelve rules of Hoefler and Belli (SC'15), each with how it is kept.
 #[must_use]
 pub fn rules(results: &Results) -> Vec<(&'static str, String)> {
-    let timings: usize = all(results).map(|(_, point)| point.belief.timings).sum();
+    let timings = results.timings();
     let uncertain = all(results).filter(|(_, point)| !point.belief.is_known(PRECISE)).count();
     vec![
         ("1. speed-ups name their base", "no speed-up is reported; times are absolute".to_owned()),

@@ -132,9 +132,10 @@ impl Results {
     pub fn read(folder: &Path) -> Result<Self, ResultsError> {
         let path = if folder.is_dir() { folder.join("comet.json") } else { folder.to_owned() };
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(&path)
-            .map_err(|source| ResultsError::File { path: shown.clone(), source })?;
-        let results: Self = serde_json::from_str(&text)
+        let bytes =
+            std::fs::read(&path).map_err(|source| ResultsError::File { path: shown.clone(), source })?;
+        // Also refuses what is no text.
+        let results: Self = serde_json::from_slice(&bytes)
             .map_err(|error| ResultsError::Text { path: shown.clone(), reason: error.to_string() })?;
         if results.comet != VERSION {
             let reason = format!("its version is {}, not {VERSION}", results.comet);
@@ -148,6 +149,13 @@ impl Results {
     pub fn to_json(&self) -> String {
         // Numbers, texts and lists alone: nothing that JSON could refuse.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// How many timings the results stand on. Whatever a file claims does not overflow.
+    #[must_use]
+    pub fn timings(&self) -> usize {
+        let points = self.kernels.iter().flat_map(|kernel| &kernel.points);
+        points.fold(0, |sum, point| sum.saturating_add(point.belief.timings))
     }
 
     /// What was found of a model.

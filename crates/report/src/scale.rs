@@ -42,12 +42,15 @@ impl Scale {
     pub(crate) fn log(values: impl Iterator<Item = f64>, label: fn(f64) -> String) -> Option<Self> {
         let (low, high) = extremes(values.filter(|v| *v > 0.0))?;
         // Labels need a range that contains round values.
-        let (low, high) = ((low / 1.5).max(f64::MIN_POSITIVE), (high * 1.5).min(f64::MAX));
+        let low = (low / 1.5).max(f64::MIN_POSITIVE);
+        let high = (high * 1.5).max(2.0 * low).min(f64::MAX);
         Some(Self { layout: Layout::Log, low, high, label })
     }
 
-    /// A linear scale from `low` to `high`, which is widened if it is a point.
+    /// A linear scale from `low` to `high`, which is widened if it is a point. The length of the
+    /// axis is a number, too: the greatest values are left out.
     pub(crate) fn linear(low: f64, high: f64, label: fn(f64) -> String) -> Self {
+        let [low, high] = [low, high].map(|end| end.clamp(-f64::MAX / 2.0, f64::MAX / 2.0));
         let (low, high) =
             if low < high { (low, high) } else { (low - low.abs().max(1.0), high + high.abs().max(1.0)) };
         Self { layout: Layout::Linear, low, high, label }
@@ -110,7 +113,8 @@ impl Scale {
                 sets.extend([1, 2, 3, 5, 10, 20, 50, 100, 200].map(|decades| self.decimal(&[1], decades)));
             }
             Layout::Linear => {
-                let least = ((high - low) / MOST as f64).log10().floor() as i32;
+                // Beyond these there are no numbers.
+                let least = ((high - low) / MOST as f64).log10().floor().clamp(-330.0, 310.0) as i32;
                 for exponent in least..least + 3 {
                     sets.extend([1.0, 2.0, 5.0].map(|digit| self.multiples(digit, exponent)));
                 }
@@ -158,6 +162,9 @@ impl Scale {
         let unit = 10f64.powi(exponent.abs());
         let value = |k: f64| if exponent < 0 { k * digit / unit } else { k * digit * unit };
         let step = value(1.0);
+        if !step.is_finite() {
+            return Vec::new();
+        }
         let (first, last) = ((self.low / step).ceil(), (self.high / step).floor());
         // A step that is too small beside the values gives none.
         let count = last - first + 1.0;
@@ -216,6 +223,27 @@ mod tests {
         assert_eq!(linear(0.0, 64.0), ["0", "10", "20", "30", "40", "50", "60"]);
         assert_eq!(linear(-0.25, 0.25), ["-0.2", "-0.1", "0", "0.1", "0.2"]);
         assert_eq!(linear(7.0, 7.0), ["0", "2", "4", "6", "8", "10", "12", "14"]);
+    }
+
+    #[test]
+    fn every_range_of_numbers_has_an_axis() {
+        let ends = [f64::MAX, 1e308, 1.0, 1e-300, f64::MIN_POSITIVE, 5e-324, 0.0, -5e-324, -1.0, f64::MIN];
+        for low in ends {
+            for high in ends {
+                let values = [low, high].into_iter();
+                let linear = Scale::linear(low.min(high), low.max(high), number_text);
+                let others = [Scale::of_input(values.clone(), number_text), Scale::log(values, number_text)];
+                for scale in others.into_iter().flatten().chain([linear]) {
+                    let (from, to) = scale.range();
+                    assert!(from < to && (to - from).is_finite(), "{scale:?}");
+                    let ticks = scale.ticks(ROOM);
+                    assert!(
+                        ticks.len() <= MOST && ticks.iter().all(|t| (from..=to).contains(t)),
+                        "{scale:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -146,10 +146,12 @@ impl Tuner {
     /// # Errors
     /// The file cannot be read, or is not what a tuner writes.
     pub fn look(file: &Path) -> Result<Self, TuneError> {
-        let text = std::fs::read_to_string(file)
-            .map_err(|source| TuneError::Read { file: file.to_owned(), source })?;
+        let bytes =
+            std::fs::read(file).map_err(|source| TuneError::Read { file: file.to_owned(), source })?;
         let wrong = |reason| TuneError::File { file: file.to_owned(), reason };
-        let state = read(&text).map_err(wrong)?;
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|_| wrong("it is not what a tuner writes (no UTF-8 text)".to_owned()))?;
+        let state = read(text).map_err(wrong)?;
         let Identity { build, machine, nodes } = &state.identity;
         let here = Identity::here(*nodes);
         let fits = if *machine == here.machine { "this one" } else { "another than this one" };

@@ -118,6 +118,10 @@ fn what_a_tuner_found_is_shown_and_checked() {
     fs::write(&file, &text[..text.len() / 2]).expect("cut");
     let (_, err) = expect(1, &["tuned", "found.json"], folder.path());
     assert!(err.starts_with("specc: found.json: it is cut short; "), "{err}");
+    // Nor is the machine at fault for bytes that are no text.
+    fs::write(&file, [text.as_bytes(), b"\xff\xfe"].concat()).expect("damaged");
+    let (_, err) = expect(1, &["tuned", "found.json"], folder.path());
+    assert!(err.starts_with("specc: found.json: it is not what a tuner writes"), "{err}");
     let (_, err) = expect(3, &["tuned", "nowhere.json"], folder.path());
     assert!(err.contains("cannot read nowhere.json"), "{err}");
 }

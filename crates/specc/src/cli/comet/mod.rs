@@ -192,13 +192,13 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
             narrowed *= NARROWER;
             campaign.until(narrowed * given.precision, MOST);
         }
-        let known = timings(&results);
+        let known = results.timings();
         campaign.part(format!("narrowing {}", count(uncertain, "interval", "intervals")));
         path = campaign.points(&points, true, left)?;
         (samples, bytes) = load(&path)?;
         results = Results::of(&samples);
         // The profiling program knows no more points to time.
-        if timings(&results) == known {
+        if results.timings() == known {
             break;
         }
     }
@@ -247,11 +247,6 @@ fn launch(
     }
     campaign.until(given.precision, MOST);
     path.ok_or_else(|| Failure::Machine("nothing was launched".into()))
-}
-
-/// All timings that the results stand on.
-fn timings(results: &Results) -> usize {
-    results.kernels.iter().flat_map(|kernel| &kernel.points).map(|point| point.belief.timings).sum()
 }
 
 fn load(path: &PathBuf) -> Result<(Samples, Vec<u8>), Failure> {
