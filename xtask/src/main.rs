@@ -1,10 +1,14 @@
 //! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | package |
 //! codegen`.
 
+#![forbid(unsafe_code)]
+
 mod codegen;
 mod mpi;
 mod package;
 mod pictures;
+#[cfg(test)]
+mod soundness;
 mod steps;
 
 use std::process::ExitCode;

@@ -11,6 +11,8 @@
 //! Node 0 alone decides what is timed next and broadcasts it: clocks differ between nodes, and
 //! nodes that disagreed would deadlock.
 
+#![forbid(unsafe_code)]
+
 mod journal;
 pub mod kernels;
 mod order;

@@ -1,5 +1,7 @@
 //! The program `specc`; all of it stands in the library.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
