@@ -11,6 +11,7 @@ use crate::simulation::{SimulatedMachine, Simulation};
 use crate::transport::threads;
 #[cfg(feature = "mpi")]
 use crate::transport::{Action, Call, Endpoint, mpi};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Where a program runs.
@@ -97,7 +98,7 @@ impl Machine {
             return Ok(Self::mpi());
         }
         match std::env::var_os("STRATA_ON") {
-            Some(value) => Self::parse(&value.to_string_lossy()),
+            Some(value) => value.to_string_lossy().parse(),
             None if mpi_processes().is_some_and(|processes| processes > 1) => Err(Error::Start {
                 transport: "mpi",
                 reason: "this program was built without it; build it with `--features mpi`".to_owned(),
@@ -106,35 +107,6 @@ impl Machine {
                 let cores = std::thread::available_parallelism().map_or(1, usize::from);
                 Self::threads(cores.min(threads::MOST))
             }
-        }
-    }
-
-    /// Parses a value of `STRATA_ON`.
-    fn parse(value: &str) -> Result<Self, Error> {
-        let wrong = |reason: String| Error::On { value: value.to_owned(), reason };
-        let (transport, rest) =
-            value.split_once(':').map_or((value, None), |(name, rest)| (name, Some(rest)));
-        match (transport, rest) {
-            ("threads", Some(nodes)) => {
-                let nodes =
-                    nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
-                Self::threads(nodes).map_err(|error| wrong(error.to_string()))
-            }
-            ("threads", None) => Err(wrong("how many threads?".to_owned())),
-            ("sim", Some(rest)) => {
-                let (name, nodes) = rest
-                    .rsplit_once(':')
-                    .ok_or_else(|| wrong("how many nodes? as in sim:cm5:64".to_owned()))?;
-                let nodes =
-                    nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
-                let platform = SimulatedMachine::find(name).map_err(|error| wrong(error.to_string()))?;
-                let simulation =
-                    Simulation::new(&platform, nodes).map_err(|error| wrong(error.to_string()))?;
-                Ok(Self(Backend::Sim(simulation.by_environment()?)))
-            }
-            ("sim", None) => Err(wrong("which machine? as in sim:cm5:64".to_owned())),
-            ("mpi", _) => Err(wrong("MPI programs are started by mpirun".to_owned())),
-            _ => Err(wrong(format!("there is no transport `{transport}`: it is `threads` or `sim`"))),
         }
     }
 
@@ -186,6 +158,39 @@ impl Machine {
                 let result = mpi::run(|transport| run_process(&development, &program, transport))?;
                 Ok(vec![result])
             }
+        }
+    }
+}
+
+impl FromStr for Machine {
+    type Err = Error;
+
+    /// Reads a value of `STRATA_ON`, such as `threads:4`.
+    fn from_str(value: &str) -> Result<Self, Error> {
+        let wrong = |reason: String| Error::On { value: value.to_owned(), reason };
+        let (transport, rest) =
+            value.split_once(':').map_or((value, None), |(name, rest)| (name, Some(rest)));
+        match (transport, rest) {
+            ("threads", Some(nodes)) => {
+                let nodes =
+                    nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
+                Self::threads(nodes).map_err(|error| wrong(error.to_string()))
+            }
+            ("threads", None) => Err(wrong("how many threads?".to_owned())),
+            ("sim", Some(rest)) => {
+                let (name, nodes) = rest
+                    .rsplit_once(':')
+                    .ok_or_else(|| wrong("how many nodes? as in sim:cm5:64".to_owned()))?;
+                let nodes =
+                    nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
+                let platform = SimulatedMachine::find(name).map_err(|error| wrong(error.to_string()))?;
+                let simulation =
+                    Simulation::new(&platform, nodes).map_err(|error| wrong(error.to_string()))?;
+                Ok(Self(Backend::Sim(simulation.by_environment()?)))
+            }
+            ("sim", None) => Err(wrong("which machine? as in sim:cm5:64".to_owned())),
+            ("mpi", _) => Err(wrong("MPI programs are started by mpirun".to_owned())),
+            _ => Err(wrong(format!("there is no transport `{transport}`: it is `threads` or `sim`"))),
         }
     }
 }
@@ -281,9 +286,9 @@ mod tests {
 
     #[test]
     fn strata_on_is_read_or_explained() {
-        assert_eq!(Machine::parse("threads:4").unwrap(), Machine(Backend::Threads(4)));
-        assert_eq!(Machine::parse("sim:cm5:64").unwrap().run(|node| Ok(node.size())).unwrap(), [64; 64]);
-        let refused = |value| Machine::parse(value).unwrap_err().to_string();
+        assert_eq!("threads:4".parse::<Machine>().unwrap(), Machine(Backend::Threads(4)));
+        assert_eq!("sim:cm5:64".parse::<Machine>().unwrap().run(|node| Ok(node.size())).unwrap(), [64; 64]);
+        let refused = |value: &str| value.parse::<Machine>().unwrap_err().to_string();
         assert!(refused("sim:cm5:many").contains("`many` is not a number of nodes"));
         assert!(refused("sim:ipsc860:5").contains("5 nodes do not fit a hypercube: take 4 or 8"));
         assert!(refused("sim:cm6:4").contains("cm6") && refused("sim:cm6:4").contains("cm5"));
@@ -320,7 +325,7 @@ mod tests {
                 "STRATA_ON=: there is no transport ``: it is `threads` or `sim`; set for example STRATA_ON=threads:4",
             ),
         ] {
-            assert_eq!(Machine::parse(value).unwrap_err().to_string(), message);
+            assert_eq!(value.parse::<Machine>().unwrap_err().to_string(), message);
         }
     }
 }
