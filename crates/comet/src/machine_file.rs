@@ -78,7 +78,8 @@ pub fn platform(results: &Results) -> Option<String> {
          Chosen.\nreceive_queue_packets = 16  # Chosen.\n\n\
          [topology]\nkind = \"crossbar\"\n\n[link]\nbandwidth_mb_per_s = {bandwidth:.3}\nlatency_ns = \
          0\nbuffer_packets = 16         # Chosen.\nswitching = \"cut-through\"\n",
-        results.platform,
+        // A comment has no line ends and no other control characters.
+        results.platform.replace(char::is_control, " "),
         ns(fits * loggp.o_s.value),
         byte_ns(costs.byte[0]),
         ns(fits * loggp.o_r.value),

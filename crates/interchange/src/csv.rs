@@ -92,7 +92,11 @@ fn table<'a>(text: &'a str, problems: &mut Problems<'_>) -> Option<(Vec<Cell<'a>
             rows.push(cells);
         }
     }
-    (!rows.is_empty()).then(|| (rows.remove(0), rows))
+    if rows.is_empty() {
+        problems.push(0, "all cells are empty: the first line must name the columns".into());
+        return None;
+    }
+    Some((rows.remove(0), rows))
 }
 
 /// Refuses headers that do not name every column once.

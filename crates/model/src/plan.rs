@@ -116,7 +116,9 @@ impl Plan {
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
-        let _ = writeln!(text, "spec {} sha256={}", self.spec.path, self.spec.sha256);
+        if self.spec != SpecId::default() {
+            let _ = writeln!(text, "spec {} sha256={}", self.spec.path, self.spec.sha256);
+        }
         for run in &self.runs {
             let _ = write!(text, "run nodes={} seed={}", run.nodes, run.seed);
             for (name, value) in &run.machine {

@@ -287,6 +287,9 @@ impl<'f> Parser<'f> {
             "fit" if words.get(1).is_some_and(|(name, _)| self.index.contains_key(*name)) => {
                 let (name, at) = words[1];
                 let text = words[2..].iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" ");
+                if text.contains(';') {
+                    return Err(("a way to fit is words without `;`".to_owned(), at));
+                }
                 let place = self.index.get(name).copied();
                 match place.and_then(|place| self.samples.models.get_mut(place)) {
                     Some(model) if model.fit.is_empty() || model.fit == text => model.fit = text,

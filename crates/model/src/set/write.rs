@@ -106,7 +106,8 @@ impl Text {
         if let Some(coverage) = model.coverage {
             self.float("coverage", coverage);
         }
-        if model.leverage_limit > 0.0 {
+        // Also what no fit writes, such as a negative limit: what was read is kept.
+        if model.leverage_limit != 0.0 {
             self.float("leverage_limit", model.leverage_limit);
         }
         self.count("samples", model.samples);
@@ -114,7 +115,7 @@ impl Text {
         if let Some(noise) = model.noise {
             self.float("noise", noise);
         }
-        if model.own_error > 0.0 {
+        if model.own_error != 0.0 {
             self.float("own_error", model.own_error);
         }
         self.entry("verdict", &toml_string(&model.verdict.to_string()));
