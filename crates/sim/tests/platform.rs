@@ -287,51 +287,10 @@ fn a_hash_tells_files_apart() {
     assert_ne!(SimulatedMachine::named("cm5").unwrap().sha256, other.sha256);
 }
 
-/// Texts that TOML, numbers or the reader might stumble over.
-const PIECES: [&str; 14] = [
-    "[",
-    "]",
-    "\"",
-    "\n",
-    "= ",
-    "-",
-    "inf",
-    "nan",
-    "1e999",
-    "0x",
-    "[[cpu]]",
-    "[interface.send]",
-    "{ a = 1 }",
-    "99999999999999999999",
-];
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Mutated files are read or refused, with places inside the text.
-    #[test]
-    fn nothing_panics(
-        name in prop::sample::select(SimulatedMachine::built_in().collect::<Vec<_>>()),
-        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..40, 0usize..14), 1..6),
-    ) {
-        let path = format!("{}/platforms/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-        let mut bytes = std::fs::read(path).unwrap();
-        for (at, length, piece) in cuts {
-            let at = at.index(bytes.len().max(1));
-            let end = (at + length).min(bytes.len());
-            bytes.splice(at.min(end)..end, PIECES[piece].bytes());
-        }
-        if let Err(faults) = SimulatedMachine::parse("mutated", &bytes) {
-            prop_assert!(!faults.faults.is_empty());
-            for fault in &faults.faults {
-                prop_assert!(faults.text.get(fault.span.clone()).is_some(), "{fault:?}");
-                let (line, column) = faults.place(fault);
-                prop_assert!(line >= 1 && column >= 1);
-            }
-        }
-    }
-
-    /// So are arbitrary bytes.
+    /// Arbitrary bytes are refused; damaged files of platforms are in the tests of `specc`, `fuzz`.
     #[test]
     fn nothing_panics_on_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(SimulatedMachine::parse("bytes", &bytes).is_err());

@@ -1,14 +1,16 @@
 //! No text makes the language panic, run out of stack or take long; and the printer keeps what it
-//! prints.
+//! prints. Damaged specs are in `fuzz`.
 #![allow(clippy::unwrap_used, reason = "a test may")]
+
+#[path = "fuzz/specs.rs"]
+mod specs;
 
 use std::fmt::Write as _;
 
-use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
-use specc::lang::{format, load, load_all, parse, read_spec};
+use specc::lang::{format, load, load_all, read_spec};
+use specs::try_everything;
 
-/// Well-formed specs to cut to pieces.
+/// Well-formed specs.
 const SEEDS: [&str; 7] = [
     include_str!("pass/design.spec"),
     include_str!("pass/thesis.spec"),
@@ -19,133 +21,12 @@ const SEEDS: [&str; 7] = [
     include_str!("pass/machine.spec"),
 ];
 
-/// What is put into them.
-const PIECES: [&str; 52] = [
-    "{",
-    "}",
-    "(",
-    ")",
-    "{{",
-    "}}",
-    "@",
-    "\"",
-    "'",
-    "r#\"",
-    "/*",
-    "*/",
-    "//",
-    "///",
-    "//!",
-    "\n",
-    ";",
-    ",",
-    "=",
-    "~",
-    "model ",
-    "model A(x)",
-    "library l(",
-    "candidate ",
-    "task ",
-    "task {",
-    "task once {",
-    "setup {",
-    "terms ",
-    "terms a, b",
-    "for i in 1..=8",
-    "for ",
-    "let x = ",
-    "require x>0",
-    "verify 20",
-    "fit ",
-    "fit relative, robust huber",
-    "search ",
-    "use a::b;",
-    "use ",
-    "\u{FEFF}",
-    "\r\n",
-    "\0",
-    "é",
-    "1e999",
-    "((((",
-    "step *2",
-    "4*cache2",
-    "cache1",
-    "cores",
-    "for cores in 1..=4",
-    "for i in 1..=log2(cache3)",
-];
-
-/// Everything that can be done with a text; what is checked here holds for every text.
-fn try_everything(text: &str) {
-    let _ = load("any.spec", text).map_err(|errors| errors.render(false));
-    let parsed = parse(text);
-    match format("any.spec", text) {
-        Ok(once) => {
-            assert_eq!(
-                format("any.spec", &once).expect("what was printed can be read"),
-                once,
-                "printed twice"
-            );
-            let again = parse(&once);
-            assert_eq!(bare(&parsed.file.items), bare(&again.file.items), "{text}\n---\n{once}");
-            assert_eq!(bare(&parsed.file.uses), bare(&again.file.uses));
-            assert_eq!(parsed.file.comments.len(), again.file.comments.len(), "{text}\n---\n{once}");
-        }
-        Err(errors) => assert!(!errors.errors().is_empty()),
-    }
-}
-
-/// A tree as text without places and blanks.
-fn bare(tree: &impl std::fmt::Debug) -> String {
-    let text = std::format!("{tree:?}");
-    let mut out = String::new();
-    for (at, part) in text.split("Span { start: ").enumerate() {
-        out.push_str(if at == 0 { part } else { part.split_once('}').map_or("", |(_, rest)| rest) });
-    }
-    out.replace("\\r", "").replace("\\n", "").replace("\\t", "").replace(' ', "")
-}
-
-fn mutated() -> impl Strategy<Value = String> {
-    let edit = (any::<prop::sample::Index>(), 0_usize..12, any::<prop::sample::Index>(), any::<bool>());
-    (0..SEEDS.len(), prop::collection::vec(edit, 1..6)).prop_map(|(seed, edits)| {
-        let mut text: Vec<char> = SEEDS[seed].chars().collect();
-        for (place, cut, piece, insert) in edits {
-            let at = place.index(text.len() + 1);
-            let end = (at + cut).min(text.len());
-            let piece = if insert { PIECES[piece.index(PIECES.len())] } else { "" };
-            text.splice(at..end, piece.chars());
-        }
-        text.into_iter().collect()
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300),
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("tests/regressions/robust.txt"))),
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn arbitrary_text_is_survived(text in "\\PC{0,200}") {
-        try_everything(&text);
-    }
-
-    #[test]
-    fn pieces_of_specs_are_survived(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40)) {
-        try_everything(&pieces.concat());
-    }
-
-    #[test]
-    fn damaged_specs_are_survived_and_printing_is_stable(text in mutated()) {
-        try_everything(&text);
-    }
-}
-
 #[test]
 fn whole_specs_are_printed_stably() {
-    SEEDS.iter().for_each(|text| try_everything(text));
-    SEEDS.iter().for_each(|text| try_everything(&text.replace('\n', "\r\n")));
+    for text in SEEDS {
+        try_everything(text);
+        try_everything(&text.replace('\n', "\r\n"));
+    }
 }
 
 #[test]
