@@ -88,6 +88,65 @@ fn what_is_killed_ends_all_nodes_under_mpirun() {
     ended("mpi", Signal::SIGKILL);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_killed_while_it_builds_ends_the_compilers() {
+    building_ended(Signal::SIGKILL, None);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interruption_ends_the_compilers() {
+    building_ended(Signal::SIGINT, Some(130));
+    building_ended(Signal::SIGTERM, Some(130));
+}
+
+/// Cargo is a script that starts a compiler of five minutes and waits for it.
+#[cfg(target_os = "linux")]
+fn building_ended(signal: Signal, status: Option<i32>) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/long.spec");
+    let folder = tempfile::tempdir().unwrap();
+    let (cargo, ids) = (folder.path().join("cargo"), folder.path().join("ids"));
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = build ] || exec '{}' \"$@\"\n\
+         sh -c \"echo $$ \\$\\$ >'{}'; exec sleep 300\"\necho\n",
+        env!("CARGO"),
+        ids.display()
+    );
+    std::fs::write(&cargo, script).unwrap();
+    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut specc = Command::new(env!("CARGO_BIN_EXE_specc"));
+    specc.arg("profile").arg(&spec).args(["--nodes", "2", "-o"]).arg(folder.path().join("out"));
+    specc.env("CARGO", &cargo).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut specc = specc.spawn().unwrap();
+    let ids = loop {
+        // Both and the line end: it is written whole.
+        if let Some(ids) = std::fs::read_to_string(&ids).ok().filter(|ids| ids.ends_with('\n')) {
+            break ids;
+        }
+        assert!(specc.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    kill(Pid::from_raw(specc.id().try_into().unwrap()), signal).unwrap();
+    assert_eq!(specc.wait().unwrap().code(), status);
+    // An ended process whose parent has ended may be left as a zombie where init does not care.
+    let runs = |id: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    };
+    let mut ids = ids.split_whitespace();
+    assert_eq!(ids.clone().count(), 2);
+    for _ in 0..200 {
+        if !ids.clone().any(runs) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("cargo or its compiler runs on: {:?}", ids.find(|id| runs(id)));
+}
+
 /// A program that a signal ends leaves nothing running, and whoever works in a folder is alone
 /// there.
 #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use cargo_metadata::Message;
 
-use super::child::{self, Line};
+use super::child::{self, Line, Reach};
 use super::compiler::Collector;
 use super::progress::Status;
 use super::{DriveError, Interrupt, On};
@@ -89,7 +89,7 @@ fn cargo(
     let mut collector = Collector::default();
     let mut executable = None;
     let mut said = String::new();
-    let end = child::run(&mut command, interrupt, |line| match line {
+    let end = child::run(&mut command, Reach::Group, interrupt, |line| match line {
         Line::Out(text) => match serde_json::from_str::<Message>(&text) {
             Ok(Message::CompilerMessage(message)) => collector.take(&message.message, emitted),
             Ok(Message::CompilerArtifact(artifact))

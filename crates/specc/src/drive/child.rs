@@ -5,7 +5,10 @@
 //! second for impatience.
 //!
 //! We hold the other end of its standard input, never write to it, and let go when it has ended. A
-//! profiling program ends with its input, so that it does not outlive us, however we end.
+//! profiling program ends with its input, so that it does not outlive us, however we end. Cargo and
+//! its compilers do not, so their group has a guard: a shell that ends the group with its input.
+//! (The system could do that itself by `PR_SET_PDEATHSIG`, but to set it between fork and exec takes
+//! unsafe code, and it would not reach the compilers.)
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -30,18 +33,32 @@ pub(super) struct End {
     pub(super) interrupted: bool,
 }
 
+/// What ends when we are asked to stop, or are killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The child, which ends those that it has started.
+    Child,
+    /// The child and all that it has started.
+    Group,
+}
+
 /// Runs a command, giving each of its lines to `tell`.
 pub(super) fn run(
     command: &mut Command,
+    reach: Reach,
     interrupt: Interrupt,
     mut tell: impl FnMut(Line),
 ) -> std::io::Result<End> {
+    // Before the child, so that there is no moment at which it is not guarded.
+    let guard = if reach == Reach::Group { Guard::start() } else { None };
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
+    std::os::unix::process::CommandExt::process_group(command, guard.as_ref().map_or(0, Guard::group));
     let before = interrupt.count();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     // Held until the child has ended: `wait` would close it before.
     let input = child.stdin.take();
+    let of_child = i32::try_from(child.id()).unwrap_or(0);
+    let group = -guard.as_ref().map_or(of_child, Guard::group);
     let (sender, lines) = channel();
     if let Some(out) = child.stdout.take() {
         forward(out, sender.clone(), Line::Out);
@@ -60,7 +77,12 @@ pub(super) fn run(
         let asked = interrupt.count() - before;
         if asked > passed {
             passed = asked;
-            signal(&child, if asked == 1 { Signal::SIGINT } else { Signal::SIGKILL });
+            // A kill goes to the whole group.
+            match (asked, reach) {
+                (1, Reach::Child) => signal(of_child, Signal::SIGINT),
+                (1, Reach::Group) => signal(group, Signal::SIGINT),
+                _ => signal(group, Signal::SIGKILL),
+            }
         }
         // A grandchild may hold the pipes open after the child has gone.
         if passed > 1 && child.try_wait()?.is_some() {
@@ -72,12 +94,48 @@ pub(super) fn run(
     Ok(End { status, interrupted: interrupt.count() > before })
 }
 
-/// Signals the child; a kill goes to its whole group.
-fn signal(child: &Child, signal: Signal) {
-    let Ok(id) = i32::try_from(child.id()) else { return };
-    let target = if signal == Signal::SIGKILL { -id } else { id };
-    // It may have ended in the meantime; then there is nobody to tell.
-    let _gone = kill(Pid::from_raw(target), signal);
+/// Signals a process, or the group of the negative number.
+fn signal(target: i32, signal: Signal) {
+    // 0 would be our own group.
+    if target != 0 {
+        // It may have ended in the meantime; then there is nobody to tell.
+        let _gone = kill(Pid::from_raw(target), signal);
+    }
+}
+
+/// A shell that leads the group of a child. It waits for the end of its input, which comes when this
+/// process ends, and then kills the group; it is ended before that where the child ends by itself.
+struct Guard(Child);
+
+impl Guard {
+    /// `None` where there is no shell: then nothing is guarded.
+    #[cfg(unix)]
+    fn start() -> Option<Self> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "read -r line; kill -KILL 0"]);
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+        shell.spawn().ok().map(Self)
+    }
+
+    #[cfg(not(unix))]
+    fn start() -> Option<Self> {
+        None
+    }
+
+    /// The number of the group.
+    fn group(&self) -> i32 {
+        i32::try_from(self.0.id()).unwrap_or(0)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Killed before `wait` closes its input, so that it does nothing; a signal to the group may
+        // have ended it before.
+        let _gone = self.0.kill();
+        let _gone = self.0.wait();
+    }
 }
 
 fn forward(from: impl Read + Send + 'static, to: Sender<Line>, kind: fn(String) -> Line) {

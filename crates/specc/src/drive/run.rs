@@ -6,7 +6,7 @@ use std::process::Command;
 
 use strata_model::{Seconds, count};
 
-use super::child::{self, Line};
+use super::child::{self, Line, Reach};
 use super::compiler::in_spec;
 use super::progress::Status;
 use super::{DriveError, Interrupt, On, Program, RunOptions};
@@ -50,7 +50,7 @@ pub fn profile(program: &Program, emitted: &Emitted, options: &RunOptions) -> Re
     let mut message = String::new();
     let mut command = command(program, options);
     let told = interrupt.count();
-    let end = child::run(&mut command, interrupt, |line| match line {
+    let end = child::run(&mut command, Reach::Child, interrupt, |line| match line {
         Line::Out(text) => {
             if !status.machine(&text) {
                 status.say(&in_spec(&text, emitted));
