@@ -8,10 +8,15 @@
 //! only rank the candidates, and the choice says so. A simulated machine reads no cache: its
 //! results depend only on what the program is given.
 //!
+//! What is installed only makes programs faster, so it never stops one: a file in the cache that is
+//! damaged, of a newer Strata or of an older program is reported on node 0's stderr, and the models
+//! that are compiled in decide. So they do where the hosts of a job have different files in their
+//! caches.
+//!
 //! Settings are node 0's. The models, pin and options have a [`word`](Selector::word), which the
 //! nodes compare before they choose: nodes that chose differently would deadlock. [`Node::choose`]
 //! does that itself; a library that exchanges values anyway sends the word with them, as
-//! `strata-sort` does.
+//! `strata-sort` does, and asks [`Node::must_compare_again`].
 //!
 //! ```
 //! use strata_runtime::{patterns::Schedule, prelude::*, select::Options};
@@ -32,7 +37,7 @@
 //! are known.
 
 use std::any::type_name;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
@@ -266,18 +271,22 @@ impl File {
         })
     }
 
-    /// The same, but each file is read once a process, and its models are kept.
-    fn read_once<L: Library>(path: &Path) -> Result<&'static Self, SelectError> {
-        static READ: Mutex<BTreeMap<(PathBuf, &str), &'static File>> = Mutex::new(BTreeMap::new());
+    /// The same, but each file is read once a process, and its models are kept. So is why a file
+    /// that is `installed` could not be read: all nodes of the process have to decide alike.
+    fn read_once<L: Library>(path: &Path, installed: bool) -> Result<&'static Self, SelectError> {
+        type Read = Result<&'static File, SelectError>;
+        static READ: Mutex<BTreeMap<(PathBuf, &str), Read>> = Mutex::new(BTreeMap::new());
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
         // Types with the same library name may have different candidates.
         let key = (path.to_owned(), type_name::<L>());
-        if let Some(file) = read.get(&key) {
-            return Ok(file);
+        if let Some(known) = read.get(&key).filter(|known| known.is_ok() || installed) {
+            return known.clone();
         }
-        let file: &'static Self = Box::leak(Box::new(Self::read::<L>(path)?));
-        read.insert(key, file);
-        Ok(file)
+        let file = Self::read::<L>(path).map(|file| &*Box::leak(Box::new(file)));
+        if file.is_ok() || installed {
+            read.insert(key, file.clone());
+        }
+        file
     }
 
     /// Refuses models that are not valid here.
@@ -308,6 +317,47 @@ fn hash_of(text: &str) -> u64 {
     })
 }
 
+/// What a node knows of the models that are installed.
+#[derive(Default)]
+struct Installed {
+    use_of: Use,
+    /// The files that this node could not use, each with the reason.
+    unusable: Vec<(PathBuf, String)>,
+}
+
+/// Whether models that are installed may be used; equal on all nodes.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Use {
+    #[default]
+    Allowed,
+    /// The nodes differed, and compare once more without.
+    Doubted,
+    /// The hosts of the job have different ones.
+    Forbidden,
+}
+
+/// Reports an installed file that is not used; once a process.
+fn tell_unusable(path: &Path, reason: &str) {
+    static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
+        eprintln!("strata: {}: {reason}", path.display());
+    }
+}
+
+/// The first and the last line of a message, which name the place and the fault, as one line that
+/// a terminal can show whatever the file holds.
+fn in_one_line(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut line = lines.next().unwrap_or_default().to_owned();
+    if let Some(last) = lines.next_back() {
+        line = format!("{line}: {last}");
+    }
+    line.chars().take(MOST_OF_A_MESSAGE).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// In characters: a message may quote its file.
+const MOST_OF_A_MESSAGE: usize = 300;
+
 /// What determines the choice among the candidates of a library besides the problem.
 #[derive(Clone, Debug)]
 pub struct Selector {
@@ -319,6 +369,8 @@ pub struct Selector {
     note: Option<Note>,
     explain: bool,
     word: u64,
+    /// What is installed was not looked at.
+    without_installed: bool,
 }
 
 impl Selector {
@@ -335,7 +387,8 @@ impl Selector {
         self.pin.is_some() || like && self.note.is_none()
     }
 
-    fn read<L: Library>(node: &Node, options: &Options) -> Result<Self, SelectError> {
+    fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
+        let without_installed = node.local::<Installed>().use_of != Use::Allowed;
         let here = node.platform();
         let others = || options.compiled.iter().flat_map(|tables| tables.0.iter().copied());
         if let Some(other) = others().find(|table| !table.is_of_library(L::TABLE)) {
@@ -359,23 +412,33 @@ impl Selector {
         };
         let named = options.models.as_deref().or_else(|| node.setting("STRATA_MODELS").map(Path::new));
         let named = named.filter(|path| !options.inner || is_for(path, table.library));
-        let installed = |path: PathBuf| {
-            File::read_once::<L>(&path).map_err(|error| match error {
-                SelectError::Models { path, reason, spec } => {
-                    let reason = format!("{reason}; they are installed: remove the file or install others");
-                    SelectError::Models { path, reason, spec }
-                }
-                other => other,
-            })
+        let mut unusable = None;
+        let mut installed = |path: PathBuf| match File::read_once::<L>(&path, true) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                let reason = match error {
+                    SelectError::Models { reason, .. } => reason,
+                    other => other.to_string(),
+                };
+                let reason = format!(
+                    "{}; `{}` is chosen by the models that are compiled in: remove the file, or install \
+                     others with `specc calibrate {} --install`",
+                    in_one_line(&reason),
+                    table.library,
+                    table.spec
+                );
+                unusable = Some((path, reason));
+                None
+            }
         };
         let file = match named {
             Some(path) => {
-                let file = File::read_once::<L>(path)?;
+                let file = File::read_once::<L>(path, false)?;
                 file.check(&here, path, table.spec)?;
                 Some(file)
             }
-            None if here.is_simulated() => None,
-            None => installed_models(&here, table.library).map(installed).transpose()?,
+            None if here.is_simulated() || without_installed => None,
+            None => installed_models(&here, table.library).and_then(&mut installed),
         };
         let platform = match file {
             Some(file) => file.platform.clone(),
@@ -385,14 +448,22 @@ impl Selector {
         let hash = file.map_or_else(|| hash_of(table.digest), |file| file.hash);
         // Add one, so that a node without an error never has the word of one with an error.
         let word = (hash.rotate_left(1) ^ pin.as_deref().map_or(0, hash_of)) | 1;
+        let explain = node.is_on("STRATA_EXPLAIN");
+        if let Some((path, reason)) = unusable {
+            if node.rank() == 0 {
+                tell_unusable(&path, &reason);
+            }
+            node.local::<Installed>().unusable.push((path, reason));
+        }
         Ok(Self {
             options: options.clone(),
             file,
             table,
             pin,
             note: elsewhere.then_some(Note::OtherMachine { spec: table.spec }),
-            explain: node.is_on("STRATA_EXPLAIN"),
+            explain,
             word,
+            without_installed,
         })
     }
 }
@@ -448,8 +519,10 @@ impl Node {
     /// # Errors
     /// A setting or a file is at fault.
     pub fn selector<L: Library>(&mut self, options: &Options) -> Result<Rc<Selector>, SelectError> {
+        let without_installed = self.local::<Installed>().use_of != Use::Allowed;
         if let Some(selector) = &self.local::<Known<L>>().selector
             && selector.options == *options
+            && selector.without_installed == without_installed
         {
             return Ok(Rc::clone(selector));
         }
@@ -460,6 +533,56 @@ impl Node {
         let selector = Rc::new(Selector::read::<L>(self, options)?);
         self.local::<Known<L>>().selector = Some(Rc::clone(&selector));
         Ok(selector)
+    }
+
+    /// Whether the nodes, after they have compared the [`word`](Selector::word)s of their
+    /// [`selector`](Self::selector)s and found whether they are `alike`, must take selectors and
+    /// compare once more: the hosts of the nodes may have different models in their caches, and
+    /// then all choose by those that are compiled in.
+    ///
+    /// ```
+    /// # use strata_runtime::{patterns::Schedule, prelude::*, select::{Options, SelectError}};
+    /// # Machine::threads(2)?.run(|node| {
+    /// let (selector, alike) = loop {
+    ///     let selector = node.selector::<Schedule>(&Options::default());
+    ///     // Even if this node fails, or the others would wait forever.
+    ///     let word = selector.as_ref().map_or(0, |selector| selector.word());
+    ///     let alike = node.all_gather(&[word]).iter().all(|other| *other == word);
+    ///     if !node.must_compare_again(alike) {
+    ///         break (selector?, alike);
+    ///     }
+    /// };
+    /// assert!(alike && selector.word() != 0);
+    /// # Ok(()) })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// Local, equal on all nodes if `alike` is.
+    pub fn must_compare_again(&mut self, alike: bool) -> bool {
+        let node_0 = self.rank() == 0;
+        let installed = self.local::<Installed>();
+        match (installed.use_of, alike) {
+            (Use::Allowed, false) => {
+                installed.use_of = Use::Doubted;
+                return true;
+            }
+            // Pins or options differ, and what is installed is not at fault.
+            (Use::Doubted, false) => installed.use_of = Use::Allowed,
+            (Use::Doubted, true) => {
+                installed.use_of = Use::Forbidden;
+                if node_0 {
+                    eprintln!(
+                        "strata: the hosts of the nodes have different models in their cache folders, so the \
+                         models that are compiled in are used: install the same on every host, or name a file \
+                         in STRATA_MODELS"
+                    );
+                }
+                installed.unusable.iter().for_each(|(path, reason)| tell_unusable(path, reason));
+            }
+            (Use::Allowed, true) | (Use::Forbidden, _) => {}
+        }
+        false
     }
 
     /// The best candidate of `L` for `inputs` by the models, or the pinned one; `applies` states
@@ -554,12 +677,18 @@ impl Node {
         inputs: &[f64],
         options: &Options,
     ) -> Result<Rc<Chosen<L>>, SelectError> {
-        let selector = self.selector::<L>(options);
-        // Even if this node fails, the exchange must take place, or the others would wait forever.
-        let word = selector.as_ref().map_or(0, |selector| selector.word);
-        let words = self.all_gather(&[word]);
+        let (selector, alike) = loop {
+            let selector = self.selector::<L>(options);
+            // Even if this node fails, the exchange must take place, or the others would wait
+            // forever.
+            let word = selector.as_ref().map_or(0, |selector| selector.word);
+            let alike = self.all_gather(&[word]).windows(2).all(|pair| pair[0] == pair[1]);
+            if !self.must_compare_again(alike) {
+                break (selector, alike);
+            }
+        };
         let selector = selector?;
-        if words.iter().any(|other| *other != word) {
+        if !alike {
             return Err(SelectError::Unlike);
         }
         self.choose_by(&selector, inputs, &|_| true, None)

@@ -12,7 +12,9 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use strata_runtime::patterns::Schedule;
 use strata_runtime::prelude::*;
+use strata_runtime::select::Options;
 use strata_runtime::{Repeated, RepeatedPieces, SharedWords};
 
 /// A case: its name, on how many nodes it makes sense, what it runs, and what has to be said where
@@ -253,6 +255,13 @@ const CASES: &[Case] = &[
         fails_with: &["node 1: panicked: the handler's fault"],
     },
     Case { name: "settings are node 0's", least: 1, check: "1", run: settings, fails_with: &[] },
+    Case {
+        name: "a damaged file in the cache of one host stops no program",
+        least: 2,
+        check: "1",
+        run: unlike_caches,
+        fails_with: &[],
+    },
     Case { name: "nodes may end at different times", least: 1, check: "1", run: uneven_end, fails_with: &[] },
     Case {
         name: "a panic ends the job",
@@ -492,6 +501,28 @@ fn settings(node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
+/// Each node has a folder, and so a cache, of its own, as on hosts of their own; that of node 1
+/// holds models of a newer Strata.
+fn unlike_caches(node: &mut Node) -> Result<(), Error> {
+    let folder = tempfile::tempdir().map_err(Error::program)?;
+    std::env::set_current_dir(folder.path()).map_err(Error::program)?;
+    let text = include_str!("../../../models/epyc-2core-mpi/strata/models.toml");
+    let mut set = strata_model::ModelSet::read(text).map_err(Error::program)?;
+    set.platform = Some(node.platform());
+    for file in strata_model::install(&set).map_err(Error::program)? {
+        assert!(file.starts_with(CACHE), "{}", file.display());
+        if node.rank() == 1 {
+            std::fs::write(file, "strata-models = 2\n").map_err(Error::program)?;
+        }
+    }
+    for bytes in [64.0, 1e5] {
+        let chosen = node.choose::<Schedule>(&[bytes], &Options::default())?;
+        let seconds = chosen.choice.predicted.map_or(0, |time| time.seconds.to_bits());
+        assert_eq!(node.reduce_max(seconds), node.reduce_min(seconds), "all by the same models");
+    }
+    std::env::set_current_dir(std::env::temp_dir()).map_err(Error::program)
+}
+
 fn uneven_end(node: &mut Node) -> Result<(), Error> {
     // A broadcast leaves its root before the others have it.
     node.broadcast(0, &mut vec![1u8; 10_000]);
@@ -539,9 +570,13 @@ fn node(name: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// The cache of the cases, in the folder where a process works.
+const CACHE: &str = "cache-of-a-test";
+
 /// Runs a case on `nodes` processes; what is wrong with what it did.
 fn drive(case: &Case, nodes: usize) -> Result<(), String> {
-    let outcome = mpirun::run(case.name, nodes, &[], &[("STRATA_CHECK", case.check)])?;
+    let outcome =
+        mpirun::run(case.name, nodes, &[], &[("STRATA_CHECK", case.check), ("XDG_CACHE_HOME", CACHE)])?;
     if !case.fails_with.is_empty() {
         return outcome.failed_with(case.fails_with);
     }

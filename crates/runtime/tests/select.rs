@@ -187,10 +187,36 @@ fn nodes_that_would_choose_differently_are_told_so() {
 #[test]
 #[ignore = "a part of others"]
 fn program() {
-    match choose(3, 10.0, &Options::default()) {
+    let nodes = std::env::var("NODES").map_or(3, |nodes| nodes.parse().unwrap());
+    match choose(nodes, 10.0, &Options::default()) {
         Ok((_, choice)) => println!("{choice}"),
         Err(error) => println!("refused: {error}"),
     }
+}
+
+/// As if the hosts of the nodes had different models installed.
+#[test]
+#[ignore = "a part of another"]
+fn program_on_unlike_hosts() {
+    let options = Options::default();
+    let words = Machine::threads(3).unwrap().run(|node| {
+        let installed = node.selector::<Idle>(&options)?.word();
+        // Pins that differ leave what is installed alone.
+        assert!(node.must_compare_again(false));
+        assert!(!node.must_compare_again(false));
+        assert_eq!(node.selector::<Idle>(&options)?.word(), installed);
+
+        assert!(node.must_compare_again(false));
+        let compiled = node.selector::<Idle>(&options)?.word();
+        assert!(!node.must_compare_again(true));
+        // From now on they differ by something else.
+        assert!(!node.must_compare_again(false));
+        assert_eq!(node.choose::<Idle>(&[10.0], &options)?.candidate, Idle::Spin { turns: 64 });
+        Ok((installed, compiled))
+    });
+    let words = words.unwrap();
+    assert!(words.iter().all(|word| *word == words[0]) && words[0].0 != words[0].1, "{words:?}");
+    println!("as compiled in");
 }
 
 fn start(test: &str, settings: &[(&str, &str)]) -> Output {
@@ -251,11 +277,73 @@ fn installed_models_go_before_those_compiled_in() {
     let named = file.path().to_str().unwrap();
     let (_, err) = start("program", &[("STRATA_EXPLAIN", "1"), ("STRATA_MODELS", named)]);
     assert!(err.contains(&format!("by the models in {named}\n")), "{err}");
-    // Of an older program: refused, with the place and the way out.
+    let (out, err) = start("program_on_unlike_hosts", &[]);
+    assert!(out.contains("as compiled in"), "{out}{err}");
+    assert_eq!(err.matches("strata: the hosts of the nodes have different models").count(), 1, "{err}");
+    // Of an older program: not used, with the place and the way out.
     start("installer", &[("NODES", "3-3"), ("CANDIDATE", "run")]);
-    let (out, _) = run();
-    for part in ["refused", "idle/3.toml", "`run` is not one of this program", "remove the file or install"] {
-        assert!(out.contains(part), "{out}");
+    let (out, err) = run();
+    assert!(out.contains("idle: spin (turns = 64), outside what was measured"), "{out}");
+    for part in ["idle/3.toml: ", "`run` is not one of this program", ": remove the file, or install"] {
+        assert!(err.contains(part), "{err}");
+    }
+}
+
+/// Puts something else in place of an installed file.
+type Damage = fn(&Path, &str);
+
+#[test]
+fn a_damaged_file_in_the_cache_stops_no_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = ("XDG_CACHE_HOME", folder.path().to_str().unwrap());
+    let start = |test, settings: &[(&str, &str)]| {
+        let output = start(test, &[settings, &[cache]].concat());
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    let (out, _) = start("installer", &[("NODES", "1-3")]);
+    let file = out.lines().find_map(|line| line.split("file ").nth(1)).unwrap();
+    let whole = std::fs::read_to_string(file).unwrap();
+    let damages: [(&str, Damage); 9] = [
+        ("torn", |file, whole| std::fs::write(file, &whole[..whole.len() / 2]).unwrap()),
+        ("torn in its first line", |file, whole| std::fs::write(file, &whole[..5]).unwrap()),
+        ("empty", |file, _| std::fs::write(file, "").unwrap()),
+        ("zeros", |file, whole| std::fs::write(file, vec![0; whole.len()]).unwrap()),
+        ("binary", |file, _| std::fs::write(file, [0x7f, b'E', 0xff, 0xfe, 0x1b, b'[']).unwrap()),
+        ("newer", |file, whole| {
+            std::fs::write(file, whole.replace("strata-models = 1", "strata-models = 2")).unwrap();
+        }),
+        ("of another library", |file, whole| {
+            std::fs::write(file, whole.replace("name = \"idle\"", "name = \"busy\"")).unwrap();
+        }),
+        ("a folder", |file, _| {
+            std::fs::remove_file(file).unwrap();
+            std::fs::create_dir(file).unwrap();
+        }),
+        // Also where the tests run as root, who may read everything.
+        #[cfg(unix)]
+        ("unreadable", |file, _| {
+            std::fs::remove_dir(file).unwrap();
+            std::os::unix::fs::symlink("nowhere", file).unwrap();
+        }),
+    ];
+    for (what, damage) in damages {
+        damage(Path::new(file), &whole);
+        for nodes in ["1", "2", "3"] {
+            let (out, err) = start("program", &[("NODES", nodes), ("STRATA_EXPLAIN", "1")]);
+            assert!(out.contains("idle: spin (turns = 64), outside what"), "{what}, {nodes}: {out}{err}");
+            assert!(err.contains("by the models that are compiled in"), "{what}: {err}");
+            let told: Vec<&str> = err.lines().filter(|line| line.starts_with("strata: ")).collect();
+            let [told] = told[..] else { panic!("{what}, {nodes}: not one line: {err}") };
+            assert!(told.starts_with(&format!("strata: {file}: ")) && told.len() < 700, "{what}: {told}");
+            assert!(told.ends_with("install others with `specc calibrate specs/idle --install`"), "{told}");
+            // Nor does a terminal have to bear what the file holds.
+            assert!(!err.contains(['\0', '\u{1b}']), "{what}: {err}");
+        }
+        // A file that the user names is another thing.
+        let (out, _) = start("program", &[("STRATA_MODELS", file)]);
+        let named = format!("cannot read the models in {file}");
+        assert!(out.contains("refused: ") && out.contains(&named), "{what}: {out}");
     }
 }
 

@@ -158,11 +158,16 @@ fn choose_and_sort<T: Item>(
     options: &Options,
     &Limits { bytes: limit, balance }: &Limits,
 ) -> Result<Rc<Chosen<Sort>>, SortError> {
-    // Even if this node fails, the first exchange must take place, or the others would wait
-    // forever.
-    let selector = node.selector::<Sort>(&options.clone().also_compiled(&OTHERS));
-    let word = selector.as_ref().map_or(0, |selector| selector.word()) ^ balance.word();
-    let mut problem = Problem::agree(node, items, word);
+    let options = options.clone().also_compiled(&OTHERS);
+    let (selector, mut problem) = loop {
+        // Even if this node fails, the exchange must take place, or the others would wait forever.
+        let selector = node.selector::<Sort>(&options);
+        let word = selector.as_ref().map_or(0, |selector| selector.word()) ^ balance.word();
+        let problem = Problem::agree(node, items, word);
+        if !node.must_compare_again(problem.alike) {
+            break (selector, problem);
+        }
+    };
     let selector = selector?;
     if !problem.alike {
         return Err(SelectError::Unlike.into());

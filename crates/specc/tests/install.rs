@@ -35,20 +35,25 @@ fn program() {
     assert_eq!(sorted.unwrap(), [[1, 1, 2], [2, 3, 3]]);
 }
 
+/// What the program above says of its choice.
+fn explained(cache: &tempfile::TempDir) -> String {
+    let mut program = Command::new(std::env::current_exe().unwrap());
+    program.args(["--exact", "program", "--ignored", "--nocapture"]).env("STRATA_EXPLAIN", "1");
+    let (status, told) = run(&mut program, cache.path());
+    assert_eq!(status, Some(0), "{told}");
+    told
+}
+
 #[test]
 fn programs_choose_by_installed_models_and_say_so() {
     let cache = tempfile::tempdir().unwrap();
-    let explained = || {
-        let mut program = Command::new(std::env::current_exe().unwrap());
-        program.args(["--exact", "program", "--ignored", "--nocapture"]).env("STRATA_EXPLAIN", "1");
-        run(&mut program, cache.path()).1
-    };
-    assert!(explained().contains("by the models that are compiled in"), "{}", explained());
+    let first = explained(&cache);
+    assert!(first.contains("by the models that are compiled in"), "{first}");
     let (status, told) = calibrate("install.spec", &["--nodes", "1,2"], cache.path());
     assert_eq!(status, Some(0), "{told}");
     let file = told.lines().find_map(|line| line.strip_prefix("installed ")).expect(&told);
     assert!(Path::new(file).starts_with(cache.path()) && file.ends_with("/sort/1-2.toml"), "{told}");
-    let explained = explained();
+    let explained = explained(&cache);
     assert!(explained.contains(&format!("by the models in {file}")), "{explained}");
     let radix = explained.lines().find(|line| line.trim_start().starts_with("radix ")).expect(&explained);
     assert!(radix.contains("not taken: no model of it covers"), "{explained}");
@@ -59,6 +64,12 @@ fn programs_choose_by_installed_models_and_say_so() {
         let map = String::from_utf8(map.stdout).unwrap();
         assert!(map.contains(cell) && map.contains("() outside what was measured") == legend, "{map}");
     }
+
+    // A newer Strata's file, or a damaged one, stops no sort.
+    std::fs::write(file, "strata-models = 2\n").unwrap();
+    let explained = self::explained(&cache);
+    assert!(explained.contains("by the models that are compiled in"), "{explained}");
+    assert_eq!(explained.matches(&format!("strata: {file}: ")).count(), 1, "{explained}");
 }
 
 #[test]
