@@ -10,8 +10,7 @@
 //! states for every candidate why it was taken or not, and how sure the choice is
 //! ([`Choice::odds`]).
 //!
-//! Nothing here allocates, and the crate has no dependencies; without the feature `std` it is
-//! `no_std`. Emitted models then need the feature `libm` for their mathematical functions.
+//! No choice allocates, and the crate has no dependencies; without the feature `std` it is `no_std`. Emitted models then need the feature `libm` for their mathematical functions.
 //!
 //! Everything that a choice depends on must be equal on every node of a team: nodes that chose
 //! differently would deadlock.
@@ -62,6 +61,8 @@ pub mod optimise;
 mod parameter;
 mod pin;
 mod quantity;
+#[cfg(feature = "std")]
+mod say;
 mod table;
 mod verdict;
 
@@ -78,6 +79,8 @@ pub use odds::{Odds, odds};
 pub use parameter::{MAX_PARAMETERS, Parameter, Parameters, Root, Step, StepError};
 pub use pin::{Pin, PinError, PinFault, Pins};
 pub use quantity::{NotATime, Prediction, Seconds};
+#[cfg(feature = "std")]
+pub use say::say;
 pub use table::{Domain, Entry, Source, Table};
 pub use verdict::Verdict;
 

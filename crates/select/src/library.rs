@@ -161,9 +161,9 @@ pub fn choose_compiled<L: Library>(nodes: usize, inputs: &[f64]) -> ChooseResult
     let chosen = choose_from(L::TABLE, question, &|_: L| true)?;
     #[cfg(feature = "std")]
     if environment::explain() {
-        std::eprintln!("{}", chosen.1);
-        if let Some(odds) = odds_of(&chosen.1, L::TABLE, nodes, inputs) {
-            std::eprintln!("  {odds}");
+        match odds_of(&chosen.1, L::TABLE, nodes, inputs) {
+            Some(odds) => crate::say!("{}\n  {odds}", chosen.1),
+            None => crate::say!("{}", chosen.1),
         }
     }
     Ok(chosen)
