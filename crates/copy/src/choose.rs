@@ -4,7 +4,7 @@ mod known;
 
 use std::sync::OnceLock;
 
-use strata_select::{Pins, closest};
+use strata_select::{Pins, closest, say};
 
 use crate::routine::Place;
 use crate::{DEFAULT, Routine, SHORT, routines, strided};
@@ -169,6 +169,17 @@ fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
     routine
 }
 
+/// Reads the pins of `copy` and `copy_strided` in `STRATA_PIN` now, not at the first copy.
+///
+/// A pin whose name this processor has nothing of has no effect, and a line on standard error says
+/// so, once in a process: a copy cannot fail. A write to standard error may wait, for as long as
+/// nobody reads a full pipe. A program whose copies stand where other threads wait calls this before;
+/// the run-time system does so when a job starts. Later calls do nothing.
+pub fn read_pins() {
+    pinned();
+    strided::pinned();
+}
+
 /// The routine of `STRATA_PIN=copy=NAME`. A name that this processor has no routine of is said once
 /// on standard error: a copy cannot fail.
 fn pinned() -> Option<&'static Routine> {
@@ -189,7 +200,7 @@ pub(crate) fn pinned_among<T>(
     if found.is_none() {
         let meant = closest(pin.candidate, all.iter().map(|one| name(one)));
         let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-        eprintln!(
+        say!(
             "strata: STRATA_PIN: `{pin}` had no effect: this processor has none of this name{meant}; the \
              example `copy_routines` lists them"
         );

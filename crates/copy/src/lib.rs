@@ -48,7 +48,7 @@ mod x86_64;
 
 pub use choose::{
     FromFile, Hint, Installed, LIBRARIES, Models, Source, Target, candidates, install, install_from_file,
-    routine_for,
+    read_pins, routine_for,
 };
 pub use routine::{DEFAULT, Routine, routines};
 pub use strided::{Direction, Mover, Strided, StridedError, mover_for, movers, pack, unpack};

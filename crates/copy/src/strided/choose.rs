@@ -67,7 +67,7 @@ fn decide(models: &dyn Known, direction: Direction, kind: Kind) -> &'static Move
 
 /// The mover of `STRATA_PIN=copy_strided=NAME`. A name that this processor has no mover of is said
 /// once on standard error: packing cannot fail by it.
-fn pinned() -> Option<&'static Mover> {
+pub(crate) fn pinned() -> Option<&'static Mover> {
     static PINNED: OnceLock<Option<&'static Mover>> = OnceLock::new();
     *PINNED.get_or_init(|| crate::choose::pinned_among("copy_strided", movers(), Mover::name))
 }
