@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use strata_develop::log::What;
+use strata_select::say;
 
 /// State of the job that the nodes of this process share.
 pub(crate) struct Job {
@@ -22,8 +23,11 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// `nodes` nodes of this process, from rank `first` on.
+    /// `nodes` nodes of this process, from rank `first` on. Called before any of them runs.
     pub(crate) fn new(first: usize, nodes: usize, clock: HostClock, development: Development) -> Self {
+        // A misspelt pin is said here: the first copy may stand between two rendezvous, and all nodes
+        // would wait where standard error is a full pipe.
+        strata_copy::read_pins();
         let board = development.watchdog.map(|limit| (limit, Arc::new(Board::new(first, nodes))));
         let watchdog = board
             .as_ref()
@@ -52,7 +56,7 @@ impl Job {
         }
         if transport.rank() == 0 {
             settings.misspelt().for_each(|(name, meant)| {
-                eprintln!("strata: nothing reads the variable {name}; did you mean {meant}?");
+                say!("strata: nothing reads the variable {name}; did you mean {meant}?");
             });
         }
         let mut node = Node::new(transport, settings, Rc::clone(&notes));
