@@ -4,16 +4,16 @@
 use super::board::{Board, Position};
 use crate::clock::HostClock;
 use crate::transport::Failure;
-use std::fmt;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use strata_develop::log::standing::{Doing, Report};
 use strata_develop::log::{Log, Standing};
 use strata_model::Seconds;
+use strata_select::say;
 
 /// Time for the other waiting processes to report before the first ends the process.
 const COURTESY: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ impl Watchdog {
             over: Arc::clone(&over),
         };
         let started = thread::Builder::new().name("watchdog".to_owned()).spawn(move || watch.run());
-        let thread = started.map_err(|error| eprintln!("strata: there is no watchdog: {error}")).ok();
+        let thread = started.map_err(|error| say!("strata: there is no watchdog: {error}")).ok();
         Self { over, thread }
     }
 }
@@ -121,15 +121,15 @@ impl Watch {
                 return;
             }
         }
-        eprintln!(
+        last_words(&format!(
             "error: node {rank}: {message}\nstrata: a node neither waits nor ends, so the watchdog ends the process"
-        );
+        ));
         std::process::abort();
     }
 
     /// This process is one node among many.
     fn end_process(&self, report: &str, limit: Seconds) {
-        say(format_args!("strata: {report}; the watchdog ends the job after {limit}"));
+        last_words(&format!("strata: {report}; the watchdog ends the job after {limit}"));
         thread::sleep(COURTESY);
         if let Some(folder) = &self.log {
             let tell = Log::read_folder(folder).map(|logs| Standing::of_logs(&logs));
@@ -138,10 +138,10 @@ impl Watch {
                 && self.is_first_to_wait(&standings)
             {
                 let report = Report(&standings);
-                say(format_args!("strata: the logs in {} say:\n{report}", folder.display()));
+                last_words(&format!("strata: the logs in {} say:\n{report}", folder.display()));
             }
         } else {
-            say(format_args!("strata: with STRATA_LOG=DIR and `specc log DIR` you see who has not come"));
+            last_words("strata: with STRATA_LOG=DIR and `specc log DIR` you see who has not come");
         }
         std::process::abort();
     }
@@ -153,16 +153,28 @@ impl Watch {
     }
 }
 
+/// Writes a message to standard error, and waits no longer than [`COURTESY`] for it. Standard error
+/// may be a full pipe that nobody reads, and a node may wait in it with its lock held: the process
+/// must end all the same.
+fn last_words(message: &str) {
+    let (done, said) = mpsc::channel();
+    let text = message.to_owned();
+    let speaker = thread::Builder::new().name("last words".to_owned()).spawn(move || {
+        say!("{text}");
+        // The watchdog may have given up waiting.
+        let _ = done.send(());
+    });
+    match speaker {
+        // If it takes longer, nobody reads.
+        Ok(_) => drop(said.recv_timeout(COURTESY)),
+        // There may be no room for another thread: better to wait for a reader than to say nothing.
+        Err(_) => say!("{message}"),
+    }
+}
+
 /// The node for which the first of the collectives in progress is waiting.
 fn missing(standings: &[Standing]) -> Option<usize> {
     let inside = standings.iter().filter(|standing| standing.doing == Doing::Inside);
     let first = inside.map(|standing| standing.number).min()?;
     standings.iter().find(|standing| standing.number < first).map(|standing| standing.rank)
-}
-
-/// Writes a message to standard error in one piece. `eprintln!` writes several, and where nodes are
-/// processes the pieces of others come between them.
-fn say(message: fmt::Arguments<'_>) {
-    // Without standard error there is nobody to tell.
-    let _written = io::stderr().write_all(format!("{message}\n").as_bytes());
 }
