@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use strata_model::plan::ModelPlan;
 use strata_model::samples::{Notes, Sample, Samples, SamplesWriter, SpecId, Timing};
 use strata_model::{Platform, write_atomically};
+use strata_select::say;
 
 use super::run::{Job, Refusal};
 use super::schedule::{PointIndex, Schedule, Summary};
@@ -52,7 +53,7 @@ impl Journal {
             resume(job, &path, platform, plans, schedule)?
         } else {
             if job.settings.resume {
-                eprintln!("there is no {} to go on with; starting afresh", path.display());
+                say!("there is no {} to go on with; starting afresh", path.display());
             }
             begin(&path, platform, &job.spec, plans).map_err(|error| machine(&path, &error))?
         };
@@ -131,7 +132,7 @@ fn begin(path: &Path, platform: &Platform, spec: &SpecId, plans: &[ModelPlan]) -
         let mut old = path.as_os_str().to_owned();
         old.push(".old");
         std::fs::rename(path, &old)?;
-        eprintln!(
+        say!(
             "{} of an earlier run is now {}; --resume would have gone on with it",
             path.display(),
             Path::new(&old).display()
@@ -194,10 +195,10 @@ fn resume(
     }
     let (restored, strange) = restore(&samples, plans, schedule);
     if !job.settings.part {
-        eprintln!("going on with {restored} timings of {shown}");
+        say!("going on with {restored} timings of {shown}");
     }
     if strange > 0 {
-        eprintln!(
+        say!(
             "{strange} of its samples belong to no point of this run (was the seed another?) and are left out"
         );
     }

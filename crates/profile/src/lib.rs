@@ -32,9 +32,11 @@ mod noise;
 #[cfg(test)]
 mod tests;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use strata_runtime::{Error, Node, launch};
+use strata_select::say;
 
 use run::{Job, Outcome};
 use settings::Request;
@@ -90,11 +92,12 @@ pub fn main(spec: &str, sha256: &str, models: &[&dyn Profiled]) -> ExitCode {
     let settings = match settings::parse(std::env::args_os().skip(1)) {
         Ok(Request::Run(settings)) => settings,
         Ok(Request::Help) => {
-            println!("{}", settings::HELP);
+            // Whoever reads it may have gone, as with `--help | head -1`.
+            let _unread = writeln!(std::io::stdout(), "{}", settings::HELP);
             return ExitCode::SUCCESS;
         }
         Err(message) => {
-            eprintln!("error: {message}\n\n{}", settings::HELP);
+            say!("error: {message}\n\n{}", settings::HELP);
             return ExitCode::from(2);
         }
     };
@@ -108,7 +111,7 @@ pub fn main(spec: &str, sha256: &str, models: &[&dyn Profiled]) -> ExitCode {
         Ok(Some(Outcome::Fault)) => ExitCode::from(1),
         Ok(Some(Outcome::Interrupted)) => ExitCode::from(signals::INTERRUPTED),
         Err(error) => {
-            eprintln!("error: {error}");
+            say!("error: {error}");
             ExitCode::from(3)
         }
     }

@@ -3,6 +3,8 @@
 
 use std::io::Write as _;
 
+use strata_select::say;
+
 use super::schedule::Schedule;
 use super::signals::Interrupt;
 
@@ -37,7 +39,7 @@ impl Progress {
                     "strata-expect points={points} elapsed={elapsed:.3} seconds={end:.3} budget={budget:.3}"
                 ));
             } else {
-                eprintln!(
+                say!(
                     "all {points} points are timed after {elapsed:.1} s; repeats of them take until {end:.1} s at \
                      most (budget {budget:.1} s)"
                 );
@@ -53,7 +55,7 @@ impl Progress {
                 "strata-progress begun={begun} points={points} elapsed={elapsed:.3} remaining={remaining:.3} model={model}"
             ));
         } else {
-            eprintln!("{begun} of {points} points, {elapsed:.0} s, about {remaining:.0} s left; now {model}");
+            say!("{begun} of {points} points, {elapsed:.0} s, about {remaining:.0} s left; now {model}");
         }
     }
 

@@ -7,6 +7,7 @@ use strata_model::plan::{ModelPlan, Plan};
 use strata_model::samples::{SpecId, Timing as Single};
 use strata_model::{Platform, count};
 use strata_runtime::{Node, Op};
+use strata_select::say;
 
 use super::journal::Journal;
 use super::order::order;
@@ -116,7 +117,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
         Ok(work) => work,
         Err(fault) => {
             if node.rank() == 0 {
-                eprintln!("error: {fault}");
+                say!("error: {fault}");
             }
             return Ok(Outcome::Fault);
         }
@@ -125,7 +126,7 @@ pub(crate) fn run(node: &mut Node, job: &Job<'_>) -> Result<Outcome, Failure> {
         match if node.rank() == 0 { Director::new(node, job, &work).map(Some) } else { Ok(None) } {
             Ok(director) => director,
             Err(Refusal::Fault(message)) => {
-                eprintln!("error: {message}");
+                say!("error: {message}");
                 Order::End(Outcome::Fault).agree(node);
                 return Ok(Outcome::Fault);
             }
@@ -451,21 +452,21 @@ impl<'a> Director<'a> {
 
     fn finish(self, outcome: Outcome) -> Result<(), Failure> {
         if self.preempted > 0 {
-            eprintln!("{} of {} timings were preempted", self.preempted, self.timed);
+            say!("{} of {} timings were preempted", self.preempted, self.timed);
         }
         let written = self.journal.finish(self.plans, &self.schedule, outcome == Outcome::Done)?;
         for (model, unresolved) in self.unresolved.iter().enumerate().filter(|(_, points)| !points.is_empty())
         {
             let plan = &self.plans[model];
             let counts = (unresolved.len(), plan.points.len());
-            eprintln!("warning: {}", unresolvable(&plan.name, plan.once, counts));
+            say!("warning: {}", unresolvable(&plan.name, plan.once, counts));
         }
         if outcome == Outcome::Done {
             let told = if self.job.settings.part { &[] } else { self.plans };
             for (plan, (begun, points, next)) in told.iter().zip(self.schedule.begun_by_model()) {
                 let name = &plan.name;
                 if begun < points {
-                    eprintln!(
+                    say!(
                         "model {name}: the budget of {} s sufficed for {begun} of {points} points; the rest, \
                          at least {next:.2e} s a timing, is left out: go on with --resume and a longer --budget",
                         self.budget
@@ -473,7 +474,7 @@ impl<'a> Director<'a> {
                 }
             }
         } else {
-            eprintln!("interrupted: what was measured is kept in {}; go on with --resume", written.display());
+            say!("interrupted: what was measured is kept in {}; go on with --resume", written.display());
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::sync::Once;
 
 use strata_copy::{FromFile, LIBRARIES, install_from_file};
 use strata_model::{ModelSet, Platform, installed_models};
+use strata_select::say;
 
 /// Lets copies of this process choose by models of this machine where there are some. Once: what a
 /// file holds later counts in the next process.
@@ -21,7 +22,7 @@ pub(crate) fn read_models(named: Option<&str>, here: &Platform) {
             let on = Platform { transport: "threads".to_owned(), nodes, ..here.clone() };
             installed_models(&on, library)
         });
-        notes.iter().for_each(|note| eprintln!("strata: {note}"));
+        notes.iter().for_each(|note| say!("strata: {note}"));
         if found.iter().any(Option::is_some) {
             // A program that has installed models itself goes on with those.
             let _ = install_from_file(found);

@@ -46,7 +46,7 @@ use strata_model::set::Nodes;
 use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
 use strata_select::{
     Choice, Domain, Library, Note, Parameters, Pin, Pins, Prediction, Question, Source, Table, Verdict,
-    choose_from, closest, odds_of,
+    choose_from, closest, odds_of, say,
 };
 use thiserror::Error;
 
@@ -647,18 +647,16 @@ impl Node {
             }
         };
         if selector.explain && self.rank() == 0 {
-            eprintln!("{}", chosen.choice);
-            match selector.file {
-                Some(file) => eprintln!("  by the models in {}", file.path.display()),
-                None => eprintln!("  by the models that are compiled in"),
-            }
+            let by = match selector.file {
+                Some(file) => format!("in {}", file.path.display()),
+                None => "that are compiled in".to_owned(),
+            };
             let odds = match selector.file {
                 Some(file) => odds_of(&chosen.choice, file, nodes, inputs),
                 None => odds_of(&chosen.choice, selector.table, nodes, inputs),
             };
-            if let Some(odds) = odds {
-                eprintln!("  {odds}");
-            }
+            let odds = odds.map_or(String::new(), |odds| format!("\n  {odds}"));
+            say!("{}\n  by the models {by}{odds}", chosen.choice);
         }
         Ok(chosen)
     }
@@ -701,7 +699,7 @@ impl Node {
         let libraries = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
         match Pins::parse(text) {
             // A library that was used has refused it.
-            Err(error) if asked.is_empty() => eprintln!("strata: STRATA_PIN: {error}"),
+            Err(error) if asked.is_empty() => say!("strata: STRATA_PIN: {error}"),
             Err(_) => {}
             Ok(pins) => {
                 // Copies, blocks at a stride and local sorts look for theirs themselves, on each node.
@@ -710,7 +708,7 @@ impl Node {
                 for pin in pins.iter().filter(|pin| !used(pin)) {
                     let meant = closest(pin.library, asked.iter().copied().chain(local));
                     let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-                    eprintln!(
+                    say!(
                         "strata: STRATA_PIN: `{pin}` had no effect: this program chose nothing of library \
                          `{}`; it chose of {libraries}{meant}",
                         pin.library

@@ -10,6 +10,7 @@ use crate::transport::sim;
 use crate::work::Computing;
 use std::sync::Arc;
 use strata_model::ModelSet;
+use strata_select::say;
 
 pub use crate::node::Circuits;
 pub use strata_sim::Time;
@@ -244,7 +245,7 @@ impl Simulation {
             sim::run(&self.setup, |transport| job.run_node(&program, transport, Arc::clone(&settings)))?;
         let sim::Outcome { results, times, network, hash, steps, dilation } = found;
         if settings.is_on("STRATA_NETWORK") {
-            eprint!("{network}");
+            say!("{}", network.to_string().trim_end());
         }
         Ok(Simulated { results, times, network, hash, steps, dilation })
     }

@@ -32,6 +32,7 @@ use std::panic::Location;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use strata_copy::{Hint, Routine, SHORT, candidates, copy_hinted};
+use strata_select::say;
 use strata_tune::{Agree, Knob, Mode, Options, Report, SizeClass, Tuner, VARIABLE};
 
 /// All nodes take the maximum over all nodes.
@@ -78,7 +79,7 @@ impl Node {
         if self.rank() == 0 {
             let (stored, notes) = Tuner::stored(program, &options, self.size()).map_err(Error::program)?;
             text = stored.unwrap_or_default();
-            notes.iter().for_each(|note| eprintln!("strata: {note}"));
+            notes.iter().for_each(|note| say!("strata: {note}"));
             if !matches!(options.mode, Mode::Use(_)) {
                 file = Tuner::file_of(program, &options.mode, self.size()).map_err(Error::program)?;
             }

@@ -39,7 +39,7 @@ use crate::pool;
 pub use models::LocalSort;
 use std::hint::black_box;
 use std::sync::OnceLock;
-use strata_select::{Library, Pin, Pins, Question, choose_from, closest};
+use strata_select::{Library, Pin, Pins, Question, choose_from, closest, say};
 #[cfg(feature = "rdst")]
 pub use tuner::ModelTuner;
 
@@ -202,7 +202,7 @@ fn pinned() -> Option<(&'static str, LocalSort)> {
         if found.is_none() {
             let meant = closest(pin.candidate, names());
             let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-            eprintln!("strata: STRATA_PIN: `{pin}` had no effect: there is no such local sort{meant}");
+            say!("strata: STRATA_PIN: `{pin}` had no effect: there is no such local sort{meant}");
         }
         Some((pin.to_string(), found?))
     });

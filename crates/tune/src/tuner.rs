@@ -14,6 +14,7 @@ use crate::site::{Sig, SizeClass};
 use crate::state::{Identity, SavedInterval};
 use std::panic::Location;
 use std::path::PathBuf;
+use strata_select::say;
 
 /// Chooses values of knobs at call sites, learns how long the program then takes, and adopts what
 /// is significantly faster than the defaults.
@@ -79,7 +80,7 @@ impl Tuner {
     /// cannot be read.
     pub fn from_env(program: &str) -> Result<Self, TuneError> {
         let tuner = Self::new(program, Options::from_env()?)?;
-        tuner.notes.iter().for_each(|note| eprintln!("strata: {note}"));
+        tuner.notes.iter().for_each(|note| say!("strata: {note}"));
         Ok(tuner)
     }
 

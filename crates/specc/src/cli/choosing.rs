@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use strata_model::set::{Kind, Verdict};
 use strata_model::{ModelSet, Prediction, did_you_mean};
-use strata_select::{Outcome, Pin};
+use strata_select::{Outcome, Pin, say};
 
 use super::args::Binding;
 use super::failure::{Failure, print};
@@ -111,10 +111,10 @@ pub(super) fn predict(
         print(prediction)?;
     }
     if model.kind == Kind::Fitted && model.verdict != Verdict::Verified {
-        eprintln!("specc: `{name}` is {}: {}", model.verdict, model.reason);
+        say!("specc: `{name}` is {}: {}", model.verdict, model.reason);
     }
     if resolved.extrapolates(name, nodes, &inputs) == Some(true) {
-        eprintln!("specc: `{name}` extrapolates here: inside the measured ranges, but far from every sample");
+        say!("specc: `{name}` extrapolates here: inside the measured ranges, but far from every sample");
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use strata_interchange::emit;
 use strata_interchange::{Imported, Selection, json_lines};
 use strata_model::{Samples, write_atomically};
+use strata_select::say;
 
 use super::args::{Export, Form, Reading};
 use super::choosing;
@@ -57,7 +58,7 @@ fn samples_text(args: &Export) -> Result<String, Failure> {
         }
     })?;
     for note in &imported.notes {
-        eprintln!("warning: {note}");
+        say!("warning: {note}");
     }
     let source = args.source.display();
     if args.to == Form::JsonLines {

@@ -6,6 +6,8 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use strata_select::say;
+
 /// Why a command failed; each kind has an exit status of its own.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -46,9 +48,9 @@ impl Failure {
         };
         // Rendered diagnostics carry their own head; one-line messages get ours.
         if message.contains('\n') {
-            eprintln!("{}", message.trim_end());
+            say!("{}", message.trim_end());
         } else if !message.is_empty() {
-            eprintln!("specc: {message}");
+            say!("specc: {message}");
         }
         ExitCode::from(status)
     }

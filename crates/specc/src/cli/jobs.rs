@@ -8,6 +8,7 @@ use strata_develop::log::standing::Report;
 use strata_develop::log::{Log, Standing};
 use strata_develop::trace::Trace;
 use strata_model::{Seconds, count, write_atomically};
+use strata_select::say;
 use strata_tune::{TuneError, Tuner};
 
 use super::failure::{Failure, print};
@@ -61,7 +62,7 @@ pub(super) fn trace(
     let traces = Trace::read_folder(folder).map_err(failure)?;
     let timeline = Timeline::new(&traces);
     if !timeline.torn.is_empty() {
-        eprintln!(
+        say!(
             "warning: the trace of {} has no end: the program was killed, or its disk was full",
             strata_develop::log::standing::nodes(&timeline.torn)
         );

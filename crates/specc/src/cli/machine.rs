@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use strata_model::count;
+use strata_select::say;
 
 use crate::drive::{self, On};
 
@@ -57,10 +58,13 @@ pub(super) fn announce(on: &On, nodes: usize) {
         return;
     }
     if *on == On::Mpi {
-        eprintln!("nodes are started by {}", drive::mpi_launcher());
+        say!("nodes are started by {}", drive::mpi_launcher());
     }
     let cores = cores();
-    eprint!("{}", remarks(nodes, cores, load()));
+    let remarks = remarks(nodes, cores, load());
+    if !remarks.is_empty() {
+        say!("{}", remarks.trim_end());
+    }
 }
 
 /// The part of the time of all cores that went to other programs just now; `None` where the system

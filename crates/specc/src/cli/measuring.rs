@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use strata_model::set::Model;
 use strata_model::{ModelSet, Plan, Points, Samples, Seconds, write_atomically};
+use strata_select::say;
 
 use super::args::Target;
 use super::failure::Failure;
@@ -160,7 +161,7 @@ pub(super) fn plan(
     for site in sites {
         let (run, notes) =
             points::plan(spec, site, seed, given).map_err(|faults| Failure::Fault(faults.join("\n")))?;
-        notes.iter().for_each(|note| eprintln!("{note}"));
+        notes.iter().for_each(|note| say!("{note}"));
         plan.runs.push(run);
     }
     Ok(plan)

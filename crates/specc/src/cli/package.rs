@@ -8,6 +8,7 @@ use std::process::Command as Process;
 use clap::{Args, Parser, Subcommand};
 
 use strata_model::codegen::toml_string;
+use strata_select::say;
 
 use super::args::{self, Binding, How, Output, Refining, Specs, Target};
 use super::failure::{Failure, print};
@@ -147,7 +148,7 @@ fn make(new: &New) -> Result<(), Failure> {
         let path = new.path.join(path);
         fs::write(&path, text).map_err(|error| Failure::file(&path, error))?;
     }
-    eprintln!(
+    say!(
         "made {0}: three ways to count, and distinct.spec, which measures them; next\n\n    cd {0}\n    \
          cargo strata calibrate --nodes 1\n    cargo strata map\n    cargo strata report --open\n\nthen see \
          src/lib.rs for how to choose",

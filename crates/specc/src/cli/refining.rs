@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 use strata_model::{ModelSet, Points, Samples, write_atomically};
+use strata_select::say;
 
 use super::args::{Advise, Reading, Refining, Target as On};
 use super::failure::{Failure, print};
@@ -27,7 +28,7 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
     if let (Some(given), Some(fitted)) = (&identity, &set.spec)
         && given.sha256 != fitted.sha256
     {
-        eprintln!(
+        say!(
             "warning: {} was fitted to another text of {}; if more than terms and options has changed, calibrate again",
             args.models.display(),
             fitted.path
@@ -48,13 +49,13 @@ pub(super) fn advise(args: &Advise) -> Result<(), Failure> {
     let advice = advise::advise(&set, None, &spaces, &targets, &measured, &limits)
         .map_err(|why| Failure::Fault(format!("{}: {why}", args.models.display())))?;
     for note in &advice.notes {
-        eprintln!("warning: {note}");
+        say!("warning: {note}");
     }
     if let Some(path) = &args.output {
         let points = advice.points().with_spec(identity);
         write_atomically(path, |out| out.write_all(points.to_text().as_bytes()))
             .map_err(|e| Failure::Machine(e.to_string()))?;
-        eprintln!(
+        say!(
             "wrote {} points to {}; measure them with `specc calibrate --points {} --resume`",
             points.len(),
             path.display(),
@@ -150,7 +151,7 @@ pub(super) fn refine(
     let Some(path) = real.samples else {
         return Err(Failure::Usage("the budget is too short to measure anything".into()));
     };
-    eprintln!("{why}; the loops have {loops} points");
+    say!("{why}; the loops have {loops} points");
     Ok(path)
 }
 
@@ -223,9 +224,9 @@ impl Machine for Real<'_> {
             };
             text.push_str(&format!("; {what} {:.3} % (goal {:.3} %)", 100.0 * loss, 100.0 * goal));
         }
-        eprintln!("{text}");
+        say!("{text}");
         for note in &round.notes {
-            eprintln!("warning: {note}");
+            say!("warning: {note}");
         }
     }
 }

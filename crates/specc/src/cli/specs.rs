@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use strata_model::{count, write_atomically};
+use strata_select::say;
 
 use super::failure::{Failure, print};
 use crate::lang::{self, CheckErrors, CheckedSpec};
@@ -54,7 +55,7 @@ pub(super) fn format(paths: &[PathBuf], only_check: bool) -> Result<(), Failure>
                 Ok(formatted) => {
                     write_atomically(&file, |out| out.write_all(formatted.as_bytes()))
                         .map_err(|e| Failure::Machine(e.to_string()))?;
-                    eprintln!("formatted {name}");
+                    say!("formatted {name}");
                 }
             }
         }

@@ -9,6 +9,7 @@ use miette::{Diagnostic, Report};
 use strata_fit::emit as emit_models;
 use strata_model::{ModelSet, Points, Samples, can_install, write_atomically};
 use strata_report::{Curves, Map, Report as Page, fit_json, write_residuals};
+use strata_select::say;
 
 use super::args::{Calibrate, Fit, How, Output, Reading, Specs, Target};
 use super::exchange;
@@ -128,7 +129,7 @@ pub(super) fn calibrate(args: &Calibrate) -> Result<(), Failure> {
     })?;
     if *install {
         for file in strata_model::install(&set).map_err(|error| Failure::Machine(error.to_string()))? {
-            eprintln!("installed {}", file.display());
+            say!("installed {}", file.display());
         }
     }
     Ok(())
@@ -182,21 +183,21 @@ fn finish(
         }
     }
     for warning in &fitting.warnings {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
     for note in fitting.fitted.iter().flat_map(|fitted| &fitted.notes) {
-        eprintln!("note: {note}");
+        say!("note: {note}");
     }
     if let Some(advice) = measuring::more_time(&samples, &fitting.set) {
-        eprintln!("{advice}");
+        say!("{advice}");
     }
     // What `specc` measures has samples for verification; what others measured has them if asked.
     let nothing_held_out = samples.models.iter().flat_map(|m| &m.rows).all(|row| !row.verify);
     if samples.spec.is_none() && nothing_held_out && !fitting.set.models.is_empty() {
-        eprintln!("`--hold-out 20%` keeps a fifth of the points apart, to verify the models with");
+        say!("`--hold-out 20%` keeps a fifth of the points apart, to verify the models with");
     }
     if let Some(folder) = output {
-        eprintln!(
+        say!(
             "fitted in {:.1?}; wrote models.toml, models.rs, residuals.txt and report.html to {}",
             start.elapsed(),
             folder.display()

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use strata_select::say;
 
 /// Between two lines where there is no terminal.
 const EVERY: Duration = Duration::from_secs(5);
@@ -32,7 +33,7 @@ impl Status {
             bar
         });
         if bar.is_none() {
-            eprintln!("{title}");
+            say!("{title}");
         }
         Self { bar, title: title.to_owned(), last: Instant::now() }
     }
@@ -43,15 +44,15 @@ impl Status {
             bar.set_message(format!("{}: {text}", self.title));
         } else if self.last.elapsed() >= EVERY {
             self.last = Instant::now();
-            eprintln!("{}: {text}", self.title);
+            say!("{}: {text}", self.title);
         }
     }
 
     /// A line that stays.
     pub(super) fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| say!("{text}")),
+            None => say!("{text}"),
         }
     }
 
@@ -61,7 +62,7 @@ impl Status {
             bar.finish_and_clear();
         }
         if !text.is_empty() {
-            eprintln!("{text}");
+            say!("{text}");
         }
     }
 

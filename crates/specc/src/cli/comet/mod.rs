@@ -11,6 +11,7 @@ use strata_comet::series::Contaminated;
 use strata_comet::suite::{self, Kernel};
 use strata_comet::{Results, ResultsError, compare, machine_file, report};
 use strata_model::{Points, Samples, count};
+use strata_select::say;
 
 use super::args::{Features, Target};
 use super::failure::{Failure, print};
@@ -114,7 +115,7 @@ fn chosen(given: &Comet, nodes: usize, on: &On) -> Result<Vec<&'static Kernel>, 
     let mut kernels = Vec::new();
     for kernel in suite::KERNELS.iter().filter(wanted) {
         match kernel.refuses(nodes, *on == On::Mpi) {
-            Some(why) => eprintln!("{} is left out: {why}", kernel.name),
+            Some(why) => say!("{} is left out: {why}", kernel.name),
             None => kernels.push(kernel),
         }
     }
@@ -211,9 +212,9 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     }
     keep(&spec, (&samples, &bytes), &results, output)?;
     if let Some(longer) = measuring::longer(&target, output) {
-        eprintln!("{longer}");
+        say!("{longer}");
     }
-    eprintln!(
+    say!(
         "measured in {:.1?}; wrote comet.txt, comet.json, comet.csv, rules.txt, curves, here.toml and models to {}",
         start.elapsed(),
         output.display()
@@ -296,7 +297,7 @@ fn keep(
     let mut fitting = fitting::fit(samples, bytes, Some(spec), &Overrides::default());
     // The benchmark's own figures do not depend on the models; what could not be fitted is told.
     for failure in std::mem::take(&mut fitting.failures) {
-        eprintln!("note: {failure}");
+        say!("note: {failure}");
     }
     stages::write(output, &fitting, samples, (&[], Vec::new()))
 }

@@ -24,6 +24,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
+use strata_select::say;
 
 /// The most bytes of one message; a multiple of every element's size, and well below the limit of
 /// `int`.
@@ -317,9 +318,8 @@ impl World {
 
     /// Reports the failure of node `rank`, and ends the job on all nodes.
     pub(super) fn die(&self, rank: usize, message: impl Display) -> ! {
-        let text = format!("strata: node {rank}: {message}\n");
+        say!("strata: node {rank}: {message}");
         // An error here is ignored: the job ends anyway.
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
         let _ = std::io::stdout().lock().flush();
         // Launchers such as MPICH's lose output that they have not yet forwarded when a process
         // aborts.
