@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
+mod stderr;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -397,6 +399,16 @@ fn no_pin_is_ignored() {
     assert!(err.contains("did you mean `copy_strided`?"), "{err}");
     let (out, _) = run("idle");
     assert!(out.contains("refused") && out.contains("there is no `=`"), "{out}");
+}
+
+#[test]
+fn an_explanation_that_cannot_be_written_ends_no_program() {
+    for how in stderr::UNWRITABLE {
+        // A pin, so that there is a choice.
+        let settings = [("STRATA_EXPLAIN", "1"), ("STRATA_PIN", "idle=wait")];
+        let Some(end) = stderr::run("program", &settings, how) else { continue };
+        end.is("idle: wait", how);
+    }
 }
 
 /// Measured on 2 to 4 nodes of MPI, and on 5 threads, where waiting is best.
