@@ -8,6 +8,8 @@ mod mpi;
 mod package;
 mod pictures;
 #[cfg(test)]
+mod prints;
+#[cfg(test)]
 mod soundness;
 mod steps;
 
