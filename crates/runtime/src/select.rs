@@ -340,7 +340,7 @@ enum Use {
 fn tell_unusable(path: &Path, reason: &str) {
     static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
-        strata_select::say!("strata: {}: {reason}", path.display());
+        say!("strata: {}: {reason}", path.display());
     }
 }
 
@@ -572,7 +572,7 @@ impl Node {
             (Use::Doubted, true) => {
                 installed.use_of = Use::Forbidden;
                 if node_0 {
-                    strata_select::say!(
+                    say!(
                         "strata: the hosts of the nodes have different models in their cache folders, so the \
                          models that are compiled in are used: install the same on every host, or name a file \
                          in STRATA_MODELS"

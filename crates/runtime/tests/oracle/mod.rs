@@ -319,9 +319,11 @@ pub(crate) fn elements(node: &mut Node, seed: u64) {
     }
 }
 
-/// Calls whose elements differ in size by node, so that no byte of another node's may be accessed,
-/// and what has to be said of them.
-pub(crate) const UNLIKE: [(fn(&mut Node), &str); 5] = [
+/// A call that differs by node, and what has to be said of it.
+type Unlike = (fn(&mut Node), &'static str);
+
+/// Calls whose elements differ in size, so that no byte of another node's may be accessed.
+pub(crate) const UNLIKE: [Unlike; 5] = [
     (
         |node| match node.rank() {
             0 => node.broadcast(0, &mut [[1u64; 32]]),
