@@ -471,6 +471,106 @@ fn a_node_that_leaves_early_is_missed() {
 }
 
 #[test]
+fn nodes_that_can_never_go_on_are_named() {
+    type Case = (usize, fn(&mut Node), &'static [&'static str]);
+    fn long(node: &mut Node) {
+        node.reduce_add(&mut vec![1u64; 10_000]);
+    }
+    let cases: [Case; 7] = [
+        (1, |node| node.wait_until(|| false), &["node 0 waits in wait_until at "]),
+        // One has left.
+        (
+            2,
+            |node| {
+                if node.rank() != 1 {
+                    node.wait_until(|| false);
+                }
+            },
+            &["s in wait_until at ", "1 node has ended"],
+        ),
+        (
+            3,
+            |node| {
+                let handlers = node.handlers();
+                node.install(handlers);
+                if node.rank() != 1 {
+                    node.wait_until(|| false);
+                }
+            },
+            &["nodes 0, 2", " in wait_until at ", "node 1 waits for the others to end"],
+        ),
+        (2, |node| node.wait_until(|| false), &["nodes 0-1", " wait in wait_until at "]),
+        // Other nodes wait in a collective, with memory that they have lent, or in one in flight.
+        (
+            2,
+            |node| if node.rank() == 0 { node.barrier() } else { node.wait_until(|| false) },
+            &["node 0 waits in barrier at "],
+        ),
+        (
+            2,
+            |node| if node.rank() == 0 { node.wait_until(|| false) } else { long(node) },
+            &["node 0 waits in wait_until at ", " in reduce add of 10000 u64 at "],
+        ),
+        (
+            2,
+            |node| {
+                let handlers = node.handlers();
+                node.install(handlers);
+                if node.rank() == 1 {
+                    node.receiving(|node| node.wait_until(|| false));
+                }
+                long(node);
+            },
+            &[" in wait_until at ", " in reduce add of 10000 u64 at "],
+        ),
+    ];
+    for (least, program, says) in cases {
+        for nodes in [1, 2, 3, 5, 8, 40].into_iter().filter(|nodes| *nodes == least || *nodes > least.max(1)) {
+            let (_, message) = failure(nodes, |node| {
+                program(node);
+                Ok(())
+            });
+            assert!(message.starts_with("deadlock, nothing is under way: "), "{nodes}: {message}");
+            if nodes == least {
+                assert!(says.iter().all(|text| message.contains(text)), "{says:?}: {message}");
+            }
+        }
+    }
+}
+
+/// Nodes that sleep for long, one of which is always about to be woken: none is taken for stuck.
+#[test]
+fn nodes_that_wait_in_turn_are_not_stuck() {
+    use std::{cell::Cell, rc::Rc};
+    for nodes in [2, 3, 8] {
+        let run = Machine::threads(nodes).unwrap().run(|node| {
+            let got = Rc::new(Cell::new(0));
+            let mut handlers = node.handlers();
+            let give = handlers.request({
+                let got = Rc::clone(&got);
+                move |_, value: u64| got.set(value)
+            });
+            node.install(handlers);
+            let next = (node.rank() + 1) % node.size();
+            for round in 1..=300 {
+                if node.rank() > 0 {
+                    node.wait_until(|| got.get() == round);
+                }
+                if round % 50 == 0 {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                node.send(next, give, round);
+                if node.rank() == 0 {
+                    node.wait_until(|| got.get() == round);
+                }
+            }
+            Ok(got.get())
+        });
+        assert_eq!(run.unwrap(), vec![300; nodes]);
+    }
+}
+
+#[test]
 fn nodes_may_end_at_different_times() {
     for nodes in NODES {
         let run = Machine::threads(nodes).unwrap().run(|node| {

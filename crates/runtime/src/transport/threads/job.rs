@@ -9,11 +9,12 @@ use super::ports::Ports;
 use super::queue::Queue;
 use super::rendezvous::{Mode, Slots};
 use super::ring::Ring;
-use super::wait::Parkers;
+use super::wait::{Parkers, Waiting};
 use super::{MOST, Threads};
 use crate::block::RawBlock;
 use crate::error::Error;
-use crate::transport::{Call, Endpoint, Failure, Network, Packet, Shelf, Stop, panic_text};
+use crate::transport::deadlock::{Standing, explain};
+use crate::transport::{Awaited, Call, Endpoint, Failure, Network, Packet, Shelf, Stop, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -80,6 +81,8 @@ pub(super) struct Job {
     /// The last rendezvous at which all have arrived.
     complete: Apart<AtomicU64>,
     parkers: Parkers,
+    /// By node: what it waits for while it sleeps.
+    waits: Box<[Mutex<Option<(Call, Awaited)>>]>,
     /// By node: rung when there is something for it to receive, or the job has failed.
     doorbells: Box<[Doorbell]>,
     /// From node i to node j at `i * size + j`, created at first use.
@@ -105,6 +108,30 @@ pub(super) struct Job {
     failed: AtomicBool,
 }
 
+/// A wait of a node: for what, and what may end it.
+struct Wait<'a, F> {
+    job: &'a Job,
+    rank: usize,
+    call: &'a Call,
+    awaited: Awaited,
+    check: F,
+}
+
+impl<F: Fn()> Waiting for Wait<'_, F> {
+    fn check(&self) {
+        (self.check)();
+    }
+
+    fn note(&self) {
+        let mut place = self.job.waits[self.rank].lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some((*self.call, self.awaited));
+    }
+
+    fn stuck(&self) {
+        self.job.end_stuck();
+    }
+}
+
 impl Job {
     fn new(nodes: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -115,6 +142,7 @@ impl Job {
             arrived: Apart::default(),
             complete: Apart::default(),
             parkers: Parkers::new(nodes),
+            waits: (0..nodes).map(|_| Mutex::default()).collect(),
             doorbells: (0..nodes).map(|_| Doorbell::default()).collect(),
             channels: (0..nodes * nodes).map(|_| OnceLock::new()).collect(),
             rings: (0..2 * nodes).map(|_| OnceLock::new()).collect(),
@@ -170,11 +198,11 @@ impl Job {
         if self.eager {
             for slots in &self.slots {
                 let ready = || slots.is_written(epoch);
-                self.parkers.wait(rank, ready, || wait(&ready));
+                self.sleep(rank, call, Awaited::Operation, ready, || wait(&ready));
             }
         } else {
             let ready = || self.complete.0.load(Ordering::Acquire) >= epoch;
-            self.parkers.wait(rank, ready, || wait(&ready));
+            self.sleep(rank, call, Awaited::Operation, ready, || wait(&ready));
         }
     }
 
@@ -274,11 +302,25 @@ impl Job {
         self.rings[2 * rank + network as usize].get().is_some_and(|packets| unsafe { packets.pop(packet) })
     }
 
-    /// Node `rank` waits until `ready`, which becomes true when there is room for a packet to node
-    /// `to`; `check` may unwind.
+    /// Node `rank`, in `call`, waits until `ready`; `check` may unwind.
+    #[inline]
+    pub(super) fn sleep(
+        &self,
+        rank: usize,
+        call: &Call,
+        awaited: Awaited,
+        ready: impl Fn() -> bool,
+        check: impl Fn(),
+    ) {
+        self.parkers.wait(rank, ready, &Wait { job: self, rank, call, awaited, check });
+    }
+
+    /// As [`sleep`](Self::sleep), where `ready` becomes true when there is room for a packet to node
+    /// `to`.
     pub(super) fn wait_for_room(
         &self,
         rank: usize,
+        call: &Call,
         (network, to): (Network, usize),
         ready: impl Fn() -> bool,
         check: impl Fn(),
@@ -286,7 +328,8 @@ impl Job {
         let ring = 2 * to + network as usize;
         // Before the fence of the wait, as the parker's fields.
         self.waiters[ring].fetch_add(1, Ordering::Relaxed);
-        self.parkers.wait_for(rank, ring + 1, ready, check);
+        let awaited = Awaited::Room(network, to);
+        self.parkers.wait_for(rank, ring + 1, ready, &Wait { job: self, rank, call, awaited, check });
         self.waiters[ring].fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -300,10 +343,6 @@ impl Job {
                 self.parkers.wake_awaiting(ring + 1);
             }
         }
-    }
-
-    pub(super) fn parkers(&self) -> &Parkers {
-        &self.parkers
     }
 
     /// Node `from` has made something visible that node `to`, which may be the same, receives.
@@ -342,7 +381,7 @@ impl Job {
 
     /// Waits until `ready`, which requires `peers` to act; unwinds if they no longer can.
     fn wait(&self, rank: usize, call: &Call, peers: Peers, ready: impl Fn() -> bool) {
-        self.parkers.wait(rank, &ready, || self.check(rank, call, peers, &ready));
+        self.sleep(rank, call, Awaited::Operation, &ready, || self.check(rank, call, peers, &ready));
     }
 
     /// Unwinds if the job has failed, or if an awaited node has left. Once a node is seen to have
@@ -443,6 +482,23 @@ impl Job {
         self.gone[rank].store(true, Ordering::Release);
         self.leave(rank);
         self.parkers.wake_all();
+        if self.parkers.rest() {
+            self.end_stuck();
+        }
+    }
+
+    /// Ends the job, in which all nodes sleep or are gone.
+    #[cold]
+    fn end_stuck(&self) {
+        let standing = |rank: usize| match &*self.waits[rank].lock().unwrap_or_else(PoisonError::into_inner) {
+            Some((call, awaited)) if !self.gone[rank].load(Ordering::Acquire) => Standing::waits(call, *awaited),
+            _ => Standing::Ended,
+        };
+        let standings: Vec<_> = (0..self.size()).map(|rank| (rank, standing(rank))).collect();
+        // None where all nodes are gone.
+        if let Some(failure) = explain(standings, "") {
+            self.record(failure);
+        }
     }
 
     /// Runs one node's program until it returns, fails or unwinds.

@@ -414,8 +414,8 @@ impl Endpoint for Threads {
                 None => job.unwind_if_failed(),
             };
             match awaited {
-                Awaited::Room(network, to) => job.wait_for_room(rank, (network, to), ready, check),
-                _ => job.parkers().wait(rank, ready, check),
+                Awaited::Room(network, to) => job.wait_for_room(rank, call, (network, to), ready, check),
+                _ => job.sleep(rank, call, awaited, ready, check),
             }
         };
         match awaited {

@@ -9,7 +9,15 @@
 //! Waking is the classical two-flag handshake: a sleeper sets its flag, then checks the condition
 //! once more; a waker fulfils the condition, then checks the flags. A sequentially consistent fence
 //! between the two steps on each side ensures that at least one of them sees the other.
+//!
+//! Who goes to sleep last, with all others asleep or gone, finds the job stuck: nodes wake each
+//! other, and none is left to do so. The count of those asleep is never too high: a sleeper enters
+//! it as the last step before it sleeps, and whoever wakes a sleeper, or the sleeper itself, takes
+//! it out before it clears its flag. So at the full count no node runs, all have found their
+//! conditions false after the last one that ran had done its last step, and none can change any
+//! more.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::thread::Thread;
@@ -39,11 +47,28 @@ pub(super) struct Parkers {
     /// How many are asleep or about to be: while it is 0, waking costs one read of a line that no
     /// node writes.
     sleepers: AtomicUsize,
+    /// How many are asleep for certain, or gone; wrapping, as it may be too low for a moment.
+    resting: AtomicUsize,
+}
+
+/// What a node does in a long wait.
+pub(super) trait Waiting {
+    /// Called between spins and before each sleep; may unwind.
+    fn check(&self);
+    /// Called before each sleep, after `check`: what the node waits for.
+    fn note(&self);
+    /// All nodes sleep or are gone: none will be woken. Called by the last one, before it sleeps;
+    /// may wake nodes.
+    fn stuck(&self);
 }
 
 impl Parkers {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { parkers: (0..nodes).map(|_| Parker::default()).collect(), sleepers: AtomicUsize::new(0) }
+        Self {
+            parkers: (0..nodes).map(|_| Parker::default()).collect(),
+            sleepers: AtomicUsize::new(0),
+            resting: AtomicUsize::new(0),
+        }
     }
 
     /// Registers the calling thread as node `rank`'s.
@@ -52,8 +77,8 @@ impl Parkers {
         let _ = self.parkers[rank].thread.set(std::thread::current());
     }
 
-    /// Returns when `ready` is true; calls `check` between spins, which may unwind.
-    pub(super) fn wait(&self, rank: usize, ready: impl Fn() -> bool, check: impl Fn()) {
+    /// Returns when `ready` is true.
+    pub(super) fn wait(&self, rank: usize, ready: impl Fn() -> bool, waiting: &dyn Waiting) {
         if ready() {
             return;
         }
@@ -67,23 +92,24 @@ impl Parkers {
             }
         }
         spins.store(most / 4, Ordering::Relaxed);
-        self.wait_long(rank, &ready, &check);
+        self.wait_long(rank, &ready, waiting);
     }
 
     #[cold]
-    fn wait_long(&self, rank: usize, ready: &dyn Fn() -> bool, check: &dyn Fn()) {
+    fn wait_long(&self, rank: usize, ready: &dyn Fn() -> bool, waiting: &dyn Waiting) {
         for _ in 0..YIELDS {
             if ready() {
                 return;
             }
-            check();
+            waiting.check();
             std::thread::yield_now();
         }
         let parker = &self.parkers[rank];
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        // Decremented however the wait ends, including by unwinding.
+        let counted = Cell::new(false);
+        // However the wait ends, including by unwinding.
         let _awake = OnDrop(|| {
-            parker.asleep.store(false, Ordering::Relaxed);
+            self.get_up(parker, counted.take());
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         });
         loop {
@@ -92,8 +118,30 @@ impl Parkers {
             if ready() {
                 return;
             }
-            check();
+            waiting.check();
+            waiting.note();
+            counted.set(true);
+            if self.rest() {
+                waiting.stuck();
+            }
             std::thread::park();
+            self.get_up(parker, counted.take());
+        }
+    }
+
+    /// One more node sleeps for certain, or is gone; whether all do.
+    pub(super) fn rest(&self) -> bool {
+        self.resting.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == self.parkers.len()
+    }
+
+    /// The calling node no longer sleeps; `counted` says whether it has been counted. A waker that
+    /// has cleared its flag has taken one from the count.
+    fn get_up(&self, parker: &Parker, counted: bool) {
+        if counted {
+            self.resting.fetch_sub(1, Ordering::AcqRel);
+        }
+        if !parker.asleep.swap(false, Ordering::Relaxed) {
+            self.resting.fetch_add(1, Ordering::AcqRel);
         }
     }
 
@@ -107,15 +155,21 @@ impl Parkers {
     /// Wakes node `rank` if it sleeps.
     pub(super) fn wake(&self, rank: usize) {
         if self.someone_sleeps() {
-            self.parkers[rank].wake();
+            self.wake_one(&self.parkers[rank]);
         }
     }
 
     /// As [`Parkers::wait`], but also woken by [`Parkers::wake_awaiting`].
-    pub(super) fn wait_for(&self, rank: usize, awaits: usize, ready: impl Fn() -> bool, check: impl Fn()) {
+    pub(super) fn wait_for(
+        &self,
+        rank: usize,
+        awaits: usize,
+        ready: impl Fn() -> bool,
+        waiting: &dyn Waiting,
+    ) {
         // Before the fence of the wait, after which the condition is checked once more.
         self.parkers[rank].awaits.store(awaits, Ordering::Relaxed);
-        self.wait(rank, ready, check);
+        self.wait(rank, ready, waiting);
         self.parkers[rank].awaits.store(0, Ordering::Relaxed);
     }
 
@@ -129,22 +183,24 @@ impl Parkers {
     pub(super) fn wake_awaiting(&self, awaits: usize) {
         if self.someone_sleeps() {
             let waiting = |parker: &&Parker| parker.awaits.load(Ordering::Relaxed) == awaits;
-            self.parkers.iter().filter(waiting).for_each(Parker::wake);
+            self.parkers.iter().filter(waiting).for_each(|parker| self.wake_one(parker));
         }
     }
 
     #[cold]
     fn wake_sleepers(&self) {
-        self.parkers.iter().for_each(Parker::wake);
+        self.parkers.iter().for_each(|parker| self.wake_one(parker));
     }
-}
 
-impl Parker {
-    fn wake(&self) {
-        if self.asleep.load(Ordering::Relaxed)
-            && self.asleep.swap(false, Ordering::Relaxed)
-            && let Some(thread) = self.thread.get()
-        {
+    fn wake_one(&self, parker: &Parker) {
+        if !parker.asleep.load(Ordering::Relaxed) {
+            return;
+        }
+        // Before the flag is cleared, so that the count is never too high.
+        self.resting.fetch_sub(1, Ordering::AcqRel);
+        if !parker.asleep.swap(false, Ordering::Relaxed) {
+            self.resting.fetch_add(1, Ordering::AcqRel);
+        } else if let Some(thread) = parker.thread.get() {
             thread.unpark();
         }
     }
