@@ -64,17 +64,19 @@ impl fmt::Debug for Doorbell {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
+    use crate::transport::threads::explore::explore;
     use loom::thread;
 
     /// Of two senders, none is missed both by the poll and by the doorbell.
     #[test]
     fn what_the_poll_misses_rings() {
-        loom::model(|| {
+        explore(None, "packets found while a sender lives", |seen| {
             let bell = Doorbell::default();
             let packets = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
             let senders = [0, 1].map(|i| {
-                let (bell, packets) = (bell.clone(), Arc::clone(&packets));
+                let (bell, packets, living) = (bell.clone(), Arc::clone(&packets), seen.thread());
                 thread::spawn(move || {
+                    let _living = living;
                     packets[i].store(1, Ordering::Release);
                     fence(Ordering::SeqCst);
                     bell.ring();
@@ -82,6 +84,7 @@ mod loom_tests {
             });
             bell.silence();
             let found = [0, 1].map(|i| packets[i].load(Ordering::Acquire) == 1);
+            found.into_iter().filter(|found| *found).for_each(|_| seen.event());
             senders.into_iter().for_each(|sender| sender.join().unwrap());
             assert!(bell.is_rung() || found == [true; 2], "missed: {found:?}");
         });

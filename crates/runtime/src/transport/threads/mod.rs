@@ -27,6 +27,8 @@
 mod bind;
 mod combine;
 mod doorbell;
+#[cfg(all(test, loom))]
+mod explore;
 mod job;
 mod loan;
 mod pending;

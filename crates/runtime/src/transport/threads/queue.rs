@@ -138,15 +138,17 @@ mod tests {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Queue;
-    use loom::{model, sync::Arc, thread};
+    use crate::transport::threads::explore::explore;
+    use loom::{sync::Arc, thread};
 
     #[test]
     fn loom_one_producer_and_one_consumer() {
-        model(|| {
+        explore(None, "concurrent takes", |seen| {
             let queue = Arc::new(Queue::<Box<usize>, 2>::new());
             let producer = {
-                let queue = Arc::clone(&queue);
+                let (queue, living) = (Arc::clone(&queue), seen.thread());
                 thread::spawn(move || {
+                    let _living = living;
                     for i in 0..3 {
                         let mut value = Box::new(i);
                         // SAFETY: only this thread pushes.
@@ -164,6 +166,7 @@ mod loom_tests {
                     // SAFETY: only this thread pops.
                     if let Some(value) = unsafe { queue.pop() } {
                         assert_eq!(*value, i);
+                        seen.event();
                         break;
                     }
                     thread::yield_now();

@@ -1,0 +1,70 @@
+//! Runs a model under loom, and counts what its executions saw.
+//!
+//! Loom tries only the orders that the model leaves open. A consumer that never yields runs before
+//! its producer in every execution, finds nothing, and no mutation of the queue makes it fail. So a
+//! model counts the events for which it was written (a take while the producer lives, a sleep while
+//! the waker lives), and a model in which there were none fails.
+
+use loom::model::Builder;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What the executions of a model saw. Its counters are `std`'s: they are no part of the model.
+#[derive(Default)]
+pub(super) struct Seen {
+    executions: AtomicUsize,
+    events: AtomicUsize,
+    /// Threads of this execution that have not ended.
+    living: AtomicUsize,
+}
+
+/// A thread of a model, until it is dropped at the thread's end.
+pub(super) struct Living(Arc<Seen>);
+
+impl Seen {
+    /// One more thread whose events are awaited; moved into it.
+    pub(super) fn thread(self: &Arc<Self>) -> Living {
+        self.living.fetch_add(1, Ordering::Relaxed);
+        Living(Arc::clone(self))
+    }
+
+    /// Something happened in the calling thread; counted if another thread still has steps to do.
+    pub(super) fn event(&self) {
+        if self.living.load(Ordering::Relaxed) > 0 {
+            self.before_join();
+        }
+    }
+
+    /// As [`Seen::event`], of a thread's last step that others can tell: counted where the calling
+    /// thread has not joined it. Loom need not stop the thread before steps that change nothing.
+    pub(super) fn before_join(&self) {
+        self.events.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        self.0.living.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Explores `model`, with at most so many preemptions in an execution, and fails if none of its
+/// executions saw an event. `events` names them.
+pub(super) fn explore(
+    preemptions: Option<usize>,
+    events: &str,
+    model: impl Fn(&Arc<Seen>) + Send + Sync + 'static,
+) {
+    let seen = Arc::new(Seen::default());
+    let mut builder = Builder::new();
+    builder.preemption_bound = preemptions;
+    let counted = Arc::clone(&seen);
+    builder.check(move || {
+        counted.executions.fetch_add(1, Ordering::Relaxed);
+        counted.living.store(0, Ordering::Relaxed);
+        model(&counted);
+    });
+    let count = seen.events.load(Ordering::Relaxed);
+    println!("loom: {} executions, {count} {events}", seen.executions.load(Ordering::Relaxed));
+    assert!(count > 0, "the model explores no {events}: it tests nothing between its threads");
+}
