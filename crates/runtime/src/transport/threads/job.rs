@@ -9,6 +9,7 @@ use super::ports::Ports;
 use super::queue::Queue;
 use super::rendezvous::{Mode, Slots};
 use super::ring::Ring;
+use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, UNDER_LOOM};
 use super::wait::{Parkers, Waiting};
 use super::{MOST, Threads};
 use crate::block::RawBlock;
@@ -16,7 +17,6 @@ use crate::error::Error;
 use crate::transport::deadlock::{Standing, explain};
 use crate::transport::{Awaited, Call, Endpoint, Failure, Network, Packet, Shelf, Stop, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
@@ -25,7 +25,7 @@ use std::thread;
 type Channel = Queue<RawBlock, 2>;
 
 /// Packets queued at a node on one network: 32 KiB, the size of a first-level cache.
-pub(super) const RING: usize = 256;
+pub(super) const RING: usize = if UNDER_LOOM { 2 } else { 256 };
 type Packets = Ring<RING>;
 
 /// A node's stack. Code that runs on the main thread elsewhere should run on a node; the memory is
@@ -134,7 +134,11 @@ impl<F: Fn()> Waiting for Wait<'_, F> {
 
 impl Job {
     fn new(nodes: usize) -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self::on_cores(nodes, thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    /// A job of `nodes` nodes that share `cores` cores.
+    pub(super) fn on_cores(nodes: usize, cores: usize) -> Self {
         Self {
             slots: (0..nodes).map(|_| Slots::new()).collect(),
             eager: nodes <= cores.min(MOST_EAGER),
@@ -464,6 +468,12 @@ impl Job {
         self.doorbells.iter().for_each(Doorbell::ring);
     }
 
+    /// The failure that has ended the job.
+    #[cfg(all(test, loom))]
+    pub(super) fn failure(&self) -> Option<Failure> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Node `rank`'s program has ended; calling this again has no effect.
     pub(super) fn leave(&self, rank: usize) {
         if !self.left[rank].swap(true, Ordering::Release) {
@@ -491,7 +501,9 @@ impl Job {
     #[cold]
     fn end_stuck(&self) {
         let standing = |rank: usize| match &*self.waits[rank].lock().unwrap_or_else(PoisonError::into_inner) {
-            Some((call, awaited)) if !self.gone[rank].load(Ordering::Acquire) => Standing::waits(call, *awaited),
+            Some((call, awaited)) if !self.gone[rank].load(Ordering::Acquire) => {
+                Standing::waits(call, *awaited)
+            }
             _ => Standing::Ended,
         };
         let standings: Vec<_> = (0..self.size()).map(|rank| (rank, standing(rank))).collect();
@@ -501,13 +513,18 @@ impl Job {
         }
     }
 
+    /// The calling thread is node `rank`.
+    pub(super) fn enter(&self, rank: usize) {
+        self.parkers.enter(rank);
+    }
+
     /// Runs one node's program until it returns, fails or unwinds.
     fn node<T>(
         self: &Arc<Self>,
         rank: usize,
         program: impl FnOnce(Box<dyn Endpoint>) -> Result<T, Error>,
     ) -> Option<T> {
-        self.parkers.enter(rank);
+        self.enter(rank);
         let transport = Box::new(Threads::new(Arc::clone(self), rank));
         let result = match catch_unwind(AssertUnwindSafe(|| program(transport))) {
             Ok(Ok(result)) => Some(result),

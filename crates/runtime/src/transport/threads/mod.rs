@@ -58,8 +58,8 @@ use pending::PendingCollective;
 use ports::Refusal;
 use rendezvous::{Mode, SHORT};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
+use sync::{Ordering, yield_now};
 
 /// The most nodes of one process: each is a thread with a stack, and each pair of nodes may have a
 /// queue.
@@ -401,7 +401,7 @@ impl Endpoint for Threads {
         if networks == Networks::Only(Network::Reply) {
             // A handler's replies wait for room while something else is awaited: rare and short,
             // and no single wake-up covers both.
-            std::thread::yield_now();
+            yield_now();
             return;
         }
         let (job, rank) = (&*self.job, self.rank);
@@ -435,7 +435,7 @@ impl Endpoint for Threads {
                 if pauses >= LONG {
                     std::thread::sleep(SHORT_SLEEP);
                 } else {
-                    std::thread::yield_now();
+                    yield_now();
                 }
             }
             Awaited::Packet => wait((self.job.size() > 1).then_some(Peers::Anyone), &|| false),

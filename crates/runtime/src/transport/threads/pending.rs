@@ -13,11 +13,12 @@ use super::combine::SLICE;
 use super::job::{Job, Peers};
 use super::loan::Loan;
 use super::rendezvous::{Mode, SHORT};
+use super::sync::UNDER_LOOM;
 use crate::block::RawBlock;
 use crate::transport::{Boundary, Call, Failure, Operation};
 
 /// The most bytes that one test reads: some microseconds.
-const LOOK: usize = 16 << 10;
+const LOOK: usize = if UNDER_LOOM { 128 } else { 16 << 10 };
 
 /// The state of an operation.
 #[derive(Clone, Copy, Debug)]

@@ -8,20 +8,23 @@
 #![allow(unsafe_code, reason = "copies into memory that the port's lock guards")]
 
 use super::loan::Loan;
+use super::sync::{
+    AtomicU32, AtomicU64, AtomicUsize, Ordering, UNDER_LOOM, UnsafeCell, spin_loop, yield_now,
+};
 use crate::block::RawBlock;
 use crate::copy::{Hint, copy_hinted};
-use crate::transport::PORTS;
+use crate::transport;
 use std::array;
-use std::cell::UnsafeCell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The most bytes copied under a port's lock: some microseconds.
-const PIECE: usize = 64 << 10;
+const PIECE: usize = if UNDER_LOOM { 8 } else { 64 << 10 };
+/// The ports of a node; under loom, few, as each execution of a model makes them anew.
+const PORTS: usize = if UNDER_LOOM { 4 } else { transport::PORTS };
 /// Ports that are allocated together, and share a word of bits.
-const GROUP: usize = 64;
+const GROUP: usize = if UNDER_LOOM { 2 } else { 64 };
 /// Spins before a writer that waits for a lock yields its core.
-const SPINS: u32 = 100;
+const SPINS: u32 = if UNDER_LOOM { 0 } else { 100 };
 
 const CLOSED: u32 = 0;
 const OPEN: u32 = 1;
@@ -76,9 +79,9 @@ impl Port {
                 Err(CLOSED) => return false,
                 Err(_) if spins < SPINS => {
                     spins += 1;
-                    std::hint::spin_loop();
+                    spin_loop();
                 }
-                Err(_) => std::thread::yield_now(),
+                Err(_) => yield_now(),
             }
         }
     }
@@ -91,8 +94,8 @@ impl Port {
         // SAFETY: this thread holds the lock, so the memory exists and no other thread accesses its
         // bytes; `piece` is not part of them, as they belong to no program until the port is
         // closed. `end` was checked.
-        let written = unsafe {
-            match (*self.memory.get()).as_ref().map(|loan| (loan.address(), loan.bytes())) {
+        let written = self.memory.with_mut(|memory| unsafe {
+            match (*memory).as_ref().map(|loan| (loan.address(), loan.bytes())) {
                 Some((address, bytes)) if end.is_some_and(|end| end <= bytes) => {
                     let place = std::slice::from_raw_parts_mut(address.add(offset), piece.len());
                     copy_hinted(Hint::SEND, place, piece);
@@ -102,7 +105,7 @@ impl Port {
                 Some((_, bytes)) => Err(Refusal::Short(bytes)),
                 None => Err(Refusal::NotOpen),
             }
-        };
+        });
         self.state.store(OPEN, Ordering::Release);
         written
     }
@@ -124,7 +127,7 @@ impl Ports {
             return Err(memory);
         }
         // SAFETY: the port is closed, so no writer accesses it, and the owner is the caller.
-        unsafe { *port.memory.get() = Some(Loan::new(memory)) };
+        port.memory.with_mut(|place| unsafe { *place = Some(Loan::new(memory)) });
         port.arrived.store(0, Ordering::Relaxed);
         port.state.store(OPEN, Ordering::Release);
         Ok(())
@@ -138,7 +141,7 @@ impl Ports {
         }
         // SAFETY: this thread holds the lock; once the memory is removed from the port no thread
         // accesses it.
-        let memory = unsafe { (*port.memory.get()).take().map(|loan| loan.end()) };
+        let memory = port.memory.with_mut(|place| unsafe { (*place).take().map(|loan| loan.end()) });
         port.state.store(CLOSED, Ordering::Release);
         memory
     }
@@ -210,4 +213,127 @@ fn bits(mut word: u64) -> impl Iterator<Item = usize> {
         word &= word - 1;
         Some(bit)
     })
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::transport::threads::explore::{Seen, explore};
+    use loom::thread::{JoinHandle, spawn, yield_now};
+    use std::sync::Arc;
+
+    const REPORTS: &str = "reports while a writer lives";
+
+    /// Ports of which these are open, with `bytes` bytes each. They are opened before the writers
+    /// begin, as loom does not know the order given by `OnceLock`.
+    fn open(ports: &[usize], bytes: usize) -> Arc<Ports> {
+        let opened = Arc::new(Ports::new());
+        ports.iter().for_each(|port| assert!(opened.open(*port, RawBlock::zeroed(bytes)).is_ok()));
+        opened
+    }
+
+    /// A thread that puts these bytes; its result is whether the port was open.
+    fn writer(
+        seen: &Arc<Seen>,
+        ports: &Arc<Ports>,
+        port: usize,
+        offset: usize,
+        bytes: &'static [u8],
+    ) -> JoinHandle<bool> {
+        let (ports, living) = (Arc::clone(ports), seen.thread());
+        spawn(move || {
+            let _living = living;
+            ports.put(port, offset, bytes, || {}).is_ok()
+        })
+    }
+
+    /// Adds what has arrived in each port; returns whether there was something.
+    fn look(ports: &Ports, arrived: &mut [usize]) -> bool {
+        let mut found = false;
+        if ports.has_news() {
+            ports.arrivals(&mut |port, bytes| {
+                arrived[port] += bytes;
+                found = true;
+            });
+        }
+        found
+    }
+
+    fn closed(ports: &Ports, port: usize) -> Option<Vec<u8>> {
+        ports.close(port).map(|memory| memory.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn loom_each_byte_of_two_writers_is_reported_once() {
+        explore(Some(3), REPORTS, |seen| {
+            let ports = open(&[0], 2);
+            let writers = [writer(seen, &ports, 0, 0, &[7]), writer(seen, &ports, 0, 1, &[8])];
+            let mut arrived = [0];
+            yield_now();
+            if look(&ports, &mut arrived) {
+                seen.event();
+            }
+            writers.into_iter().for_each(|writer| assert!(writer.join().unwrap()));
+            look(&ports, &mut arrived);
+            assert_eq!(arrived, [2]);
+            assert_eq!(closed(&ports, 0).unwrap(), [7, 8]);
+        });
+    }
+
+    #[test]
+    fn loom_arrivals_in_two_groups_are_all_found() {
+        explore(Some(3), REPORTS, |seen| {
+            let ports = open(&[1, 2], 1);
+            let writers = [writer(seen, &ports, 1, 0, &[7]), writer(seen, &ports, 2, 0, &[8])];
+            let mut arrived = [0; 3];
+            yield_now();
+            if look(&ports, &mut arrived) {
+                seen.event();
+            }
+            writers.into_iter().for_each(|writer| assert!(writer.join().unwrap()));
+            look(&ports, &mut arrived);
+            assert_eq!(arrived, [0, 1, 1]);
+        });
+    }
+
+    #[test]
+    fn loom_each_piece_of_a_long_put_is_reported_once() {
+        explore(None, REPORTS, |seen| {
+            let ports = open(&[0], 2 * PIECE);
+            let writer = writer(seen, &ports, 0, 0, &[7; 2 * PIECE]);
+            let mut arrived = [0];
+            for _ in 0..2 {
+                yield_now();
+                if look(&ports, &mut arrived) {
+                    seen.event();
+                }
+            }
+            assert!(writer.join().unwrap());
+            look(&ports, &mut arrived);
+            assert_eq!(arrived, [2 * PIECE]);
+        });
+    }
+
+    /// Bytes are reported for the memory in which they are, and for no other.
+    #[test]
+    fn loom_a_port_is_closed_and_opened_again_during_a_put() {
+        explore(None, "ports closed between the bytes and their report", |seen| {
+            let ports = open(&[0], 1);
+            let writer = writer(seen, &ports, 0, 0, &[7]);
+            yield_now();
+            let first = closed(&ports, 0).unwrap();
+            if first == [7] {
+                seen.event();
+            }
+            assert!(ports.open(0, RawBlock::zeroed(1)).is_ok());
+            let mut arrived = [0];
+            yield_now();
+            look(&ports, &mut arrived);
+            let came = writer.join().unwrap();
+            look(&ports, &mut arrived);
+            let second = closed(&ports, 0).unwrap();
+            assert_eq!(came, first == [7] || second == [7]);
+            assert_eq!(arrived, [usize::from(second == [7])]);
+        });
+    }
 }

@@ -11,10 +11,9 @@
 
 #![allow(unsafe_code, reason = "slots are shared memory; the rendezvous order their writes and reads")]
 
+use super::sync::{AtomicU64, Ordering, UnsafeCell};
 use crate::transport::{Boundary, Call};
-use std::cell::UnsafeCell;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words that fit on a slot.
 const WORDS: usize = 27;
@@ -111,16 +110,18 @@ impl Slots {
     /// The caller is the owner and has arrived at all rendezvous before `epoch`.
     pub(super) unsafe fn write(&self, epoch: u64, call: &Call, mode: Mode, bytes: &[u8], lent: *mut u8) {
         let slot = self.slot(epoch);
-        // SAFETY: the other nodes no longer read this slot, as they arrived at rendezvous
-        // `epoch - 1`; the caller is its owner.
-        let content = unsafe { &mut *slot.content.get() };
-        content.place = call.place;
-        content.what = call.what;
-        content.root = call.root;
-        content.length = call.length & LENGTH | mode.pack();
-        content.lent = lent;
-        let room: &mut [u8] = bytemuck::cast_slice_mut(&mut content.words);
-        room[..bytes.len()].copy_from_slice(bytes);
+        slot.content.with_mut(|content| {
+            // SAFETY: the other nodes no longer read this slot, as they arrived at rendezvous
+            // `epoch - 1`; the caller is its owner.
+            let content = unsafe { &mut *content };
+            content.place = call.place;
+            content.what = call.what;
+            content.root = call.root;
+            content.length = call.length & LENGTH | mode.pack();
+            content.lent = lent;
+            let room: &mut [u8] = bytemuck::cast_slice_mut(&mut content.words);
+            room[..bytes.len()].copy_from_slice(bytes);
+        });
         slot.epoch.store(epoch, Ordering::Release);
     }
 
@@ -136,7 +137,7 @@ impl Slots {
     /// next.
     pub(super) unsafe fn call(&self, epoch: u64) -> (Call, Mode) {
         // SAFETY: written before the rendezvous, not written again before the next one is complete.
-        let content = unsafe { &*self.slot(epoch).content.get() };
+        let content = self.slot(epoch).content.with(|content| unsafe { &*content });
         let Content { place, what, root, length, .. } = *content;
         (Call { what, root, length: length & LENGTH, place }, Mode::unpack(length))
     }
@@ -147,7 +148,7 @@ impl Slots {
     /// As for [`Slots::call`], for as long as the result lives.
     pub(super) unsafe fn short(&self, epoch: u64, bytes: usize) -> &[u8] {
         // SAFETY: written before the rendezvous, not written again before the next one is complete.
-        let content = unsafe { &*self.slot(epoch).content.get() };
+        let content = self.slot(epoch).content.with(|content| unsafe { &*content });
         &bytemuck::cast_slice(&content.words)[..bytes]
     }
 
@@ -157,6 +158,6 @@ impl Slots {
     /// As for [`Slots::call`].
     pub(super) unsafe fn lent(&self, epoch: u64) -> *mut u8 {
         // SAFETY: written before the rendezvous, not written again before the next one is complete.
-        unsafe { (*self.slot(epoch).content.get()).lent }
+        self.slot(epoch).content.with(|content| unsafe { (*content).lent })
     }
 }

@@ -17,23 +17,25 @@
 //! conditions false after the last one that ran had done its last step, and none can change any
 //! more.
 
+use super::sync::{
+    AtomicBool, AtomicUsize, Ordering, Thread, UNDER_LOOM, current, fence, park, set, spin_loop, yield_now,
+};
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
-use std::thread::Thread;
+use std::sync::atomic::AtomicU32;
 
 /// The most rounds of the spin loop before the first yield: some tens of microseconds.
-const MOST_SPINS: u32 = 2048;
+const MOST_SPINS: u32 = if UNDER_LOOM { 0 } else { 2048 };
 /// The fewest: enough for a node that runs on another core at this moment.
-const FEWEST_SPINS: u32 = 16;
+const FEWEST_SPINS: u32 = if UNDER_LOOM { 0 } else { 16 };
 /// Yields before sleeping.
-const YIELDS: u32 = 200;
+const YIELDS: u32 = if UNDER_LOOM { 0 } else { 200 };
 
 /// A node's parker; padded, so that going to sleep touches no other node's cache line.
 #[repr(align(128))]
 #[derive(Default)]
 struct Parker {
-    /// The node's number of spins; written only by it.
+    /// The node's number of spins; written only by it, so loom has nothing to explore here.
     spins: AtomicU32,
     asleep: AtomicBool,
     /// A number chosen by the caller for what this node awaits; 0 if it is not woken by number.
@@ -74,7 +76,7 @@ impl Parkers {
     /// Registers the calling thread as node `rank`'s.
     pub(super) fn enter(&self, rank: usize) {
         // A second call would be by the same thread.
-        let _ = self.parkers[rank].thread.set(std::thread::current());
+        let _ = self.parkers[rank].thread.set(current());
     }
 
     /// Returns when `ready` is true.
@@ -85,7 +87,7 @@ impl Parkers {
         let spins = &self.parkers[rank].spins;
         let most = spins.load(Ordering::Relaxed).max(FEWEST_SPINS);
         for _ in 0..most {
-            std::hint::spin_loop();
+            spin_loop();
             if ready() {
                 spins.store((most * 2).min(MOST_SPINS), Ordering::Relaxed);
                 return;
@@ -102,7 +104,7 @@ impl Parkers {
                 return;
             }
             waiting.check();
-            std::thread::yield_now();
+            yield_now();
         }
         let parker = &self.parkers[rank];
         self.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -113,7 +115,7 @@ impl Parkers {
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         });
         loop {
-            parker.asleep.store(true, Ordering::Relaxed);
+            set(&parker.asleep, true);
             fence(Ordering::SeqCst);
             if ready() {
                 return;
@@ -124,7 +126,7 @@ impl Parkers {
             if self.rest() {
                 waiting.stuck();
             }
-            std::thread::park();
+            park();
             self.get_up(parker, counted.take());
         }
     }
@@ -212,5 +214,188 @@ struct OnDrop<F: Fn()>(F);
 impl<F: Fn()> Drop for OnDrop<F> {
     fn drop(&mut self) {
         (self.0)();
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::transport::threads::explore::explore;
+    use loom::thread;
+    use std::sync::Arc;
+
+    const SLEEPS: &str = "sleeps while a waker lives";
+
+    /// Where wakers are no nodes, a count of nodes says nothing.
+    impl<F: Fn()> Waiting for F {
+        fn check(&self) {
+            self();
+        }
+        fn note(&self) {}
+        fn stuck(&self) {}
+    }
+
+    /// Nodes of which none may be taken for stuck, or all are.
+    struct Nodes<'a> {
+        parkers: &'a Parkers,
+        is_stuck: &'a AtomicBool,
+        seen: &'a dyn Fn(),
+    }
+
+    impl Waiting for Nodes<'_> {
+        fn check(&self) {}
+        fn note(&self) {
+            (self.seen)();
+        }
+        fn stuck(&self) {
+            self.is_stuck.store(true, Ordering::Release);
+            self.parkers.wake_all();
+        }
+    }
+
+    /// Two nodes take turns, the last of which is `last`, each waiting for its own. If one withholds
+    /// the turn after `withheld`, the job is found stuck, otherwise never.
+    fn turns(last: usize, withheld: Option<usize>) {
+        explore(Some(3), SLEEPS, move |seen| {
+            let parkers = Arc::new(Parkers::new(2));
+            let turn = Arc::new(AtomicUsize::new(0));
+            let is_stuck = Arc::new(AtomicBool::new(false));
+            let node = |rank: usize| {
+                let (parkers, turn, seen) = (Arc::clone(&parkers), Arc::clone(&turn), Arc::clone(seen));
+                let is_stuck = Arc::clone(&is_stuck);
+                move || {
+                    let event = || seen.event();
+                    let waiting = Nodes { parkers: &parkers, is_stuck: &is_stuck, seen: &event };
+                    parkers.enter(rank);
+                    for mine in (rank..=last).step_by(2) {
+                        let comes = || turn.load(Ordering::Acquire) == mine;
+                        parkers.wait(rank, || comes() || is_stuck.load(Ordering::Acquire), &waiting);
+                        if comes() && withheld != Some(mine) {
+                            turn.store(mine + 1, Ordering::Release);
+                            parkers.wake(1 - rank);
+                        }
+                    }
+                    // As a node that is gone.
+                    if parkers.rest() && turn.load(Ordering::Acquire) <= last {
+                        waiting.stuck();
+                    }
+                }
+            };
+            let living = seen.thread();
+            let other = thread::spawn(node(1));
+            node(0)();
+            drop(living);
+            other.join().unwrap();
+            assert_eq!(is_stuck.load(Ordering::Acquire), withheld.is_some());
+        });
+    }
+
+    #[test]
+    fn loom_nodes_that_wake_each_other_are_not_stuck() {
+        turns(3, None);
+        turns(2, None);
+    }
+
+    #[test]
+    fn loom_nodes_that_all_sleep_are_stuck() {
+        turns(3, Some(1));
+    }
+
+    #[test]
+    fn loom_a_node_that_sleeps_beside_one_that_is_gone_is_stuck() {
+        turns(2, Some(1));
+    }
+
+    /// Node 0 waits once, until each of `wakers` threads has raised a count and then woken it. A
+    /// wake-up that is lost is a deadlock, which loom reports.
+    fn one_sleeper(wakers: usize, preemptions: Option<usize>, wait_for: usize, wake: fn(&Parkers)) {
+        explore(preemptions, SLEEPS, move |seen| {
+            let (parkers, count) = (Arc::new(Parkers::new(1)), Arc::new(AtomicUsize::new(0)));
+            parkers.enter(0);
+            let wakers: Vec<_> = (0..wakers)
+                .map(|_| {
+                    let (parkers, count, living) = (Arc::clone(&parkers), Arc::clone(&count), seen.thread());
+                    thread::spawn(move || {
+                        let _living = living;
+                        count.fetch_add(1, Ordering::Release);
+                        wake(&parkers);
+                    })
+                })
+                .collect();
+            let ready = || count.load(Ordering::Acquire) == wakers.len();
+            // `check` comes before each sleep.
+            match wait_for {
+                0 => parkers.wait(0, ready, &|| seen.event()),
+                awaits => parkers.wait_for(0, awaits, ready, &|| seen.event()),
+            }
+            wakers.into_iter().for_each(|waker| waker.join().unwrap());
+            assert!(!parkers.someone_sleeps());
+        });
+    }
+
+    #[test]
+    fn loom_a_sleeper_is_woken_with_all() {
+        one_sleeper(1, None, 0, Parkers::wake_all);
+    }
+
+    #[test]
+    fn loom_a_sleeper_is_woken_by_rank() {
+        one_sleeper(1, None, 0, |parkers| parkers.wake(0));
+    }
+
+    #[test]
+    fn loom_a_sleeper_is_woken_by_what_it_awaits() {
+        one_sleeper(1, None, 3, |parkers| parkers.wake_awaiting(3));
+    }
+
+    #[test]
+    fn loom_the_last_of_two_wakers_wakes() {
+        one_sleeper(2, Some(3), 0, Parkers::wake_all);
+    }
+
+    /// The first wait may end without a sleep, or by the other waker.
+    #[test]
+    fn loom_a_node_waits_twice_for_two_wakers() {
+        explore(Some(3), SLEEPS, |seen| {
+            let (parkers, count) = (Arc::new(Parkers::new(1)), Arc::new(AtomicUsize::new(0)));
+            parkers.enter(0);
+            let wakers = [0, 1].map(|_| {
+                let (parkers, count, living) = (Arc::clone(&parkers), Arc::clone(&count), seen.thread());
+                thread::spawn(move || {
+                    let _living = living;
+                    count.fetch_add(1, Ordering::Release);
+                    parkers.wake_all();
+                })
+            });
+            parkers.wait(0, || count.load(Ordering::Acquire) >= 1, &|| seen.event());
+            parkers.wait(0, || count.load(Ordering::Acquire) == 2, &|| seen.event());
+            wakers.into_iter().for_each(|waker| waker.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn loom_two_sleepers_are_woken() {
+        explore(Some(3), SLEEPS, |seen| {
+            let (parkers, flag) = (Arc::new(Parkers::new(2)), Arc::new(AtomicUsize::new(0)));
+            let sleep = |rank| {
+                let (parkers, flag, seen) = (Arc::clone(&parkers), Arc::clone(&flag), Arc::clone(seen));
+                move || {
+                    parkers.enter(rank);
+                    parkers.wait(rank, || flag.load(Ordering::Acquire) == 1, &|| seen.event());
+                }
+            };
+            let waker = {
+                let (parkers, flag, living) = (Arc::clone(&parkers), Arc::clone(&flag), seen.thread());
+                thread::spawn(move || {
+                    let _living = living;
+                    flag.store(1, Ordering::Release);
+                    parkers.wake_all();
+                })
+            };
+            let other = thread::spawn(sleep(1));
+            sleep(0)();
+            other.join().unwrap();
+            waker.join().unwrap();
+        });
     }
 }

@@ -3,6 +3,8 @@
 mod packets;
 mod pending;
 mod ports;
+#[cfg(loom)]
+mod under_loom;
 
 use crate::error::Error;
 use crate::transport::{Action, Awaited, Call, Endpoint, Networks};
