@@ -271,11 +271,23 @@ mod under_loom {
     use super::*;
     use loom::sync::Arc;
     use loom::thread;
+    use std::sync::atomic::AtomicUsize;
+
+    /// Explores a model that counts how often it saw the other thread's writes before it joined
+    /// that thread. A model that never does tests no ordering, and fails.
+    fn explore(model: impl Fn(&AtomicUsize) + Send + Sync + 'static) {
+        let seen = std::sync::Arc::new(AtomicUsize::new(0));
+        let counted = std::sync::Arc::clone(&seen);
+        loom::model(move || model(&counted));
+        let seen = seen.load(Ordering::Relaxed);
+        println!("loom: {seen} concurrent reads that saw what was written");
+        assert!(seen > 0, "no execution saw what another thread wrote");
+    }
 
     /// Whoever sees that a store has been counted sees its bytes, of whole words and of parts.
     #[test]
     fn what_is_counted_has_come() {
-        loom::model(|| {
+        explore(|seen| {
             let segment = Arc::new(Segment::new(16, 2));
             let sender = {
                 let segment = Arc::clone(&segment);
@@ -288,6 +300,7 @@ mod under_loom {
             };
             let stored = segment.stored();
             if stored >= 8 {
+                seen.fetch_add(1, Ordering::Relaxed);
                 assert_eq!(segment.read::<u64>(0), 7);
             }
             if stored == 10 {
@@ -315,7 +328,7 @@ mod under_loom {
     /// A word written last, in release, publishes what was written before.
     #[test]
     fn a_flag_publishes_what_was_written_before() {
-        loom::model(|| {
+        explore(|seen| {
             let segment = Arc::new(Segment::new(24, 2));
             let sender = {
                 let segment = Arc::clone(&segment);
@@ -325,6 +338,7 @@ mod under_loom {
                 })
             };
             if segment.read::<u64>(16) == 1 {
+                seen.fetch_add(1, Ordering::Relaxed);
                 assert_eq!(segment.read::<[u64; 2]>(0), [1, 2]);
             }
             sender.join().unwrap();
