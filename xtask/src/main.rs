@@ -1,10 +1,11 @@
 //! Chores of the workspace in place of shell scripts: `cargo xtask setup | test | package |
-//! codegen`.
+//! codegen | mutants`.
 
 #![forbid(unsafe_code)]
 
 mod codegen;
 mod mpi;
+mod mutants;
 mod package;
 mod pictures;
 #[cfg(test)]
@@ -47,6 +48,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Break the code that nodes share memory by, one listed mutation after the other in a copy,
+    /// and fail where the loom tests do not notice. Takes some minutes.
+    Mutants {
+        /// Only mutations whose names contain this.
+        only: Option<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -55,6 +62,8 @@ fn main() -> ExitCode {
         Chore::Test { no_install } => steps::test(no_install),
         Chore::Package => package::package(),
         Chore::Codegen { check } => codegen::run(check),
+        Chore::Mutants { only: None } => mutants::run(),
+        Chore::Mutants { only: Some(part) } => mutants::only(&part),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
