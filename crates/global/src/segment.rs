@@ -280,7 +280,7 @@ mod under_loom {
         let counted = std::sync::Arc::clone(&seen);
         loom::model(move || model(&counted));
         let seen = seen.load(Ordering::Relaxed);
-        println!("loom: {seen} concurrent reads that saw what was written");
+        strata_select::say!("loom: {seen} concurrent reads that saw what was written");
         assert!(seen > 0, "no execution saw what another thread wrote");
     }
 

@@ -65,6 +65,6 @@ pub(super) fn explore(
         model(&counted);
     });
     let count = seen.events.load(Ordering::Relaxed);
-    println!("loom: {} executions, {count} {events}", seen.executions.load(Ordering::Relaxed));
+    strata_select::say!("loom: {} executions, {count} {events}", seen.executions.load(Ordering::Relaxed));
     assert!(count > 0, "the model explores no {events}: it tests nothing between its threads");
 }
