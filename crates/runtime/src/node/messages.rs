@@ -316,8 +316,9 @@ impl Node {
     /// Receives until `done`, which is evaluated after each message. Long waits yield the core.
     ///
     /// # Participation
-    /// Local. A handler must make `done` true; otherwise this waits forever (or until the watchdog
-    /// ends the job).
+    /// Local. A handler must make `done` true. Where all nodes wait and no message is under way, the
+    /// job ends and says who waits in which call; where another node never sends what it should, but
+    /// goes on, this waits forever (or until the watchdog ends the job).
     #[track_caller]
     pub fn wait_until(&mut self, mut done: impl FnMut() -> bool) {
         let call = Call::plain(Action::WaitUntil, Location::caller());

@@ -10,7 +10,8 @@
 //!
 //! A failure is reported on standard error and aborts the job. A node that has left the program
 //! checks where the others are (they publish it in a window of memory, at the cost of a few stores)
-//! until all have left: a node that waits for it would wait forever. Not always detected without
+//! until all have left: a node that waits for it would wait forever. Nodes that all wait for messages
+//! which nobody sends are found by a token ([`standstill`]). Not always detected without
 //! `STRATA_CHECK` is a node in a barrier, a scan, or a reduce of one number, while another is in a
 //! collective of another kind.
 
