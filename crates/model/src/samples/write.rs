@@ -178,12 +178,21 @@ pub(super) fn to_text(samples: &Samples) -> String {
     let mut writer = SamplesWriter::new(Vec::new());
     // A vector takes everything; a name that does not read back is left out, as the writer would
     // refuse it.
-    let platform = samples.platform.as_ref().filter(|_| samples.node_counts().len() <= 1);
-    let _ = writer.header(platform, samples.spec.as_ref());
-    let numbers = samples.node_counts();
+    let mut numbers = samples.node_counts();
+    let mut rows = samples.models.iter().flat_map(|model| &model.rows);
+    if !numbers.is_empty() && rows.any(|row| row.notes.nodes == 0) {
+        // Of an unknown number: before the first platform line.
+        numbers.insert(0, 0);
+    }
     let one = numbers.len() <= 1;
+    let platform = samples.platform.as_ref().filter(|_| one).map(|platform| {
+        // The platform may be that of more nodes, of which there is no sample.
+        let nodes = numbers.first().copied().unwrap_or(platform.nodes);
+        Platform { nodes, ..platform.clone() }
+    });
+    let _ = writer.header(platform.as_ref(), samples.spec.as_ref());
     for nodes in if one { &[0][..] } else { &numbers[..] } {
-        if let (false, Some(platform)) = (one, &samples.platform) {
+        if let (false, Some(platform)) = (one || *nodes == 0, &samples.platform) {
             let _ = writer.platform(&Platform { nodes: *nodes, ..platform.clone() });
         }
         for model in &samples.models {

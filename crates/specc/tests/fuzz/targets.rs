@@ -202,8 +202,12 @@ const OPTION_WORDS: [&str; 18] = [
 /// That what was printed of a value gives the same value.
 #[track_caller]
 fn same(one: &impl Debug, other: &impl Debug, text: &str) {
-    // As text, so that NaN is equal to itself.
-    let (one, other) = (format!("{one:?}"), format!("{other:?}"));
+    // As text, so that NaN is equal to itself; zero is, whatever its sign.
+    let plain = |value: &dyn Debug| {
+        let ends = [",", " ", ")", "]", "}"].into_iter();
+        ends.fold(format!("{value:?}"), |text, end| text.replace(&format!("-0.0{end}"), &format!("0.0{end}")))
+    };
+    let (one, other) = (plain(one), plain(other));
     if one != other {
         let at = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
         let part = |of: &str| {
@@ -314,22 +318,22 @@ fn samples(input: &[u8]) -> bool {
 }
 
 /// Samples that are written can be read, but for the numbers of lines, and numbers of nodes that no
-/// sample has. What stands before the first platform line is written after it, and rows go by their
-/// numbers of nodes.
+/// sample has. Rows go by their numbers of nodes.
 fn keeps_samples(samples: &Samples) {
     let text = samples.to_text();
     let again = Samples::parse(&text, "samples.txt").unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let mut rows = samples.models.iter().flat_map(|model| &model.rows);
+    if samples.platform.is_some() && samples.node_counts().is_empty() && rows.next().is_some() {
+        // All stands before the first platform line, and is written after it.
+        return;
+    }
     let kept = |samples: &Samples| {
         let mut samples = samples.clone();
-        let nodes = again.platform.as_ref().map_or(0, |platform| platform.nodes);
-        if let Some(platform) = &mut samples.platform {
-            platform.nodes = nodes;
+        if let (Some(platform), Some(again)) = (&mut samples.platform, &again.platform) {
+            platform.nodes = again.nodes;
         }
         for model in &mut samples.models {
-            for row in &mut model.rows {
-                row.line = 0;
-                row.notes.nodes = if row.notes.nodes == 0 { nodes } else { row.notes.nodes };
-            }
+            model.rows.iter_mut().for_each(|row| row.line = 0);
             model.rows.sort_by_key(|row| row.notes.nodes);
         }
         samples
