@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod codegen;
+mod long;
 mod mpi;
 mod mutants;
 mod package;
@@ -38,6 +39,11 @@ enum Chore {
         /// Do not install anything: skip the MPI part where MPI is missing.
         #[arg(long)]
         no_install: bool,
+        /// Also what takes long: AddressSanitizer and Miri where a nightly toolchain has them, a
+        /// minute of damaged files (`STRATA_FUZZ_SEED=N` repeats a run), and tests whose standard
+        /// error cannot be written. 15 minutes more on two cores.
+        #[arg(long)]
+        long: bool,
     },
     /// Pack every crate that others may depend on, build it from its package, as `cargo publish`
     /// would, and from a registry of them install `specc`, make a library and calibrate it.
@@ -59,7 +65,7 @@ enum Chore {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Setup => mpi::setup(),
-        Chore::Test { no_install } => steps::test(no_install),
+        Chore::Test { no_install, long } => steps::test(no_install, long),
         Chore::Package => package::package(),
         Chore::Codegen { check } => codegen::run(check),
         Chore::Mutants { only: None } => mutants::run(),

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use crate::mpi;
+use crate::{long, mpi};
 
 /// Features of the members that have an MPI part.
 const MPI_FEATURES: &str = "strata-runtime/mpi,strata-runtime/tune,strata-sort/mpi,strata-stencil/mpi,\
@@ -13,11 +13,11 @@ const MPI_FEATURES: &str = "strata-runtime/mpi,strata-runtime/tune,strata-sort/m
 /// target folder.
 const MPI_TARGET: &str = "target/openmpi";
 
-/// One command of the run, and whether MPI is needed for it.
-struct Check {
-    name: &'static str,
-    arguments: &'static [&'static str],
-    environment: &'static [(&'static str, &'static str)],
+/// One command of the run.
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: &'static [&'static str],
+    pub(crate) environment: &'static [(&'static str, &'static str)],
 }
 
 const PLAIN: &[Check] = &[
@@ -147,39 +147,68 @@ const WITH_MPI: &[Check] = &[
     },
 ];
 
-/// Runs every step, continues after a failure, and counts.
+/// What has become of the steps.
+#[derive(Default)]
+pub(crate) struct Tally {
+    passed: usize,
+    failed: Vec<&'static str>,
+    skipped: usize,
+}
+
+impl Tally {
+    /// Runs a step of cargo's.
+    pub(crate) fn cargo(&mut self, step: &Check) {
+        println!("\n== {} ==\n$ cargo {}", step.name, step.arguments.join(" "));
+        // Another toolchain is rustup's to find.
+        let other = step.arguments.first().is_some_and(|first| first.starts_with('+'));
+        let mut command = Command::new(if other { "cargo" } else { env!("CARGO") });
+        command.args(step.arguments).envs(step.environment.iter().copied());
+        self.step(step.name, || match command.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("cargo ended with {status}")),
+            Err(error) => Err(format!("cannot start cargo: {error}")),
+        });
+    }
+
+    /// Runs a step whose heading has been printed, and counts it.
+    pub(crate) fn step(&mut self, name: &'static str, run: impl FnOnce() -> Result<(), String>) {
+        let start = Instant::now();
+        let ended = run();
+        let took = start.elapsed();
+        match ended {
+            Ok(()) => {
+                println!("-- {name}: ok in {took:.0?}");
+                self.passed += 1;
+            }
+            Err(why) => {
+                println!("-- {name}: FAILED in {took:.0?}: {why}");
+                self.failed.push(name);
+            }
+        }
+    }
+
+    /// Leaves out `count` steps.
+    pub(crate) fn skip(&mut self, what: &str, count: usize, why: &str) {
+        println!("\n== {what}: skipped ==\n{why}");
+        self.skipped += count;
+    }
+}
+
+/// Runs every step, continues after a failure, and counts. `long`: also the [long ones](long::run).
 ///
 /// # Errors
 /// The names of the steps that failed.
-pub(crate) fn test(no_install: bool) -> Result<(), String> {
-    let mut failed = Vec::new();
-    let mut passed = 0;
-    let mut run = |step: &Check| {
-        println!("\n== {} ==\n$ cargo {}", step.name, step.arguments.join(" "));
-        let start = Instant::now();
-        let ended = Command::new(env!("CARGO"))
-            .args(step.arguments)
-            .envs(step.environment.iter().copied())
-            .status()
-            .is_ok_and(|s| s.success());
-        println!("-- {}: {} in {:.0?}", step.name, if ended { "ok" } else { "FAILED" }, start.elapsed());
-        if ended {
-            passed += 1;
-        } else {
-            failed.push(step.name);
-        }
-    };
-    PLAIN.iter().for_each(&mut run);
-    let skipped = match mpi_ready(no_install) {
-        Ok(()) => {
-            WITH_MPI.iter().for_each(&mut run);
-            0
-        }
-        Err(why) => {
-            println!("\n== MPI: skipped ==\n{why}");
-            WITH_MPI.len()
-        }
-    };
+pub(crate) fn test(no_install: bool, long: bool) -> Result<(), String> {
+    let mut tally = Tally::default();
+    PLAIN.iter().for_each(|step| tally.cargo(step));
+    match mpi_ready(no_install) {
+        Ok(()) => WITH_MPI.iter().for_each(|step| tally.cargo(step)),
+        Err(why) => tally.skip("MPI", WITH_MPI.len(), &why),
+    }
+    if long {
+        long::run(&mut tally);
+    }
+    let Tally { passed, failed, skipped } = tally;
     println!("\n{passed} passed, {} failed, {skipped} skipped", failed.len());
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }

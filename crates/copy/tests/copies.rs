@@ -16,11 +16,15 @@ const HINTS: [Hint; 8] = [
     Hint::SEND.cold().read(),
 ];
 
+/// Miri takes a second for some ten thousand bytes.
+const CASES: u32 = if cfg!(miri) { 4 } else { 200 };
+const LONGEST: usize = if cfg!(miri) { 6000 } else { 300_000 };
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
     #[test]
     fn a_copy_is_equal(
-        len in prop_oneof![0usize..5000, 5000usize..300_000],
+        len in prop_oneof![0usize..5000, 5000usize..LONGEST],
         shift in 0usize..64,
         hint in 0usize..8,
     ) {

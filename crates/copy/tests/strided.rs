@@ -16,7 +16,7 @@ const UNPACK: Moved = |to, from, strided, mover| match mover {
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 400 }))]
 
     #[test]
     fn packing_takes_every_block_and_unpacking_puts_it_back(
