@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// on the disk.
 ///
 /// Readers see the old content or the new one, never a part. The temporary file is removed again if
-/// anything fails; where a killed process has left one, or another process writes one at the same
-/// moment, it is left alone. A symbolic link stays one: the file that it names is replaced. What is no file,
-/// as a pipe, a terminal or `/dev/null`, is written to and never replaced.
+/// anything fails; one that a killed process has left, or that another process writes at the same
+/// moment, is left alone. A symbolic link stays one: the file that it names is replaced. What is no
+/// file, as a pipe, a terminal or `/dev/null`, is written to and never replaced.
 ///
 /// # Errors
 /// Whatever `write` or the file system says, with the path in front; the kind is kept

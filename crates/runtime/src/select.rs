@@ -40,7 +40,7 @@ use std::any::type_name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 
 use strata_model::set::Nodes;
 use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
@@ -572,11 +572,15 @@ impl Node {
             (Use::Doubted, true) => {
                 installed.use_of = Use::Forbidden;
                 if node_0 {
-                    say!(
-                        "strata: the hosts of the nodes have different models in their cache folders, so the \
-                         models that are compiled in are used: install the same on every host, or name a file \
-                         in STRATA_MODELS"
-                    );
+                    // A process may run several jobs.
+                    static TOLD: Once = Once::new();
+                    TOLD.call_once(|| {
+                        eprintln!(
+                            "strata: the hosts of the nodes have different models in their cache folders, so the \
+                             models that are compiled in are used: install the same on every host, or name a file \
+                             in STRATA_MODELS"
+                        );
+                    });
                 }
                 installed.unusable.iter().for_each(|(path, reason)| tell_unusable(path, reason));
             }

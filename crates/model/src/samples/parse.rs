@@ -325,9 +325,11 @@ impl<'f> Parser<'f> {
         }
     }
 
-    /// The word of [`WORDS`] that a line begins with; `None` where the line is one of samples. Where
-    /// a model has that name, its samples go on with a time, which no header line does: names are no
-    /// numbers (a time is never written as `inf` or `NaN`), and what else may follow has a `=`.
+    /// The word of [`WORDS`] that a line begins with; `None` where the line is one of samples.
+    ///
+    /// Where a model has that name, its samples go on with a time, which no header line does: names
+    /// are no numbers (a time is never written as `inf` or `NaN`), and what else may follow has a
+    /// `=`.
     fn keyword(&self, words: &[Word<'_>], row: &str) -> Option<&'static str> {
         let &(first, _) = words.first()?;
         let word = WORDS.into_iter().find(|word| *word == first)?;

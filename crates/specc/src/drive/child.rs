@@ -7,8 +7,8 @@
 //! We hold the other end of its standard input, never write to it, and let go when it has ended. A
 //! profiling program ends with its input, so that it does not outlive us, however we end. Cargo and
 //! its compilers do not, so their group has a guard: a shell that ends the group with its input.
-//! (The system could do that itself by `PR_SET_PDEATHSIG`, but to set it between fork and exec takes
-//! unsafe code, and it would not reach the compilers.)
+//! (The system could do that itself by `PR_SET_PDEATHSIG`, but to set it between fork and exec
+//! takes unsafe code, and it would not reach the compilers.)
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -103,8 +103,9 @@ fn signal(target: i32, signal: Signal) {
     }
 }
 
-/// A shell that leads the group of a child. It waits for the end of its input, which comes when this
-/// process ends, and then kills the group; it is ended before that where the child ends by itself.
+/// A shell that leads the group of a child. It waits for the end of its input, which comes when
+/// this process ends, and then kills the group; it is ended before that where the child ends by
+/// itself.
 struct Guard(Child);
 
 impl Guard {
