@@ -458,4 +458,13 @@ mod tests {
             assert_eq!(time(seconds), text);
         }
     }
+    #[test]
+    fn whatever_a_file_claims_can_be_told() {
+        let mut point = crate::results::PointResult::default();
+        point.belief.timings = usize::MAX;
+        let kernel = KernelResult { points: vec![point.clone(), point], ..KernelResult::default() };
+        let results = Results { kernels: vec![kernel], ..Results::default() };
+        let told = rules(&results).into_iter().find(|(rule, _)| rule.starts_with("9.")).unwrap().1;
+        assert!(told.contains(&format!("all {} timings", usize::MAX)), "{told}");
+    }
 }
