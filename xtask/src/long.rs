@@ -163,7 +163,8 @@ pub(crate) fn run(tally: &mut Tally) {
         println!("\n== {name} ==\n$ cargo {}", WITHOUT_STDERR.join(" "));
         tally.step(name, || without_stderr(stderr));
     }
-    // Further long steps go here: `tally.step(name, run)`, or `tally.cargo(&check)`.
+    println!("\n== mutations of shared memory ==\n$ cargo xtask mutants");
+    tally.step("mutations of shared memory", crate::mutants::run);
 }
 
 fn cargo_runs(arguments: &[&str]) -> bool {

@@ -575,7 +575,7 @@ impl Node {
                     // A process may run several jobs.
                     static TOLD: Once = Once::new();
                     TOLD.call_once(|| {
-                        eprintln!(
+                        say!(
                             "strata: the hosts of the nodes have different models in their cache folders, so the \
                              models that are compiled in are used: install the same on every host, or name a file \
                              in STRATA_MODELS"
