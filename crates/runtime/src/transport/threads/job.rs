@@ -82,7 +82,7 @@ pub(super) struct Job {
     complete: Apart<AtomicU64>,
     parkers: Parkers,
     /// By node: what it waits for while it sleeps.
-    waits: Box<[Mutex<Option<(Call, Awaited)>>]>,
+    waits: Box<[Noted]>,
     /// By node: rung when there is something for it to receive, or the job has failed.
     doorbells: Box<[Doorbell]>,
     /// From node i to node j at `i * size + j`, created at first use.
@@ -107,6 +107,9 @@ pub(super) struct Job {
     failure: Mutex<Option<Failure>>,
     failed: AtomicBool,
 }
+
+/// What a node waits for.
+type Noted = Mutex<Option<(Call, Awaited)>>;
 
 /// A wait of a node: for what, and what may end it.
 struct Wait<'a, F> {
