@@ -433,17 +433,16 @@ fn the_watchdog_names_what_waits_for_messages_room_and_split_phase_collectives()
             |node| {
                 let handlers = node.handlers();
                 node.install(handlers);
-                if node.rank() == 0 {
-                    node.wait_until(|| false);
+                match node.rank() {
+                    0 => node.wait_until(|| false),
+                    // Where no node runs, the job ends without a watchdog.
+                    2 => std::thread::sleep(Duration::from_millis(900)),
+                    _ => {}
                 }
                 node.barrier();
                 Ok(())
             },
-            &[
-                "nodes 1, 2 wait in barrier #2 at ",
-                "node 0 has not come: it has waited ",
-                " in wait_until at ",
-            ],
+            &["node 1 waits in barrier #2 at ", "has not come", " in wait_until at "],
         ),
         (
             |node| {
