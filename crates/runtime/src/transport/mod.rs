@@ -119,47 +119,34 @@ pub(crate) trait Endpoint {
     /// Ends the job on every node because of `failure`.
     fn fail(&mut self, failure: Failure) -> !;
 
+    // Optional operations. None has a default: a layer around an endpoint that did not forward one
+    // would silently lose it.
+
     /// The abort handle, with which a thread that is no node ends the job, if the transport has
     /// one: waiting nodes unwind.
-    fn abort_handle(&self) -> Option<AbortHandle> {
-        None
-    }
+    fn abort_handle(&self) -> Option<AbortHandle>;
     /// What tells this node that it may have something to receive, if the transport has that.
-    fn doorbell(&self) -> Option<Doorbell> {
-        None
-    }
+    fn doorbell(&self) -> Option<Doorbell>;
     /// Where nodes of one process place a value for each other, if all nodes are of one process.
-    fn shelf(&self) -> Option<&Shelf> {
-        None
-    }
+    fn shelf(&self) -> Option<&Shelf>;
     /// Zero words for each node, by rank, which nodes of several processes access directly, if all
     /// nodes can. Collective, with equal `words`.
-    fn shared_words(&mut self, _words: usize) -> Option<Vec<SharedWords>> {
-        None
-    }
+    fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>>;
     /// Zero words of this node to which others have access by one-sided transfers, if all nodes
     /// have such memory. Frees that of earlier calls that no node holds any more. Collective, with
     /// equal `words`.
-    fn exposed_words(&mut self, _words: usize) -> Option<ExposedWords> {
-        None
-    }
+    fn exposed_words(&mut self, words: usize) -> Option<ExposedWords>;
     /// Messages that repeat, with lengths in bytes, if the transport prepares them.
-    fn prepared(&mut self, _sends: &[Repeated], _receives: &[Repeated]) -> Option<Box<dyn Repeating>> {
-        None
-    }
+    fn prepared(&mut self, sends: &[Repeated], receives: &[Repeated]) -> Option<Box<dyn Repeating>>;
     /// As [`Endpoint::prepared`], of pieces of a program's memory, of bytes; those of receives
     /// overlap no others.
     fn prepared_pieces(
         &mut self,
-        _sends: &[RepeatedPieces],
-        _receives: &[RepeatedPieces],
-    ) -> Option<Box<dyn RepeatingPieces>> {
-        None
-    }
+        sends: &[RepeatedPieces],
+        receives: &[RepeatedPieces],
+    ) -> Option<Box<dyn RepeatingPieces>>;
     /// The simulated machine that this node is part of, if any.
-    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
-        None
-    }
+    fn simulated(&mut self) -> Option<&mut dyn Simulated>;
 }
 
 impl dyn Endpoint + '_ {

@@ -15,8 +15,9 @@ use super::contributions::{CollectiveKind, Contributions};
 use super::header::{HEADER, Header};
 use super::ports::Ports;
 use super::{
-    AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, Failure, Network, Networks, Operation,
-    PACKET, Packet, Part,
+    AbortHandle, Awaited, Boundary, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network,
+    Networks, Operation, PACKET, Packet, Part, Repeated, RepeatedPieces, Repeating, RepeatingPieces,
+    SharedWords, Shelf, Simulated,
 };
 use crate::block::{Contents, RawBlock};
 use bytemuck::Zeroable;
@@ -437,5 +438,37 @@ impl<T: Transport> Endpoint for OverPackets<T> {
 
     fn abort_handle(&self) -> Option<AbortHandle> {
         self.transport.abort_handle()
+    }
+
+    fn doorbell(&self) -> Option<Doorbell> {
+        None
+    }
+
+    fn shelf(&self) -> Option<&Shelf> {
+        None
+    }
+
+    fn shared_words(&mut self, _: usize) -> Option<Vec<SharedWords>> {
+        None
+    }
+
+    fn exposed_words(&mut self, _: usize) -> Option<ExposedWords> {
+        None
+    }
+
+    fn prepared(&mut self, _: &[Repeated], _: &[Repeated]) -> Option<Box<dyn Repeating>> {
+        None
+    }
+
+    fn prepared_pieces(
+        &mut self,
+        _: &[RepeatedPieces],
+        _: &[RepeatedPieces],
+    ) -> Option<Box<dyn RepeatingPieces>> {
+        None
+    }
+
+    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        None
     }
 }

@@ -29,8 +29,9 @@ use crate::block::{Contents, RawBlock};
 use crate::error::Error;
 use crate::transport::header::Header;
 use crate::transport::{
-    Action, Awaited, Call, Collective, Endpoint, ExposedWords, Failure, LOOKS, Network, Networks, Operation,
-    Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords, panic_text,
+    AbortHandle, Action, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, LOOKS,
+    Network, Networks, Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords,
+    Shelf, Simulated, panic_text,
 };
 use collectives::{Collectives, SHORT};
 use connections::{Backoff, Connections};
@@ -401,6 +402,22 @@ impl Endpoint for Mpi {
             looks += LOOKS;
         }
         self.backoff.wait_after(looks);
+    }
+
+    fn abort_handle(&self) -> Option<AbortHandle> {
+        None
+    }
+
+    fn doorbell(&self) -> Option<Doorbell> {
+        None
+    }
+
+    fn shelf(&self) -> Option<&Shelf> {
+        None
+    }
+
+    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        None
     }
 
     fn shared_words(&mut self, words: usize) -> Option<Vec<SharedWords>> {

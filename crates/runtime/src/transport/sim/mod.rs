@@ -31,8 +31,9 @@ use crate::block::{Contents, RawBlock};
 use crate::clock::SimulatedClock;
 use crate::transport::contributions::CollectiveKind;
 use crate::transport::{
-    Awaited, Call, Collective, Endpoint, Failure, Network, Networks, Operation, PACKET, Packet, Simulated,
-    Value,
+    AbortHandle, Awaited, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network, Networks,
+    Operation, PACKET, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, SharedWords, Shelf,
+    Simulated, Value,
 };
 use crate::work::{Charge, Computing, Work};
 use assembly::Assembly;
@@ -485,6 +486,38 @@ impl Endpoint for Sim {
 
     fn fail(&mut self, failure: Failure) -> ! {
         self.world.fail(failure)
+    }
+
+    fn abort_handle(&self) -> Option<AbortHandle> {
+        None
+    }
+
+    fn doorbell(&self) -> Option<Doorbell> {
+        None
+    }
+
+    fn shelf(&self) -> Option<&Shelf> {
+        None
+    }
+
+    fn shared_words(&mut self, _: usize) -> Option<Vec<SharedWords>> {
+        None
+    }
+
+    fn exposed_words(&mut self, _: usize) -> Option<ExposedWords> {
+        None
+    }
+
+    fn prepared(&mut self, _: &[Repeated], _: &[Repeated]) -> Option<Box<dyn Repeating>> {
+        None
+    }
+
+    fn prepared_pieces(
+        &mut self,
+        _: &[RepeatedPieces],
+        _: &[RepeatedPieces],
+    ) -> Option<Box<dyn RepeatingPieces>> {
+        None
     }
 
     fn simulated(&mut self) -> Option<&mut dyn Simulated> {

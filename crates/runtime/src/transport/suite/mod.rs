@@ -5,6 +5,7 @@
 
 mod channels;
 mod collectives;
+pub(super) mod offers;
 mod packets;
 mod puts;
 

@@ -50,8 +50,8 @@ use crate::block::{Contents, RawBlock};
 use crate::copy::{Hint, copy_hinted};
 use crate::number::{NumberType, Op};
 use crate::transport::{
-    AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, Failure, Network, Networks, Operation,
-    Packet, Scan, Shelf,
+    AbortHandle, Awaited, Boundary, Call, Collective, Endpoint, ExposedWords, Failure, Network, Networks,
+    Operation, Packet, Repeated, RepeatedPieces, Repeating, RepeatingPieces, Scan, Shelf, Simulated,
 };
 use job::{Job, Peers, RING, Unwinds};
 use pending::PendingCollective;
@@ -474,5 +474,29 @@ impl Endpoint for Threads {
     fn abort_handle(&self) -> Option<AbortHandle> {
         let job = Arc::clone(&self.job);
         Some(Box::new(move |failure| job.record(failure)))
+    }
+
+    fn shared_words(&mut self, _: usize) -> Option<Vec<SharedWords>> {
+        None
+    }
+
+    fn exposed_words(&mut self, _: usize) -> Option<ExposedWords> {
+        None
+    }
+
+    fn prepared(&mut self, _: &[Repeated], _: &[Repeated]) -> Option<Box<dyn Repeating>> {
+        None
+    }
+
+    fn prepared_pieces(
+        &mut self,
+        _: &[RepeatedPieces],
+        _: &[RepeatedPieces],
+    ) -> Option<Box<dyn RepeatingPieces>> {
+        None
+    }
+
+    fn simulated(&mut self) -> Option<&mut dyn Simulated> {
+        None
     }
 }
