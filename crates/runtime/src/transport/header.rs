@@ -40,6 +40,7 @@ impl Header {
     }
 
     /// The words that change from call to call at one place.
+    #[cfg(feature = "mpi")]
     pub(crate) fn changing(&self) -> &[u64] {
         &self.0[..2]
     }
@@ -66,12 +67,7 @@ impl Header {
         }
     }
 
-    /// Whether another node's call can belong to the same collective.
-    pub(crate) fn agrees(&self, other: &Self) -> bool {
-        Self::words_agree(&self.0, &other.0)
-    }
-
-    /// As [`Header::agrees`], for received words.
+    /// Whether the words of two nodes' calls can belong to the same collective.
     pub(crate) fn words_agree(one: &[u64], other: &[u64]) -> bool {
         one[..2] == other[..2]
     }

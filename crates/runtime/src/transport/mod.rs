@@ -24,15 +24,10 @@ mod call;
 mod contributions;
 mod deadlock;
 mod exposed;
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "see `over_packets`"))]
+#[cfg(any(test, feature = "mpi"))]
 mod header;
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
-#[cfg_attr(
-    not(test),
-    allow(dead_code, reason = "for transports that move packets alone; those here do more")
-)]
-mod over_packets;
 mod packet;
 mod ports;
 mod prefix;

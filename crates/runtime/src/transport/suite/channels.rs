@@ -1,8 +1,8 @@
-//! A minimal transport: nodes are threads, and packets go through bounded channels of the standard
-//! library. It has only what [`Transport`] requires.
+//! The transport of the reference's packets: nodes are threads, and packets go through bounded
+//! channels of the standard library.
 
+use super::over_packets::Transport;
 use crate::error::Error;
-use crate::transport::over_packets::Transport;
 use crate::transport::{Failure, Network, Networks, Packet, Stop, panic_text};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

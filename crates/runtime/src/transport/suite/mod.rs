@@ -1,16 +1,18 @@
-//! The requirements of a transport, as cases that run on an endpoint of it: on channels with the
-//! reference implementations, on threads, on simulated machines and under `mpirun`.
+//! The requirements of a transport, as cases that run on an endpoint of it: on the
+//! reference (`over_packets`), on threads, on simulated machines and under `mpirun`.
 //!
 //! A case asserts on the nodes; a failed assertion ends the job.
 
 mod channels;
 mod collectives;
 pub(super) mod offers;
+mod over_packets;
 mod packets;
 mod puts;
 
-use super::{Action, Awaited, Call, Endpoint, Network, Networks, Packet, Part, over_packets::OverPackets};
+use super::{Action, Awaited, Call, Endpoint, Network, Networks, Packet, Part};
 use crate::error::Error;
+use over_packets::OverPackets;
 use std::panic::Location;
 
 /// A case: its name, for which numbers of nodes it is meaningful, its program, and the expected

@@ -1,30 +1,30 @@
-//! The reference implementation of an [`Endpoint`]: everything a node needs, using packets alone.
+//! The reference for what each operation of an [`Endpoint`] means: all of them, by packets alone.
 //!
-//! A transport that moves packets is complete with this layer; one that is faster at collectives or
-//! puts implements [`Endpoint`] itself. The layer is simple rather than fast:
+//! It runs the cases of the suite as the transports do, so that they test the trait and not one
+//! transport. No transport uses it, as each is faster at everything. It is simple:
 //! - A *collective* is gathered at node 0, which compares all calls, combines in rank order and
 //!   sends each node its result; blocks of an exchange then go directly to their nodes.
 //! - A *put* is a packet for each 64 bytes, written to the port when the receiver takes it.
 //! - The asynchronous or and the ends of programs are sent to all nodes, each in a packet.
 //!
-//! The layer's own packets use the reply network, which is always emptied: a waiting node receives
-//! them, and keeps the program's replies among them until the program polls. Requests stay in the
+//! Its own packets use the reply network, which is always emptied: a waiting node receives them,
+//! and keeps the program's replies among them until the program polls. Requests stay in the
 //! transport, so that senders stall where a program does not receive.
 
-use super::contributions::{CollectiveKind, Contributions};
-use super::header::{HEADER, Header};
-use super::ports::Ports;
-use super::{
+use crate::block::{Contents, RawBlock};
+use crate::transport::contributions::{CollectiveKind, Contributions};
+use crate::transport::header::{HEADER, Header};
+use crate::transport::ports::Ports;
+use crate::transport::{
     AbortHandle, Awaited, Boundary, Call, Collective, Doorbell, Endpoint, ExposedWords, Failure, Network,
     Networks, Operation, PACKET, Packet, Part, Repeated, RepeatedPieces, Repeating, RepeatingPieces,
     SharedWords, Shelf, Simulated,
 };
-use crate::block::{Contents, RawBlock};
 use bytemuck::Zeroable;
 use std::collections::VecDeque;
 
-/// What a transport must implement.
-pub(crate) trait Transport {
+/// The operations on packets.
+pub(super) trait Transport {
     /// This node's number.
     fn rank(&self) -> usize;
     /// The number of nodes.
@@ -34,21 +34,16 @@ pub(crate) trait Transport {
     /// sent; those to a node that has left are lost.
     fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool;
     /// Receives the next packet of a network; false if there is none. Unwinds with
-    /// [`Stop`](super::Stop) if the job has failed.
+    /// [`Stop`](crate::transport::Stop) if the job has failed.
     fn try_receive(&mut self, network: Network, packet: &mut Packet) -> bool;
     /// Waits a while for a packet on `networks` or for room for one; may return at once. Unwinds as
     /// `try_receive` does.
     fn pause(&mut self, networks: Networks);
     /// Ends the job on every node because of `failure`.
     fn fail(&mut self, failure: Failure) -> !;
-    /// The abort handle, with which a thread that is no node ends the job, if the transport has
-    /// one.
-    fn abort_handle(&self) -> Option<AbortHandle> {
-        None
-    }
 }
 
-/// The layer's own packets, by handler number: above those of programs and of `Node`.
+/// The endpoint's own packets, by handler number: above those of programs and of `Node`.
 const FIRST: u16 = u16::MAX - 3;
 /// Bytes of a message; the first packet of one has its length in `whole`.
 const MESSAGE: u16 = FIRST;
@@ -85,8 +80,8 @@ struct Pending {
     complete: bool,
 }
 
-/// An endpoint over a transport's packets.
-pub(crate) struct OverPackets<T> {
+/// An endpoint that has only packets.
+pub(super) struct OverPackets<T> {
     transport: T,
     rank: usize,
     size: usize,
@@ -102,7 +97,7 @@ pub(crate) struct OverPackets<T> {
 }
 
 impl<T: Transport> OverPackets<T> {
-    pub(crate) fn new(transport: T) -> Self {
+    pub(super) fn new(transport: T) -> Self {
         let (rank, size) = (transport.rank(), transport.size());
         Self {
             transport,
@@ -123,7 +118,7 @@ impl<T: Transport> OverPackets<T> {
         (0..self.size).filter(move |node| *node != rank)
     }
 
-    /// Sends as much as there is room for, and receives this layer's packets.
+    /// Sends as much as there is room for, and receives its own packets.
     fn progress(&mut self) {
         while let Some((to, outgoing)) = self.outgoing.front_mut() {
             let (packet, end) = match outgoing {
@@ -152,7 +147,7 @@ impl<T: Transport> OverPackets<T> {
         }
     }
 
-    /// Handles one of this layer's packets.
+    /// Handles one of its own packets.
     fn absorb(&mut self, packet: &Packet) {
         let from = packet.from as usize;
         let whole = |bits: u64| usize::try_from(bits).unwrap_or(usize::MAX);
@@ -243,7 +238,7 @@ impl<T: Transport> OverPackets<T> {
         for from in self.others() {
             let message = self.take_message(from);
             let header = Header::from_words(&message.words[..HEADER / 8]);
-            if !header.agrees(&Header::new(call)) {
+            if !Header::words_agree(header.words(), Header::new(call).words()) {
                 let message = format!("{header}, but node 0 called {call}");
                 self.transport.fail(Failure { rank: from, message });
             }
@@ -263,7 +258,7 @@ impl<T: Transport> OverPackets<T> {
         self.progress();
     }
 
-    /// Waits until the collective in flight is complete, receiving only this layer's packets.
+    /// Waits until the collective in flight is complete, receiving only its own packets.
     fn complete(&mut self) -> RawBlock {
         while !self.test() {
             self.transport.pause(Networks::Only(Network::Reply));
@@ -437,7 +432,7 @@ impl<T: Transport> Endpoint for OverPackets<T> {
     }
 
     fn abort_handle(&self) -> Option<AbortHandle> {
-        self.transport.abort_handle()
+        None
     }
 
     fn doorbell(&self) -> Option<Doorbell> {
