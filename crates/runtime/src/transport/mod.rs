@@ -22,6 +22,8 @@ use strata_sim::platform::Circuits;
 
 mod call;
 mod contributions;
+#[cfg(any(test, feature = "mpi"))]
+mod credit;
 mod deadlock;
 mod exposed;
 #[cfg(any(test, feature = "mpi"))]

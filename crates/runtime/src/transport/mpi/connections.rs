@@ -4,12 +4,8 @@
 //! in one MPI message, as many as libraries send eagerly. A train is sent when it is full, when the
 //! message ends, and before any other packet of its network. It counts as one packet for credits.
 //!
-//! *Credits.* For each other node, the packets on each network and the puts that were sent but not
-//! yet taken there are limited, so that the memory for messages is bounded, whatever a node does.
-//! Every packet and put in the other direction carries the count of what has been taken since the
-//! beginning (16 bits suffice); when half of the credits are used, a separate message carries it.
-//! A node that waits for room for a reply takes no requests, and so no counts from them: the count
-//! of replies taken counts as told only when a reply or a separate message has carried it.
+//! *Credits* ([`credit`](crate::transport::credit)) limit what is in flight to each node. Packets
+//! and puts carry the counts of what was taken; where none is sent, a message without data does.
 //!
 //! *Progress.* MPI has no thread of its own: messages move only during MPI calls. So every function
 //! here that finds nothing to do polls all lanes once and handles the transport's own messages.
@@ -19,17 +15,18 @@ use super::ffi::{Lane, World};
 use super::ports::Ports;
 use super::standstill::{Standstill, Step, Token, Traffic, report};
 use crate::block::RawBlock;
+use crate::transport::credit::{Credits, PUT};
 use crate::transport::{Awaited, Call, Network, PACKET, Packet, Part};
 use bytemuck::{Zeroable as _, bytes_of, bytes_of_mut, cast_slice, cast_slice_mut};
 use std::collections::VecDeque;
 
 /// Packets in flight from one node to another on one network; fewer where there are very many
 /// nodes.
-const PACKETS: usize = 64;
+const PACKETS: u16 = 64;
 const ALL_PACKETS: usize = 8192;
 
 /// Puts in flight from one node to another.
-const PUTS: usize = 16;
+const PUTS: u16 = 16;
 
 /// The most receives posted on a network, and for control messages.
 const RECEIVES: usize = 256;
@@ -66,43 +63,6 @@ enum Control {
     LongPut = 2,
     /// The token that finds out whether all nodes wait.
     Token = 3,
-}
-
-/// State about another node. Arrays are indexed by network; the last element is for puts.
-#[derive(Clone, Default)]
-struct Peer {
-    /// Sent to it, and known to be taken there.
-    sent: [u64; 3],
-    acknowledged: [u16; 3],
-    /// Taken from it, and reported to it.
-    taken: [u64; 3],
-    told: [u64; 3],
-    /// Control messages sent to it and received from it.
-    controls: (u64, u64),
-    /// Whether it must be sent credits.
-    owes: bool,
-}
-
-/// The index of puts in a [`Peer`]'s arrays.
-const PUT: usize = 2;
-
-impl Peer {
-    /// What was sent to it, and is not known to be taken there.
-    fn in_flight(&self, kind: usize) -> u16 {
-        (self.sent[kind] as u16).wrapping_sub(self.acknowledged[kind])
-    }
-
-    /// Learns how many it has taken, unless a later count has come by another lane.
-    ///
-    /// A message may wait here while any number is sent in the other direction, so its count may be
-    /// out of date by more than half of 2^16; but no count is above what was sent. One that is out
-    /// of date by nearly 2^16 may seem new: then up to twice as many are in flight until the true
-    /// count passes it.
-    fn acknowledge(&mut self, kind: usize, count: u16) {
-        if count.wrapping_sub(self.acknowledged[kind]) <= self.in_flight(kind) {
-            self.acknowledged[kind] = count;
-        }
-    }
 }
 
 /// A packet train: packets of a message that wait to be sent together with the next ones. When it
@@ -150,15 +110,15 @@ pub(super) struct Connections {
     unloaded: [usize; 2],
     puts: Outbox,
     tells: Outbox,
-    peers: Vec<Peer>,
-    /// Credits for packets.
-    credit: usize,
+    credits: Credits,
+    /// The most packets of a network in flight to one node.
+    most: usize,
+    /// Control messages sent to each node and received from it.
+    controls: Vec<(u64, u64)>,
     /// Packets to this node itself.
     own: [VecDeque<Packet>; 2],
     /// Whether this network was found empty since it was last polled.
     polled: [bool; 2],
-    /// Nodes that must be sent credits.
-    owed: Vec<usize>,
     /// Whether nothing more is sent.
     closing: bool,
     standstill: Standstill,
@@ -168,24 +128,26 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) fn new(world: &'static World) -> Self {
         let size = world.size();
-        let credit = (ALL_PACKETS / size).clamp(8, PACKETS);
-        let posted = (credit * (size - 1)).clamp(1, RECEIVES);
+        let packets = u16::try_from(ALL_PACKETS / size).map_or(PACKETS, |each| each.clamp(8, PACKETS));
+        let most = usize::from(packets);
+        let posted = (most * (size - 1)).clamp(1, RECEIVES);
         let longest = PACKET_HEAD + TRAIN / 8;
         let sizes = [(posted, longest), (posted, longest), (CONTROLS, HEAD + SHORT_PUT / 8)];
-        let packets = || Outbox::new(world, LEAVING, longest);
+        let outbox = || Outbox::new(world, LEAVING, longest);
+        let puts = 2 * usize::from(PUTS);
         Self {
             world,
             inbox: Inbox::new(world, sizes),
-            packets: [packets(), packets()],
+            packets: [outbox(), outbox()],
             trains: [Train::empty(), Train::empty()],
             unloaded: [0; 2],
-            puts: Outbox::new(world, 2 * PUTS, HEAD + SHORT_PUT / 8),
-            tells: Outbox::new(world, 2 * PUTS, HEAD),
-            peers: vec![Peer::default(); size],
-            credit,
-            own: [VecDeque::with_capacity(credit), VecDeque::with_capacity(credit)],
+            puts: Outbox::new(world, puts, HEAD + SHORT_PUT / 8),
+            tells: Outbox::new(world, puts, HEAD),
+            credits: Credits::new(size, packets, PUTS),
+            most,
+            controls: vec![(0, 0); size],
+            own: [VecDeque::with_capacity(most), VecDeque::with_capacity(most)],
             polled: [false; 2],
-            owed: Vec::with_capacity(size),
             closing: false,
             standstill: Standstill::new(),
             ports: Ports::new(world),
@@ -194,25 +156,20 @@ impl Connections {
 
     /// Whether there is another node.
     fn is_alone(&self) -> bool {
-        self.peers.len() == 1
-    }
-
-    fn has_credit(&self, kind: usize, to: usize) -> bool {
-        let most = if kind == PUT { PUTS } else { self.credit };
-        usize::from(self.peers[to].in_flight(kind)) < most
+        self.controls.len() == 1
     }
 
     /// Whether a packet to node `to` would find room.
     pub(super) fn has_room(&mut self, network: Network, to: usize) -> bool {
         if to == self.world.rank() {
-            return self.own[network as usize].len() < self.credit;
+            return self.own[network as usize].len() < self.most;
         }
-        self.has_credit(network as usize, to) && self.packets[network as usize].has_room()
+        self.credits.may_send(network as usize, to) && self.packets[network as usize].has_room()
     }
 
     /// Whether a put to node `to` would find room.
     pub(super) fn has_put_room(&mut self, to: usize) -> bool {
-        to == self.world.rank() || self.has_credit(PUT, to) && self.puts.has_room()
+        to == self.world.rank() || self.credits.may_send(PUT, to) && self.puts.has_room()
     }
 
     pub(super) fn try_send(&mut self, network: Network, to: usize, packet: &Packet) -> bool {
@@ -242,7 +199,7 @@ impl Connections {
         } else {
             let length = size_of::<Packet>() - PACKET + packet.bytes().len();
             let mut packet = *packet;
-            packet.from = self.counts(lane, to);
+            packet.from = self.credits.sent_packet(lane, to);
             self.packets[lane].send(Lane::ALL[lane], to, length, |words| {
                 words[..PACKET_WORDS].copy_from_slice(cast_slice(bytes_of(&packet)));
             });
@@ -252,7 +209,7 @@ impl Connections {
 
     /// Sends the packets that wait for others of their message.
     fn send_train(&mut self, lane: usize) {
-        let counts = self.counts(lane, self.trains[lane].to);
+        let counts = self.credits.sent_packet(lane, self.trains[lane].to);
         let Train { to, words, bytes } = &mut self.trains[lane];
         let bytes = std::mem::take(bytes);
         let mut head: Packet = Packet::zeroed();
@@ -265,19 +222,6 @@ impl Connections {
         self.packets[lane].send(Lane::ALL[lane], *to, PACKET_HEAD * 8 + bytes, |to| {
             to[..used].copy_from_slice(&words[..used]);
         });
-    }
-
-    /// Counts a message to node `to`, and returns how many packets have been taken from it: the
-    /// receiver knows the sender, so the field for it has space for them.
-    fn counts(&mut self, lane: usize, to: usize) -> u32 {
-        let peer = &mut self.peers[to];
-        peer.sent[lane] += 1;
-        peer.told[0] = peer.taken[0];
-        // Not by a request, which its receiver may be unable to take until it knows this count.
-        if lane == Network::Reply as usize {
-            peer.told[1] = peer.taken[1];
-        }
-        u32::from(peer.taken[0] as u16) | u32::from(peer.taken[1] as u16) << 16
     }
 
     /// Whether a packet has arrived on this network.
@@ -304,6 +248,7 @@ impl Connections {
         }
         let Some((from, words)) = self.inbox.head(lane) else { return false };
         cast_slice_mut::<u8, u64>(bytes_of_mut(packet)).copy_from_slice(&words[..PACKET_WORDS]);
+        // The receiver knows the sender, so the field for it has space for counts.
         let counts = std::mem::replace(&mut packet.from, from as u32);
         let train = (packet.whole >> TRAIN_SHIFT) as usize;
         if train > 0 {
@@ -318,12 +263,8 @@ impl Connections {
             }
         }
         self.inbox.take(lane);
-        let peer = &mut self.peers[from];
-        peer.acknowledge(0, counts as u16);
-        peer.acknowledge(1, (counts >> 16) as u16);
-        peer.taken[index] += 1;
-        if peer.taken[index] - peer.told[index] >= self.credit as u64 / 2 {
-            self.owe(from);
+        if self.credits.took_packet(index, from, counts) {
+            self.pay();
         }
         true
     }
@@ -341,7 +282,7 @@ impl Connections {
             news |= self.inbox.poll();
         }
         news |= self.ports.receive();
-        if !self.owed.is_empty() {
+        if self.credits.owes() {
             self.pay();
         }
         news
@@ -354,18 +295,15 @@ impl Connections {
 
     /// Serves the control message at the head of its lane.
     fn control(&mut self) {
-        let Self { inbox, peers, ports, standstill, .. } = self;
+        let Self { inbox, credits, controls, ports, standstill, .. } = self;
         let Some((from, words)) = inbox.head(Lane::Control) else { return };
         let (head, data) = words.split_at(HEAD);
         let (what, offset, length) = (head[1], head[2], head[3]);
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let kind = head[0] as u16;
-        let peer = &mut peers[from];
-        peer.controls.1 += 1;
-        for index in 0..=PUT {
-            peer.acknowledge(index, (head[0] >> (16 * (index + 1))) as u16);
-        }
+        controls[from].1 += 1;
+        credits.learn(from, [16, 32, 48].map(|shift| (head[0] >> shift) as u16));
         if kind == Control::Tell as u16 {
             inbox.take(Lane::Control);
             return;
@@ -382,20 +320,15 @@ impl Connections {
             ports.expect(from, port, offset, length);
         }
         inbox.take(Lane::Control);
-        peer.taken[PUT] += 1;
-        if peer.taken[PUT] - peer.told[PUT] >= PUTS as u64 / 2 {
-            self.owe(from);
+        if credits.took_put(from) {
+            self.pay();
         }
     }
 
     /// All packets and puts of this node.
     fn traffic(&self) -> Traffic {
-        let mut traffic = Traffic::default();
-        for peer in &self.peers {
-            traffic.sent += peer.sent.iter().sum::<u64>();
-            traffic.received += peer.taken.iter().sum::<u64>();
-        }
-        traffic
+        let (sent, received) = self.credits.traffic();
+        Traffic { sent, received }
     }
 
     /// This node waits, in `call` of its program or after it, and has just found nothing: ends the
@@ -411,7 +344,7 @@ impl Connections {
             Step::Pass(token) => {
                 let to = (world.rank() + 1) % world.size();
                 let [balance, flags] = token.words();
-                let head = head(&mut self.peers[to], Control::Token, balance, flags, 0);
+                let head = self.head(to, Control::Token, balance, flags, 0);
                 self.tells.send(Lane::Control, to, HEAD * 8, |words| words.copy_from_slice(&head));
             }
             Step::Stuck => match report(world) {
@@ -421,12 +354,11 @@ impl Connections {
         }
     }
 
-    /// Records that a node must be sent credits, and tries to send them.
-    fn owe(&mut self, to: usize) {
-        if !std::mem::replace(&mut self.peers[to].owes, true) {
-            self.owed.push(to);
-        }
-        self.pay();
+    /// The head of a control message, which tells a node what has been taken from it.
+    fn head(&mut self, to: usize, kind: Control, what: u64, offset: u64, length: u64) -> [u64; HEAD] {
+        self.controls[to].0 += 1;
+        let [requests, replies, puts] = self.credits.tell(to).map(u64::from);
+        [kind as u64 | requests << 16 | replies << 32 | puts << 48, what, offset, length]
     }
 
     /// Sends outstanding credits, as far as there is room.
@@ -434,11 +366,9 @@ impl Connections {
         if self.closing {
             return;
         }
-        while !self.owed.is_empty() && self.tells.has_room() {
-            let Some(to) = self.owed.pop() else { return };
-            let peer = &mut self.peers[to];
-            peer.owes = false;
-            let head = head(peer, Control::Tell, 0, 0, 0);
+        while self.credits.owes() && self.tells.has_room() {
+            let Some(to) = self.credits.next_owed() else { return };
+            let head = self.head(to, Control::Tell, 0, 0, 0);
             self.tells.send(Lane::Control, to, HEAD * 8, |words| words.copy_from_slice(&head));
         }
     }
@@ -475,9 +405,8 @@ impl Connections {
     }
 
     fn send_put(&mut self, kind: Control, to: usize, port: usize, offset: usize, length: usize, with: &[u8]) {
-        let peer = &mut self.peers[to];
-        peer.sent[PUT] += 1;
-        let head = head(peer, kind, port as u64, offset as u64, length as u64);
+        self.credits.sent_put(to);
+        let head = self.head(to, kind, port as u64, offset as u64, length as u64);
         self.puts.send(Lane::Control, to, HEAD * 8 + with.len(), |words| {
             words[..HEAD].copy_from_slice(&head);
             cast_slice_mut(&mut words[HEAD..])[..with.len()].copy_from_slice(with);
@@ -521,16 +450,19 @@ impl Connections {
     pub(super) fn finish(mut self, call: &Call) {
         self.closing = true;
         let world = self.world;
-        let sent =
-            |lane: usize| move |peer: &Peer| if lane == PUT { peer.controls.0 } else { peer.sent[lane] };
-        let had = |peer: &Peer, lane: usize| if lane == PUT { peer.controls.1 } else { peer.taken[lane] };
+        let nodes = || 0..world.size();
         for lane in 0..3 {
-            let leaving: Vec<u64> = self.peers.iter().map(sent(lane)).collect();
+            let sent =
+                |to: usize| if lane == PUT { self.controls[to].0 } else { self.credits.sent(lane, to) };
+            let leaving: Vec<u64> = nodes().map(sent).collect();
             let mut coming = vec![0; leaving.len()];
             world.all_to_all(call, &leaving, &mut coming);
             coming[world.rank()] = 0;
-            let missing = |connections: &Self| {
-                connections.peers.iter().zip(&coming).any(|(peer, coming)| had(peer, lane) < *coming)
+            let missing = |this: &Self| {
+                let had = |from: usize| {
+                    if lane == PUT { this.controls[from].1 } else { this.credits.taken(lane, from) }
+                };
+                nodes().any(|from| had(from) < coming[from])
             };
             let mut packet = Packet::new(0, crate::transport::Part::Whole, 0, &[]);
             while missing(&self) {
@@ -547,15 +479,6 @@ impl Connections {
         let [requests, replies] = self.packets;
         [requests, replies, self.puts, self.tells].into_iter().for_each(Outbox::finish);
     }
-}
-
-/// The head of a control message, which tells a node what has been taken from it.
-fn head(peer: &mut Peer, kind: Control, what: u64, offset: u64, length: u64) -> [u64; HEAD] {
-    peer.controls.0 += 1;
-    peer.told = peer.taken;
-    let counts = peer.taken.iter().enumerate();
-    let counts = counts.fold(0, |all, (index, taken)| all | u64::from(*taken as u16) << (16 * (index + 1)));
-    [kind as u64 | counts, what, offset, length]
 }
 
 /// The waiting strategy of a node: it spins first (in MPI, which itself yields where it knows of
