@@ -319,7 +319,9 @@ impl Job {
         ready: impl Fn() -> bool,
         check: impl Fn(),
     ) {
-        self.parkers.wait(rank, ready, &Wait { job: self, rank, call, awaited, check });
+        if !self.parkers.spin(rank, &ready) {
+            self.parkers.wait_long(rank, &ready, &Wait { job: self, rank, call, awaited, check });
+        }
     }
 
     /// As [`sleep`](Self::sleep), where `ready` becomes true when there is room for a packet to node

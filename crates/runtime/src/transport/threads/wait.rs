@@ -81,8 +81,17 @@ impl Parkers {
 
     /// Returns when `ready` is true.
     pub(super) fn wait(&self, rank: usize, ready: impl Fn() -> bool, waiting: &dyn Waiting) {
+        if !self.spin(rank, &ready) {
+            self.wait_long(rank, &ready, waiting);
+        }
+    }
+
+    /// The beginning of a wait, the whole of most: spins, and returns whether `ready` is true. If it
+    /// is not, [`wait_long`](Self::wait_long) follows. What that needs is not prepared before.
+    #[inline]
+    pub(super) fn spin(&self, rank: usize, ready: impl Fn() -> bool) -> bool {
         if ready() {
-            return;
+            return true;
         }
         let spins = &self.parkers[rank].spins;
         let most = spins.load(Ordering::Relaxed).max(FEWEST_SPINS);
@@ -90,15 +99,16 @@ impl Parkers {
             spin_loop();
             if ready() {
                 spins.store((most * 2).min(MOST_SPINS), Ordering::Relaxed);
-                return;
+                return true;
             }
         }
         spins.store(most / 4, Ordering::Relaxed);
-        self.wait_long(rank, &ready, waiting);
+        false
     }
 
+    /// The rest of a wait: yields, then sleeps.
     #[cold]
-    fn wait_long(&self, rank: usize, ready: &dyn Fn() -> bool, waiting: &dyn Waiting) {
+    pub(super) fn wait_long(&self, rank: usize, ready: &dyn Fn() -> bool, waiting: &dyn Waiting) {
         for _ in 0..YIELDS {
             if ready() {
                 return;
