@@ -71,6 +71,36 @@ fn a_misspelt_pin_of_copies_is_said_before_nodes_run() {
     }
 }
 
+/// What the test below starts: a call that is at fault, in a destructor of a node that unwinds.
+#[test]
+#[ignore = "a part of others"]
+fn misuse_in_a_destructor() {
+    struct Last<'a>(&'a mut Node);
+    impl Drop for Last<'_> {
+        fn drop(&mut self) {
+            self.0.broadcast_value(9, 1u8);
+        }
+    }
+    let run = Machine::threads(2).unwrap().run(|node| -> Result<(), Error> {
+        let _last = Last(node);
+        panic!("a user's panic");
+    });
+    println!("{run:?}");
+}
+
+#[test]
+fn a_fault_while_a_node_unwinds_is_named() {
+    let end = run("misuse_in_a_destructor", &[], Stderr::Read).unwrap();
+    assert!(end.status.is_some_and(|status| !status.success()), "{}", end.err);
+    assert!(end.err.contains("a user's panic"), "{}", end.err);
+    assert!(end.err.contains("broadcast from node 9 of 1 elements of 1 bytes at "), "{}", end.err);
+    // Without standard error it ends all the same.
+    for how in UNWRITABLE {
+        let Some(end) = run("misuse_in_a_destructor", &[], how) else { continue };
+        assert!(end.status.is_some_and(|status| !status.success()), "{how:?}");
+    }
+}
+
 #[test]
 fn remarks_on_settings_end_no_job() {
     let settings = [("STRATA_EXPLAN", "1"), ("STRATA_PIN", "srot=radix"), ("CALL", "none")];

@@ -7,9 +7,7 @@ mod mpirun;
 mod oracle;
 
 use mpirun::CASE;
-use std::cell::Cell;
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use strata_runtime::patterns::Schedule;
@@ -351,27 +349,10 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Messages that come after a node has computed for long, one round the nodes after another.
+/// Messages that come after a node has computed for long.
 fn late(node: &mut Node) -> Result<(), Error> {
-    let got = Rc::new(Cell::new(0));
-    let mut handlers = node.handlers();
-    let give = handlers.request({
-        let got = Rc::clone(&got);
-        move |_, value: u64| got.set(value)
-    });
-    node.install(handlers);
-    let next = (node.rank() + 1) % node.size();
-    for round in 1..=2 {
-        if node.rank() == 0 {
-            std::thread::sleep(Duration::from_millis(2500 / node.size() as u64));
-            node.send(next, give, round);
-            node.wait_until(|| got.get() == round);
-        } else {
-            node.wait_until(|| got.get() == round);
-            std::thread::sleep(Duration::from_millis(2500 / node.size() as u64));
-            node.send(next, give, round);
-        }
-    }
+    let pause = Duration::from_millis(2500 / node.size() as u64);
+    oracle::messages::in_turn(node, 2, |_| std::thread::sleep(pause));
     Ok(())
 }
 

@@ -37,6 +37,7 @@ use std::sync::Arc;
 use strata_develop::log::What;
 use strata_model::Seconds;
 use strata_model::platform::Platform;
+use strata_select::say;
 use transfers::Transfers;
 
 /// One of the nodes that run a program together.
@@ -270,6 +271,12 @@ impl Node {
     #[cold]
     fn end_job(&mut self, message: String) -> ! {
         self.notes.end(What::Fail(&message));
+        if !self.may_go_on() {
+            // In a destructor while the node unwinds, which cannot unwind once more: Rust would abort
+            // without this word.
+            say!("error: node {}: {message}; the node was failing already", self.rank());
+            std::process::abort();
+        }
         self.transport.fail(Failure { rank: self.rank(), message });
     }
 

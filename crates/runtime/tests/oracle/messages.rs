@@ -2,7 +2,7 @@
 //! sent.
 
 use super::mix;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use strata_runtime::prelude::*;
 use strata_runtime::{Network, Request};
@@ -156,6 +156,30 @@ impl Mail {
                 6 => drop(node.poll_one_then_all(Network::Request)),
                 _ => {}
             }
+        }
+    }
+}
+
+/// A message goes round the nodes, `rounds` times; each calls `before` before it passes it on. All
+/// others wait meanwhile.
+#[allow(dead_code, reason = "not every test program needs it")]
+pub(crate) fn in_turn(node: &mut Node, rounds: u64, before: impl Fn(u64)) {
+    let got = Rc::new(Cell::new(0));
+    let mut handlers = node.handlers();
+    let pass = handlers.request({
+        let got = Rc::clone(&got);
+        move |_, round: u64| got.set(round)
+    });
+    node.install(handlers);
+    let next = (node.rank() + 1) % node.size();
+    for round in 1..=rounds {
+        if node.rank() > 0 {
+            node.wait_until(|| got.get() == round);
+        }
+        before(round);
+        node.send(next, pass, round);
+        if node.rank() == 0 {
+            node.wait_until(|| got.get() == round);
         }
     }
 }

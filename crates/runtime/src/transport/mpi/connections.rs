@@ -333,13 +333,13 @@ impl Connections {
 
     /// This node waits, in `call` of its program or after it, and has just found nothing: ends the
     /// job if no node can ever go on.
-    pub(super) fn rest(&mut self, call: Option<&Call>, awaited: Awaited) {
+    pub(super) fn idle(&mut self, call: Option<&Call>, awaited: Awaited) {
         let has_own = self.own.iter().any(|own| !own.is_empty());
         if has_own || !self.ports.are_quiet() || !self.tells.has_room() {
             return;
         }
         let (world, traffic) = (self.world, self.traffic());
-        match self.standstill.rest(world, traffic, call, awaited) {
+        match self.standstill.idle(world, traffic, call, awaited) {
             Step::Nothing => {}
             Step::Pass(token) => {
                 let to = (world.rank() + 1) % world.size();

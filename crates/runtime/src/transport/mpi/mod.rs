@@ -103,7 +103,7 @@ impl Outside {
         while !self.leaving.all_left() {
             if !self.connections.poll() {
                 if backoff.is_sleeping() {
-                    self.connections.rest(None, Awaited::AllLeft);
+                    self.connections.idle(None, Awaited::AllLeft);
                 }
                 backoff.wait();
             }
@@ -391,7 +391,7 @@ impl Endpoint for Mpi {
         }
         // Not in waits that others end by anything but messages.
         if self.backoff.is_sleeping() && !matches!(awaited, Awaited::Operation | Awaited::Memory { .. }) {
-            connections.rest(Some(call), awaited);
+            connections.idle(Some(call), awaited);
         }
         let mut looks = 1;
         if let Awaited::Memory { pauses } = awaited {

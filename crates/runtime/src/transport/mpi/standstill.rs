@@ -84,7 +84,7 @@ impl Standstill {
     }
 
     /// This node waits: it has just looked, and found nothing.
-    pub(super) fn rest(
+    pub(super) fn idle(
         &mut self,
         world: &World,
         traffic: Traffic,
@@ -105,7 +105,7 @@ impl Standstill {
         self.step((world.rank(), world.size()), traffic, waits, now)
     }
 
-    /// As [`rest`](Self::rest), of node `rank` of `size`.
+    /// As [`idle`](Self::idle), of node `rank` of `size`.
     fn step(&mut self, (rank, size): (usize, usize), traffic: Traffic, waits: bool, now: u64) -> Step {
         let balance = traffic.sent.wrapping_sub(traffic.received);
         let long = now.saturating_sub(self.since) >= PATIENCE;

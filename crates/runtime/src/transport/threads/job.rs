@@ -497,7 +497,7 @@ impl Job {
         self.gone[rank].store(true, Ordering::Release);
         self.leave(rank);
         self.parkers.wake_all();
-        if self.parkers.rest() {
+        if self.parkers.count_parked() {
             self.end_stuck();
         }
     }

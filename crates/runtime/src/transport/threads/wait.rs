@@ -50,7 +50,7 @@ pub(super) struct Parkers {
     /// node writes.
     sleepers: AtomicUsize,
     /// How many are asleep for certain, or gone; wrapping, as it may be too low for a moment.
-    resting: AtomicUsize,
+    parked: AtomicUsize,
 }
 
 /// What a node does in a long wait.
@@ -69,7 +69,7 @@ impl Parkers {
         Self {
             parkers: (0..nodes).map(|_| Parker::default()).collect(),
             sleepers: AtomicUsize::new(0),
-            resting: AtomicUsize::new(0),
+            parked: AtomicUsize::new(0),
         }
     }
 
@@ -121,7 +121,7 @@ impl Parkers {
         let counted = Cell::new(false);
         // However the wait ends, including by unwinding.
         let _awake = OnDrop(|| {
-            self.get_up(parker, counted.take());
+            self.uncount(parker, counted.take());
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         });
         loop {
@@ -133,27 +133,27 @@ impl Parkers {
             waiting.check();
             waiting.note();
             counted.set(true);
-            if self.rest() {
+            if self.count_parked() {
                 waiting.stuck();
             }
             park();
-            self.get_up(parker, counted.take());
+            self.uncount(parker, counted.take());
         }
     }
 
     /// One more node sleeps for certain, or is gone; whether all do.
-    pub(super) fn rest(&self) -> bool {
-        self.resting.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == self.parkers.len()
+    pub(super) fn count_parked(&self) -> bool {
+        self.parked.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == self.parkers.len()
     }
 
     /// The calling node no longer sleeps; `counted` says whether it has been counted. A waker that
     /// has cleared its flag has taken one from the count.
-    fn get_up(&self, parker: &Parker, counted: bool) {
+    fn uncount(&self, parker: &Parker, counted: bool) {
         if counted {
-            self.resting.fetch_sub(1, Ordering::AcqRel);
+            self.parked.fetch_sub(1, Ordering::AcqRel);
         }
         if !parker.asleep.swap(false, Ordering::Relaxed) {
-            self.resting.fetch_add(1, Ordering::AcqRel);
+            self.parked.fetch_add(1, Ordering::AcqRel);
         }
     }
 
@@ -209,9 +209,9 @@ impl Parkers {
             return;
         }
         // Before the flag is cleared, so that the count is never too high.
-        self.resting.fetch_sub(1, Ordering::AcqRel);
+        self.parked.fetch_sub(1, Ordering::AcqRel);
         if !parker.asleep.swap(false, Ordering::Relaxed) {
-            self.resting.fetch_add(1, Ordering::AcqRel);
+            self.parked.fetch_add(1, Ordering::AcqRel);
         } else if let Some(thread) = parker.thread.get() {
             thread.unpark();
         }
@@ -286,7 +286,7 @@ mod loom_tests {
                         }
                     }
                     // As a node that is gone.
-                    if parkers.rest() && turn.load(Ordering::Acquire) <= last {
+                    if parkers.count_parked() && turn.load(Ordering::Acquire) <= last {
                         waiting.stuck();
                     }
                 }
