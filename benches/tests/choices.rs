@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 use strata_select::{Library, Note, Outcome, Parameter, Parameters, Question, Source, Table, choose_from};
 
-/// Problems a table.
+/// Number of problems drawn for each table.
 const PROBLEMS: u64 = 200;
 
 /// Where the answers are kept.

@@ -41,8 +41,8 @@ struct Mutation {
 }
 
 impl Mutation {
-    /// The mutated text. The rest keeps its lines and columns where it can, as the compiler builds
-    /// again whatever has moved.
+    /// The mutated text. The other lines keep their numbers where possible: the compiler rebuilds
+    /// functions whose lines have moved.
     ///
     /// # Errors
     /// The text to replace is not there exactly once.

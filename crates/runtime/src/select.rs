@@ -271,8 +271,8 @@ impl File {
         })
     }
 
-    /// The same, but each file is read once a process, and its models are kept. So is why a file
-    /// that is `installed` could not be read: all nodes of the process have to decide alike.
+    /// The same, but each process reads a file once and keeps its models. For an `installed` file
+    /// that cannot be read, it keeps the error: all nodes of a process have to decide alike.
     fn read_once<L: Library>(path: &Path, installed: bool) -> Result<&'static Self, SelectError> {
         type Read = Result<&'static File, SelectError>;
         static READ: Mutex<BTreeMap<(PathBuf, &str), Read>> = Mutex::new(BTreeMap::new());
