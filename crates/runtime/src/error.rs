@@ -24,7 +24,9 @@ pub enum Error {
         most: usize,
     },
     /// `STRATA_ON` does not name a machine.
-    #[error("STRATA_ON={value}: {reason}; set for example STRATA_ON=threads:4")]
+    #[error(
+        "STRATA_ON={value}: {reason}; set for example STRATA_ON=threads:4 or STRATA_ON=sim:cm5:64,seed=2"
+    )]
     On {
         /// The value.
         value: String,

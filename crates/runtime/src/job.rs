@@ -11,7 +11,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use strata_develop::log::What;
-use strata_select::say;
 
 /// State of the job that the nodes of this process share.
 pub(crate) struct Job {
@@ -24,7 +23,17 @@ pub(crate) struct Job {
 
 impl Job {
     /// `nodes` nodes of this process, from rank `first` on. Called before any of them runs.
-    pub(crate) fn new(first: usize, nodes: usize, clock: HostClock, development: Development) -> Self {
+    ///
+    /// # Errors
+    /// A variable is set that has another name now.
+    pub(crate) fn new(
+        first: usize,
+        nodes: usize,
+        clock: HostClock,
+        development: Development,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
+        settings.check_names(first == 0)?;
         // A misspelt pin is said here: the first copy may stand between two rendezvous, and all nodes
         // would wait where standard error is a full pipe.
         strata_copy::read_pins();
@@ -32,7 +41,7 @@ impl Job {
         let watchdog = board
             .as_ref()
             .map(|(limit, board)| Watchdog::watch(board, clock, *limit, development.log.as_deref()));
-        Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog }
+        Ok(Self { clock, development, board: board.map(|(_, board)| board), _watchdog: watchdog })
     }
 
     /// Runs one node's program, and receives until all have ended.
@@ -53,11 +62,6 @@ impl Job {
         }
         if !self.development.is_nothing() {
             transport = observe(transport, &notes, self.board.clone());
-        }
-        if transport.rank() == 0 {
-            settings.misspelt().for_each(|(name, meant)| {
-                say!("strata: nothing reads the variable {name}; did you mean {meant}?");
-            });
         }
         let mut node = Node::new(transport, settings, Rc::clone(&notes));
         let result: thread::Result<Result<T, Error>> = catch_unwind(AssertUnwindSafe(|| {

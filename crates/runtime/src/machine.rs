@@ -89,6 +89,17 @@ impl Machine {
     /// feature `mpi`) MPI, otherwise that of `STRATA_ON`, for example `threads:4` or `sim:cm5:64`,
     /// otherwise one thread for each core.
     ///
+    /// A simulated machine takes options, as in `sim:cm5:64,seed=2,disturbed=1`:
+    ///
+    /// | option | what it sets |
+    /// |---|---|
+    /// | `computing=kernels`, `measured` or `skeleton` | [`Simulation::computing`] |
+    /// | `disturbed=1` or `0` | [`Simulation::disturbed`] |
+    /// | `kernels=FILE` | [`Simulation::kernels`], from a model set |
+    /// | `network=1` or `0` | whether the busiest links are printed at the end, on standard error |
+    /// | `seed=N` | [`Simulation::seed`] |
+    /// | `steps=N` | [`Simulation::steps`] |
+    ///
     /// # Errors
     /// [`Error::On`] if `STRATA_ON` names no machine; [`Error::Start`] under `mpirun` if neither
     /// the feature is enabled nor `STRATA_ON` is set.
@@ -150,7 +161,8 @@ impl Machine {
                 let settings =
                     Arc::new(Settings::of_this_process(strata_model::Platform::detect("threads", nodes)));
                 read_models(settings.variable("STRATA_MODELS"), &settings.platform);
-                let job = Job::new(0, nodes, HostClock::start(true), development(&settings)?);
+                let clock = HostClock::start(true);
+                let job = Job::new(0, nodes, clock, development(&settings)?, &settings)?;
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
             }
             #[cfg(feature = "mpi")]
@@ -165,15 +177,21 @@ impl Machine {
 impl FromStr for Machine {
     type Err = Error;
 
-    /// Reads a value of `STRATA_ON`, such as `threads:4`.
+    /// Reads a value of `STRATA_ON`, such as `threads:4`; see
+    /// [`from_environment`](Self::from_environment).
     fn from_str(value: &str) -> Result<Self, Error> {
         let wrong = |reason: String| Error::On { value: value.to_owned(), reason };
+        let (machine, options) =
+            value.split_once(',').map_or((value, None), |(machine, options)| (machine, Some(options)));
         let (transport, rest) =
-            value.split_once(':').map_or((value, None), |(name, rest)| (name, Some(rest)));
+            machine.split_once(':').map_or((machine, None), |(name, rest)| (name, Some(rest)));
         match (transport, rest) {
             ("threads", Some(nodes)) => {
                 let nodes =
                     nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
+                if let Some(options) = options {
+                    return Err(wrong(format!("threads take no options, and here is `{options}`")));
+                }
                 Self::threads(nodes).map_err(|error| wrong(error.to_string()))
             }
             ("threads", None) => Err(wrong("how many threads?".to_owned())),
@@ -184,9 +202,12 @@ impl FromStr for Machine {
                 let nodes =
                     nodes.parse().map_err(|_| wrong(format!("`{nodes}` is not a number of nodes")))?;
                 let platform = SimulatedMachine::find(name).map_err(|error| wrong(error.to_string()))?;
-                let simulation =
+                let mut simulation =
                     Simulation::new(&platform, nodes).map_err(|error| wrong(error.to_string()))?;
-                Ok(Self(Backend::Sim(simulation.by_environment()?)))
+                if let Some(options) = options {
+                    simulation = simulation.with_options(options).map_err(wrong)?;
+                }
+                Ok(Self(Backend::Sim(simulation)))
             }
             ("sim", None) => Err(wrong("which machine? as in sim:cm5:64".to_owned())),
             ("mpi", _) => Err(wrong("MPI programs are started by mpirun".to_owned())),
@@ -232,7 +253,8 @@ fn run_process<T>(
     // Nodes may run on different hosts.
     let here = strata_model::Platform::detect("mpi", transport.size());
     read_models(settings.variable("STRATA_MODELS"), &here);
-    let job = Job::new(transport.rank(), 1, HostClock::start(false), development(&settings)?);
+    let clock = HostClock::start(false);
+    let job = Job::new(transport.rank(), 1, clock, development(&settings)?, &settings)?;
     job.run_node(program, transport, Arc::new(settings))
 }
 
@@ -283,6 +305,7 @@ pub fn launch<T: Send>(program: impl Fn(&mut Node) -> Result<T, Error> + Sync) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Computing;
 
     #[test]
     fn strata_on_is_read_or_explained() {
@@ -293,39 +316,76 @@ mod tests {
         assert!(refused("sim:ipsc860:5").contains("5 nodes do not fit a hypercube: take 4 or 8"));
         assert!(refused("sim:cm6:4").contains("cm6") && refused("sim:cm6:4").contains("cm5"));
         assert!(refused("sim:/nowhere/mine.toml:4").contains("/nowhere/mine.toml"));
+        let help = "; set for example STRATA_ON=threads:4 or STRATA_ON=sim:cm5:64,seed=2";
         for (value, message) in [
-            (
-                "threads:0",
-                "STRATA_ON=threads:0: cannot run on 0 nodes: ask for 1 to 1024; set for example STRATA_ON=threads:4",
-            ),
-            (
-                "threads:99999",
-                "STRATA_ON=threads:99999: cannot run on 99999 nodes: ask for 1 to 1024; set for example STRATA_ON=threads:4",
-            ),
-            (
-                "threads:",
-                "STRATA_ON=threads:: `` is not a number of nodes; set for example STRATA_ON=threads:4",
-            ),
-            (
-                "threads:-1",
-                "STRATA_ON=threads:-1: `-1` is not a number of nodes; set for example STRATA_ON=threads:4",
-            ),
-            ("threads", "STRATA_ON=threads: how many threads?; set for example STRATA_ON=threads:4"),
-            (
-                "thread:4",
-                "STRATA_ON=thread:4: there is no transport `thread`: it is `threads` or `sim`; set for example STRATA_ON=threads:4",
-            ),
-            (
-                "sim:cm5",
-                "STRATA_ON=sim:cm5: how many nodes? as in sim:cm5:64; set for example STRATA_ON=threads:4",
-            ),
-            ("sim", "STRATA_ON=sim: which machine? as in sim:cm5:64; set for example STRATA_ON=threads:4"),
-            (
-                "",
-                "STRATA_ON=: there is no transport ``: it is `threads` or `sim`; set for example STRATA_ON=threads:4",
-            ),
+            ("threads:0", "STRATA_ON=threads:0: cannot run on 0 nodes: ask for 1 to 1024"),
+            ("threads:99999", "STRATA_ON=threads:99999: cannot run on 99999 nodes: ask for 1 to 1024"),
+            ("threads:", "STRATA_ON=threads:: `` is not a number of nodes"),
+            ("threads:-1", "STRATA_ON=threads:-1: `-1` is not a number of nodes"),
+            ("threads", "STRATA_ON=threads: how many threads?"),
+            ("thread:4", "STRATA_ON=thread:4: there is no transport `thread`: it is `threads` or `sim`"),
+            ("sim:cm5", "STRATA_ON=sim:cm5: how many nodes? as in sim:cm5:64"),
+            ("sim", "STRATA_ON=sim: which machine? as in sim:cm5:64"),
+            ("", "STRATA_ON=: there is no transport ``: it is `threads` or `sim`"),
         ] {
-            assert_eq!(value.parse::<Machine>().unwrap_err().to_string(), message);
+            assert_eq!(value.parse::<Machine>().unwrap_err().to_string(), format!("{message}{help}"));
         }
+    }
+
+    #[test]
+    fn options_of_simulated_machines_are_read() {
+        let of = |value: &str| match value.parse::<Machine>().unwrap().0 {
+            Backend::Sim(simulation) => simulation,
+            other => panic!("{other:?}"),
+        };
+        let cm5 = SimulatedMachine::find("cm5").unwrap();
+        let plain = Machine::sim(&cm5, 64).unwrap();
+        assert_eq!(of("sim:cm5:64"), plain);
+        assert_eq!(of("sim:cm5:64,seed=18446744073709551615"), plain.clone().seed(u64::MAX));
+        assert_eq!(
+            of("sim:cm5:64,steps=7,disturbed=1,seed=3,computing=skeleton"),
+            plain.clone().seed(3).steps(7).disturbed(true).computing(Computing::Skeleton)
+        );
+        assert_eq!(of("sim:cm5:64,disturbed=0,network=0,computing=kernels"), plain);
+        assert_eq!(of("sim:cm5:64,computing=measured"), plain.clone().computing(Computing::Measured));
+        assert_ne!(of("sim:cm5:64,network=1"), plain);
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/sim-alewife-16/sort/models.toml");
+        assert_ne!(of(&format!("sim:cm5:64,kernels={file}")), plain);
+    }
+
+    #[test]
+    fn wrong_options_are_refused_with_the_possible_ones() {
+        let all = "the options are computing, disturbed, kernels, network, seed, steps";
+        let unknown = |name: &str, meant: &str| format!("there is no option `{name}`{meant}; {all}");
+        for (options, reason) in [
+            ("sed=3", unknown("sed", " (did you mean `seed`?)")),
+            ("compute=skeleton", unknown("compute", " (did you mean `computing`?)")),
+            ("colour=red", unknown("colour", "")),
+            ("", unknown("", "")),
+            ("seed=3,", unknown("", "")),
+            ("seed =3", unknown("seed ", " (did you mean `seed`?)")),
+            ("SEED=3", unknown("SEED", " (did you mean `seed`?)")),
+            ("seed", "`seed=`: it is a whole number below 2^64".to_owned()),
+            ("disturbed", "`disturbed=`: it is 0 or 1".to_owned()),
+            ("kernels=", "`kernels=`: No such file".to_owned()),
+            ("seed=1,steps=2,seed=1", "`seed` is given twice".to_owned()),
+            ("seed=x", "`seed=x`: it is a whole number below 2^64".to_owned()),
+            ("seed=-1", "`seed=-1`: it is a whole number below 2^64".to_owned()),
+            ("steps=18446744073709551616", "`steps=18446744073709551616`: it is a whole".to_owned()),
+            ("disturbed=yes", "`disturbed=yes`: it is 0 or 1".to_owned()),
+            ("network=2", "`network=2`: it is 0 or 1".to_owned()),
+            ("computing=fast", "`computing=fast`: it is kernels, measured or skeleton".to_owned()),
+        ] {
+            let error = format!("sim:cm5:64,{options}").parse::<Machine>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("STRATA_ON=sim:cm5:64,{options}: {reason}")), "{error}");
+        }
+        let refused = |value: &str| value.parse::<Machine>().unwrap_err().to_string();
+        let missing = refused("sim:cm5:64,kernels=/nowhere/models.toml");
+        assert!(missing.contains("`kernels=/nowhere/models.toml`: No such file"), "{missing}");
+        let none = concat!("sim:cm5:64,kernels=", env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        assert!(refused(none).contains("Cargo.toml`: "), "{}", refused(none));
+        assert!(refused("threads:4,seed=3").contains("threads take no options, and here is `seed=3`"));
+        assert!(refused("threads:4,").contains("threads take no options, and here is ``"));
+        assert!(refused("sim:cm5,seed=3").contains("how many nodes?"));
     }
 }

@@ -2,34 +2,38 @@
 //!
 //! Selection must be equal on every node, so it must not depend on a node's own environment.
 
+use crate::error::Error;
 use std::collections::BTreeMap;
 use strata_model::platform::Platform;
-use strata_select::closest;
+use strata_select::{closest, say};
 
 /// The prefix of every environment variable that Strata reads.
 const PREFIX: &str = "STRATA_";
-/// The rest of the names of those that running programs, `specc` and `xtask` read.
-const NAMES: [&str; 20] = [
-    "BROWSER",
-    "CHECK",
-    "COMPUTE",
-    "DISTURBED",
-    "EXPLAIN",
-    "EXTRAP_PYTHON",
-    "GLOBAL",
-    "KERNELS",
-    "LOG",
-    "MODELS",
-    "MPIRUN",
-    "NETWORK",
-    "ON",
-    "PACING",
-    "PIN",
-    "SEED",
-    "STEPS",
-    "TRACE",
-    "TUNE",
-    "WATCHDOG",
+/// The rest of the names of those that users set: running programs and `specc` read them.
+///
+/// `STRATA_CHILD` is not one of them: tests and benches set it for processes that they start.
+const NAMES: [&str; 10] =
+    ["CHECK", "EXPLAIN", "LOG", "MODELS", "MPIRUN", "ON", "PIN", "TRACE", "TUNE", "WATCHDOG"];
+/// Names of earlier versions, and how to write the same now. An error, not a note: a program that
+/// ignored one would run with another seed, or choose another way, than its user asked for.
+const RETIRED: [(&str, &str); 17] = [
+    ("STRATA_BROWSER", "put a folder that has the browser, as `chromium`, into PATH"),
+    ("STRATA_COMPUTE", "write STRATA_ON=sim:cm5:64,computing=skeleton"),
+    ("STRATA_DISTURBED", "write STRATA_ON=sim:cm5:64,disturbed=1"),
+    ("STRATA_EXTRAP_PYTHON", "put the folder of that `python3` first in PATH"),
+    ("STRATA_FUZZ", "run `cargo test -p specc --test fuzz -- --ignored`"),
+    ("STRATA_FUZZ_ONLY", "all formats are tried: run `cargo test -p specc --test fuzz -- --ignored`"),
+    ("STRATA_FUZZ_SEED", "inputs that fail are kept in `target/fuzz`"),
+    ("STRATA_GLOBAL", "write STRATA_PIN=global=messages, or STRATA_PIN=global=shared"),
+    ("STRATA_IMB", "run `cargo bench -p strata-benches --bench imb -- FOLDER`"),
+    ("STRATA_KERNELS", "write STRATA_ON=sim:cm5:64,kernels=FILE"),
+    ("STRATA_NETWORK", "write STRATA_ON=sim:cm5:64,network=1"),
+    ("STRATA_PACING", "write STRATA_MODELS=FILE: models of sending and receiving in it pace patterns"),
+    ("STRATA_PICTURES", "write INSTA_UPDATE=always"),
+    ("STRATA_SEED", "write STRATA_ON=sim:cm5:64,seed=2"),
+    ("STRATA_STEPS", "write STRATA_ON=sim:cm5:64,steps=1000000"),
+    ("STRATA_TEST_NODES", "tests ask the launcher whether its processes yield"),
+    ("STRATA_TEST_SCHEDULES", "the number is fixed"),
 ];
 
 /// Node 0's settings.
@@ -70,8 +74,23 @@ impl Settings {
         self.variables.get(name).map(String::as_str)
     }
 
+    /// Refuses names of earlier versions. The process of node 0 also says on standard error which
+    /// names that nothing reads are close to one that is read.
+    pub(crate) fn check_names(&self, node_0: bool) -> Result<(), Error> {
+        if let Some((name, now, value)) =
+            RETIRED.iter().find_map(|&(name, now)| Some((name, now, self.variable(name)?)))
+        {
+            let reason = format!("nothing reads this variable any more; {now}");
+            return Err(Error::Setting { name, value: value.to_owned(), reason });
+        }
+        for (name, meant) in self.misspelt().filter(|_| node_0) {
+            say!("strata: nothing reads the variable {name}; did you mean {meant}?");
+        }
+        Ok(())
+    }
+
     /// The variables that nothing reads, but whose names are close to one that is read, with that.
-    pub(crate) fn misspelt(&self) -> impl Iterator<Item = (&str, String)> {
+    fn misspelt(&self) -> impl Iterator<Item = (&str, String)> {
         self.variables.keys().filter_map(|variable| {
             let name = variable.strip_prefix(PREFIX).filter(|name| !NAMES.contains(name))?;
             Some((&**variable, format!("{PREFIX}{}", closest(name, NAMES)?)))
@@ -115,13 +134,42 @@ mod tests {
         );
     }
 
-    /// Every variable that the pages name is known.
+    #[test]
+    fn a_retired_name_is_refused_with_the_way_to_write_it_now() {
+        let mut own = Settings::of_this_process(strata_model::Platform::detect("threads", 1));
+        own.variables.clear();
+        assert!(own.check_names(true).is_ok());
+        for (name, now) in RETIRED {
+            for value in ["1", ""] {
+                own.variables = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+                let error = own.check_names(true).unwrap_err().to_string();
+                assert_eq!(error, format!("{name}={value}: nothing reads this variable any more; {now}"));
+            }
+            // What it says can be done.
+            for on in now.split("STRATA_ON=").skip(1).filter(|on| !on.contains("FILE")) {
+                on.parse::<crate::Machine>().unwrap();
+            }
+            for rest in now.split(PREFIX).skip(1) {
+                assert!(NAMES.iter().any(|name| rest.starts_with(&format!("{name}="))), "{now}");
+            }
+            assert!(!NAMES.iter().any(|kept| name.strip_prefix(PREFIX) == Some(*kept)), "{name}");
+        }
+        assert!(RETIRED.is_sorted());
+    }
+
+    /// Every variable that the pages name is known. The change log names those of its time.
     #[test]
     fn documented_variables_are_known() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut pages = vec![root.join("README.md")];
-        let docs = std::fs::read_dir(root.join("docs")).expect("the pages stand in the repository");
-        pages.extend(docs.map(|page| page.unwrap().path()).filter(|page| page.is_file()));
+        let in_folder = |folder: &str| {
+            let entries = std::fs::read_dir(root.join(folder)).expect("it stands in the repository");
+            entries.map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
+        };
+        let mut pages: Vec<_> = ["", "docs", "benches", "models", "crates"].map(in_folder).concat();
+        pages.extend(in_folder("crates").iter().map(|folder| folder.join("README.md")));
+        pages.retain(|page| page.extension().is_some_and(|end| end == "md") && page.is_file());
+        pages.retain(|page| !page.ends_with("CHANGELOG.md"));
+        assert!(pages.len() > 30, "{pages:?}");
         for page in pages {
             let text = std::fs::read_to_string(&page).unwrap();
             for rest in text.split(PREFIX).skip(1) {

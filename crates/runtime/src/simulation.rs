@@ -8,9 +8,10 @@ use crate::node::Node;
 use crate::settings::Settings;
 use crate::transport::sim;
 use crate::work::Computing;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use strata_model::ModelSet;
-use strata_select::say;
+use strata_select::{closest, say};
 
 pub use crate::node::Circuits;
 pub use strata_sim::Time;
@@ -19,6 +20,9 @@ pub use strata_sim::platform::{SimulatedMachine, Topology};
 
 /// Steps after which a simulation is stopped by default: hours of simulating.
 const STEPS: u64 = 100_000_000_000;
+
+/// The options of `STRATA_ON=sim:MACHINE:NODES,OPTION=VALUE,…`.
+const OPTIONS: [&str; 6] = ["computing", "disturbed", "kernels", "network", "seed", "steps"];
 
 /// A program's nodes on a simulated machine.
 ///
@@ -36,6 +40,8 @@ const STEPS: u64 = 100_000_000_000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
     setup: sim::Setup,
+    /// Whether the busiest links are printed at the end.
+    prints_network: bool,
 }
 
 /// The result of a simulation.
@@ -93,7 +99,7 @@ impl Simulation {
             computing: Computing::Kernels,
             disturbed: false,
         };
-        Ok(Self { setup })
+        Ok(Self { setup, prints_network: false })
     }
 
     #[cfg(test)]
@@ -156,57 +162,59 @@ impl Simulation {
         self
     }
 
-    /// Applies `STRATA_DISTURBED=1`, `STRATA_SEED`, `STRATA_STEPS`, `STRATA_KERNELS` and
-    /// `STRATA_COMPUTE`.
-    pub(crate) fn by_environment(self) -> Result<Self, Error> {
-        let setting = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let number = |name: &'static str| match std::env::var(name) {
-            Ok(value) if !value.is_empty() => match value.parse() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => Err(Error::Setting { name, value, reason: "it is a whole number".to_owned() }),
-            },
-            _ => Ok(None),
-        };
-        let (seed, steps) = (number("STRATA_SEED")?, number("STRATA_STEPS")?);
-        let (seed, steps) = (seed.unwrap_or(self.setup.seed), steps.unwrap_or(self.setup.steps));
-        let disturbed = match setting("STRATA_DISTURBED").as_deref() {
-            None => self.setup.disturbed,
-            Some("0") => false,
-            Some("1") => true,
-            Some(other) => {
-                let (name, reason) = ("STRATA_DISTURBED", "it is 0 or 1".to_owned());
-                return Err(Error::Setting { name, value: other.to_owned(), reason });
+    /// Applies the options of `STRATA_ON`, such as `seed=2,disturbed=1`. The error is the fault.
+    pub(crate) fn with_options(mut self, options: &str) -> Result<Self, String> {
+        let mut given = BTreeSet::new();
+        for option in options.split(',') {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            if !given.insert(name) {
+                return Err(format!("`{name}` is given twice"));
             }
-        };
-        let mut this = self.seed(seed).steps(steps).disturbed(disturbed);
-        if let Some(file) = setting("STRATA_KERNELS") {
-            let wrong =
-                |reason: String| Error::Setting { name: "STRATA_KERNELS", value: file.clone(), reason };
-            let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
-            let set = ModelSet::read(&text).map_err(|error| wrong(error.to_string()))?;
-            let kernels = sim::Kernels::new(&set).map_err(|error| wrong(error.to_string()))?;
-            this.setup.kernels = Arc::new(kernels);
+            self.apply(name, value)?;
         }
-        this.setup.computing = match setting("STRATA_COMPUTE") {
-            None => this.setup.computing,
-            Some(value) => match value.as_str() {
-                "kernels" => Computing::Kernels,
-                "measured" => Computing::Measured,
-                "skeleton" => Computing::Skeleton,
-                _ => {
-                    let reason = "it is `kernels`, `measured` or `skeleton`".to_owned();
-                    return Err(Error::Setting { name: "STRATA_COMPUTE", value, reason });
-                }
-            },
+        Ok(self)
+    }
+
+    fn apply(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let wrong = |what: &str| format!("`{name}={value}`: {what}");
+        let number = || value.parse().map_err(|_| wrong("it is a whole number below 2^64"));
+        let switch = || match value {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err(wrong("it is 0 or 1")),
         };
-        Ok(this)
+        let setup = &mut self.setup;
+        match name {
+            "computing" => {
+                setup.computing = match value {
+                    "kernels" => Computing::Kernels,
+                    "measured" => Computing::Measured,
+                    "skeleton" => Computing::Skeleton,
+                    _ => return Err(wrong("it is kernels, measured or skeleton")),
+                };
+            }
+            "disturbed" => setup.disturbed = switch()?,
+            "kernels" => {
+                let text = std::fs::read_to_string(value).map_err(|error| wrong(&error.to_string()))?;
+                let set = ModelSet::read(&text).map_err(|error| wrong(&error.to_string()))?;
+                setup.kernels = Arc::new(sim::Kernels::new(&set).map_err(|error| wrong(&error.to_string()))?);
+            }
+            "network" => self.prints_network = switch()?,
+            "seed" => setup.seed = number()?,
+            "steps" => setup.steps = number()?,
+            _ => {
+                let meant = closest(name, OPTIONS).map(|meant| format!(" (did you mean `{meant}`?)"));
+                let (meant, all) = (meant.unwrap_or_default(), OPTIONS.join(", "));
+                return Err(format!("there is no option `{name}`{meant}; the options are {all}"));
+            }
+        }
+        Ok(())
     }
 
     /// Runs `program` on every node.
     ///
     /// `STRATA_LOG` and `STRATA_TRACE` select how it is observed (see [`develop`](crate::develop));
-    /// logs and traces show simulated time. `STRATA_NETWORK=1` prints the busiest links at the end,
-    /// on standard error.
+    /// logs and traces show simulated time.
     ///
     /// # Errors
     /// The first failure of any node, as [`Error::Node`]; a deadlock is one, and so is exceeding
@@ -240,11 +248,11 @@ impl Simulation {
         let mut development = development(&settings)?;
         // No watchdog: deadlocks are detected without one, and it would count seconds of this host.
         development.watchdog = None;
-        let job = Job::new(0, nodes, HostClock::start(true), development);
+        let job = Job::new(0, nodes, HostClock::start(true), development, &settings)?;
         let found =
             sim::run(&self.setup, |transport| job.run_node(&program, transport, Arc::clone(&settings)))?;
         let sim::Outcome { results, times, network, hash, steps, dilation } = found;
-        if settings.is_on("STRATA_NETWORK") {
+        if self.prints_network {
             say!("{}", network.to_string().trim_end());
         }
         Ok(Simulated { results, times, network, hash, steps, dilation })

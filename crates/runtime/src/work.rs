@@ -31,8 +31,8 @@
 ///
 /// They were measured with `specs/kernels`; the models are in `models/epyc-2core-threads1/kernels`.
 /// A simulated machine multiplies their times by the `kernel_factor` of its file.
-/// [`Simulation::kernels`](crate::Simulation::kernels) or `STRATA_KERNELS=FILE` selects another
-/// set, of other kernels or another processor.
+/// [`Simulation::kernels`](crate::Simulation::kernels) or `STRATA_ON=sim:…,kernels=FILE` selects
+/// another set, of other kernels or another processor.
 ///
 /// A size outside the measured range is no error: the model is extrapolated. If it then predicts no
 /// more than zero, the nearest measured sizes are used.

@@ -234,7 +234,7 @@ impl Node {
     }
 
     /// Whether the environment variable `name` of node 0 is set, and neither empty nor 0: how
-    /// `STRATA_EXPLAIN`, `STRATA_CHECK` and `STRATA_NETWORK` are read.
+    /// `STRATA_EXPLAIN` and `STRATA_CHECK` are read.
     ///
     /// ```
     /// # use strata_runtime::prelude::*;

@@ -67,7 +67,7 @@ impl Kernels {
         let Some(kernel) = self.all.get(name) else {
             let known: Vec<&str> = self.all.keys().map(String::as_str).collect();
             return Err(format!(
-                "there is no kernel `{name}`: there are {}; STRATA_KERNELS=FILE takes others, calibrated on one thread",
+                "there is no kernel `{name}`: there are {}; STRATA_ON=sim:…,kernels=FILE takes others, calibrated on one thread",
                 if known.is_empty() { "none".to_owned() } else { known.join(", ") }
             ));
         };
@@ -141,7 +141,7 @@ mod tests {
         let error = |name, inputs: &[f64]| kernels.seconds(name, inputs).unwrap_err();
         assert_eq!(
             error("Spindle", &[1.0]),
-            "there is no kernel `Spindle`: there are Fold; STRATA_KERNELS=FILE takes others, calibrated on one thread"
+            "there is no kernel `Spindle`: there are Fold; STRATA_ON=sim:…,kernels=FILE takes others, calibrated on one thread"
         );
         assert_eq!(error("Fold", &[1.0]), "kernel `Fold` has 2 inputs (x, y), not 1");
         assert!(error("Fold", &[f64::NAN, 1.0]).contains("NaN"));

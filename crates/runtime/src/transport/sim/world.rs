@@ -187,7 +187,7 @@ impl World {
         state.steps += 1;
         if state.steps + state.network.steps() > self.limit {
             let message = format!(
-                "stopped after {} steps, at {at}: set STRATA_STEPS to allow more, if this program ends",
+                "stopped after {} steps, at {at}: STRATA_ON=sim:…,steps=N allows more, if this program ends",
                 self.limit
             );
             drop(state);
