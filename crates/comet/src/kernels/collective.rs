@@ -3,8 +3,9 @@
 use strata_runtime::patterns::{Schedule, all_to_all as exchange_all};
 use strata_runtime::{Block, Node};
 
-use super::mail::{spoils, wrong_data};
+use super::mail::wrong_data;
 use super::measure::{TEST, mean_of, pass, time};
+use super::trial::spoils;
 
 /// A broadcast of `bytes` from the test node, and a barrier, by which it knows that all have them,
 /// in seconds (Ganapati 1993, §3.3.3). Less the time of a barrier it is that of the broadcast.
@@ -119,7 +120,7 @@ pub fn all_gather(node: &mut Node, bytes: usize) -> f64 {
     seconds
 }
 
-fn spoil(node: &Node, kernel: &str, bytes: &mut [u8]) {
+fn spoil(node: &mut Node, kernel: &str, bytes: &mut [u8]) {
     if spoils(node, kernel)
         && let Some(last) = bytes.last_mut()
     {

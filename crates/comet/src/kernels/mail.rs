@@ -122,7 +122,7 @@ impl Mail {
         node.barrier();
         let memory: Vec<Block<u8>> = (0..self.boxes).map(|port| node.close_port(port)).collect();
         node.uninstall();
-        let mut spoilt = spoils(node, self.kernel);
+        let mut spoilt = super::trial::spoils(node, self.kernel);
         for &(number, from) in held {
             let mut bytes = memory[number].to_vec();
             if std::mem::take(&mut spoilt)
@@ -141,12 +141,6 @@ impl Mail {
             }
         }
     }
-}
-
-/// Whether the data of this kernel are to be spoilt (`STRATA_COMET_SPOIL` names it), to try whether
-/// that is found.
-pub(super) fn spoils(node: &Node, kernel: &str) -> bool {
-    node.setting("STRATA_COMET_SPOIL") == Some(kernel)
 }
 
 /// Ends the job: the data of a kernel are wrong.

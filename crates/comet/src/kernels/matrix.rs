@@ -9,9 +9,10 @@
 
 use strata_runtime::{Block, Node, Work};
 
-use super::mail::{spoils, wrong_data};
+use super::mail::wrong_data;
 use super::measure::time;
 use super::mesh::{Mesh, Place};
+use super::trial::spoils;
 
 /// Directions that data come from in one operation.
 const SIDES: usize = 4;

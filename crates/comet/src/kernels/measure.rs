@@ -11,6 +11,8 @@ use std::ops::DerefMut;
 
 use strata_runtime::{Node, usual_cost};
 
+use super::trial::Trial;
+
 /// How long one timing lasts at least, s: short beside a time slice of 1 to 4 ms.
 const BATCH: f64 = 1e-4;
 
@@ -60,11 +62,9 @@ pub(super) struct Instrument {
 }
 
 impl Instrument {
-    /// Calibrates the clock. `STRATA_COMET_TICK`, in seconds, makes it as coarse as that, to try
-    /// what becomes of the results.
-    pub(super) fn new(node: &Node) -> Self {
-        let coarse = node.setting("STRATA_COMET_TICK").and_then(|text| text.parse().ok());
-        let coarse: f64 = coarse.filter(|tick: &f64| *tick > 0.0 && *tick <= 1.0).unwrap_or(0.0);
+    /// Calibrates the clock.
+    pub(super) fn new(node: &mut Node) -> Self {
+        let coarse = node.local::<Trial>().tick;
         let clock = Self { coarse, cost: 0.0, tick: 0.0 };
         if node.is_simulated() {
             let start = node.now().get();

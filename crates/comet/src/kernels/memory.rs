@@ -4,6 +4,8 @@ use std::path::Path;
 
 use strata_runtime::Node;
 
+use super::trial::Trial;
+
 /// From this many bytes on the memory that is there is looked at before it is taken.
 const NOTABLE: usize = 64 << 20;
 
@@ -48,10 +50,9 @@ pub(super) fn ensure(node: &mut Node, kernel: &str, bytes: usize, copies: usize)
 }
 
 /// Bytes of memory that programs could still take; `None` where the system does not say.
-/// `STRATA_COMET_MEMORY`, in bytes, says so instead, to try what becomes of the job.
-fn available(node: &Node) -> Option<u64> {
-    if let Some(set) = node.setting("STRATA_COMET_MEMORY").and_then(|text| text.parse().ok()) {
-        return Some(set);
+fn available(node: &mut Node) -> Option<u64> {
+    if let Some(free) = node.local::<Trial>().free {
+        return Some(free);
     }
     let of_machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

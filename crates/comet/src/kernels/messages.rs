@@ -6,8 +6,9 @@ use std::rc::Rc;
 use strata_global::Space;
 use strata_runtime::Node;
 
-use super::mail::{spoils, wrong_data};
+use super::mail::wrong_data;
 use super::measure::{TEST, time, time_with};
+use super::trial::spoils;
 
 /// An active message there and one back, in seconds.
 ///
@@ -110,7 +111,7 @@ fn one_sided(
         if kernel != "get" {
             space.read_slice(there, &mut read);
         }
-        right = read.iter().enumerate().all(|(at, value)| *value == byte(at)) && !spoils(&space, kernel);
+        right = read.iter().enumerate().all(|(at, value)| *value == byte(at)) && !spoils(&mut space, kernel);
     }
     space.barrier();
     if !right {

@@ -10,6 +10,7 @@ mod mesh;
 mod messages;
 mod point;
 mod raw;
+mod trial;
 
 pub use collective::{all_gather, all_to_all, barrier, barrier_skewed, broadcast, reduce, reduce_vector};
 pub use load::{Order, contention, overlap};

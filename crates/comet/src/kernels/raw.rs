@@ -61,8 +61,9 @@ mod library {
     use mpi::topology::SimpleCommunicator;
     use mpi::traits::*;
 
-    use super::super::mail::{expected, spoils, wrong_data};
+    use super::super::mail::{expected, wrong_data};
     use super::super::measure::{TEST, time};
+    use super::super::trial::spoils;
     use super::{Node, is_mpi};
 
     /// The other node of a pair.

@@ -1,0 +1,81 @@
+//! What tests let go wrong: data that arrive wrong, a clock that is coarse, and little memory.
+
+use strata_runtime::Node;
+
+/// What goes wrong on a node; nothing, unless a test sets it.
+#[derive(Default)]
+pub(super) struct Trial {
+    /// The kernel whose data are spoilt.
+    spoilt: &'static str,
+    /// A coarser clock than there is, s; zero for the clock as it is.
+    pub(super) tick: f64,
+    /// The bytes of memory that are free, instead of what the system says.
+    pub(super) free: Option<u64>,
+}
+
+/// Whether the data of this kernel are to be spoilt, to try whether that is found.
+pub(super) fn spoils(node: &mut Node, kernel: &str) -> bool {
+    node.local::<Trial>().spoilt == kernel
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{broadcast, echo, echo_data, get, guard, send_overhead};
+    use strata_runtime::prelude::*;
+
+    fn with<T: Send>(
+        trial: fn(&mut Trial),
+        program: fn(&mut Node) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        Machine::threads(2).unwrap().run(|node| {
+            trial(node.local::<Trial>());
+            program(node)
+        })
+    }
+
+    #[test]
+    fn wrong_data_are_found_and_named() {
+        fn all(node: &mut Node) -> Result<(), Error> {
+            echo(node, 64, 1);
+            echo_data(node, 64);
+            broadcast(node, 64);
+            guard(node, 4);
+            get(node, 64).map(drop).map_err(Error::program)
+        }
+        let cases: [(fn(&mut Trial), &str); 5] = [
+            (|trial| trial.spoilt = "echo", "echo: wrong data on node"),
+            (|trial| trial.spoilt = "echo_data", "echo_data: wrong data on node"),
+            (|trial| trial.spoilt = "broadcast", "broadcast: wrong data on node"),
+            (|trial| trial.spoilt = "guard", "guard: wrong data on node"),
+            (|trial| trial.spoilt = "get", "get: wrong data on node 0"),
+        ];
+        for (trial, told) in cases {
+            let error = with(trial, all).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
+        with(|trial| trial.spoilt = "nothing", all).unwrap();
+    }
+
+    /// What takes microseconds is repeated until it takes a second; what cannot be repeated between
+    /// two readings of the clock is left out.
+    #[test]
+    fn a_clock_of_10_ms_still_tells_microseconds() {
+        let run = with(|trial| trial.tick = 0.01, |node| Ok([echo(node, 64, 1), send_overhead(node, 8)]));
+        let [echo, overhead] = run.unwrap()[0];
+        assert!(echo > 1e-9 && echo < 1e-2, "{echo}");
+        assert!(overhead.is_nan(), "{overhead}");
+    }
+
+    #[test]
+    fn long_messages_with_little_memory_are_refused_before_they_are_made() {
+        let run = with(|trial| trial.free = Some(3_000_000_000), |node| Ok(echo(node, 1 << 30, 1)));
+        let error = run.unwrap_err().to_string();
+        assert!(
+            error.contains(
+                "echo: messages of 1073741824 bytes need 4096 MiB on all nodes, and 2861 MiB are free"
+            ) && error.contains("leave out sizes above 536870912 with --sizes"),
+            "{error}"
+        );
+    }
+}
