@@ -1,4 +1,4 @@
-//! What can fail: memory, and a setting.
+//! What can fail: memory, and settings.
 
 use thiserror::Error;
 
@@ -29,15 +29,13 @@ pub enum GlobalError {
         /// The bytes of one.
         size: usize,
     },
-    /// The setting `STRATA_GLOBAL` names no way.
-    #[error("STRATA_GLOBAL={0}: it is `shared` or `messages`")]
-    Setting(String),
     /// Nothing was chosen: settings or models are at fault.
     #[error("{0}")]
     Select(String),
     /// Not all nodes share memory.
     #[error(
-        "the nodes do not share memory: take threads or MPI processes of one host, or let `STRATA_GLOBAL` and the way be the usual ones"
+        "the nodes do not share memory: take threads or MPI processes of one host, or take `global=shared` out \
+         of STRATA_PIN and the way out of the program"
     )]
     NotShared,
     /// The nodes have no memory that others access by one-sided transfers.

@@ -428,6 +428,61 @@ fn ways_that_do_not_exist_are_refused() {
     Machine::sim(&cm5, 2).unwrap().run(run).unwrap();
 }
 
+/// Prints the way of a space of this process's environment, and how a store that nobody waits for
+/// ends it.
+#[test]
+#[ignore = "a part of others"]
+fn opened_by_the_environment() {
+    let run = Machine::from_environment().unwrap().run(|node| {
+        let mut space = Space::open(node, HEAP)?;
+        let word = space.alloc::<u64>(1)?.at(0);
+        if space.rank() == 1 {
+            space.store(word, 7);
+        }
+        space.barrier();
+        space.poll();
+        space.read(word);
+        Ok(format!("{:?}", space.way()))
+    });
+    println!("ended: {run:?}");
+}
+
+#[test]
+fn checking_and_the_way_are_separate_settings() {
+    let opened = |settings: &[(&str, &str)]| {
+        let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "opened_by_the_environment", "--ignored", "--nocapture"]);
+        let output = program.env("STRATA_ON", "threads:2").envs(settings.iter().copied()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    let pin = |value| ("STRATA_PIN", value);
+    let (check, sim) = (("STRATA_CHECK", "1"), ("STRATA_ON", "sim:cm5:2"));
+    let remark = "STRATA_CHECK=1 checks accesses to global memory only where they are messages";
+    for (settings, says) in [
+        (&[][..], "\"Shared\""),
+        (&[pin("global=shared")], "\"Shared\""),
+        (&[pin("global=messages, global_stores=messages")], "\"Messages\""),
+        (&[pin("global=messages, global_stores=gathered")], "\"Gathered\""),
+        (&[check], "\"Shared\""),
+        (&[("STRATA_CHECK", "0"), pin("global=messages, global_stores=messages")], "\"Messages\""),
+        (&[check, pin("global=messages")], "node 1 has stored at offset 0, and no store_sync"),
+        (&[check, pin("global=messages"), sim], "node 1 has stored at offset 0, and no store_sync"),
+        (&[sim, pin("global=shared")], "the nodes do not share memory"),
+        (&[pin("global=mesages")], "does not have (did you mean `messages`?); it has shared, messages"),
+        (&[pin("global=messages:3")], "`global=messages:3` gives parameters"),
+        (&[pin("globl=messages")], "a library that is not there: did you mean `global`?"),
+        (&[pin("global=")], "`` is not the name of a candidate"),
+        (&[pin("global=shared,global=messages")], "`global` is pinned twice"),
+        (&[("STRATA_GLOBAL", "messages")], "STRATA_GLOBAL=messages: nothing reads this variable any more"),
+    ] {
+        let (out, err) = opened(settings);
+        assert!(out.contains("ended: ") && out.contains(says), "{settings:?}: {out}{err}");
+        assert_eq!(err.matches(remark).count(), usize::from(settings == [check]), "{settings:?}: {err}");
+        assert!(!err.contains("had no effect"), "{settings:?}: {err}");
+    }
+}
+
 #[test]
 fn the_checker_reports_what_is_not_synchronised() {
     let ends = |program: fn(&mut Space<'_>, Global<u64>)| {

@@ -526,13 +526,60 @@ impl Node {
         {
             return Ok(Rc::clone(selector));
         }
-        let asked = &mut self.local::<Asked>().0;
-        if !asked.contains(&L::TABLE.library) {
-            asked.push(L::TABLE.library);
-        }
+        self.asks(L::TABLE.library);
         let selector = Rc::new(Selector::read::<L>(self, options)?);
         self.local::<Known<L>>().selector = Some(Rc::clone(&selector));
         Ok(selector)
+    }
+
+    /// Remembers that this program used a library.
+    fn asks(&mut self, library: &'static str) {
+        let asked = &mut self.local::<Asked>().0;
+        if !asked.contains(&library) {
+            asked.push(library);
+        }
+    }
+
+    /// The candidate that `STRATA_PIN` names for a library without models, one of these; `None`
+    /// where it is not pinned.
+    ///
+    /// ```
+    /// # use strata_runtime::prelude::*;
+    /// # Machine::threads(1)?.run(|node| {
+    /// let in_words = node.pinned("output", &["text", "binary"])? == Some("text");
+    /// # assert!(!in_words); Ok(()) })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Participation
+    /// Local, with equal arguments; the setting is node 0's.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` cannot be parsed, or pins something else for this library.
+    pub fn pinned<'c>(
+        &mut self,
+        library: &'static str,
+        candidates: &[&'c str],
+    ) -> Result<Option<&'c str>, SelectError> {
+        self.asks(library);
+        let Some(text) = self.setting("STRATA_PIN") else { return Ok(None) };
+        let pins = Pins::parse(text).map_err(|error| SelectError::Pin(error.to_string()))?;
+        let Some(pin) = pins.meant_for(library) else { return Ok(None) };
+        let reason = if pin.library != library {
+            format!("pins a library that is not there: did you mean `{library}`?")
+        } else if !pin.parameters.is_empty() {
+            "gives parameters, and this library's candidates have none".to_owned()
+        } else if let Some(known) = candidates.iter().find(|known| **known == pin.candidate) {
+            return Ok(Some(known));
+        } else {
+            let meant = closest(pin.candidate, candidates.iter().copied());
+            let meant = meant.map_or(String::new(), |meant| format!(" (did you mean `{meant}`?)"));
+            format!(
+                "pins a candidate that `{library}` does not have{meant}; it has {}",
+                candidates.join(", ")
+            )
+        };
+        Err(SelectError::Choose(format!("`{pin}` {reason}")))
     }
 
     /// Whether the nodes, after they have compared the [`word`](Selector::word)s of their

@@ -18,8 +18,9 @@ use access::TURNS;
 use bytemuck::Pod;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use strata_runtime::{Doorbell, Node};
+use strata_select::say;
 
 /// How a node accesses the heaps of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,31 +112,46 @@ impl<'n> Space<'n> {
     /// exchange messages, whose kind models of this machine choose (library `global_stores`).
     ///
     /// # Settings
-    /// Of node 0: `STRATA_GLOBAL=messages` takes messages where memory could be shared,
-    /// `STRATA_PIN=global_stores=gathered` (or `messages`) says which kind where models would
-    /// choose, `STRATA_PIN=global_bulk=one_sided` (or `messages`) how bulk goes where the transport
-    /// has one-sided transfers; `STRATA_CHECK=1` is [`open_checked`](Self::open_checked).
+    /// Of node 0: `STRATA_PIN=global=messages` takes messages where memory could be shared (or
+    /// `shared` refuses them), `STRATA_PIN=global_stores=gathered` (or `messages`) says which kind
+    /// where models would choose, `STRATA_PIN=global_bulk=one_sided` (or `messages`) how bulk goes
+    /// where the transport has one-sided transfers. `STRATA_CHECK=1` with
+    /// `STRATA_PIN=global=messages` is [`open_checked`](Self::open_checked); alone it checks no
+    /// accesses, which node 0 reports on standard error.
     ///
     /// # Participation
     /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept, also after the
     /// space is dropped, until [`uninstall`](Node::uninstall): others may still access it.
     ///
     /// # Errors
-    /// [`GlobalError::TooLong`] from 16 TiB on; [`GlobalError::Setting`], [`GlobalError::Select`].
+    /// [`GlobalError::TooLong`] from 16 TiB on; [`GlobalError::NotShared`] if shared memory is
+    /// pinned where there is none; [`GlobalError::Select`].
     #[track_caller]
     pub fn open(node: &'n mut Node, bytes: usize) -> Result<Self, GlobalError> {
+        let pinned = node.pinned("global", &["shared", "messages"]);
+        let pinned = pinned.map_err(|error| GlobalError::Select(error.to_string()))?;
+        let by_messages = pinned == Some("messages");
         if node.is_on("STRATA_CHECK") {
-            return Self::open_checked(node, bytes);
-        }
-        match node.setting("STRATA_GLOBAL") {
-            None => Self::open_as(node, bytes, None, Opening::ByModels),
-            Some("shared") => Self::open_as(node, bytes, Some(Way::Shared), Opening::ByModels),
-            Some("messages") => {
-                let way = choose(node)?;
-                Self::open_as(node, bytes, Some(way), Opening::ByModels)
+            if by_messages {
+                return Self::open_checked(node, bytes);
             }
-            Some(other) => Err(GlobalError::Setting(other.to_owned())),
+            // A program may open many spaces.
+            static TOLD: Once = Once::new();
+            if node.rank() == 0 {
+                TOLD.call_once(|| {
+                    say!(
+                        "strata: STRATA_CHECK=1 checks accesses to global memory only where they are messages: set \
+                         STRATA_PIN=global=messages, too"
+                    );
+                });
+            }
         }
+        let way = match pinned {
+            None => None,
+            Some(_) if by_messages => Some(choose(node)?),
+            Some(_) => Some(Way::Shared),
+        };
+        Self::open_as(node, bytes, way, Opening::ByModels)
     }
 
     /// As [`open`](Self::open), by messages, and with a checker: the job ends where a node accesses
