@@ -1,4 +1,4 @@
-//! Patterns paced by models of sending and receiving alone (`STRATA_PACING`).
+//! Patterns paced by models of sending and receiving alone, in the file of `STRATA_MODELS`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
@@ -32,9 +32,9 @@ fn program() {
 
 fn with(pacing: Option<&str>) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["program", "--exact", "--ignored", "--nocapture"]).env_remove("STRATA_PACING");
+    command.args(["program", "--exact", "--ignored", "--nocapture"]).env_remove("STRATA_MODELS");
     if let Some(file) = pacing {
-        command.env("STRATA_PACING", file);
+        command.env("STRATA_MODELS", file);
     }
     let Output { stdout, .. } = command.output().unwrap();
     String::from_utf8(stdout).unwrap()
@@ -74,11 +74,16 @@ fn models_pace_a_shift() {
 }
 
 #[test]
-fn a_file_without_the_models_is_told() {
+fn a_file_without_both_models_is_told() {
     let missing = with(Some("no such file"));
-    assert!(missing.contains("failed") && missing.contains("STRATA_PACING=no such file"), "{missing}");
-    let empty = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(empty.path(), "strata-models = 1\n").unwrap();
-    let without = with(empty.path().to_str());
-    assert!(without.contains("SendAlone") && without.contains("specc calibrate specs/matching"), "{without}");
+    assert!(missing.contains("failed") && missing.contains("STRATA_MODELS=no such file"), "{missing}");
+    // One of the two models does not do; a file without either is of something else.
+    let file = set(37.0, 62.0);
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    std::fs::write(file.path(), text.replace("ReceiveAlone", "Other")).unwrap();
+    let half = with(file.path().to_str());
+    assert!(half.contains("`ReceiveAlone` do not pace patterns of 16 nodes"), "{half}");
+    assert!(half.contains("specc calibrate specs/matching --nodes 16"), "{half}");
+    std::fs::write(file.path(), "strata-models = 1\n").unwrap();
+    assert_eq!(micros(&with(file.path().to_str())), micros(&with(None)));
 }

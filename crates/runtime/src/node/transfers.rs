@@ -137,16 +137,19 @@ impl Pacing {
         Some(Self::matched(seconds("SendAlone")?, seconds("ReceiveAlone")?, buffered))
     }
 
-    /// The pacing by the model set in a file.
-    fn of_file(path: &str, nodes: usize) -> Result<Self, String> {
-        let wrong = |reason: String| format!("STRATA_PACING={path}: {reason}");
+    /// The pacing by the model set in a file; `None` if the set has no such models.
+    fn of_file(path: &str, nodes: usize) -> Result<Option<Self>, String> {
+        let wrong = |reason: String| format!("STRATA_MODELS={path}: {reason}");
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         let set = ModelSet::read(&text).map_err(|error| wrong(error.to_string()))?;
+        if !set.models.iter().any(|model| ["SendAlone", "ReceiveAlone"].contains(&&*model.name)) {
+            return Ok(None);
+        }
         let resolved = set.resolve().map_err(|error| wrong(error.to_string()))?;
-        Self::of_models(&resolved, nodes, IN_NETWORK).ok_or_else(|| {
+        Self::of_models(&resolved, nodes, IN_NETWORK).map(Some).ok_or_else(|| {
             wrong(format!(
-                "it has no models `SendAlone` and `ReceiveAlone` for {nodes} nodes; \
-                 `specc calibrate specs/matching -o FOLDER` makes them"
+                "its models `SendAlone` and `ReceiveAlone` do not pace patterns of {nodes} nodes; \
+                 `specc calibrate specs/matching --nodes {nodes} -o FOLDER` makes such models"
             ))
         })
     }
@@ -160,8 +163,8 @@ impl Pacing {
 }
 
 impl Node {
-    /// Runs a pattern of communication, paced by the models of `STRATA_PACING` where that is set
-    /// and the program has set no pacing.
+    /// Runs a pattern of communication, paced by the models in the file of `STRATA_MODELS` where
+    /// it has them and the program has set no pacing.
     pub(crate) fn paced<T>(&mut self, pattern: impl FnOnce(&mut Self) -> T) -> T {
         if self.transfers.pacing.is_some() {
             return pattern(self);
@@ -170,9 +173,9 @@ impl Node {
             Some(pacing) => pacing,
             None => {
                 let nodes = self.size();
-                let read = self.setting("STRATA_PACING").map(|path| Pacing::of_file(path, nodes));
+                let read = self.setting("STRATA_MODELS").map(|path| Pacing::of_file(path, nodes));
                 match read.transpose() {
-                    Ok(pacing) => *self.transfers.by_models.insert(pacing),
+                    Ok(pacing) => *self.transfers.by_models.insert(pacing.flatten()),
                     Err(message) => self.fail(message),
                 }
             }

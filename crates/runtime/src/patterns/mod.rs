@@ -10,9 +10,10 @@
 //! [`Node::choose`] chooses a [`Schedule`] for an all-to-all of blocks of some size by models of
 //! this machine.
 //!
-//! `STRATA_PACING=models.toml` paces them by models of sending and of receiving a packet, from
-//! `specc calibrate specs/matching`: bandwidth matching (§6.1.3), for transfers of more than ten
-//! packets.
+//! If the file that `STRATA_MODELS` names has models of sending and of receiving a packet, from
+//! `specc calibrate specs/matching`, they pace the patterns: bandwidth matching (§6.1.3), for
+//! transfers of more than ten packets. A program that also chooses needs the models of its library
+//! in the same file: `specc calibrate specs/sort specs/matching`.
 //!
 //! All are collective, and a node that waits in one receives messages. They use ports of the
 //! run-time's own, which programs cannot access.
