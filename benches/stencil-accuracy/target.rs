@@ -132,10 +132,9 @@ fn calibrate(root: &Path, spec: &str, platform: &str, nodes: usize) -> Result<Pa
         .current_dir(root)
         .args(["run", "--release", "--quiet", "--package", "specc", "--", "calibrate"])
         .arg(format!("specs/{spec}"))
-        .args(["--on", &format!("sim:{platform}"), "--nodes", &nodes.to_string()])
+        .args(["--on", &format!("sim:{platform},computing=skeleton"), "--nodes", &nodes.to_string()])
         .args(["--budget", "1800s", "-o"])
         .arg(&folder)
-        .env("STRATA_COMPUTE", "skeleton")
         .stdout(Stdio::from(std::io::stderr()))
         .status()
         .map_err(|e| format!("cannot start cargo: {e}"))?;

@@ -44,8 +44,8 @@ impl Costs {
 /// A packet holds a whole message up to 1 MiB, so that a message pays o_s, L and o_r once, and for
 /// each byte what was measured, at the processor or on the way. Collectives take what they took
 /// here, as a whole. Local work takes what the run-time's models of kernels say, which were
-/// calibrated on one machine (`kernel_factor = 1`), or with `STRATA_COMPUTE=measured` what it takes
-/// on this host.
+/// calibrated on one machine (`kernel_factor = 1`), or with the option `computing=measured` what it
+/// takes on this host.
 #[must_use]
 pub fn platform(results: &Results) -> Option<String> {
     let loggp = results.loggp?;
@@ -68,7 +68,7 @@ pub fn platform(results: &Results) -> Option<String> {
     let fits = if parts > one_way && one_way > 0.0 { one_way / parts } else { 1.0 };
     let mut text = format!(
         "# {}\n# as measured by `specc comet`. Figures of a machine whose nodes share memory hold for these \
-         nodes.\n# STRATA_COMPUTE=measured makes local work take what it takes on the host that \
+         nodes.\n# STRATA_ON=sim:FILE:2,computing=measured makes local work take what it takes on the host that \
          simulates.\n\nname = \"here\"\nsummary = \"this machine, as measured by specc comet\"\n\n[cpu]\n\
          frequency_mhz = 1000        # Chosen: cycles are nanoseconds.\nkernel_factor = 1           # Kernels \
          take what their models say.\n\n[interface]\nsend_ns = {}\nsend_byte_ns = {}\nafter_send_ns = \

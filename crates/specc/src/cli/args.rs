@@ -283,7 +283,7 @@ pub(super) struct Features {
 #[derive(Clone, Debug, Args)]
 pub(super) struct Target {
     /// On what: `threads`, `mpi`, or a simulated machine, such as `sim:cm5` or `sim:FILE` (see
-    /// `specc platform list`).
+    /// `specc platform list`), with options as in `sim:cm5,seed=2,computing=skeleton`.
     #[arg(long, default_value = "threads")]
     pub(super) on: String,
     /// The number of nodes, or several, `1,2,4`, that are fitted together; the number of cores

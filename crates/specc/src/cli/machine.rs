@@ -54,7 +54,7 @@ pub(super) fn cores() -> usize {
 
 /// Says on stderr what disturbs a run on this machine; nothing where time is simulated.
 pub(super) fn announce(on: &On, nodes: usize) {
-    if matches!(on, On::Sim(_)) {
+    if matches!(on, On::Sim { .. }) {
         return;
     }
     if *on == On::Mpi {

@@ -39,7 +39,12 @@ pub enum On {
     /// Nodes are processes under `mpirun`.
     Mpi,
     /// A simulated machine.
-    Sim(String),
+    Sim {
+        /// Its name or file.
+        machine: String,
+        /// Options of `STRATA_ON`, such as `seed=2,computing=skeleton`; empty where there are none.
+        options: String,
+    },
 }
 
 impl FromStr for On {
@@ -50,7 +55,10 @@ impl FromStr for On {
             "threads" => Ok(Self::Threads),
             "mpi" => Ok(Self::Mpi),
             _ => match text.strip_prefix("sim:") {
-                Some(machine) if !machine.is_empty() => Ok(Self::Sim(machine.to_owned())),
+                Some(rest) if !rest.is_empty() => {
+                    let (machine, options) = rest.split_once(',').unwrap_or((rest, ""));
+                    Ok(Self::Sim { machine: machine.to_owned(), options: options.to_owned() })
+                }
                 _ => Err(format!(
                     "`{text}` is not a machine{}: say threads, mpi, or sim:<platform>",
                     did_you_mean(text, ["threads", "mpi"])
@@ -61,6 +69,19 @@ impl FromStr for On {
 }
 
 impl On {
+    /// The value of `STRATA_ON` for programs on so many nodes; MPI's are started by its launcher.
+    #[must_use]
+    pub fn variable(&self, nodes: usize) -> Option<String> {
+        match self {
+            Self::Mpi => None,
+            Self::Threads => Some(format!("threads:{nodes}")),
+            Self::Sim { machine, options } => {
+                let comma = if options.is_empty() { "" } else { "," };
+                Some(format!("sim:{machine}:{nodes}{comma}{options}"))
+            }
+        }
+    }
+
     /// What is known of the platform before anything runs there: of a real machine, that it is this
     /// one.
     #[must_use]
@@ -68,7 +89,8 @@ impl On {
         let here = Platform::detect(&self.to_string(), nodes);
         match self {
             Self::Threads | Self::Mpi => here,
-            Self::Sim(machine) => Platform {
+            Self::Sim { machine, .. } => Platform {
+                transport: format!("sim:{machine}"),
                 cpu: machine.clone(),
                 cores: 1,
                 cache: String::new(),
@@ -85,7 +107,8 @@ impl std::fmt::Display for On {
         match self {
             Self::Threads => f.write_str("threads"),
             Self::Mpi => f.write_str("mpi"),
-            Self::Sim(machine) => write!(f, "sim:{machine}"),
+            Self::Sim { machine, options } if options.is_empty() => write!(f, "sim:{machine}"),
+            Self::Sim { machine, options } => write!(f, "sim:{machine},{options}"),
         }
     }
 }
@@ -130,7 +153,7 @@ impl RunOptions {
         if self.nodes > MAX_NODES {
             return usage(format!("--nodes {}: the most is {MAX_NODES}", self.nodes));
         }
-        if let On::Sim(machine) = &self.on {
+        if let On::Sim { machine, .. } = &self.on {
             let checked = SimulatedMachine::find(machine).map_err(|error| error.to_string());
             let checked = checked.and_then(|platform| {
                 Graph::new(&platform, self.nodes).map(drop).map_err(|error| error.to_string())
@@ -166,11 +189,22 @@ mod tests {
         }
     }
 
+    fn sim(machine: &str, options: &str) -> On {
+        On::Sim { machine: machine.to_owned(), options: options.to_owned() }
+    }
+
     #[test]
     fn machines_have_names() {
-        for on in [On::Threads, On::Mpi, On::Sim("cm5".to_owned())] {
+        for (on, variable) in [
+            (On::Threads, Some("threads:4")),
+            (On::Mpi, None),
+            (sim("cm5", ""), Some("sim:cm5:4")),
+            (sim("cm5", "seed=2,steps=9"), Some("sim:cm5:4,seed=2,steps=9")),
+        ] {
+            assert_eq!(on.variable(4).as_deref(), variable);
             assert_eq!(on.to_string().parse(), Ok(on));
         }
+        assert_eq!(sim("cm5", "seed=2").platform(4), sim("cm5", "").platform(4));
         for bad in ["", "thread", "sim", "sim:"] {
             assert!(bad.parse::<On>().unwrap_err().contains("say threads, mpi"), "{bad}");
         }
@@ -180,13 +214,13 @@ mod tests {
     fn what_cannot_run_is_refused_with_status_2() {
         assert!(options().check().is_ok());
         assert!(RunOptions { nodes: 300, ..options() }.check().is_ok());
-        assert!(RunOptions { on: On::Sim("cm5".to_owned()), nodes: 64, ..options() }.check().is_ok());
+        assert!(RunOptions { on: sim("cm5", "seed=2"), nodes: 64, ..options() }.check().is_ok());
         let refused = [
             RunOptions { nodes: 0, ..options() },
             RunOptions { nodes: usize::MAX, ..options() },
             RunOptions { budget: Some(0.0), ..options() },
             RunOptions { budget: Some(f64::NAN), ..options() },
-            RunOptions { on: On::Sim("cm6".to_owned()), ..options() },
+            RunOptions { on: sim("cm6", ""), ..options() },
         ];
         for options in refused {
             assert_eq!(options.check().unwrap_err().exit_status(), 2, "{options:?}");

@@ -110,14 +110,13 @@ fn command(program: &Program, options: &RunOptions) -> Command {
             let yields = if options.nodes > cores { "1" } else { "0" };
             let settings = OPEN_MPI.iter().copied().chain([(YIELD, yields)]);
             command.envs(settings.filter(|(name, _)| std::env::var_os(name).is_none()));
-            command.env_remove("STRATA_ON");
             command
         }
-        On::Threads | On::Sim(_) => {
-            let mut command = Command::new(&program.executable);
-            command.env("STRATA_ON", format!("{}:{}", program.on, options.nodes));
-            command
-        }
+        On::Threads | On::Sim { .. } => Command::new(&program.executable),
+    };
+    match program.on.variable(options.nodes) {
+        Some(on) => command.env("STRATA_ON", on),
+        None => command.env_remove("STRATA_ON"),
     };
     command
         .args(["--progress", "--end-with-stdin"])

@@ -11,7 +11,8 @@ use crate::cli::args::{duration, node_count, percentage};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Comet {
     /// On what: `threads`, `mpi` (started by `mpirun`, or by what `STRATA_MPIRUN` names), or a
-    /// simulated machine, such as `sim:ipsc860` or `sim:FILE`.
+    /// simulated machine, such as `sim:ipsc860` or `sim:FILE`, with options as in
+    /// `sim:FILE,computing=measured`.
     #[arg(long, default_value = "threads")]
     pub(in crate::cli) on: String,
     /// The number of nodes; the number of cores where it is left out.

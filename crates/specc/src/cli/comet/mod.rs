@@ -159,7 +159,7 @@ fn measure(given: &Comet, output: &Path) -> Result<Results, Failure> {
     }
     let start = Instant::now();
     let budget = given.budget.as_secs_f64();
-    let simulated = matches!(on, On::Sim(_));
+    let simulated = matches!(on, On::Sim { .. });
     let interrupt = Interrupt::listen();
     let before = interrupt.count();
     let mut path = if simulated {
