@@ -11,8 +11,7 @@
 //! `--noise` runs only the second part, noise that is not Gaussian, see [`noise`]. `--cells` writes
 //! every cell as a line of CSV.
 //!
-//! Extra-P runs in the Python named by `STRATA_EXTRAP_PYTHON`, otherwise `python3`; its columns are
-//! empty where it is missing.
+//! Extra-P runs in the `python3` of `PATH`; its columns are empty where it is missing.
 
 mod contenders;
 mod kernels;

@@ -36,23 +36,22 @@ enum Outcome {
 }
 
 impl ExtraP {
-    /// Starts `$STRATA_EXTRAP_PYTHON` or `python3`.
+    /// Starts the `python3` of `PATH`.
     ///
     /// # Errors
     /// Why there is no Extra-P, and how to get one.
     pub(crate) fn start() -> Result<Self, String> {
-        let python = std::env::var_os("STRATA_EXTRAP_PYTHON").unwrap_or_else(|| "python3".into());
         let help = |what: String| {
-            format!("{what}; `pip install 'extrap==4.2.*'` and name that Python in STRATA_EXTRAP_PYTHON")
+            format!("{what}; `pip install 'extrap==4.2.*'` and put the folder of that python3 first in PATH")
         };
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/fit-arena/rival.py");
-        let mut child = Command::new(&python)
+        let mut child = Command::new("python3")
             .arg(script)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|e| help(format!("{}: {e}", python.display())))?;
+            .map_err(|e| help(format!("python3: {e}")))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let output = BufReader::new(output.ok_or_else(|| help("no pipe to Python".into()))?);
         let mut extrap = Self { child, input, output, version: String::new(), asked: 0 };

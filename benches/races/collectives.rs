@@ -13,7 +13,7 @@ use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
 use serde_json::{Value, json};
-use strata_benches::{Timings, hand_over, head, machine, mpirun, row, turns};
+use strata_benches::{Timings, hand_over, head, is_rank, machine, mpirun, row, turns};
 use strata_runtime::prelude::*;
 
 /// Operations inside one timing: enough for the clock, few enough for many rounds.
@@ -21,11 +21,8 @@ const BATCH: usize = 200;
 const ROUNDS: usize = 300;
 const RANKS: [usize; 2] = [2, 4];
 
-/// Tells a rank that `mpirun` started from the program that a person started.
-const INSIDE: &str = "STRATA_BENCH_RANK";
-
 fn main() -> ExitCode {
-    let outcome = if std::env::var_os(INSIDE).is_some() { inside() } else { outside() };
+    let outcome = if is_rank() { inside() } else { outside() };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
@@ -43,7 +40,7 @@ fn outside() -> Result<(), String> {
     head(&["transport", "nodes", "operation", "strata", "raw MPI", "ratio"]);
     let mut results = Vec::new();
     for ranks in RANKS {
-        results.extend(mpirun(ranks, INSIDE)?);
+        results.extend(mpirun(ranks)?);
     }
     for nodes in RANKS {
         let timings = Machine::threads(nodes)

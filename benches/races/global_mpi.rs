@@ -1,5 +1,5 @@
 //! The global address space on two processes of MPI, beside a raw round trip, in one run: in a
-//! shared window, or with `STRATA_GLOBAL=messages` by messages.
+//! shared window, or with `STRATA_PIN=global=messages` by messages.
 //!
 //! `cargo bench -p strata-benches --features mpi --bench global_mpi`
 
@@ -12,8 +12,6 @@ use strata_benches::{Timings, head, machine, row, turns};
 use strata_global::{Global, Space};
 use strata_runtime::prelude::*;
 
-/// Distinguishes a rank started by `mpirun` from the program started by hand.
-const INSIDE: &str = "STRATA_BENCH_RANK";
 const ROUNDS: usize = 100;
 /// Accesses in one timing.
 const BATCH: usize = 1000;
@@ -33,12 +31,11 @@ const CONTESTANTS: [&str; 9] = [
 ];
 
 fn main() -> ExitCode {
-    let outcome = match std::env::var_os(INSIDE) {
-        Some(_) => inside().map_err(|error| error.to_string()),
-        None => {
-            println!("{}\n", machine());
-            strata_benches::mpirun(2, INSIDE).map(drop)
-        }
+    let outcome = if strata_benches::is_rank() {
+        inside().map_err(|error| error.to_string())
+    } else {
+        println!("{}\n", machine());
+        strata_benches::mpirun(2).map(drop)
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,7 +2,7 @@
 //! known.
 //!
 //!     python3 -m venv imb && imb/bin/pip install impi-rt impi-devel    # IMB-MPI1, its MPI, its compiler
-//!     STRATA_IMB=imb cargo bench -p strata-benches --bench imb
+//!     cargo bench -p strata-benches --bench imb -- imb
 //!
 //! CoMet's kernels `raw` make the calls that `IMB-MPI1` makes, and are built with the same library,
 //! in a target folder of their own. Neither has a barrier between two operations of a collective
@@ -26,9 +26,12 @@ const ALL: [&str; 4] = ["Allreduce", "Allgather", "Alltoall", "Barrier"];
 type Table = BTreeMap<(String, u64), f64>;
 
 fn main() -> ExitCode {
-    let Some(folder) = std::env::var_os("STRATA_IMB").map(PathBuf::from) else {
+    // Cargo says `--bench`.
+    let folder = std::env::args_os().skip(1).find(|argument| argument != "--bench");
+    let Some(folder) = folder.map(PathBuf::from) else {
         println!(
-            "skipped: STRATA_IMB names no folder with bin/IMB-MPI1 (a virtual environment with impi-rt)"
+            "skipped: name a folder with bin/IMB-MPI1 (a virtual environment with impi-rt), as in \
+             `cargo bench -p strata-benches --bench imb -- FOLDER`"
         );
         println!("summary {}", serde_json::json!({ "bench": "imb", "skipped": true }));
         return ExitCode::SUCCESS;

@@ -24,13 +24,9 @@ const ROUNDS: usize = 200;
 const MEBIBYTE: usize = 1 << 17;
 const REDUCED: usize = 1 << 13;
 
-/// Distinguishes a rank started by `mpirun` from the program started by hand.
-#[cfg(feature = "mpi")]
-const INSIDE: &str = "STRATA_BENCH_RANK";
-
 fn main() -> ExitCode {
     #[cfg(feature = "mpi")]
-    let outcome = if std::env::var_os(INSIDE).is_some() { inside() } else { outside() };
+    let outcome = if strata_benches::is_rank() { inside() } else { outside() };
     #[cfg(not(feature = "mpi"))]
     let outcome = outside();
     match outcome {
@@ -51,7 +47,7 @@ fn outside() -> Result<(), String> {
         results.extend(races.iter().map(|race| race.print("threads")));
     }
     #[cfg(feature = "mpi")]
-    results.extend(strata_benches::mpirun(2, INSIDE)?);
+    results.extend(strata_benches::mpirun(2)?);
     println!("\nsummary {}", json!({ "bench": "messages", "results": results }));
     Ok(())
 }

@@ -41,9 +41,6 @@ const FIXED: [(&str, Sort); 13] = [
     ("grid:16", Sort::Grid { oversample: 16 }),
 ];
 
-/// Distinguishes a rank started by `mpirun` from the program started by hand.
-const INSIDE: &str = "STRATA_BENCH_RANK";
-
 /// One point of the race, as node 0 saw it.
 struct Cell {
     keys: usize,
@@ -106,12 +103,12 @@ fn run(settings: &Settings) -> Result<(), String> {
         }
         Ok(())
     };
-    if std::env::var(INSIDE).is_ok() {
+    if strata_benches::is_rank() {
         return strata_runtime::launch(program).map(drop).map_err(|error| error.to_string());
     }
     println!("{}\n", machine());
     if settings.mpi {
-        return strata_benches::mpirun(settings.nodes, INSIDE).map(drop);
+        return strata_benches::mpirun(settings.nodes).map(drop);
     }
     let run = Machine::threads(settings.nodes).and_then(|machine| machine.run(program));
     run.map(drop).map_err(|error| error.to_string())

@@ -23,11 +23,8 @@ const ROUNDS: usize = 20;
 /// Regrets above this are printed one by one.
 const NOTABLE: f64 = 0.05;
 
-/// Distinguishes a rank started by `mpirun` from the program started by hand.
-const INSIDE: &str = "STRATA_BENCH_RANK";
-
 fn main() -> ExitCode {
-    let outcome = match std::env::var(INSIDE).is_ok() {
+    let outcome = match strata_benches::is_rank() {
         true => strata_runtime::launch(judge)
             .map(|result| result.iter().for_each(strata_benches::hand_over))
             .map_err(|error| error.to_string()),
@@ -50,7 +47,7 @@ fn outside() -> Result<(), String> {
         let run = Machine::threads(nodes).and_then(|machine| machine.run(judge));
         results.extend(run.map_err(|e| e.to_string())?.into_iter().take(1));
         #[cfg(feature = "mpi")]
-        results.extend(strata_benches::mpirun(nodes, INSIDE)?);
+        results.extend(strata_benches::mpirun(nodes)?);
     }
     println!("\nsummary {}", json!({ "bench": "stencil_regret", "results": results }));
     Ok(())

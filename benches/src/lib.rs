@@ -102,18 +102,27 @@ pub fn hand_over(result: &Value) {
     println!("{RESULT}{result}");
 }
 
-/// Starts this program again on `ranks` processes, with its arguments and the environment variable
-/// `inside` set; returns what its ranks have handed over.
+/// Tells a rank that [`mpirun`] has started from the program that was started by hand. Nothing that
+/// users set.
+const CHILD: &str = "STRATA_CHILD";
+
+/// Whether this is a rank that [`mpirun`] has started.
+pub fn is_rank() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// Starts this program again on `ranks` processes, with its arguments, as [ranks](is_rank); returns
+/// what they have handed over.
 ///
 /// # Errors
 /// There is no `mpirun`, or the job failed.
-pub fn mpirun(ranks: usize, inside: &str) -> Result<Vec<Value>, String> {
+pub fn mpirun(ranks: usize) -> Result<Vec<Value>, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut job = Command::new("mpirun")
         .args(["-n", &ranks.to_string()])
         .arg(&program)
         .args(std::env::args_os().skip(1).filter(|argument| argument != "--bench"))
-        .env(inside, "1")
+        .env(CHILD, "1")
         .envs(MPI_ENVIRONMENT.iter().copied())
         .stdout(Stdio::piped())
         .spawn()

@@ -16,15 +16,13 @@ use strata_benches::{Timings, machine};
 use strata_runtime::prelude::*;
 use strata_tcs::switch::Mode;
 
-/// Distinguishes a rank started by `mpirun` from the program started by hand.
-const INSIDE: &str = "STRATA_BENCH_RANK";
-/// Set for a trial.
-const QUICK: &str = "STRATA_BENCH_QUICK";
-
 fn main() -> ExitCode {
-    let outcome = match std::env::var_os(INSIDE) {
-        Some(_) => inside(std::env::var_os(QUICK).is_some()).map_err(|error| error.to_string()),
-        None => outside(),
+    let outcome = if strata_benches::is_rank() {
+        // Ranks have the program's arguments.
+        inside(std::env::args().any(|argument| argument == "--quick")).map_err(|error| error.to_string())
+    } else {
+        println!("{}", machine());
+        strata_benches::mpirun(2).map(drop)
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,24 +31,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn outside() -> Result<(), String> {
-    println!("{}", machine());
-    if std::env::args().any(|argument| argument == "--quick") {
-        // The ranks inherit it.
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
-        let status = std::process::Command::new("mpirun")
-            .args(["-n", "2"])
-            .arg(program)
-            .env(INSIDE, "1")
-            .env(QUICK, "1")
-            .envs(strata_benches::MPI_ENVIRONMENT.iter().copied())
-            .status()
-            .map_err(|error| format!("cannot start mpirun: {error}"))?;
-        return if status.success() { Ok(()) } else { Err(format!("mpirun ended with {status}")) };
-    }
-    strata_benches::mpirun(2, INSIDE).map(drop)
 }
 
 /// What one writes without a library: send 8 bytes, receive 8 bytes, the lower rank first.

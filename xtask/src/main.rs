@@ -40,8 +40,8 @@ enum Chore {
         #[arg(long)]
         no_install: bool,
         /// Also what takes long: AddressSanitizer and Miri where a nightly toolchain has them, a
-        /// minute of damaged files (`STRATA_FUZZ_SEED=N` repeats a run), and tests whose standard
-        /// error cannot be written. 15 minutes more on two cores.
+        /// minute of damaged files, and tests whose standard error cannot be written. 15 minutes
+        /// more on two cores.
         #[arg(long)]
         long: bool,
     },

@@ -14,7 +14,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 
 /// Distinguishes a process that the launcher has started.
-const INSIDE: &str = "STRATA_POSTED";
+const INSIDE: &str = "STRATA_CHILD";
 
 /// Timings of each variant.
 const ROUNDS: usize = 60;

@@ -57,7 +57,7 @@ fn nothing_is_copied_of_nothing() {
 /// What a pin does can only be seen from a process that has one: this test starts itself again.
 #[test]
 fn a_pin_takes_one_routine_everywhere() {
-    const ROLE: &str = "STRATA_COPY_TEST_ROLE";
+    const ROLE: &str = "STRATA_CHILD";
     if let Ok(expected) = std::env::var(ROLE) {
         for hint in HINTS {
             for bytes in [3000, 1 << 20, 1 << 27] {
@@ -91,7 +91,7 @@ fn a_pin_takes_one_routine_everywhere() {
 /// As above, of packing and unpacking.
 #[test]
 fn a_pin_takes_one_mover_for_all_blocks() {
-    const ROLE: &str = "STRATA_COPY_TEST_MOVER";
+    const ROLE: &str = "STRATA_CHILD";
     if std::env::var_os(ROLE).is_some() {
         for block in [1, 24, 200, 1000] {
             for direction in [Direction::Pack, Direction::Unpack] {

@@ -242,17 +242,17 @@ fn folders_that_cannot_be_written_are_named() {
     }
 }
 
-/// Runs the test `name` of this program again, as a process of its own in which `STRATA_TEST_CHILD`
+/// Runs the test `name` of this program again, as a process of its own in which `STRATA_CHILD`
 /// is set.
 fn child(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args([name, "--exact", "--nocapture", "--test-threads=1"]);
-    command.env("STRATA_TEST_CHILD", "1").env("STRATA_ON", "threads:4");
+    command.env("STRATA_CHILD", "1").env("STRATA_ON", "threads:4");
     command
 }
 
 fn is_child() -> bool {
-    std::env::var_os("STRATA_TEST_CHILD").is_some()
+    std::env::var_os("STRATA_CHILD").is_some()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The pictures of `docs/connection-sets.md` are what the linker draws.
 //!
-//! `STRATA_PICTURES=1 cargo test -p strata-tcs --test pictures` draws them again.
+//! `INSTA_UPDATE=always cargo test -p strata-tcs --test pictures` draws them again.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
@@ -31,7 +31,7 @@ fn pictures_are_what_the_linker_draws() {
     for (set, file) in [("Collect", "collect.svg"), ("Spread", "spread.svg")] {
         let drawn = image.report().svg(Some(("collect", set))).unwrap();
         let file = folder.join(file);
-        if std::env::var_os("STRATA_PICTURES").is_some() {
+        if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
             std::fs::write(&file, &drawn).unwrap();
         }
         // A package of this crate alone has no docs.

@@ -1,6 +1,6 @@
 //! The picture of `docs/tuning.md` is what the tuner draws of the program of that page.
 //!
-//! `STRATA_PICTURES=1 cargo test -p strata-tune --test pictures` draws it again.
+//! `INSTA_UPDATE=always cargo test -p strata-tune --test pictures` draws it again.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
@@ -38,7 +38,7 @@ fn the_picture_is_what_the_tuner_draws() {
     let drawn = program.tuner.graph_svg();
     assert!(drawn.contains("interval 1: adopted stream") && drawn.contains(">6000<"), "{drawn}");
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures/tuning.svg");
-    if std::env::var_os("STRATA_PICTURES").is_some() {
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
         std::fs::write(&file, &drawn).unwrap();
     }
     // A package of this crate alone has no docs.

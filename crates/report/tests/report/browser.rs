@@ -17,12 +17,8 @@ const BROWSERS: [&str; 5] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"];
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The browser: `STRATA_BROWSER`, or the first that is on the path. Without one the reason is
-/// printed.
+/// The first browser that is on the path. Without one the reason is printed.
 fn browser() -> Option<PathBuf> {
-    if let Some(told) = std::env::var_os("STRATA_BROWSER") {
-        return Some(told.into());
-    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = BROWSERS
         .iter()

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The variable that tells a process which case it is in.
-pub(crate) const CASE: &str = "STRATA_TEST_CASE";
+/// The variable that tells a process which case it is in. Between tests and the processes that they
+/// start; nothing that users set.
+pub(crate) const CASE: &str = "STRATA_CHILD";
 
 /// What a job printed, and how it ended.
 pub(crate) struct Outcome {
@@ -38,24 +39,30 @@ fn mpirun() -> OsString {
     std::env::var_os("STRATA_MPIRUN").unwrap_or_else(|| "mpirun".into())
 }
 
-/// The numbers of nodes to try: those of `all` up to what `STRATA_TEST_NODES` says. For libraries
-/// whose processes do not give way to each other where they are more than the cores.
+/// The numbers of nodes to try: all, but of other libraries than Open MPI no more than there are
+/// cores. Their processes do not yield to each other, so that more of them take very long.
 pub(crate) fn nodes(all: &[usize]) -> Vec<usize> {
-    let most = std::env::var("STRATA_TEST_NODES").ok().and_then(|most| most.parse().ok());
-    all.iter().copied().filter(|nodes| most.is_none_or(|most| *nodes <= most)).collect()
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = if is_open_mpi().unwrap_or(true) { usize::MAX } else { cores };
+    all.iter().copied().filter(|nodes| *nodes <= most).collect()
+}
+
+/// Whether the launcher is Open MPI's; `None` where there is none.
+fn is_open_mpi() -> Option<bool> {
+    let version = Command::new(mpirun()).arg("--version").output().ok()?;
+    Some(String::from_utf8_lossy(&version.stdout).contains("Open MPI"))
 }
 
 /// Whether MPI jobs can be started.
 pub(crate) fn is_there() -> bool {
-    Command::new(mpirun()).arg("--version").output().is_ok()
+    is_open_mpi().is_some()
 }
 
 /// Starts this program as the launcher of an MPI does that it is not linked with: alone, beside the
 /// word that there are two. That has to be refused.
 #[allow(dead_code, reason = "only one of the tests that share this needs it")]
 pub(crate) fn by_another_launcher(case: &str) -> Result<(), String> {
-    let version = Command::new(mpirun()).arg("--version").output().map_err(|error| error.to_string())?;
-    let open = String::from_utf8_lossy(&version.stdout).contains("Open MPI");
+    let open = is_open_mpi().ok_or("there is no launcher")?;
     // What the other one's launcher sets.
     let size = if open { "PMI_SIZE" } else { "OMPI_COMM_WORLD_SIZE" };
     let program = std::env::current_exe().map_err(|error| error.to_string())?;

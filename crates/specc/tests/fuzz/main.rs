@@ -5,11 +5,8 @@
 //! which the workspace keeps no file, those under `seeds/`. Inputs that once broke something stand
 //! under `regressions/<target>/` and are tried first, each time.
 //!
-//! | variable | meaning |
-//! |---|---|
-//! | `STRATA_FUZZ=60s` | mutate for so long, on every core, with a new seed; else 2 s with a fixed one |
-//! | `STRATA_FUZZ_SEED=N` | this seed |
-//! | `STRATA_FUZZ_ONLY=models` | this target alone |
+//! Files are mutated for 2 s with a fixed seed; `cargo test -p specc --test fuzz -- --ignored` does
+//! it for a minute, on every core, with a new seed.
 //!
 //! An input that fails is made as small as it goes and written to `target/fuzz/`. So is the input
 //! of the moment, as `running-N`, for the case that it ends the process.
@@ -30,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use nix::time::{ClockId, clock_gettime};
-use strata_model::{Seconds, sha256_hex};
+use strata_model::sha256_hex;
 
 use mutate::{Chance, LONGEST, mutate};
 use targets::{TARGETS, Target};
@@ -174,13 +171,13 @@ struct Session {
 
 impl Session {
     /// Mutates the seeds of all targets, each for its share of the time.
-    fn run(task: &Task<'_>, number: u64, done: &AtomicU64) -> Self {
-        let Task { targets, seed, time, clock, .. } = *task;
+    fn run(task: &Task, number: u64, done: &AtomicU64) -> Self {
+        let Task { seed, time, clock, .. } = *task;
         let mut session = Self::default();
         let path = out_folder().join(format!("running-{}-{number}", std::process::id()));
         let mut running = File::create(&path).unwrap();
-        let shares = targets.iter().map(|target| target.share).sum::<u32>();
-        for target in targets {
+        let shares = TARGETS.iter().map(|target| target.share).sum::<u32>();
+        for target in &TARGETS {
             let mut chance = Chance::new(seed.wrapping_add(number));
             let mut pool = seeds::of(target.name);
             let originals = pool.len();
@@ -224,8 +221,7 @@ impl Session {
 }
 
 /// What is to be done.
-struct Task<'a> {
-    targets: &'a [&'static Target],
+struct Task {
     seed: u64,
     time: Duration,
     /// What the time is of.
@@ -234,7 +230,7 @@ struct Task<'a> {
 }
 
 /// The threads, and what ends the process where one of them does not come back.
-fn run_all(task: &Task<'_>) -> Vec<Session> {
+fn run_all(task: &Task) -> Vec<Session> {
     let done: Vec<AtomicU64> = (0..task.threads).map(|_| AtomicU64::new(0)).collect();
     std::thread::scope(|scope| {
         let run = |(number, done)| scope.spawn(move || Session::run(task, number, done));
@@ -257,35 +253,25 @@ fn run_all(task: &Task<'_>) -> Vec<Session> {
     })
 }
 
-fn number_of(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a whole number")))
+/// Processor time, so that a busy machine tries as many inputs as an idle one.
+#[test]
+fn mutated_files_are_survived() {
+    fuzz(&Task { seed: 1994, time: Duration::from_secs(2), clock: processor_time, threads: 1 });
 }
 
 #[test]
-fn mutated_files_are_survived() {
+#[ignore = "takes a minute"]
+fn mutated_files_are_survived_for_a_minute() {
+    let clock = || UNIX_EPOCH.elapsed().unwrap();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    fuzz(&Task { seed: clock().as_secs(), time: Duration::from_secs(60), clock, threads });
+}
+
+fn fuzz(task: &Task) {
     watch_panics();
-    let time = std::env::var("STRATA_FUZZ").ok().map(|text| {
-        let seconds =
-            text.parse::<Seconds>().unwrap_or_else(|_| panic!("STRATA_FUZZ={text} is no time: 60s"));
-        Duration::from_secs_f64(seconds.get())
-    });
-    let since_epoch = UNIX_EPOCH.elapsed().unwrap().as_secs();
-    let seed = number_of("STRATA_FUZZ_SEED").unwrap_or(if time.is_some() { since_epoch } else { 1994 });
-    let only = std::env::var("STRATA_FUZZ_ONLY").ok();
-    let targets: Vec<&Target> =
-        TARGETS.iter().filter(|target| only.as_deref().is_none_or(|only| only == target.name)).collect();
-    assert!(!targets.is_empty(), "STRATA_FUZZ_ONLY names no target");
-    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let targets = &*targets;
-    let task = match time {
-        Some(time) => Task { targets, seed, time, clock: || UNIX_EPOCH.elapsed().unwrap(), threads: cores },
-        // Processor time, so that a busy machine tries as many inputs as an idle one.
-        None => Task { targets, seed, time: Duration::from_secs(2), clock: processor_time, threads: 1 },
-    };
-    println!("{:?} on {} threads with STRATA_FUZZ_SEED={seed}", task.time, task.threads);
-    let sessions = run_all(&task);
-    for target in targets {
+    println!("{:?} on {} threads with seed {}", task.time, task.threads, task.seed);
+    let sessions = run_all(task);
+    for target in &TARGETS {
         let all = || sessions.iter().flat_map(|session| &session.counts).filter(|c| c.target == target.name);
         println!(
             "{:12} {:9} inputs, {:8} accepted, the slowest took {:.2?}",
