@@ -56,8 +56,7 @@ impl ExtraP {
         let output = BufReader::new(output.ok_or_else(|| help("no pipe to Python".into()))?);
         let mut extrap = Self { child, input, output, version: String::new(), asked: 0 };
         let hello: Option<Hello> = extrap.line().and_then(|line| serde_json::from_str(&line).ok());
-        extrap.version =
-            hello.ok_or_else(|| help(format!("{} cannot import extrap", python.display())))?.version;
+        extrap.version = hello.ok_or_else(|| help("python3 cannot import extrap".into()))?.version;
         Ok(extrap)
     }
 

@@ -3,7 +3,7 @@
 use strata_runtime::Node;
 
 /// What goes wrong on a node; nothing, unless a test sets it.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Trial {
     /// The kernel whose data are spoilt.
     spoilt: &'static str,
@@ -24,12 +24,9 @@ mod tests {
     use crate::{broadcast, echo, echo_data, get, guard, send_overhead};
     use strata_runtime::prelude::*;
 
-    fn with<T: Send>(
-        trial: fn(&mut Trial),
-        program: fn(&mut Node) -> Result<T, Error>,
-    ) -> Result<Vec<T>, Error> {
+    fn with<T: Send>(trial: Trial, program: fn(&mut Node) -> Result<T, Error>) -> Result<Vec<T>, Error> {
         Machine::threads(2).unwrap().run(|node| {
-            trial(node.local::<Trial>());
+            *node.local() = trial;
             program(node)
         })
     }
@@ -43,25 +40,26 @@ mod tests {
             guard(node, 4);
             get(node, 64).map(drop).map_err(Error::program)
         }
-        let cases: [(fn(&mut Trial), &str); 5] = [
-            (|trial| trial.spoilt = "echo", "echo: wrong data on node"),
-            (|trial| trial.spoilt = "echo_data", "echo_data: wrong data on node"),
-            (|trial| trial.spoilt = "broadcast", "broadcast: wrong data on node"),
-            (|trial| trial.spoilt = "guard", "guard: wrong data on node"),
-            (|trial| trial.spoilt = "get", "get: wrong data on node 0"),
-        ];
-        for (trial, told) in cases {
-            let error = with(trial, all).unwrap_err().to_string();
+        for (spoilt, told) in [
+            ("echo", "echo: wrong data on node"),
+            ("echo_data", "echo_data: wrong data on node"),
+            ("broadcast", "broadcast: wrong data on node"),
+            ("guard", "guard: wrong data on node"),
+            ("get", "get: wrong data on node 0"),
+        ] {
+            let error = with(Trial { spoilt, ..Trial::default() }, all).unwrap_err().to_string();
             assert!(error.contains(told), "{error}");
         }
-        with(|trial| trial.spoilt = "nothing", all).unwrap();
+        with(Trial { spoilt: "nothing", ..Trial::default() }, all).unwrap();
     }
 
     /// What takes microseconds is repeated until it takes a second; what cannot be repeated between
     /// two readings of the clock is left out.
     #[test]
     fn a_clock_of_10_ms_still_tells_microseconds() {
-        let run = with(|trial| trial.tick = 0.01, |node| Ok([echo(node, 64, 1), send_overhead(node, 8)]));
+        let run = with(Trial { tick: 0.01, ..Trial::default() }, |node| {
+            Ok([echo(node, 64, 1), send_overhead(node, 8)])
+        });
         let [echo, overhead] = run.unwrap()[0];
         assert!(echo > 1e-9 && echo < 1e-2, "{echo}");
         assert!(overhead.is_nan(), "{overhead}");
@@ -69,7 +67,8 @@ mod tests {
 
     #[test]
     fn long_messages_with_little_memory_are_refused_before_they_are_made() {
-        let run = with(|trial| trial.free = Some(3_000_000_000), |node| Ok(echo(node, 1 << 30, 1)));
+        let trial = Trial { free: Some(3_000_000_000), ..Trial::default() };
+        let run = with(trial, |node| Ok(echo(node, 1 << 30, 1)));
         let error = run.unwrap_err().to_string();
         assert!(
             error.contains(
