@@ -112,12 +112,12 @@ impl<'n> Space<'n> {
     /// exchange messages, whose kind models of this machine choose (library `global_stores`).
     ///
     /// # Settings
-    /// Of node 0: `STRATA_PIN=global=messages` takes messages where memory could be shared (or
-    /// `shared` refuses them), `STRATA_PIN=global_stores=gathered` (or `messages`) says which kind
-    /// where models would choose, `STRATA_PIN=global_bulk=one_sided` (or `messages`) how bulk goes
-    /// where the transport has one-sided transfers. `STRATA_CHECK=1` with
-    /// `STRATA_PIN=global=messages` is [`open_checked`](Self::open_checked); alone it checks no
-    /// accesses, which node 0 reports on standard error.
+    /// Of node 0: `STRATA_PIN=global=messages` takes messages where memory could be shared,
+    /// `global=shared` is an error where it cannot be; `STRATA_PIN=global_stores=gathered` (or
+    /// `messages`) says which kind where models would choose, `STRATA_PIN=global_bulk=one_sided` (or
+    /// `messages`) how bulk goes where the transport has one-sided transfers. `STRATA_CHECK=1` with
+    /// `STRATA_PIN=global=messages` is [`open_checked`](Self::open_checked); without the pin no
+    /// accesses are checked, which node 0 reports on standard error.
     ///
     /// # Participation
     /// Collective, with equal `bytes`; otherwise the job ends. The memory is kept, also after the
