@@ -184,14 +184,13 @@ fn a_set_that_makes_no_sense_is_an_error() {
 const POINTS: [f64; 14] =
     [0.0, 1.0, 1.5, 2.0, 3.0, 7.0, 8.0, 16.0, 64.0, 333.0, 1000.0, 4096.0, 4097.0, f64::NAN];
 
-/// Each model with its Rust name and number of inputs.
-const MODELS: [(&str, &str, usize); 7] = [
+/// Each known model with its Rust name and number of inputs.
+const MODELS: [(&str, &str, usize); 6] = [
     ("Nested", "nested", 1),
     ("CombineVector", "combine_vector", 1),
     ("WideModel", "wide_model", 4),
     ("absolute", "absolute", 1),
     ("HybridSum", "hybrid_sum", 1),
-    ("Nothing", "nothing", 1),
     ("combine_vector", "combine_vector_2", 1),
 ];
 
@@ -212,6 +211,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let resolved = set.resolve().unwrap();
     let mut main = String::from(
         "//! Prints predictions.\n#![deny(warnings, missing_docs, clippy::all)]\n/// Models.\npub mod models {\n    include!(\"models.rs\");\n}\n\
+         use strata_select::Source as _;\n\
          fn show(s: Option<f64>, p: Option<strata_select::Prediction>) {\n\
              assert_eq!(s, p.map(|p| p.seconds.get()));\n\
              match p { Some(p) => println!(\"{:e} {:e} {:e}\", p.seconds.get(), p.half_width.get(), p.deviation.get()), None => println!(\"none\") }\n}\n\
@@ -221,10 +221,12 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     for (model, function, inputs) in MODELS {
         for nodes in [0, 1, 4, 5] {
             for point in points(inputs) {
-                let arguments: String = point.iter().map(|v| format!(", {}", literal(*v))).collect();
+                let arguments: Vec<String> = point.iter().map(|v| literal(*v)).collect();
+                let arguments = arguments.join(", ");
                 writeln!(
                     main,
-                    "    show(models::{function}_seconds({nodes}{arguments}), models::{function}({nodes}{arguments}));"
+                    "    show(models::{0}_MODEL.seconds({nodes}, &[{arguments}]), models::{0}_MODEL.predict({nodes}, &[{arguments}]));",
+                    function.to_ascii_uppercase()
                 )
                 .unwrap();
                 answers.push(resolved.predict(model, nodes, &point));
@@ -242,7 +244,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
             let values: Vec<String> = point.iter().map(|v| literal(*v)).collect();
             writeln!(
                 main,
-                "    show((table.entries[{candidate}].seconds)(4, &[{0}], &{parameters:?}), (table.entries[{candidate}].predict)(4, &[{0}], &{parameters:?}));",
+                "    show(table.seconds({candidate}, 4, &[{0}], &{parameters:?}), table.predict({candidate}, 4, &[{0}], &{parameters:?}));",
                 values.join(", ")
             )
             .unwrap();
@@ -260,7 +262,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
              assert_eq!(blocked, Some(models::Sort::Blocked { length: 32 }));\n";
     // What is a root is found by the same expression.
     const BALANCED: &[Parameter] =
-        &[Parameter::new("s", 1, 4), Parameter::new("extra", 0, 5000).root(Root(|_, _, _| None))];
+        &[Parameter::new("s", 1, 4), Parameter::new("extra", 0, 5000).root(Root(|_, _| None))];
     let rows = [Row::EMPTY, Row::EMPTY, Row::EMPTY, Row::new("balanced", BALANCED)];
     for keys in [1.0, 2.0, 60.0, 500.0, 999.0, 1001.0] {
         let inputs = [keys, 8.0];
@@ -345,8 +347,9 @@ fn it_compiles_and_agrees_with_the_interpreter() {
             assert!((got - want).abs() <= tolerance * want, "line {number}: {got:e} is not {want:e}");
         };
         close(seconds, answer.seconds.get(), 2.0 * f64::EPSILON);
-        close(half_width, answer.half_width.get(), 1e-9);
-        close(deviation, answer.deviation.get(), 1e-9);
+        // The factor of the covariance has six digits.
+        close(half_width, answer.half_width.get(), 1e-5);
+        close(deviation, answer.deviation.get(), 1e-5);
     }
     assert!(predicted > 100, "only {predicted} points are inside");
 }

@@ -25,93 +25,31 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `Each`: verified, rank 3 of 3, condition 3.0e0; held-out error 1.6 % (60 of 135 samples).
-///
-/// Valid for count in 1..=4096, 2 to 8 nodes.
-#[must_use]
-pub fn each(nodes: usize, count: f64) -> Option<Prediction> {
-    let seconds = each_seconds(nodes, count)?;
-    let terms = [
-        1.0,
-        count,
-        count.min(16.0),
-    ];
-    let covariance = [
-        [2.5086278808517787e-14, 4.445074498364968e-16, -5.9920661603417206e-15],
-        [4.445074498364968e-16, 6.902139201106048e-16, -9.51207926276731e-16],
-        [-5.9920661603417206e-15, -9.51207926276731e-16, 3.895598455514931e-15],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9862694790244704 * (from_fit + 0.003060711982457338 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0004217488870696164 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[count] = x else { return None };
+    require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
+    fill(to, &[1.0, count, count.min(16.0)])
 }
+/// `Each`.
+pub static EACH_MODEL: Model = Model::Fitted(Fitted {
+    terms: each, quantile: 1.996564418951833, noise: Variance::Relative(0.003060711982457338), own: Variance::Relative(0.0004217488870696164),
+    coefficients: &[6.2924688594832316e-6, 4.220047485912174e-6, -1.5456379914133925e-7],
+    factor: &[1.58386e-7, 2.80647e-9, -3.78319e-8, 2.61216e-8, -3.235e-8, 3.7654e-8],
+});
 
-/// The time of [`each`] in seconds, without its interval.
-#[must_use]
-pub fn each_seconds(nodes: usize, count: f64) -> Option<f64> {
-    let valid = (2..=8).contains(&nodes) && within(count, 1.0, 4096.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 6.2924688594832316e-6
-        + 4.220047485912174e-6 * count
-        + (-1.5456379914133925e-7) * count.min(16.0);
-    checked(seconds)
+fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[count] = x else { return None };
+    require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
+    fill(to, &[1.0, count])
 }
-
-/// `Gathered`: doubtful, rank 2 of 2, condition 1.4e0; held-out error 5.0 % (60 of 135 samples).
-///
-/// Valid for count in 1..=4096, 2 to 8 nodes.
-#[must_use]
-pub fn gathered(nodes: usize, count: f64) -> Option<Prediction> {
-    let seconds = gathered_seconds(nodes, count)?;
-    let terms = [
-        1.0,
-        count,
-    ];
-    let covariance = [
-        [1.193706943543012e-13, -5.085579682508955e-15],
-        [-5.085579682508955e-15, 1.835086475479175e-15],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.984049349337347 * (from_fit + 0.01657390822124047 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004599524793925355 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`gathered`] in seconds, without its interval.
-#[must_use]
-pub fn gathered_seconds(nodes: usize, count: f64) -> Option<f64> {
-    let valid = (2..=8).contains(&nodes) && within(count, 1.0, 4096.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 9.268395168071116e-6 + (3.302033570435105e-6 * count);
-    checked(seconds)
-}
-
-fn global_stores_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    each(nodes, x0)
-}
-
-fn global_stores_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    each_seconds(nodes, x0)
-}
-
-fn global_stores_gathered_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gathered(nodes, x0)
-}
-
-fn global_stores_gathered_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gathered_seconds(nodes, x0)
-}
+/// `Gathered`.
+pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
+    terms: gathered, quantile: 1.9960083540249391, noise: Variance::Relative(0.01657390822124047), own: Variance::Relative(0.004599524793925355),
+    coefficients: &[9.268395168071116e-6, 3.302033570435105e-6],
+    factor: &[3.45501e-7, -1.47195e-8, 4.02296e-8],
+});
 
 /// The candidates of library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
@@ -122,22 +60,8 @@ pub static GLOBAL_STORES: Table = Table {
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: global_stores_messages_seconds_at,
-            predict: global_stores_messages_at,
-        },
-        Entry {
-            name: "gathered",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: global_stores_gathered_seconds_at,
-            predict: global_stores_gathered_at,
-        },
+        Entry::new("messages", Verdict::Verified, 1.0, &EACH_MODEL),
+        Entry::new("gathered", Verdict::Doubtful, 1.0, &GATHERED_MODEL),
     ],
 };
 
@@ -164,34 +88,13 @@ impl Library for GlobalStores {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &GLOBAL_STORES;
 
-    fn rows() -> [Row; 2] {
-        GLOBAL_STORES.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Messages,
-            (1, &[]) => Self::Gathered,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Messages, (1, &[]) => Self::Gathered, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

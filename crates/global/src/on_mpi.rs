@@ -25,93 +25,31 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `Each`: verified, rank 3 of 3, condition 2.8e0; held-out error 1.1 % (20 of 45 samples).
-///
-/// Valid for count in 1..=4096, 2 nodes.
-#[must_use]
-pub fn each(nodes: usize, count: f64) -> Option<Prediction> {
-    let seconds = each_seconds(nodes, count)?;
-    let terms = [
-        1.0,
-        count,
-        count.min(16.0),
-    ];
-    let covariance = [
-        [7.082266890044293e-17, 7.150410695290914e-19, -1.1978062625337734e-17],
-        [7.150410695290914e-19, 6.704257085102061e-19, -1.0186238987296319e-18],
-        [-1.1978062625337734e-17, -1.0186238987296319e-18, 5.399931109027583e-18],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.300949501777037 * (from_fit + 0.00039823308901816606 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 6.744693153639315e-5 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[count] = x else { return None };
+    require(nodes == 2 && within(count, 1.0, 4096.0))?;
+    fill(to, &[1.0, count, count.min(16.0)])
 }
+/// `Each`.
+pub static EACH_MODEL: Model = Model::Fitted(Fitted {
+    terms: each, quantile: 2.0738730679038766, noise: Variance::Relative(0.00039823308901816606), own: Variance::Relative(6.744693153639315e-5),
+    coefficients: &[9.6517204963876e-7, 2.4804538850507897e-7, -9.498997218688113e-9],
+    factor: &[8.41562e-9, 8.49659e-11, -1.42331e-9, 8.14375e-10, -1.10231e-9, 1.46936e-9],
+});
 
-/// The time of [`each`] in seconds, without its interval.
-#[must_use]
-pub fn each_seconds(nodes: usize, count: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(count, 1.0, 4096.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 9.6517204963876e-7
-        + 2.4804538850507897e-7 * count
-        + (-9.498997218688113e-9) * count.min(16.0);
-    checked(seconds)
+fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[count] = x else { return None };
+    require(nodes == 2 && within(count, 1.0, 4096.0))?;
+    fill(to, &[1.0, (count / 4.0).ceil()])
 }
-
-/// `Gathered`: verified, rank 2 of 2, condition 1.5e0; held-out error 1.9 % (20 of 45 samples).
-///
-/// Valid for count in 1..=4096, 2 nodes.
-#[must_use]
-pub fn gathered(nodes: usize, count: f64) -> Option<Prediction> {
-    let seconds = gathered_seconds(nodes, count)?;
-    let terms = [
-        1.0,
-        (count / 4.0).ceil(),
-    ];
-    let covariance = [
-        [2.8916586199018753e-16, -1.932645892007513e-17],
-        [-1.932645892007513e-17, 9.007183044623273e-18],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.279344309144154 * (from_fit + 0.0018705654783962512 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`gathered`] in seconds, without its interval.
-#[must_use]
-pub fn gathered_seconds(nodes: usize, count: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(count, 1.0, 4096.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.0101604359846947e-6 + (3.2865285614589407e-7 * (count / 4.0).ceil());
-    checked(seconds)
-}
-
-fn global_stores_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    each(nodes, x0)
-}
-
-fn global_stores_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    each_seconds(nodes, x0)
-}
-
-fn global_stores_gathered_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gathered(nodes, x0)
-}
-
-fn global_stores_gathered_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gathered_seconds(nodes, x0)
-}
+/// `Gathered`.
+pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
+    terms: gathered, quantile: 2.068657610418929, noise: Variance::Relative(0.0018705654783962512), own: Variance::Relative(0.0),
+    coefficients: &[1.0101604359846947e-6, 3.2865285614589407e-7],
+    factor: &[1.70049e-8, -1.13652e-9, 2.77768e-9],
+});
 
 /// The candidates of library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
@@ -122,22 +60,8 @@ pub static GLOBAL_STORES: Table = Table {
     inputs: &["count"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 4096.0)] },
     entries: &[
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: global_stores_messages_seconds_at,
-            predict: global_stores_messages_at,
-        },
-        Entry {
-            name: "gathered",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: global_stores_gathered_seconds_at,
-            predict: global_stores_gathered_at,
-        },
+        Entry::new("messages", Verdict::Verified, 1.0, &EACH_MODEL),
+        Entry::new("gathered", Verdict::Verified, 1.0, &GATHERED_MODEL),
     ],
 };
 
@@ -164,34 +88,13 @@ impl Library for GlobalStores {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &GLOBAL_STORES;
 
-    fn rows() -> [Row; 2] {
-        GLOBAL_STORES.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Messages,
-            (1, &[]) => Self::Gathered,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Messages, (1, &[]) => Self::Gathered, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -25,97 +25,31 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `ByMessages`: verified, rank 3 of 3, condition 6.0e1; held-out error 6.1 % (20 of 55 samples).
-///
-/// Valid for bytes in 32..=4194304, 2 nodes.
-#[must_use]
-pub fn by_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = by_messages_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes,
-        0.0_f64.max(bytes - 303.0),
-    ];
-    let covariance = [
-        [1.3030852334985938e-13, -1.4576024818332455e-15, 1.4545808781602503e-15],
-        [-1.4576024818332455e-15, 1.8403984696492147e-17, -1.83640116928719e-17],
-        [1.4545808781602503e-15, -1.83640116928719e-17, 1.8325162563530062e-17],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.170876785766034 * (from_fit + 0.023735412772732646 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn by_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    require(nodes == 2 && within(bytes, 32.0, 4194304.0))?;
+    fill(to, &[1.0, bytes, 0.0_f64.max(bytes - 303.0)])
 }
+/// `ByMessages`.
+pub static BY_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
+    terms: by_messages, quantile: 2.042272456301077, noise: Variance::Relative(0.023735412772732646), own: Variance::Relative(0.0),
+    coefficients: &[4.916209968596898e-6, 8.957829706994969e-9, -6.539981553525969e-9],
+    factor: &[3.60983e-7, -4.03787e-9, 4.0295e-9, 1.44899e-9, -1.44473e-9, 3.21816e-11],
+});
 
-/// The time of [`by_messages`] in seconds, without its interval.
-#[must_use]
-pub fn by_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 32.0, 4194304.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 4.916209968596898e-6
-        + 8.957829706994969e-9 * bytes
-        + (-6.539981553525969e-9) * 0.0_f64.max(bytes - 303.0);
-    checked(seconds)
+fn one_sided(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    require(nodes == 2 && within(bytes, 32.0, 4194304.0))?;
+    fill(to, &[1.0, bytes * f64::from((2.0 * bytes) > 32768.0), 0.0_f64.max(bytes - 911.0)])
 }
-
-/// `OneSided`: verified within noise, rank 3 of 3, condition 5.7e0; held-out error 9.2 % (20 of 55 samples).
-///
-/// Valid for bytes in 32..=4194304, 2 nodes.
-#[must_use]
-pub fn one_sided(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = one_sided_seconds(nodes, bytes)?;
-    let terms = [
-        1.0,
-        bytes * f64::from((2.0 * bytes) > 32768.0),
-        0.0_f64.max(bytes - 911.0),
-    ];
-    let covariance = [
-        [1.1364506446941149e-15, -6.96708106883733e-19, 7.2447354606181495e-19],
-        [-6.967081068837332e-19, 4.615519158302416e-21, -4.4329715415981066e-21],
-        [7.2447354606181495e-19, -4.4329715415981066e-21, 4.5425088367946514e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.159615098030751 * (from_fit + 0.11986552047862267 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004780470312983874 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`one_sided`] in seconds, without its interval.
-#[must_use]
-pub fn one_sided_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(bytes, 32.0, 4194304.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 5.408203128647365e-7
-        + (-1.8131042277528389e-10) * (bytes * f64::from((2.0 * bytes) > 32768.0))
-        + 5.811864929566442e-10 * 0.0_f64.max(bytes - 911.0);
-    checked(seconds)
-}
-
-fn global_bulk_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    by_messages(nodes, x0)
-}
-
-fn global_bulk_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    by_messages_seconds(nodes, x0)
-}
-
-fn global_bulk_one_sided_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    one_sided(nodes, x0)
-}
-
-fn global_bulk_one_sided_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    one_sided_seconds(nodes, x0)
-}
+/// `OneSided`.
+pub static ONE_SIDED_MODEL: Model = Model::Fitted(Fitted {
+    terms: one_sided, quantile: 2.039513446396162, noise: Variance::Relative(0.11986552047862267), own: Variance::Relative(0.004780470312983874),
+    coefficients: &[5.408203128647365e-7, -1.8131042277528389e-10, 5.811864929566442e-10],
+    factor: &[3.37113e-8, -2.06669e-11, 2.14905e-11, 6.47178e-11, -6.16341e-11, 1.67898e-11],
+});
 
 /// The candidates of library `global_bulk` over `bytes`.
 pub static GLOBAL_BULK: Table = Table {
@@ -126,22 +60,8 @@ pub static GLOBAL_BULK: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 2), inputs: &[(32.0, 4194304.0)] },
     entries: &[
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: global_bulk_messages_seconds_at,
-            predict: global_bulk_messages_at,
-        },
-        Entry {
-            name: "one_sided",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: global_bulk_one_sided_seconds_at,
-            predict: global_bulk_one_sided_at,
-        },
+        Entry::new("messages", Verdict::Verified, 1.0, &BY_MESSAGES_MODEL),
+        Entry::new("one_sided", Verdict::WithinNoise, 1.0, &ONE_SIDED_MODEL),
     ],
 };
 
@@ -168,34 +88,13 @@ impl Library for GlobalBulk {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &GLOBAL_BULK;
 
-    fn rows() -> [Row; 2] {
-        GLOBAL_BULK.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Messages,
-            (1, &[]) => Self::OneSided,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Messages, (1, &[]) => Self::OneSided, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

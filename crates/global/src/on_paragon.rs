@@ -25,119 +25,44 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `Each`: verified, rank 6 of 6, condition 2.6e1; held-out error 1.2 % (60 of 135 samples).
-///
-/// Valid for count in 1..=4096, 2 to 8 nodes.
-#[must_use]
-pub fn each(nodes: usize, count: f64) -> Option<Prediction> {
-    let seconds = each_seconds(nodes, count)?;
+fn each(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[count] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        count,
-        p.log2(),
-        count * f64::from(count > 64.0),
-        f64::from(count > 64.0) * p.log2(),
-        (count * f64::from(count > 64.0)) * p,
-        (count * f64::from(count > 64.0)) / p,
-    ];
-    let covariance = [
-        [8.02695624474748e-16, -1.0624625146460841e-15, -8.02695624474748e-16, 1.0624625146460841e-15, -7.12669708472229e-48, 0.0],
-        [-1.0624625146460841e-15, 4.948423444377574e-15, 1.0624625146460841e-15, -4.948423444377574e-15, -5.025484670402208e-47, -8.86165024704359e-46],
-        [-8.02695624474748e-16, 1.0624625146460841e-15, 5.089449131616813e-14, -5.941602584338186e-14, -5.304369328254962e-15, -8.252360444493076e-14],
-        [1.0624625146460841e-15, -4.948423444377574e-15, -5.941602584338186e-14, 9.479152710832675e-12, -5.705076800855131e-15, 7.91370315217469e-14],
-        [-7.12669708472229e-48, -5.025484670402208e-47, -5.304369328254962e-15, -5.705076800855131e-15, 6.038887366561094e-16, 8.557002903141235e-15],
-        [0.0, -8.86165024704359e-46, -8.252360444493076e-14, 7.91370315217469e-14, 8.557002903141235e-15, 1.4079328852869744e-13],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9958871259092543 * (from_fit + 0.0006378529006446274 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.00021744246350855845 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
+    fill(to, &[count, p.log2(), count * f64::from(count > 64.0),
+        f64::from(count > 64.0) * p.log2(), (count * f64::from(count > 64.0)) * p,
+        (count * f64::from(count > 64.0)) / p])
 }
+/// `Each`.
+pub static EACH_MODEL: Model = Model::Fitted(Fitted {
+    terms: each, quantile: 1.9989715170330102, noise: Variance::Relative(0.0006378529006446274), own: Variance::Relative(0.00021744246350855845),
+    coefficients: &[6.1112643262328085e-6, 8.38091964848397e-6, 4.769890207439771e-6,
+        -3.235563260425699e-5, -2.1856235569569083e-7, -8.536086990016833e-6],
+    factor: &[2.83319e-8, -3.75006e-8, -2.83319e-8, 3.75006e-8, 0.0, 0.0, 5.95158e-8, 0.0,
+        -5.95158e-8, 0.0, 0.0, 2.23812e-7, -2.60726e-7, -2.37001e-8, -3.68718e-7, 3.06696e-6,
+        -3.87495e-9, -5.54211e-9, 5.21326e-9, -3.89665e-8, 5.73661e-8],
+});
 
-/// The time of [`each`] in seconds, without its interval.
-#[must_use]
-pub fn each_seconds(nodes: usize, count: f64) -> Option<f64> {
+fn gathered(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[count] = x else { return None };
     let p = nodes as f64;
-    let valid = (2..=8).contains(&nodes) && within(count, 1.0, 4096.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 6.1112643262328085e-6 * count
-        + 8.38091964848397e-6 * p.log2()
-        + 4.769890207439771e-6 * (count * f64::from(count > 64.0))
-        + (-3.235563260425699e-5) * (f64::from(count > 64.0) * p.log2())
-        + (-2.1856235569569083e-7) * ((count * f64::from(count > 64.0)) * p)
-        + (-8.536086990016833e-6) * ((count * f64::from(count > 64.0)) / p);
-    checked(seconds)
+    require((2..=8).contains(&nodes) && within(count, 1.0, 4096.0))?;
+    fill(to, &[p.log2(), 1.0 / p, (count * count.log2()) * p.log2(),
+        count * f64::from(count > 4.0), (count * f64::from(count > 4.0)) * p,
+        count * f64::from(count > 16.0)])
 }
-
-/// `Gathered`: verified, rank 6 of 6, condition 1.3e1; held-out error 2.3 % (60 of 135 samples).
-///
-/// Valid for count in 1..=4096, 2 to 8 nodes.
-#[must_use]
-pub fn gathered(nodes: usize, count: f64) -> Option<Prediction> {
-    let seconds = gathered_seconds(nodes, count)?;
-    let p = nodes as f64;
-    let terms = [
-        p.log2(),
-        1.0 / p,
-        (count * count.log2()) * p.log2(),
-        count * f64::from(count > 4.0),
-        (count * f64::from(count > 4.0)) * p,
-        count * f64::from(count > 16.0),
-    ];
-    let covariance = [
-        [1.998334119216688e-14, -5.131811475786651e-14, 6.449077275392038e-17, -7.142908399078652e-16, -3.0072258262904543e-16, 8.323859029039131e-16],
-        [-5.131811475786651e-14, 3.2289281070904756e-13, -1.2708312670814602e-16, -5.144257840980018e-15, 8.378843611084912e-16, 3.4711685595030395e-15],
-        [6.449077275392038e-17, -1.2708312670814602e-16, 4.562414474551877e-18, 1.393907511919856e-17, -1.2429410240184021e-17, -3.254457721744062e-17],
-        [-7.142908399078652e-16, -5.144257840980018e-15, 1.393907511919856e-17, 1.7503795172156353e-15, -9.431742682206364e-17, -1.540376818489091e-15],
-        [-3.0072258262904543e-16, 8.378843611084912e-16, -1.2429410240184021e-17, -9.431742682206364e-17, 4.9628445428187753e-17, 7.806439880042848e-17],
-        [8.323859029039131e-16, 3.4711685595030395e-15, -3.254457721744062e-17, -1.540376818489091e-15, 7.806439880042848e-17, 1.787744165847526e-15],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9958871259092543 * (from_fit + 0.0013022623114228183 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0008646519084101856 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`gathered`] in seconds, without its interval.
-#[must_use]
-pub fn gathered_seconds(nodes: usize, count: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (2..=8).contains(&nodes) && within(count, 1.0, 4096.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.0258442595681124e-5 * p.log2()
-        + 8.17468615086308e-6 * (1.0 / p)
-        + 3.673863109699939e-8 * ((count * count.log2()) * p.log2())
-        + 1.1000341601865235e-6 * (count * f64::from(count > 4.0))
-        + (-6.592157598899111e-8) * ((count * f64::from(count > 4.0)) * p)
-        + 2.1114146691581816e-7 * (count * f64::from(count > 16.0));
-    checked(seconds)
-}
-
-fn global_stores_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    each(nodes, x0)
-}
-
-fn global_stores_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    each_seconds(nodes, x0)
-}
-
-fn global_stores_gathered_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gathered(nodes, x0)
-}
-
-fn global_stores_gathered_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gathered_seconds(nodes, x0)
-}
+/// `Gathered`.
+pub static GATHERED_MODEL: Model = Model::Fitted(Fitted {
+    terms: gathered, quantile: 1.9989715170330102, noise: Variance::Relative(0.0013022623114228183), own: Variance::Relative(0.0008646519084101856),
+    coefficients: &[1.0258442595681124e-5, 8.17468615086308e-6, 3.673863109699939e-8,
+        1.1000341601865235e-6, -6.592157598899111e-8, 2.1114146691581816e-7],
+    factor: &[1.41362e-7, -3.63025e-7, 4.56209e-10, -5.0529e-9, -2.12732e-9, 5.88831e-9,
+        4.37156e-7, 8.81425e-11, -1.59636e-8, 1.50096e-10, 1.28301e-8, 2.08483e-9, 8.46655e-9,
+        -5.50267e-9, -1.74411e-8, 3.73942e-8, -1.49975e-9, -3.09712e-8, 3.54285e-9, -1.51733e-8,
+        9.73793e-9],
+});
 
 /// The candidates of library `global_stores` over `count`.
 pub static GLOBAL_STORES: Table = Table {
@@ -148,22 +73,8 @@ pub static GLOBAL_STORES: Table = Table {
     inputs: &["count"],
     domain: Domain { nodes: (2, 8), inputs: &[(1.0, 4096.0)] },
     entries: &[
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: global_stores_messages_seconds_at,
-            predict: global_stores_messages_at,
-        },
-        Entry {
-            name: "gathered",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: global_stores_gathered_seconds_at,
-            predict: global_stores_gathered_at,
-        },
+        Entry::new("messages", Verdict::Verified, 1.0, &EACH_MODEL),
+        Entry::new("gathered", Verdict::Verified, 1.0, &GATHERED_MODEL),
     ],
 };
 
@@ -190,34 +101,13 @@ impl Library for GlobalStores {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &GLOBAL_STORES;
 
-    fn rows() -> [Row; 2] {
-        GLOBAL_STORES.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Messages,
-            (1, &[]) => Self::Gathered,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Messages, (1, &[]) => Self::Gathered, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

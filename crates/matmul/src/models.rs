@@ -25,97 +25,35 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `Blocks`: verified within noise, rank 2 of 2, condition 2.4e0; held-out error 20 % (20 of 45 samples).
-///
-/// Valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block\<=n.
-#[must_use]
-pub fn blocks(nodes: usize, n: f64, block: f64) -> Option<Prediction> {
-    let seconds = blocks_seconds(nodes, n, block)?;
-    let terms = [
-        (((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
-        ((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block,
-    ];
-    let covariance = [
-        [8.594161124117849e-23, -4.6797194270459576e-21],
-        [-4.6797194270459576e-21, 4.99496854291272e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.279344309144154 * (from_fit + 0.04546713577200518 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[n, block] = x else { return None };
+    require(nodes == 2 && within(n, 512.0, 2048.0) && within(block, 32.0, 512.0) &&
+        holds(f64::from(block <= n)))?;
+    fill(to, &[(((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
+        ((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block])
 }
+/// `Blocks`.
+pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
+    terms: blocks, quantile: 2.068657610418929, noise: Variance::Relative(0.04546713577200518), own: Variance::Relative(0.0),
+    coefficients: &[1.404144405690425e-10, 2.558422785478073e-9],
+    factor: &[9.27047e-12, -5.04799e-10, 4.94647e-10],
+});
 
-/// The time of [`blocks`] in seconds, without its interval.
-#[must_use]
-pub fn blocks_seconds(nodes: usize, n: f64, block: f64) -> Option<f64> {
-    let valid = nodes == 2
-        && within(n, 512.0, 2048.0)
-        && within(block, 32.0, 512.0)
-        && holds(f64::from(block <= n));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.404144405690425e-10 * ((((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block)
-        + 2.558422785478073e-9 * (((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block);
-    checked(seconds)
+fn panels(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[n, block] = x else { return None };
+    require(nodes == 2 && within(n, 512.0, 2048.0) && within(block, 32.0, 512.0) &&
+        holds(f64::from(block <= n)))?;
+    fill(to, &[(((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
+        ((n * n) * n) / (2.0 * block)])
 }
-
-/// `Panels`: verified within noise, rank 2 of 2, condition 2.4e0; held-out error 15 % (20 of 45 samples).
-///
-/// Valid for n in 512..=2048, block in 32..=512, 2 nodes, requires block\<=n.
-#[must_use]
-pub fn panels(nodes: usize, n: f64, block: f64) -> Option<Prediction> {
-    let seconds = panels_seconds(nodes, n, block)?;
-    let terms = [
-        (((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block,
-        ((n * n) * n) / (2.0 * block),
-    ];
-    let covariance = [
-        [5.849731748907782e-23, -3.0160331896316276e-21],
-        [-3.0160331896316276e-21, 3.0472790457321313e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.279344309144154 * (from_fit + 0.03428064333123098 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`panels`] in seconds, without its interval.
-#[must_use]
-pub fn panels_seconds(nodes: usize, n: f64, block: f64) -> Option<f64> {
-    let valid = nodes == 2
-        && within(n, 512.0, 2048.0)
-        && within(block, 32.0, 512.0)
-        && holds(f64::from(block <= n));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5497051493148768e-10 * ((((((n / block).ceil() * (n / block).ceil()) / 2.0).ceil() * n) * block) * block)
-        + 1.5736074416696366e-9 * (((n * n) * n) / (2.0 * block));
-    checked(seconds)
-}
-
-fn product_blocks_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    blocks(nodes, x0, k0 as f64)
-}
-
-fn product_blocks_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    blocks_seconds(nodes, x0, k0 as f64)
-}
-
-fn product_panels_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    panels(nodes, x0, k0 as f64)
-}
-
-fn product_panels_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    panels_seconds(nodes, x0, k0 as f64)
-}
+/// `Panels`.
+pub static PANELS_MODEL: Model = Model::Fitted(Fitted {
+    terms: panels, quantile: 2.068657610418929, noise: Variance::Relative(0.03428064333123098), own: Variance::Relative(0.0),
+    coefficients: &[1.5497051493148768e-10, 1.5736074416696366e-9],
+    factor: &[7.64835e-12, -3.94338e-10, 3.86298e-10],
+});
 
 /// The candidates of library `product` over `n`.
 pub static PRODUCT: Table = Table {
@@ -126,22 +64,10 @@ pub static PRODUCT: Table = Table {
     inputs: &["n"],
     domain: Domain { nodes: (2, 2), inputs: &[(512.0, 2048.0)] },
     entries: &[
-        Entry {
-            name: "blocks",
-            parameters: &[Parameter::new("block", 32, 512).times(2)],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: product_blocks_seconds_at,
-            predict: product_blocks_at,
-        },
-        Entry {
-            name: "panels",
-            parameters: &[Parameter::new("block", 32, 512).times(2)],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: product_panels_seconds_at,
-            predict: product_panels_at,
-        },
+        Entry::new("blocks", Verdict::WithinNoise, 1.0, &BLOCKS_MODEL)
+            .with(&[Parameter::new("block", 32, 512).times(2)]),
+        Entry::new("panels", Verdict::WithinNoise, 1.0, &PANELS_MODEL)
+            .with(&[Parameter::new("block", 32, 512).times(2)]),
     ],
 };
 
@@ -174,34 +100,14 @@ impl Library for Product {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PRODUCT;
 
-    fn rows() -> [Row; 2] {
-        PRODUCT.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Blocks { block: k0 },
-            (1, &[k0]) => Self::Panels { block: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[k0]) => Self::Blocks { block: k0 },
+        (1, &[k0]) => Self::Panels { block: k0 }, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -11,7 +11,7 @@ use strata_model::set::Nodes;
 use strata_model::{ModelSet, Platform, install};
 use strata_runtime::prelude::*;
 use strata_runtime::select::{Options, SelectError};
-use strata_select::{Choice, Domain, Entry, Library, Parameter, Pin, Prediction, Row, Table, Verdict};
+use strata_select::{Choice, Domain, Entry, Library, Model, Parameter, Pin, Prediction, Row, Table, Verdict};
 
 /// Two ways of doing nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,32 +29,20 @@ static IDLE: Table = Table {
     inputs: &["n"],
     domain: Domain { nodes: (3, 3), inputs: &[(16.0, 1e6)] },
     entries: &[
-        Entry {
-            name: "wait",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: |_, inputs, _| Some(1e-6 * inputs[0]),
-            predict: |_, inputs, _| Prediction::new(1e-6 * inputs[0], 1e-7),
-        },
-        Entry {
-            name: "spin",
-            parameters: &[Parameter::new("turns", 1, 64).times(4)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: |_, _, turns| Some(1e-3 / turns[0] as f64),
-            predict: |_, _, turns| Prediction::new(1e-3 / turns[0] as f64, 1e-7),
-        },
+        Entry::new("wait", Verdict::Verified, 1.0, &WAIT),
+        Entry::new("spin", Verdict::Verified, 1.0, &SPIN).with(&[Parameter::new("turns", 1, 64).times(4)]),
     ],
 };
+
+static WAIT: Model =
+    Model::Computed { seconds: |_, x| Some(1e-6 * x[0]), predict: |_, x| Prediction::new(1e-6 * x[0], 1e-7) };
+static SLOW: Model = Model::Computed { seconds: |_, _| Some(1.0), predict: |_, _| Prediction::new(1.0, 0.0) };
+static SPIN: Model =
+    Model::Computed { seconds: |_, x| Some(1e-3 / x[1]), predict: |_, x| Prediction::new(1e-3 / x[1], 1e-7) };
 
 impl Library for Idle {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &IDLE;
-
-    fn rows() -> [Row; 2] {
-        IDLE.rows()
-    }
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         match (index, parameters) {
@@ -418,7 +406,7 @@ static OTHERS: [&Table; 2] = [
         platform: "threads nodes=5",
         digest: "2",
         domain: Domain { nodes: (5, 5), ..IDLE.domain },
-        entries: &[IDLE.entries[0], Entry { seconds: |_, _, _| Some(1.0), ..IDLE.entries[1] }],
+        entries: &[IDLE.entries[0], Entry { model: &SLOW, ..IDLE.entries[1] }],
         ..IDLE
     },
 ];

@@ -55,6 +55,7 @@ mod closest;
 mod error;
 mod library;
 mod math;
+mod model;
 #[cfg(any(feature = "std", feature = "libm"))]
 mod odds;
 pub mod optimise;
@@ -72,8 +73,11 @@ pub use closest::closest;
 pub use error::{ChooseError, Fault};
 #[cfg(feature = "std")]
 pub use library::odds_of;
-pub use library::{ChooseResult, Library, MAX_INPUTS, Question, choose_among, choose_compiled, choose_from};
+pub use library::{
+    ChooseResult, Library, MAX_INPUTS, Question, Rows, choose_among, choose_compiled, choose_from,
+};
 pub use math::Math;
+pub use model::{Compute, Fitted, MAX_TERMS, Model, Variance, fill, require, spread, within};
 #[cfg(any(feature = "std", feature = "libm"))]
 pub use odds::{Odds, odds};
 pub use parameter::{MAX_PARAMETERS, Parameter, Parameters, Root, Step, StepError};

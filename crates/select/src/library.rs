@@ -18,17 +18,28 @@ const ELSEWHERE: f64 = 1.0;
 /// The candidates of a library as an enum; `specc emit` writes the implementation.
 pub trait Library: Copy + 'static {
     /// `[Row; N]` for N candidates.
-    type Rows: AsRef<[Row]> + AsMut<[Row]> + Clone + fmt::Debug + PartialEq + Send + Sync + 'static;
+    type Rows: Rows;
 
     /// The models compiled in.
     const TABLE: &'static Table;
 
-    /// The candidates' rows before a choice.
-    fn rows() -> Self::Rows;
-
     /// The candidate of this index with these parameters; `None` if there is none, or it has
     /// others.
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self>;
+}
+
+/// The rows of a choice: `[Row; N]` for N candidates.
+pub trait Rows: AsRef<[Row]> + AsMut<[Row]> + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// Those of a table before a choice.
+    fn of(table: &Table) -> Self;
+}
+
+impl<const N: usize> Rows for [Row; N] {
+    fn of(table: &Table) -> Self {
+        core::array::from_fn(|index| {
+            table.entries.get(index).map_or(Row::EMPTY, |entry| Row::new(entry.name, entry.parameters))
+        })
+    }
 }
 
 /// A typed candidate and the reasons for it, or why nothing was chosen.
@@ -114,11 +125,16 @@ pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
         let parameters = entries.get(index).map_or(&[][..], |entry: &crate::Entry| entry.parameters);
         L::candidate(index, &Parameters::least(parameters)).is_some_and(applies)
     };
-    let choice = choose_among((library, spec), L::rows(), source, question, &applies)?;
+    let choice = choose_among((library, spec), L::Rows::of(L::TABLE), source, question, &applies)?;
     match L::candidate(choice.index, &choice.parameters) {
         Some(candidate) => Ok((candidate, choice)),
         // Emitted libraries have every candidate; a handwritten one may lack some.
-        None => Err(ChooseError { library, pin: question.pin, fault: Fault::NoCandidates, rows: L::rows() }),
+        None => Err(ChooseError {
+            library,
+            pin: question.pin,
+            fault: Fault::NoCandidates,
+            rows: L::Rows::of(L::TABLE),
+        }),
     }
 }
 
@@ -154,7 +170,12 @@ pub fn choose_compiled<L: Library>(nodes: usize, inputs: &[f64]) -> ChooseResult
     #[cfg(feature = "std")]
     let question = {
         let library = L::TABLE.library;
-        let fail = |error| ChooseError { library, pin: None, fault: Fault::Pins(error), rows: L::rows() };
+        let fail = |error| ChooseError {
+            library,
+            pin: None,
+            fault: Fault::Pins(error),
+            rows: L::Rows::of(L::TABLE),
+        };
         let pins = crate::Pins::parse(environment::pins()).map_err(fail)?;
         Question { pin: pins.meant_for(library), ..Question::new(nodes, inputs) }
     };

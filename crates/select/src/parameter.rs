@@ -31,14 +31,15 @@ pub struct Parameter {
 }
 
 /// A function of one parameter of a candidate, at whose root the parameter is best (Brewer 1994,
-/// section 5.2): of the number of nodes, the library's inputs and all parameters of the candidate.
+/// section 5.2): of the number of nodes, and `x`, the library's inputs and all parameters of the
+/// candidate.
 /// The value taken is the last in the parameter's range before the sign changes, or before the
 /// function is `None`; the greatest where neither happens. Where it is `None` at the least value,
 /// the candidate has no prediction.
 ///
 /// All roots are equal: they come from models, and two calibrations of one library differ in these.
 #[derive(Clone, Copy, Debug)]
-pub struct Root(pub fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>);
+pub struct Root(pub fn(nodes: usize, x: &[f64]) -> Option<f64>);
 
 impl PartialEq for Root {
     fn eq(&self, _: &Self) -> bool {

@@ -1,13 +1,16 @@
 //! Models of a library's candidates: compiled in as a [`Table`], or from elsewhere through
 //! [`Source`].
 
-use crate::{Parameter, Prediction, Row, Verdict};
+use crate::model::joined;
+use crate::{Model, Parameter, Prediction, Verdict};
 
-/// The models of one library, compiled in: plain functions and constants, with nothing to parse at
+/// The models of one library, compiled in: functions and constants, with nothing to parse at
 /// start. `specc` writes them; by hand it looks like this:
 ///
 /// ```
-/// use strata_select::{Domain, Entry, Library, Prediction, Question, Row, Table, Verdict, choose_from};
+/// use strata_select::{
+///     Domain, Entry, Library, Model, Prediction, Question, Row, Table, Verdict, choose_from,
+/// };
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// enum Copying {
@@ -15,25 +18,13 @@ use crate::{Parameter, Prediction, Row, Verdict};
 ///     Pages,
 /// }
 ///
-/// fn words(_nodes: usize, inputs: &[f64], _parameters: &[i64]) -> Option<f64> {
-///     Some(1e-9 * inputs[0])
-/// }
-/// fn pages(_nodes: usize, inputs: &[f64], _parameters: &[i64]) -> Option<f64> {
-///     Some(2e-6 + 1e-10 * inputs[0])
-/// }
-/// const WORDS: Entry = Entry {
-///     name: "words",
-///     parameters: &[],
-///     verdict: Verdict::Unverified,
-///     expected_ratio: 1.0,
-///     seconds: words,
-///     predict: |nodes, inputs, parameters| Prediction::new(words(nodes, inputs, parameters)?, 0.0),
+/// static WORDS: Model = Model::Computed {
+///     seconds: |_nodes, x| Some(1e-9 * x[0]),
+///     predict: |nodes, x| Prediction::new(WORDS.seconds(nodes, x)?, 0.0),
 /// };
-/// const PAGES: Entry = Entry {
-///     name: "pages",
-///     seconds: pages,
-///     predict: |nodes, inputs, parameters| Prediction::new(pages(nodes, inputs, parameters)?, 0.0),
-///     ..WORDS
+/// static PAGES: Model = Model::Computed {
+///     seconds: |_nodes, x| Some(2e-6 + 1e-10 * x[0]),
+///     predict: |nodes, x| Prediction::new(PAGES.seconds(nodes, x)?, 0.0),
 /// };
 /// static TABLE: Table = Table {
 ///     library: "copying",
@@ -42,16 +33,16 @@ use crate::{Parameter, Prediction, Row, Verdict};
 ///     digest: "",
 ///     inputs: &["bytes"],
 ///     domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(8.0, 1e6)] },
-///     entries: &[WORDS, PAGES],
+///     entries: &[
+///         Entry::new("words", Verdict::Unverified, 1.0, &WORDS),
+///         Entry::new("pages", Verdict::Unverified, 1.0, &PAGES),
+///     ],
 /// };
 ///
 /// impl Library for Copying {
 ///     type Rows = [Row; 2];
 ///     const TABLE: &'static Table = &TABLE;
 ///
-///     fn rows() -> [Row; 2] {
-///         TABLE.rows()
-///     }
 ///     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
 ///         [Self::Words, Self::Pages].get(index).copied()
 ///     }
@@ -94,11 +85,27 @@ pub struct Entry {
     /// is √(1 + own error²), as errors are assumed log-normal with the predicted time as their
     /// median. A model with a large verification error is expected to be slower than predicted.
     pub expected_ratio: f64,
-    /// The time in seconds for a number of nodes, inputs and parameters; `None` outside what was
-    /// measured or required.
-    pub seconds: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>,
-    /// The same with the interval of a new measurement.
-    pub predict: fn(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction>,
+    /// What its time is predicted from, of the library's inputs, then the candidate's parameters.
+    pub model: &'static Model,
+}
+
+impl Entry {
+    /// A candidate without parameters.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        verdict: Verdict,
+        expected_ratio: f64,
+        model: &'static Model,
+    ) -> Self {
+        Self { name, parameters: &[], verdict, expected_ratio, model }
+    }
+
+    /// The same with these parameters.
+    #[must_use]
+    pub const fn with(self, parameters: &'static [Parameter]) -> Self {
+        Self { parameters, ..self }
+    }
 }
 
 /// The measured domain of a library's models: the least box around what its candidates cover.
@@ -198,12 +205,10 @@ impl Table {
         self.library == other.library && self.inputs == other.inputs && candidates(self).eq(candidates(other))
     }
 
-    /// The rows of a choice for the candidates of a table of `N` entries.
-    #[must_use]
-    pub fn rows<const N: usize>(&self) -> [Row; N] {
-        core::array::from_fn(|index| {
-            self.entries.get(index).map_or(Row::EMPTY, |entry| Row::new(entry.name, entry.parameters))
-        })
+    /// A candidate's model, if this is the number of inputs.
+    fn model(&self, candidate: usize, inputs: &[f64]) -> Option<&'static Model> {
+        let entry = self.entries.get(candidate)?;
+        (inputs.len() == self.inputs.len()).then_some(entry.model)
     }
 }
 
@@ -213,7 +218,8 @@ impl Source for Table {
     }
 
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-        (self.entries.get(candidate)?.seconds)(nodes, inputs, parameters)
+        let model = self.model(candidate, inputs)?;
+        joined(inputs, parameters, |x| model.seconds(nodes, x))
     }
 
     fn predict(
@@ -223,12 +229,14 @@ impl Source for Table {
         inputs: &[f64],
         parameters: &[i64],
     ) -> Option<Prediction> {
-        (self.entries.get(candidate)?.predict)(nodes, inputs, parameters)
+        let model = self.model(candidate, inputs)?;
+        joined(inputs, parameters, |x| model.predict(nodes, x))
     }
 
     fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
         let declared = self.entries.get(candidate)?.parameters;
-        (declared.iter().find_map(|parameter| parameter.root)?.0)(nodes, inputs, parameters)
+        let root = declared.iter().find_map(|parameter| parameter.root)?;
+        joined(inputs, parameters, |x| (root.0)(nodes, x))
     }
 
     fn verdict(&self, candidate: usize) -> Verdict {

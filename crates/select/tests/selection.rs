@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    Candidate, Choice, ChooseError, Domain, Entry, Outcome, Parameter, Pin, Prediction, Question, Root, Row,
-    Table, Verdict, choose_among, choose_with_rows,
+    Candidate, Choice, ChooseError, Domain, Entry, Model, Outcome, Parameter, Pin, Prediction, Question,
+    Root, Row, Rows as _, Table, Verdict, choose_among, choose_with_rows,
 };
 
 /// A candidate made of plain functions of one number.
@@ -271,11 +271,10 @@ proptest! {
 const EXTRA: &[Parameter] =
     &[Parameter::new("halos", 1, 3), Parameter::new("rows", 0, 400).root(Root(spared))];
 
-fn spared(_: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[width, height, start, each, point], &[halos, rows]) = (inputs, parameters) else { return None };
+fn spared(_: usize, x: &[f64]) -> Option<f64> {
+    let &[width, height, start, each, point, halos, rows] = x else { return None };
     let sweep = |height: f64| point * width * height;
-    (width > 0.0)
-        .then(|| halos as f64 * (start + each * width) - (sweep(height + rows as f64) - sweep(height)))
+    (width > 0.0).then(|| halos * (start + each * width) - (sweep(height + rows) - sweep(height)))
 }
 
 static EDGES: Table = Table {
@@ -285,15 +284,11 @@ static EDGES: Table = Table {
     digest: "",
     inputs: &["width", "height", "start", "each", "point"],
     domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(f64::NEG_INFINITY, f64::INFINITY); 5] },
-    entries: &[Entry {
-        name: "balanced",
-        parameters: EXTRA,
-        verdict: Verdict::Verified,
-        expected_ratio: 1.0,
-        seconds: |_, _, p| Some((4 - p[0]) as f64),
-        predict: |_, _, p| Prediction::new((4 - p[0]) as f64, 0.0),
-    }],
+    entries: &[Entry::new("balanced", Verdict::Verified, 1.0, &FEWER_HALOS).with(EXTRA)],
 };
+
+static FEWER_HALOS: Model =
+    Model::Computed { seconds: |_, x| Some(4.0 - x[5]), predict: |_, x| Prediction::new(4.0 - x[5], 0.0) };
 
 proptest! {
     #[test]
@@ -306,7 +301,7 @@ proptest! {
     ) {
         let (width, height) = (f64::from(width), f64::from(height));
         let inputs = [width, height, start, each, point];
-        let rows = EDGES.rows::<1>();
+        let rows = <[Row; 1]>::of(&EDGES);
         let choice = choose_among(("edges", ""), rows, &EDGES, Question::new(64, &inputs), &|_| true).unwrap();
         let exact = 3.0 * (start + each * width) / (point * width);
         let [halos, rows] = choice.parameters[..] else { panic!("{choice}") };
@@ -321,7 +316,7 @@ proptest! {
 fn roots_outside_their_range_are_its_ends() {
     let chosen = |inputs: [f64; 5], pin: Option<Pin<'static>>| {
         let question = Question { pin, ..Question::new(64, &inputs) };
-        choose_among(("edges", ""), EDGES.rows::<1>(), &EDGES, question, &|_| true).unwrap()
+        choose_among(("edges", ""), <[Row; 1]>::of(&EDGES), &EDGES, question, &|_| true).unwrap()
     };
     assert_eq!(chosen([10.0, 10.0, 0.0, 0.0, 1.0], None).parameters[..], [3, 0]);
     assert_eq!(chosen([10.0, 10.0, 1e9, 0.0, 1.0], None).parameters[..], [3, 400]);

@@ -37,501 +37,118 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `Batcher`: not known: \`batcher\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    let seconds = batcher_seconds(nodes, keys, width)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`batcher`] in seconds, without its interval.
-#[must_use]
-pub fn batcher_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Gather`: verified, rank 6 of 6, condition 1.8e1; held-out error 4.0 % (60 of 375 samples).
-///
-/// Valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes.
-#[must_use]
-pub fn gather(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    let seconds = gather_seconds(nodes, keys, width)?;
+fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        p.powi(3),
-        keys * p.powi(2),
-        (1.0 / keys) / p.sqrt(),
-        (1.0 / keys.sqrt()) / p.sqrt(),
-        (keys * f64::from(keys > 64.0)) * p.log2(),
-        f64::from(width > 8.0) * keys,
-    ];
-    let covariance = [
-        [1.2788778721441953e-17, -1.4903838728464328e-20, 9.685455149484432e-16, -3.016893883410243e-16, -1.0399623070206443e-20, 1.1982263442674192e-20],
-        [-1.4903838728464328e-20, 1.1907943661609148e-21, 7.442322353836172e-18, -1.8247963526622122e-18, -5.433450090610368e-21, -9.837825906281852e-22],
-        [9.685455149484432e-16, 7.442322353836172e-18, 2.6395735878328484e-12, -6.430881558606277e-13, -3.7781039389365784e-17, 1.067596968779551e-17],
-        [-3.016893883410243e-16, -1.8247963526622122e-18, -6.430881558606277e-13, 1.592633946298012e-13, 9.71689874100072e-18, -2.8212039656381666e-18],
-        [-1.0399623070206443e-20, -5.433450090610368e-21, -3.7781039389365784e-17, 9.71689874100072e-18, 4.2606162089948925e-20, 2.400537718154545e-21],
-        [1.1982263442674192e-20, -9.837825906281852e-22, 1.067596968779551e-17, -2.8212039656381666e-18, 2.400537718154545e-21, 7.719836786713948e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.871827566582265 * (from_fit + 0.009210941692221364 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0013561929554431317 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
+        within(width, 1.0, 64.0))?;
+    fill(to, &[p.powi(3), keys * p.powi(2), (1.0 / keys) / p.sqrt(),
+        (1.0 / keys.sqrt()) / p.sqrt(), (keys * f64::from(keys > 64.0)) * p.log2(),
+        f64::from(width > 8.0) * keys])
 }
+/// `Gather`.
+pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
+    terms: gather, quantile: 1.9676960046161258, noise: Variance::Relative(0.009210941692221364), own: Variance::Relative(0.0013561929554431317),
+    coefficients: &[2.191843686850303e-7, 2.5193095840392667e-9, -4.811744079591623e-5,
+        1.2355375548164707e-5, 2.084024165158654e-9, 2.557653929727749e-9],
+    factor: &[3.57614e-9, -4.16758e-12, 2.70835e-7, -8.43617e-8, -2.90806e-12, 3.35061e-12,
+        3.42553e-11, 2.50211e-7, -6.35341e-8, -1.5897e-10, -2.83115e-11, 1.58228e-6, -3.81944e-7,
+        1.75862e-12, 1.06507e-11, 4.72091e-8, 9.15829e-13, -5.70504e-12, 1.31614e-10, -1.59854e-11,
+        8.0657e-11],
+});
 
-/// The time of [`gather`] in seconds, without its interval.
-#[must_use]
-pub fn gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 262144.0)
-        && within(width, 1.0, 64.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.191843686850303e-7 * p.powi(3)
-        + 2.5193095840392667e-9 * (keys * p.powi(2))
-        + (-4.811744079591623e-5) * ((1.0 / keys) / p.sqrt())
-        + 1.2355375548164707e-5 * ((1.0 / keys.sqrt()) / p.sqrt())
-        + 2.084024165158654e-9 * ((keys * f64::from(keys > 64.0)) * p.log2())
-        + 2.557653929727749e-9 * (f64::from(width > 8.0) * keys);
-    checked(seconds)
-}
-
-/// `Grid`: not known: \`grid\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn grid(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
-    let seconds = grid_seconds(nodes, keys, width, oversample)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`grid`] in seconds, without its interval.
-#[must_use]
-pub fn grid_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && !oversample.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Histogram`: not known: \`histogram\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    let seconds = histogram_seconds(nodes, keys, width)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`histogram`] in seconds, without its interval.
-#[must_use]
-pub fn histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Packets`: not known: \`packets\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn packets(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<Prediction> {
-    let seconds = packets_seconds(nodes, keys, bits, width)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`packets`] in seconds, without its interval.
-#[must_use]
-pub fn packets_seconds(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !bits.is_nan() && !width.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Quick`: not known: \`quick\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn quick(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    let seconds = quick_seconds(nodes, keys, width)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`quick`] in seconds, without its interval.
-#[must_use]
-pub fn quick_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Radix`: doubtful, rank 12 of 12, condition 4.7e0; held-out error 8.6 % (60 of 1407 samples).
-///
-/// Valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires ceil(width/bits)\*keys\<=4194304, requires ceil(width/bits)\*pow(2,bits)\<=65536.
-#[must_use]
-pub fn radix(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<Prediction> {
-    let seconds = radix_seconds(nodes, keys, bits, width)?;
+fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, bits, width] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        0.0_f64.max(p - 2.0),
-        (width / bits).ceil() * log_p,
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(bits, 2.0, 14.0) && within(width, 1.0, 64.0) &&
+        holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
+        holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)))?;
+    fill(to, &[1.0, log_p, 0.0_f64.max(p - 2.0), (width / bits).ceil() * log_p,
         (width / bits).ceil() * 0.0_f64.max(p - 2.0),
         ((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * 1.0_f64.max(p / 2.0),
         (((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2())) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * p) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        ((width / bits).ceil() * keys.sqrt()) * 1.0_f64.max(p / 2.0),
-        keys * 1.0_f64.max(p / 2.0),
+        ((width / bits).ceil() * keys.sqrt()) * 1.0_f64.max(p / 2.0), keys * 1.0_f64.max(p / 2.0),
         ((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        (0.0_f64.max(keys - 393.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [2.743414632922177e-16, -2.4551578009582566e-16, 1.6968884706320847e-16, 6.653895914037837e-17, 6.520926881885848e-19, -3.06645710667843e-20, 2.020921277709616e-19, -7.550135042334118e-21, -9.31526496025426e-18, -1.0144975733543656e-19, 7.732276804976876e-21, 9.470311682520543e-20],
-        [-2.4551578009582566e-16, 3.7820574101409815e-15, -3.5926217756457655e-15, -1.4420970602184303e-15, 1.3638721996358776e-15, 3.218011732362521e-20, -2.7014352874473087e-19, 3.765443508794399e-22, 8.835743017103155e-18, -1.2290293859271723e-19, -5.412714689711202e-20, 5.527445812860762e-20],
-        [1.6968884706320847e-16, -3.5926217756457655e-15, 4.531262382853994e-14, 1.3413176839017399e-15, -2.227050821822709e-14, -4.629967954084715e-20, 5.29496698929875e-19, 7.570447103525737e-19, -4.2831677672239894e-18, -4.5939255472169e-19, 1.72408948285687e-21, 2.6826570730727095e-19],
-        [6.653895914037837e-17, -1.4420970602184303e-15, 1.3413176839017399e-15, 1.1910181185884264e-15, -9.334818710984066e-16, 4.3838392028742794e-20, -3.3344806594680037e-18, -1.4420458597859086e-19, -6.757394636476434e-18, 4.999595725139236e-20, -7.568214046935787e-20, 4.004598507234916e-20],
-        [6.520926881885848e-19, 1.3638721996358776e-15, -2.227050821822709e-14, -9.334818710984066e-16, 1.8376723074928394e-14, 7.040157171212445e-20, -4.6304443058523235e-20, -1.478008471332598e-18, -1.6064813580391496e-18, 2.1906060139874293e-19, -1.5640173886843772e-19, -7.969281784380578e-20],
-        [-3.06645710667843e-20, 3.218011732362521e-20, -4.629967954084715e-20, 4.3838392028742794e-20, 7.040157171212445e-20, 1.0195926632655546e-21, 1.0807513589399193e-22, -3.9959531612900364e-22, -6.3391366385588795e-21, 3.1624336583325014e-23, 8.506857429739188e-24, 2.3629893386672713e-24],
-        [2.020921277709616e-19, -2.7014352874473087e-19, 5.29496698929875e-19, -3.3344806594680037e-18, -4.6304443058523235e-20, 1.0807513589399193e-22, 4.1648109432207543e-19, -3.061167739613499e-20, -1.7404228615666158e-20, 7.2865331217908845e-22, -1.9213320203464245e-21, 7.865886901523408e-23],
-        [-7.550135042334118e-21, 3.765443508794399e-22, 7.570447103525737e-19, -1.4420458597859086e-19, -1.478008471332598e-18, -3.9959531612900364e-22, -3.061167739613499e-20, 8.644697250057638e-21, 3.797630446445663e-21, -2.861450605172731e-23, 1.0983175306733263e-22, -3.2377451615491416e-23],
-        [-9.31526496025426e-18, 8.835743017103157e-18, -4.2831677672239894e-18, -6.757394636476434e-18, -1.6064813580391496e-18, -6.3391366385588795e-21, -1.7404228615666158e-20, 3.797630446445663e-21, 9.391295089993357e-19, -4.404082767608224e-22, 3.524655602280191e-22, -3.7137526472077994e-21],
-        [-1.0144975733543656e-19, -1.2290293859271723e-19, -4.5939255472169e-19, 4.999595725139236e-20, 2.1906060139874293e-19, 3.1624336583325014e-23, 7.2865331217908845e-22, -2.861450605172731e-23, -4.404082767608228e-22, 1.1779746430100983e-21, -3.725435048882994e-23, -6.735847785295035e-22],
-        [7.732276804976876e-21, -5.412714689711202e-20, 1.72408948285687e-21, -7.568214046935787e-20, -1.5640173886843772e-19, 8.506857429739188e-24, -1.9213320203464245e-21, 1.0983175306733263e-22, 3.524655602280191e-22, -3.725435048882994e-23, 7.469076238719441e-22, -3.4555916245927e-22],
-        [9.470311682520543e-20, 5.527445812860762e-20, 2.6826570730727095e-19, 4.004598507234916e-20, -7.969281784380578e-20, 2.3629893386672713e-24, 7.865886901523408e-23, -3.2377451615491416e-23, -3.7137526472077994e-21, -6.735847785295035e-22, -3.4555916245927e-22, 7.88377233463719e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8484390740672256 * (from_fit + 0.018216425109959206 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.012075820940852196 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        (0.0_f64.max(keys - 393.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)])
 }
+/// `Radix`.
+pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
+    terms: radix, quantile: 1.9617438859512792, noise: Variance::Relative(0.018216425109959206), own: Variance::Relative(0.012075820940852196),
+    coefficients: &[6.259849672069219e-7, 1.1788002287006797e-6, 2.8690653394574087e-6,
+        6.31863675943422e-7, 4.403476862681596e-6, 6.221198319845969e-10, 1.5657120954332773e-8,
+        2.131324942811163e-9, 3.174872100905744e-8, 6.043432234031093e-10, 7.907405478984861e-10,
+        1.90238960141871e-9],
+    factor: &[1.65633e-8, -1.48229e-8, 1.02449e-8, 4.01726e-9, 3.93698e-11, -1.85136e-12,
+        1.22012e-11, -4.55836e-13, -5.62405e-10, -6.12499e-12, 4.66833e-13, 5.71766e-12, 5.96853e-8,
+        -5.76484e-8, -2.3164e-8, 2.28608e-8, 7.93753e-14, -1.49594e-12, -1.06899e-13, 8.36477e-12,
+        -3.58033e-12, -7.90937e-13, 2.34609e-12, 2.04657e-7, -1.72017e-10, -1.02381e-7, -1.11195e-13,
+        1.55508e-12, 3.6918e-12, 9.58109e-12, -2.94661e-12, -2.37739e-13, 1.68544e-12, 2.52642e-8,
+        -1.66917e-8, 2.1016e-12, -1.35285e-10, -5.70825e-12, -1.70306e-10, -3.49897e-13, -3.79666e-12,
+        2.83845e-12, 8.42232e-8, 1.09655e-12, -2.50706e-11, -1.4163e-11, -4.3187e-11, -7.55983e-14,
+        -2.68396e-12, 1.02567e-12, 3.17888e-11, 1.39283e-11, -1.17178e-11, -2.19407e-10, 6.62484e-13,
+        6.39522e-13, 1.84331e-13, 6.3024e-10, -5.01017e-11, -5.01576e-11, 1.18075e-12, -3.99478e-12,
+        6.61546e-13, 7.583e-11, -4.16848e-11, 5.66284e-13, -1.86601e-12, 3.9946e-13, 7.34442e-10,
+        -4.98559e-12, -3.76388e-13, 1.14505e-13, 3.30427e-11, -1.08906e-12, -1.89054e-11, 2.65182e-11,
+        -1.31879e-11, 1.43615e-11],
+});
 
-/// The time of [`radix`] in seconds, without its interval.
-#[must_use]
-pub fn radix_seconds(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<f64> {
+fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, oversample] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(bits, 2.0, 14.0)
-        && within(width, 1.0, 64.0)
-        && holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0))
-        && holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 6.259849672069219e-7
-        + 1.1788002287006797e-6 * log_p
-        + 2.8690653394574087e-6 * 0.0_f64.max(p - 2.0)
-        + 6.31863675943422e-7 * ((width / bits).ceil() * log_p)
-        + 4.403476862681596e-6 * ((width / bits).ceil() * 0.0_f64.max(p - 2.0))
-        + 6.221198319845969e-10 * (((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * 1.0_f64.max(p / 2.0))
-        + 1.5657120954332773e-8 * ((((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2())) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 2.131324942811163e-9 * (((((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * p) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 3.174872100905744e-8 * (((width / bits).ceil() * keys.sqrt()) * 1.0_f64.max(p / 2.0))
-        + 6.043432234031093e-10 * (keys * 1.0_f64.max(p / 2.0))
-        + 7.907405478984861e-10 * (((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 1.90238960141871e-9 * ((0.0_f64.max(keys - 393.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `SampleSort`: doubtful, rank 15 of 15, condition 1.1e2; held-out error 11 % (60 of 1131 samples).
-///
-/// Valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes.
-#[must_use]
-pub fn sample_sort(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
-    let seconds = sample_sort_seconds(nodes, keys, width, oversample)?;
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        0.0_f64.max(p - 2.0),
-        keys.sqrt() * f64::from(p == 1.0),
-        keys.min(oversample) * f64::from(p > 1.0),
-        keys.min(oversample) * 0.0_f64.max(p - 2.0),
-        keys.log2() * f64::from(p > 1.0),
-        (keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        keys * 1.0_f64.max(p / 2.0),
-        (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
-        (keys * log_p) * 1.0_f64.max(p / 2.0),
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(width, 1.0, 64.0) && within(oversample, 8.0, 64.0))?;
+    fill(to, &[1.0, log_p, 0.0_f64.max(p - 2.0), keys.sqrt() * f64::from(p == 1.0),
+        keys.min(oversample) * f64::from(p > 1.0), keys.min(oversample) * 0.0_f64.max(p - 2.0),
+        keys.log2() * f64::from(p > 1.0), (keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+        keys * 1.0_f64.max(p / 2.0), (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+        (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0), (keys * log_p) * 1.0_f64.max(p / 2.0),
         0.0_f64.max(keys - 64.0) * 1.0_f64.max(p / 2.0),
         ((0.0_f64.max(keys - 64.0) / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (0.0_f64.max(keys - 64.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [1.4318227184505253e-15, -1.4331789450465867e-16, 4.47959333417902e-16, -9.548752794144168e-17, 1.632046534315241e-18, -1.54475975831918e-18, -1.0367806827039643e-16, -1.0741229890699006e-17, -3.539297911627883e-17, -5.497455021761144e-19, 5.4207427765931326e-20, -2.2501848440430945e-20, 3.5874595344058075e-17, 2.8478691899479176e-20, -2.8147044522267037e-20],
-        [-1.4331789450465867e-16, 1.8329465394313282e-13, -1.2691193829828724e-13, -1.481980477508712e-16, 8.421234289561763e-17, -2.1219644913467118e-16, -3.963580402803417e-14, 5.889174139969671e-15, 1.5592835911194597e-17, -5.8008352279920065e-18, 5.452854910387654e-20, -7.327867942761488e-18, -1.4984217500296427e-17, -1.5494065696494229e-18, -3.386484735178262e-20],
-        [4.47959333417902e-16, -1.2691193829828724e-13, 2.5222989671444393e-13, 1.3681521479031623e-16, 1.977402591249741e-16, -3.680212147257549e-15, 2.7259094617256655e-14, -4.8117999748226166e-15, -3.4181992054827376e-17, 1.55411052152156e-17, -1.8880569748690098e-20, 1.5586819932992872e-18, 3.345310833136058e-17, -1.3979529434441458e-17, 1.621763185628572e-20],
-        [-9.548752794144167e-17, -1.481980477508712e-16, 1.3681521479031623e-16, 2.4161679240287453e-17, 5.0489066133239996e-20, 9.876725212552455e-19, 6.364344935589923e-17, -3.7513640526983496e-18, -5.729156634708953e-19, 1.580681551753161e-19, -2.5096719190856428e-21, 1.2576721845504866e-20, 4.1487185600018116e-19, 1.718558824507463e-21, 4.742428609209387e-22],
-        [1.6320465343152413e-18, 8.421234289561763e-17, 1.977402591249741e-16, 5.0489066133239996e-20, 3.0727871530760456e-17, -1.3161466107889e-17, -1.4703949283584162e-16, 1.1903068795608018e-17, -8.029143848588309e-20, -1.2022853963205475e-19, 6.526631787811056e-23, -8.618318406517927e-21, 7.983453185145919e-20, 5.012099503925713e-19, -5.1263465254701706e-23],
-        [-1.54475975831918e-18, -2.1219644913467118e-16, -3.680212147257549e-15, 9.876725212552455e-19, -1.3161466107889e-17, 1.6085139144514455e-16, 1.3513810743177712e-16, -2.9959537895159644e-17, -8.371003304911278e-20, 5.675537091024534e-20, -2.172293431328711e-22, -8.387288589697985e-20, 7.890202111703303e-20, 6.989068225036144e-19, 6.918164102118733e-23],
-        [-1.0367806827039643e-16, -3.963580402803417e-14, 2.7259094617256655e-14, 6.364344935589923e-17, -1.4703949283584162e-16, 1.3513810743177712e-16, 1.0013513132295762e-14, -1.6470029550354893e-15, -5.186205582507724e-18, 2.819033615457938e-18, -1.6091102740826434e-20, 1.7434961535950667e-18, 4.8521936650337955e-18, -7.4979936372274905e-19, 1.075073194841999e-20],
-        [-1.0741229890699006e-17, 5.889174139969671e-15, -4.8117999748226166e-15, -3.7513640526983496e-18, 1.1903068795608018e-17, -2.9959537895159644e-17, -1.6470029550354893e-15, 3.722303769419808e-16, 1.0412972395178312e-18, -1.0460671451291688e-18, 1.4120793159787675e-21, -1.49716095021327e-19, -1.01337261987718e-18, -3.466596492856518e-19, -2.2867039291384954e-21],
-        [-3.539297911627883e-17, 1.5592835911194594e-17, -3.4181992054827376e-17, -5.729156634708953e-19, -8.029143848588309e-20, -8.371003304911278e-20, -5.186205582507724e-18, 1.0412972395178312e-18, 1.702522777650601e-18, -7.759959578023464e-21, -5.202100995648272e-21, -9.846252225306672e-22, -1.689127537108417e-18, -1.602114150733525e-21, 3.5554113290772575e-21],
-        [-5.497455021761144e-19, -5.8008352279920065e-18, 1.55411052152156e-17, 1.580681551753161e-19, -1.2022853963205475e-19, 5.675537091024534e-20, 2.819033615457938e-18, -1.0460671451291688e-18, -7.759959578023464e-21, 4.79944668030008e-20, -2.4224660852228643e-23, -1.7658900653337564e-20, 5.7087286080609296e-21, -6.289494359813189e-20, -9.304948024068563e-24],
-        [5.4207427765931326e-20, 5.452854910387654e-20, -1.8880569748690098e-20, -2.5096719190856428e-21, 6.526631787811056e-23, -2.172293431328711e-22, -1.6091102740826434e-20, 1.4120793159787675e-21, -5.202100995648272e-21, -2.4224660852228646e-23, 3.4310990380162916e-22, 1.3124281714999196e-24, 4.929253525901162e-21, 8.490302543558243e-24, -2.5365756575909624e-22],
-        [-2.2501848440430945e-20, -7.327867942761488e-18, 1.5586819932992872e-18, 1.2576721845504866e-20, -8.618318406517927e-21, -8.387288589697985e-20, 1.7434961535950667e-18, -1.49716095021327e-19, -9.846252225306672e-22, -1.7658900653337564e-20, 1.3124281714999196e-24, 1.2876097088354584e-20, 9.420137780406927e-22, -9.919189952115147e-22, -6.064033752401462e-24],
-        [3.5874595344058075e-17, -1.4984217500296427e-17, 3.345310833136058e-17, 4.1487185600018116e-19, 7.983453185145919e-20, 7.890202111703303e-20, 4.8521936650337955e-18, -1.01337261987718e-18, -1.689127537108417e-18, 5.7087286080609296e-21, 4.929253525901162e-21, 9.420137780406927e-22, 1.6786042061584477e-18, 1.592106997454825e-21, -3.429593293678822e-21],
-        [2.8478691899479176e-20, -1.5494065696494229e-18, -1.3979529434441458e-17, 1.718558824507463e-21, 5.012099503925713e-19, 6.989068225036144e-19, -7.4979936372274905e-19, -3.466596492856518e-19, -1.6021141507335252e-21, -6.289494359813189e-20, 8.490302543558243e-24, -9.919189952115147e-22, 1.592106997454825e-21, 3.0906319443861514e-19, -7.917581559324416e-24],
-        [-2.8147044522267037e-20, -3.386484735178263e-20, 1.621763185628572e-20, 4.742428609209387e-22, -5.1263465254701706e-23, 6.918164102118733e-23, 1.075073194841999e-20, -2.2867039291384954e-21, 3.5554113290772575e-21, -9.304948024068563e-24, -2.5365756575909624e-22, -6.064033752401462e-24, -3.429593293678822e-21, -7.917581559324416e-24, 2.0248816593568685e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8502881807694256 * (from_fit + 0.03236439577766792 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.03045588291681073 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        (0.0_f64.max(keys - 64.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0)])
 }
+/// `SampleSort`.
+pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
+    terms: sample_sort, quantile: 1.9622151209205951, noise: Variance::Relative(0.03236439577766792), own: Variance::Relative(0.03045588291681073),
+    coefficients: &[3.8758620393568366e-7, 2.3791850117232704e-6, 1.1602688905190111e-5,
+        -2.408947926592317e-8, 6.997430776635379e-8, 1.0997175080824479e-7, 3.577421379318028e-7,
+        -7.574695871491537e-8, 1.59016565798475e-8, 1.8339966388166141e-9, -4.6482118058063606e-11,
+        7.704778441032024e-10, -1.3691785852655481e-8, 1.509812269235781e-9, 2.0379807523037892e-10],
+    factor: &[3.78394e-8, -3.78753e-9, 1.18384e-8, -2.52349e-9, 4.31308e-11, -4.08241e-11,
+        -2.73995e-9, -2.83863e-10, -9.35346e-10, -1.45284e-11, 1.43256e-12, -5.94667e-13, 9.48074e-10,
+        7.52619e-13, -7.43855e-13, 4.28112e-7, -2.96341e-7, -3.68492e-10, 1.97088e-10, -4.96017e-10,
+        -9.26069e-8, 1.37536e-8, 2.81472e-11, -1.36783e-11, 1.40044e-13, -1.71219e-11, -2.6613e-11,
+        -3.6125e-12, -8.56836e-14, 4.05305e-7, 1.41845e-10, 6.30722e-10, -9.44158e-9, -3.74181e-10,
+        -1.80773e-9, -3.64363e-11, 2.87676e-11, 1.39666e-14, -8.65572e-12, 3.53879e-11, -3.71547e-11,
+        -9.07523e-16, 4.19973e-9, 3.39283e-11, 4.86011e-10, 5.39497e-9, 2.04018e-10, -6.94738e-10,
+        2.67362e-11, 2.75022e-13, 1.42737e-12, 6.64924e-10, 1.79936e-12, -3.41525e-13, 5.50347e-9,
+        -1.29435e-9, -2.33701e-8, 1.87843e-9, 1.91847e-13, -2.4704e-11, -7.67921e-15, 3.50293e-14,
+        -1.25613e-13, 9.54421e-11, 1.79279e-15, 8.33958e-9, 6.31778e-9, -4.54276e-9, -1.36758e-11,
+        3.30975e-11, -1.21131e-14, -2.09557e-11, 1.38137e-11, 5.62387e-11, 1.87121e-14, 2.85419e-8,
+        -1.06257e-8, -4.61439e-11, 2.07626e-11, -2.72716e-14, 9.75858e-12, 4.62866e-11, 2.69532e-11,
+        8.91169e-14, 6.52746e-9, -1.35221e-11, -6.09945e-11, -7.17919e-14, 1.1964e-11, 1.60717e-11,
+        -2.60431e-13, -3.4132e-14, 5.83412e-10, -1.28637e-12, -6.30243e-12, -9.79762e-14, -5.75615e-10,
+        1.86975e-12, 4.50567e-12, 2.00487e-10, -1.04545e-13, -8.21472e-11, -4.28162e-12, -3.09194e-10,
+        -5.40583e-14, 1.73558e-11, -2.3298e-13, -1.34941e-11, -6.03135e-13, -1.29118e-11, 7.12734e-11,
+        -5.02856e-12, -3.6285e-10, -2.04432e-13, 3.90453e-11, -8.16433e-11, -2.18507e-12, 2.46448e-10,
+        -1.20196e-12, 2.91924e-12],
+});
 
-/// The time of [`sample_sort`] in seconds, without its interval.
-#[must_use]
-pub fn sample_sort_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(width, 1.0, 64.0)
-        && within(oversample, 8.0, 64.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.8758620393568366e-7
-        + 2.3791850117232704e-6 * log_p
-        + 1.1602688905190111e-5 * 0.0_f64.max(p - 2.0)
-        + (-2.408947926592317e-8) * (keys.sqrt() * f64::from(p == 1.0))
-        + 6.997430776635379e-8 * (keys.min(oversample) * f64::from(p > 1.0))
-        + 1.0997175080824479e-7 * (keys.min(oversample) * 0.0_f64.max(p - 2.0))
-        + 3.577421379318028e-7 * (keys.log2() * f64::from(p > 1.0))
-        + (-7.574695871491537e-8) * ((keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0))
-        + 1.59016565798475e-8 * (keys * 1.0_f64.max(p / 2.0))
-        + 1.8339966388166141e-9 * ((keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0))
-        + (-4.6482118058063606e-11) * ((keys * width.min(16.0)) * 1.0_f64.max(p / 2.0))
-        + 7.704778441032024e-10 * ((keys * log_p) * 1.0_f64.max(p / 2.0))
-        + (-1.3691785852655481e-8) * (0.0_f64.max(keys - 64.0) * 1.0_f64.max(p / 2.0))
-        + 1.509812269235781e-9 * (((0.0_f64.max(keys - 64.0) / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0))
-        + 2.0379807523037892e-10 * ((0.0_f64.max(keys - 64.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
+fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, bits] = x else { return None };
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(width, 1.0, 64.0) && within(bits, 2.0, 14.0) &&
+        holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
+        holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)) &&
+        holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil()))))?;
+    fill(to, &[keys, bits, width])
 }
-
-fn sort_gather_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    gather(nodes, x0, x1)
-}
-
-fn sort_gather_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    gather_seconds(nodes, x0, x1)
-}
-
-fn sort_radix(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<Prediction> {
-    sort_radix_seconds(nodes, keys, width, bits)?;
-    radix(nodes, keys, bits, width)
-}
-
-fn sort_radix_seconds(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(width, 1.0, 64.0)
-        && within(bits, 2.0, 14.0)
-        && holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0))
-        && holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0))
-        && holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil())));
-    if !valid {
-        return None;
-    }
-    let seconds = 6.259849672069219e-7
-        + 1.1788002287006797e-6 * log_p
-        + 2.8690653394574087e-6 * 0.0_f64.max(p - 2.0)
-        + 6.31863675943422e-7 * ((width / bits).ceil() * log_p)
-        + 4.403476862681596e-6 * ((width / bits).ceil() * 0.0_f64.max(p - 2.0))
-        + 6.221198319845969e-10 * (((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * 1.0_f64.max(p / 2.0))
-        + 1.5657120954332773e-8 * ((((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2())) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 2.131324942811163e-9 * (((((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * p) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 3.174872100905744e-8 * (((width / bits).ceil() * keys.sqrt()) * 1.0_f64.max(p / 2.0))
-        + 6.043432234031093e-10 * (keys * 1.0_f64.max(p / 2.0))
-        + 7.907405478984861e-10 * (((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 1.90238960141871e-9 * ((0.0_f64.max(keys - 393.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-fn sort_radix_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_radix(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_radix_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_radix_seconds(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_sample_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sample_sort(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_sample_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sample_sort_seconds(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    sort_batcher_seconds(nodes, keys, width)?;
-    batcher(nodes, keys, width)
-}
-
-fn sort_batcher_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_batcher_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_batcher(nodes, x0, x1)
-}
-
-fn sort_batcher_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_batcher_seconds(nodes, x0, x1)
-}
-
-fn sort_histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    sort_histogram_seconds(nodes, keys, width)?;
-    histogram(nodes, keys, width)
-}
-
-fn sort_histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_histogram_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_histogram(nodes, x0, x1)
-}
-
-fn sort_histogram_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_histogram_seconds(nodes, x0, x1)
-}
-
-fn sort_quick(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    sort_quick_seconds(nodes, keys, width)?;
-    quick(nodes, keys, width)
-}
-
-fn sort_quick_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_quick_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_quick(nodes, x0, x1)
-}
-
-fn sort_quick_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_quick_seconds(nodes, x0, x1)
-}
-
-fn sort_packets(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<Prediction> {
-    sort_packets_seconds(nodes, keys, width, bits)?;
-    packets(nodes, keys, bits, width)
-}
-
-fn sort_packets_seconds(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0
-        && !keys.is_nan()
-        && !width.is_nan()
-        && within(bits, 2.0, 16.0)
-        && holds(f64::from(p >= 8.0))
-        && holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil())));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_packets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_packets(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_packets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_packets_seconds(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_grid(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
-    sort_grid_seconds(nodes, keys, width, oversample)?;
-    grid(nodes, keys, width, oversample)
-}
-
-fn sort_grid_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0
-        && !keys.is_nan()
-        && !width.is_nan()
-        && within(oversample, 8.0, 64.0)
-        && holds(f64::from(p >= 8.0));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_grid_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_grid(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_grid_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_grid_seconds(nodes, x0, x1, k0 as f64)
-}
+static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, sort_radix);
 
 /// The candidates of library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
@@ -542,70 +159,18 @@ pub static SORT: Table = Table {
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
-        Entry {
-            name: "gather",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: sort_gather_seconds_at,
-            predict: sort_gather_at,
-        },
-        Entry {
-            name: "radix",
-            parameters: &[Parameter::new("bits", 2, 16)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: sort_radix_seconds_at,
-            predict: sort_radix_at,
-        },
-        Entry {
-            name: "sample",
-            parameters: &[Parameter::new("oversample", 8, 64).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: sort_sample_seconds_at,
-            predict: sort_sample_at,
-        },
-        Entry {
-            name: "batcher",
-            parameters: &[],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_batcher_seconds_at,
-            predict: sort_batcher_at,
-        },
-        Entry {
-            name: "histogram",
-            parameters: &[],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_histogram_seconds_at,
-            predict: sort_histogram_at,
-        },
-        Entry {
-            name: "quick",
-            parameters: &[],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_quick_seconds_at,
-            predict: sort_quick_at,
-        },
-        Entry {
-            name: "packets",
-            parameters: &[Parameter::new("bits", 2, 16)],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_packets_seconds_at,
-            predict: sort_packets_at,
-        },
-        Entry {
-            name: "grid",
-            parameters: &[Parameter::new("oversample", 8, 64).times(2)],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_grid_seconds_at,
-            predict: sort_grid_at,
-        },
+        Entry::new("gather", Verdict::Verified, 1.0, &GATHER_MODEL),
+        Entry::new("radix", Verdict::Doubtful, 1.0, &SORT_RADIX_MODEL)
+            .with(&[Parameter::new("bits", 2, 16)]),
+        Entry::new("sample", Verdict::Doubtful, 1.0, &SAMPLE_SORT_MODEL)
+            .with(&[Parameter::new("oversample", 8, 64).times(2)]),
+        Entry::new("batcher", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("histogram", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("quick", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("packets", Verdict::Unverified, 1.0, &Model::Unknown)
+            .with(&[Parameter::new("bits", 2, 16)]),
+        Entry::new("grid", Verdict::Unverified, 1.0, &Model::Unknown)
+            .with(&[Parameter::new("oversample", 8, 64).times(2)]),
     ],
 };
 
@@ -656,40 +221,16 @@ impl Library for Sort {
     type Rows = [Row; 8];
     const TABLE: &'static Table = &SORT;
 
-    fn rows() -> [Row; 8] {
-        SORT.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Gather,
-            (1, &[k0]) => Self::Radix { bits: k0 },
-            (2, &[k0]) => Self::Sample { oversample: k0 },
-            (3, &[]) => Self::Batcher,
-            (4, &[]) => Self::Histogram,
-            (5, &[]) => Self::Quick,
-            (6, &[k0]) => Self::Packets { bits: k0 },
-            (7, &[k0]) => Self::Grid { oversample: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Gather, (1, &[k0]) => Self::Radix { bits: k0 },
+        (2, &[k0]) => Self::Sample { oversample: k0 }, (3, &[]) => Self::Batcher,
+        (4, &[]) => Self::Histogram, (5, &[]) => Self::Quick, (6, &[k0]) => Self::Packets { bits: k0 },
+        (7, &[k0]) => Self::Grid { oversample: k0 }, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -37,504 +37,122 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `Batcher`: not known: \`batcher\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    let seconds = batcher_seconds(nodes, keys, width)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`batcher`] in seconds, without its interval.
-#[must_use]
-pub fn batcher_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Gather`: doubtful, rank 6 of 6, condition 4.9e0; held-out error 5.9 % (60 of 375 samples).
-///
-/// Valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes.
-#[must_use]
-pub fn gather(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    let seconds = gather_seconds(nodes, keys, width)?;
+fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        p.powi(2),
-        p.powi(3) * p.log2(),
-        keys * p.powi(2),
-        p.powi(2) / keys,
-        (keys * f64::from(keys > 256.0)) * p.log2(),
-        f64::from(width > 8.0) * keys,
-    ];
-    let covariance = [
-        [8.23447862017439e-16, -6.034572690505142e-17, -3.110934182918499e-19, -1.3371769922205313e-14, 1.0250235636353535e-18, -2.104392173112888e-19],
-        [-6.034572690505142e-17, 2.499413755503854e-17, -1.9484241233254457e-21, 5.203777890146598e-16, -4.451910108815576e-20, 4.083628645543359e-20],
-        [-3.110934182918499e-19, -1.9484241233254457e-21, 1.943806278917669e-21, 5.020715255881373e-18, -8.853199822364767e-21, -1.5881692971013885e-21],
-        [-1.3371769922205313e-14, 5.203777890146598e-16, 5.020715255881373e-18, 2.900590941247479e-13, -1.4313269242796352e-17, 2.3089392120480003e-18],
-        [1.0250235636353535e-18, -4.451910108815576e-20, -8.853199822364767e-21, -1.4313269242796352e-17, 7.40400928307096e-20, 4.250252899236319e-21],
-        [-2.104392173112888e-19, 4.083628645543359e-20, -1.5881692971013885e-21, 2.3089392120480003e-18, 4.250252899236319e-21, 1.1733580130333777e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8717287130758016 * (from_fit + 0.012286230529953484 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.003835826160288069 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
+        within(width, 1.0, 64.0))?;
+    fill(to, &[p.powi(2), p.powi(3) * p.log2(), keys * p.powi(2), p.powi(2) / keys,
+        (keys * f64::from(keys > 256.0)) * p.log2(), f64::from(width > 8.0) * keys])
 }
+/// `Gather`.
+pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
+    terms: gather, quantile: 1.9676708853555265, noise: Variance::Relative(0.012286230529953484), own: Variance::Relative(0.003835826160288069),
+    coefficients: &[1.185640479849863e-6, 1.2820880976875874e-7, 2.4728046894193204e-9,
+        -1.2092194181338454e-5, 3.2667002621429154e-9, 2.466780621228409e-9],
+    factor: &[2.86958e-8, -2.10295e-9, -1.08411e-11, -4.65984e-7, 3.57204e-11, -7.33345e-12,
+        4.53561e-9, -5.45608e-12, -1.01323e-7, 6.74638e-12, 5.60331e-12, 4.23852e-11, -1.37756e-8,
+        -1.9887e-10, -3.86243e-11, 2.49924e-7, 1.10374e-12, -4.29195e-12, 1.82121e-10, -1.7582e-11,
+        9.91414e-11],
+});
 
-/// The time of [`gather`] in seconds, without its interval.
-#[must_use]
-pub fn gather_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 262144.0)
-        && within(width, 1.0, 64.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.185640479849863e-6 * p.powi(2)
-        + 1.2820880976875874e-7 * (p.powi(3) * p.log2())
-        + 2.4728046894193204e-9 * (keys * p.powi(2))
-        + (-1.2092194181338454e-5) * (p.powi(2) / keys)
-        + 3.2667002621429154e-9 * ((keys * f64::from(keys > 256.0)) * p.log2())
-        + 2.466780621228409e-9 * (f64::from(width > 8.0) * keys);
-    checked(seconds)
-}
-
-/// `Grid`: not known: \`grid\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn grid(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
-    let seconds = grid_seconds(nodes, keys, width, oversample)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`grid`] in seconds, without its interval.
-#[must_use]
-pub fn grid_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && !oversample.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Histogram`: not known: \`histogram\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    let seconds = histogram_seconds(nodes, keys, width)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`histogram`] in seconds, without its interval.
-#[must_use]
-pub fn histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Packets`: not known: \`packets\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn packets(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<Prediction> {
-    let seconds = packets_seconds(nodes, keys, bits, width)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`packets`] in seconds, without its interval.
-#[must_use]
-pub fn packets_seconds(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !bits.is_nan() && !width.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Quick`: not known: \`quick\` of library \`sort\` requires P\>=8.
-///
-/// Valid for nothing.
-#[must_use]
-pub fn quick(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    let seconds = quick_seconds(nodes, keys, width)?;
-    Prediction::new(seconds, 0.0)
-}
-
-/// The time of [`quick`] in seconds, without its interval.
-#[must_use]
-pub fn quick_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-/// `Radix`: doubtful, rank 12 of 12, condition 1.1e1; held-out error 9.7 % (60 of 1407 samples).
-///
-/// Valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires ceil(width/bits)\*keys\<=4194304, requires ceil(width/bits)\*pow(2,bits)\<=65536.
-#[must_use]
-pub fn radix(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<Prediction> {
-    let seconds = radix_seconds(nodes, keys, bits, width)?;
+fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, bits, width] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        (width / bits).ceil() * log_p,
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(bits, 2.0, 14.0) && within(width, 1.0, 64.0) &&
+        holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
+        holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)))?;
+    fill(to, &[1.0, log_p, (width / bits).ceil() * log_p,
         (width / bits).ceil() * 0.0_f64.max(p - 2.0),
         ((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * 1.0_f64.max(p / 2.0),
         (((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2())) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * p) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        keys * 1.0_f64.max(p / 2.0),
-        (keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0),
+        keys * 1.0_f64.max(p / 2.0), (keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0),
         ((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((0.0_f64.max(keys - 3277.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
-        0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 1048576.0) * (width / bits).ceil(),
-    ];
-    let covariance = [
-        [3.6478818189967004e-16, -3.263513571086303e-16, -1.4271385398625133e-17, 9.914501281935726e-17, -1.7364251526631154e-19, -4.387478361540905e-20, 6.689381491947497e-20, -9.722252922772567e-20, -5.677034858718407e-20, 1.07941578272701e-19, -5.704246579421687e-20, 7.285405642812339e-21],
-        [-3.263513571086303e-16, 2.3227730884918182e-14, -9.509064341248694e-15, -3.774747193735917e-15, 1.2749262498412226e-19, 4.623449987002081e-18, 5.960329535147925e-19, -5.413495495583602e-19, 3.729637261937014e-19, -2.5437006256119416e-18, 2.5281727030911763e-18, -1.740320375017814e-21],
-        [-1.4271385398625136e-17, -9.509064341248694e-15, 8.854211201603605e-15, -6.356458247818679e-16, 5.804944851400997e-21, -1.2107602533386063e-17, -1.8496661221587796e-18, 2.6285071964148023e-19, -1.2820225070850295e-19, -4.228032221781488e-18, 4.238079601997833e-18, -3.3478273583420948e-21],
-        [9.914501281935726e-17, -3.774747193735917e-15, -6.356458247818679e-16, 6.207315564080854e-14, 4.0133595968423635e-20, 1.2100105152619354e-17, -6.6475477652241955e-18, -1.0222480800305803e-21, -4.157696902120115e-20, -5.608539478843601e-18, 5.4929888995058306e-18, 4.281560723999638e-21],
-        [-1.7364251526631154e-19, 1.2749262498412226e-19, 5.804944851400997e-21, 4.0133595968423635e-20, 1.5383256229748519e-21, 1.2292353061745453e-23, -6.162339671117831e-22, 1.3902257049717688e-22, -1.4440025972209296e-22, 6.981648545981985e-23, -4.3641366769922567e-23, 3.367394530736953e-24],
-        [-4.387478361540905e-20, 4.623449987002081e-18, -1.2107602533386065e-17, 1.2100105152619354e-17, 1.229235306174545e-23, 1.5169163476945062e-18, -1.21137002665726e-19, 1.8525865729543432e-21, -1.0394098965507713e-21, -4.990114312927362e-20, 4.861232016106373e-20, 2.242893598974038e-23],
-        [6.689381491947497e-20, 5.960329535147925e-19, -1.8496661221587796e-18, -6.6475477652241955e-18, -6.162339671117831e-22, -1.21137002665726e-19, 3.510363152337941e-20, -1.045684877715428e-22, 8.696569090051509e-23, 3.851521819367804e-21, -3.833429745318605e-21, -2.0000644899502405e-24],
-        [-9.722252922772567e-20, -5.413495495583602e-19, 2.6285071964148023e-19, -1.0222480800305799e-21, 1.3902257049717688e-22, 1.8525865729543432e-21, -1.045684877715428e-22, 2.332938627224565e-21, -1.167402051728927e-21, -1.2051229754509944e-22, 3.2583924525859123e-24, -2.001537710560556e-23],
-        [-5.677034858718407e-20, 3.729637261937014e-19, -1.2820225070850295e-19, -4.157696902120115e-20, -1.4440025972209296e-22, -1.0394098965507713e-21, 8.696569090051509e-23, -1.167402051728927e-21, 1.1877192164245323e-21, -5.371704733868464e-22, 3.3400986140585267e-22, -2.712400961085212e-23],
-        [1.0794157827270102e-19, -2.5437006256119416e-18, -4.228032221781488e-18, -5.608539478843601e-18, 6.981648545981985e-23, -4.990114312927362e-20, 3.851521819367804e-21, -1.2051229754509944e-22, -5.371704733868464e-22, 3.6150170652666717e-20, -3.5861432878305594e-20, 4.008810287044922e-23],
-        [-5.704246579421687e-20, 2.5281727030911763e-18, 4.238079601997833e-18, 5.4929888995058306e-18, -4.364136676992256e-23, 4.861232016106373e-20, -3.833429745318605e-21, 3.2583924525859123e-24, 3.340098614058526e-22, -3.58614328783056e-20, 3.8273433641912086e-20, -1.210257602569266e-22],
-        [7.285405642812339e-21, -1.740320375017814e-21, -3.3478273583420948e-21, 4.281560723999638e-21, 3.367394530736953e-24, 2.242893598974038e-23, -2.0000644899502405e-24, -2.001537710560556e-23, -2.712400961085212e-23, 4.008810287044923e-23, -1.2102576025692663e-22, 1.3148350487098646e-23],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8484390740672256 * (from_fit + 0.02180862684180762 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.013609837700949695 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 1048576.0) * (width / bits).ceil()])
 }
+/// `Radix`.
+pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
+    terms: radix, quantile: 1.9617438859512792, noise: Variance::Relative(0.02180862684180762), own: Variance::Relative(0.013609837700949695),
+    coefficients: &[9.69909676394447e-7, 2.6984055218852175e-6, 2.0809354781737417e-6,
+        1.583190404240345e-5, 6.783984496924415e-10, 1.580946513915957e-8, 3.1162966288220726e-9,
+        5.117078140859825e-10, 2.0691530658393136e-9, 3.667230796247731e-9, -2.0422031944259608e-9,
+        4.4729764819751584e-11],
+    factor: &[1.90994e-8, -1.7087e-8, -7.47215e-10, 5.19099e-9, -9.0915e-12, -2.29718e-12,
+        3.5024e-12, -5.09034e-12, -2.97236e-12, 5.65156e-12, -2.98661e-12, 3.81446e-13, 1.51446e-7,
+        -6.2873e-8, -2.43391e-8, -1.83918e-13, 3.02696e-11, 4.33079e-12, -4.14887e-12, 2.12733e-12,
+        -1.61585e-11, 1.63566e-11, 3.15456e-14, 7.00046e-8, -3.08842e-8, -1.793e-13, -1.45793e-10,
+        -2.24951e-11, -2.57776e-14, 4.75461e-14, -7.48485e-11, 7.51985e-11, -1.54196e-14, 2.45967e-7,
+        3.14324e-13, 3.39316e-11, -2.9496e-11, -3.10505e-13, 1.1017e-13, -3.39183e-11, 3.34558e-11,
+        1.05422e-14, 3.81511e-11, -1.04405e-12, -1.51597e-11, 2.4134e-12, -4.48371e-12, 3.02657e-12,
+        -1.699e-12, 1.79157e-13, 1.22212e-9, -1.01098e-10, 1.61667e-12, -9.09989e-13, -4.84054e-11,
+        4.74066e-11, 1.6309e-14, 1.52466e-10, 7.9702e-13, -4.4264e-13, -2.38105e-11, 2.32942e-11,
+        5.61568e-15, 4.77561e-11, -2.43116e-11, -1.70273e-12, -4.78743e-13, -3.85357e-13, 2.371e-11,
+        -2.36658e-11, 1.33812e-11, -1.45954e-12, 1.60069e-10, -1.60222e-10, 1.76736e-14, 5.07906e-11,
+        -1.92984e-12, 2.63927e-12],
+});
 
-/// The time of [`radix`] in seconds, without its interval.
-#[must_use]
-pub fn radix_seconds(nodes: usize, keys: f64, bits: f64, width: f64) -> Option<f64> {
+fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, oversample] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(bits, 2.0, 14.0)
-        && within(width, 1.0, 64.0)
-        && holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0))
-        && holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 9.69909676394447e-7
-        + 2.6984055218852175e-6 * log_p
-        + 2.0809354781737417e-6 * ((width / bits).ceil() * log_p)
-        + 1.583190404240345e-5 * ((width / bits).ceil() * 0.0_f64.max(p - 2.0))
-        + 6.783984496924415e-10 * (((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * 1.0_f64.max(p / 2.0))
-        + 1.580946513915957e-8 * ((((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2())) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 3.1162966288220726e-9 * (((((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * p) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 5.117078140859825e-10 * (keys * 1.0_f64.max(p / 2.0))
-        + 2.0691530658393136e-9 * ((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0))
-        + 3.667230796247731e-9 * (((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + (-2.0422031944259608e-9) * (((0.0_f64.max(keys - 3277.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.4729764819751584e-11 * (0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 1048576.0) * (width / bits).ceil());
-    checked(seconds)
-}
-
-/// `SampleSort`: doubtful, rank 16 of 16, condition 6.1e1; held-out error 11 % (60 of 1131 samples).
-///
-/// Valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes.
-#[must_use]
-pub fn sample_sort(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
-    let seconds = sample_sort_seconds(nodes, keys, width, oversample)?;
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        0.0_f64.max(p - 2.0),
-        keys.sqrt() * f64::from(p == 1.0),
-        keys.min(oversample) * f64::from(p > 1.0),
-        keys.min(oversample) * 0.0_f64.max(p - 2.0),
-        (keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        keys * 1.0_f64.max(p / 2.0),
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(width, 1.0, 64.0) && within(oversample, 8.0, 64.0))?;
+    fill(to, &[1.0, log_p, 0.0_f64.max(p - 2.0), keys.sqrt() * f64::from(p == 1.0),
+        keys.min(oversample) * f64::from(p > 1.0), keys.min(oversample) * 0.0_f64.max(p - 2.0),
+        (keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0), keys * 1.0_f64.max(p / 2.0),
         (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
-        (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0),
-        (keys * log_p) * 1.0_f64.max(p / 2.0),
-        (keys * keys.log2()) * f64::from(p == 1.0),
-        0.0_f64.max(keys - 131072.0) * f64::from(p == 1.0),
+        (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0), (keys * log_p) * 1.0_f64.max(p / 2.0),
+        (keys * keys.log2()) * f64::from(p == 1.0), 0.0_f64.max(keys - 131072.0) * f64::from(p == 1.0),
         ((keys / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
         0.0_f64.max(keys - 131072.0) * 1.0_f64.max(p / 2.0),
-        (0.0_f64.max(keys - 131072.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [1.7607181555567109e-15, -1.9119771632523103e-15, 8.524128945225418e-16, -3.318445062629456e-16, -1.759180697808987e-18, -1.5395873462415434e-19, 2.4881647991231413e-17, 2.0142269343696363e-17, -2.0442569765572e-17, -1.0383583976478362e-21, -3.7593632835108164e-21, -1.212070375287425e-18, 4.488241919643093e-18, -2.6016940140247918e-20, 2.389575411888192e-19, -2.9083113958432236e-20],
-        [-1.9119771632523103e-15, 9.276913785333403e-14, -6.354209127686752e-14, 3.7471148660300343e-16, -1.5597541441411336e-15, 1.0223428794582733e-15, -2.6654806786375875e-15, -2.5069970207114015e-17, 4.534206249468322e-17, 7.328899621537625e-20, -7.697423039927695e-19, 1.5250445032253052e-18, 9.197906187190494e-18, -1.549021510391145e-17, -1.5767221824250485e-17, 1.94344872636048e-19],
-        [8.524128945225418e-16, -6.354209127686752e-14, 7.886696337852702e-13, -1.579852895197072e-16, 1.9028282720689783e-15, -1.76293497016775e-14, -1.1381700305828577e-15, 9.170100706274373e-18, 1.2598745755001254e-17, 1.1529393085085744e-20, -7.714143232023306e-18, -5.483936896915884e-19, 5.751352475200206e-18, -3.242767610282393e-17, -3.81211731934277e-18, 3.043947295531143e-20],
-        [-3.318445062629456e-16, 3.7471148660300343e-16, -1.579852895197072e-16, 7.532560747351071e-17, 4.99143535060145e-19, 4.4520405011853055e-20, -7.048030108076877e-18, -5.0164041950330885e-18, 5.10396166561573e-18, -3.7065402184192846e-23, 1.1435614887706837e-21, 3.058451917219677e-19, -1.199206291838636e-18, 7.426095759105773e-21, -7.122568526336318e-20, 8.659637052582564e-21],
-        [-1.759180697808987e-18, -1.5597541441411336e-15, 1.9028282720689783e-15, 4.991435350601449e-19, 8.141978225014812e-17, -3.151317025909326e-17, -4.426963246727527e-17, -5.669880013043709e-20, 3.5234254144923015e-20, 7.6787981325012e-22, 2.229336117038202e-20, 3.622582866220914e-21, 1.8039527894377498e-19, 9.780230888031534e-19, -2.0137811809875508e-19, 1.8481616476791456e-21],
-        [-1.5395873462415434e-19, 1.0223428794582733e-15, -1.76293497016775e-14, 4.4520405011853055e-20, -3.151317025909326e-17, 6.55506831441211e-16, -2.6273797302796644e-17, -4.300178195680108e-21, 4.8962320689404476e-20, -1.5879842543990253e-23, -2.4600539015225076e-19, 3.003342782614186e-22, 3.954559638637142e-20, 1.7053151043025573e-18, -4.317860893056245e-20, 4.72107679423207e-22],
-        [2.4881647991231413e-17, -2.6654806786375875e-15, -1.1381700305828577e-15, -7.048030108076875e-18, -4.426963246727527e-17, -2.6273797302796644e-17, 3.943230671580166e-16, 8.137902946212312e-19, -3.3987407092625222e-18, -1.2272583363634842e-20, 2.483425643943482e-19, -5.157022975798198e-20, -2.1722896917318023e-18, -1.0476267874792122e-18, 2.473330309776191e-18, -2.6835102059118093e-20],
-        [2.0142269343696363e-17, -2.5069970207114015e-17, 9.170100706274373e-18, -5.0164041950330885e-18, -5.669880013043709e-20, -4.300178195680108e-21, 8.137902946212314e-19, 3.896740481463931e-19, -3.971869022643955e-19, -3.4385883893130462e-22, -3.2801772298023684e-23, -2.423559356304477e-20, 1.0553876677324476e-19, -7.809166909952589e-22, 5.1227396339159e-21, -6.420566074243144e-22],
-        [-2.0442569765572e-17, 4.534206249468322e-17, 1.2598745755001254e-17, 5.10396166561573e-18, 3.5234254144923015e-20, 4.8962320689404476e-20, -3.3987407092625226e-18, -3.971869022643955e-19, 4.947034105162737e-19, 2.122595130797896e-22, -3.085952950544055e-20, 2.479521741031174e-20, -8.234161375565858e-20, -1.0332292631288278e-19, -3.335345522490845e-20, 1.2133358377967065e-21],
-        [-1.0383583976478362e-21, 7.328899621537625e-20, 1.1529393085085744e-20, -3.7065402184192846e-23, 7.678798132501202e-22, -1.5879842543990253e-23, -1.2272583363634843e-20, -3.4385883893130462e-22, 2.122595130797896e-22, 3.797236152941517e-23, -8.624182313640738e-24, 1.0616393093935339e-23, -8.812533478946422e-23, 4.805379562975737e-24, 2.2329448190701997e-22, -2.518589419547052e-23],
-        [-3.759363283510816e-21, -7.697423039927695e-19, -7.714143232023306e-18, 1.1435614887706837e-21, 2.229336117038202e-20, -2.4600539015225076e-19, 2.483425643943482e-19, -3.2801772298023684e-23, -3.085952950544055e-20, -8.624182313640738e-24, 2.2388644333750944e-20, 5.141332089057144e-24, 7.114764759167838e-25, -1.6615131880362145e-21, 1.1329557514448128e-22, -2.303862747360668e-23],
-        [-1.212070375287425e-18, 1.5250445032253052e-18, -5.483936896915884e-19, 3.058451917219677e-19, 3.622582866220914e-21, 3.0033427826141856e-22, -5.157022975798198e-20, -2.423559356304477e-20, 2.479521741031174e-20, 1.0616393093935336e-23, 5.141332089057145e-24, 1.5233635193868147e-21, -6.859890922856659e-21, 5.1816130611942366e-23, -4.287473942288991e-22, 5.2803703323380027e-23],
-        [4.488241919643093e-18, 9.197906187190494e-18, 5.751352475200206e-18, -1.199206291838636e-18, 1.8039527894377498e-19, 3.954559638637142e-20, -2.1722896917318023e-18, 1.0553876677324476e-19, -8.234161375565858e-20, -8.812533478946422e-23, 7.114764759167838e-25, -6.859890922856659e-21, 1.062606495632719e-19, 3.0517843713893195e-21, -5.597171064207212e-20, 2.415715038265717e-22],
-        [-2.6016940140247918e-20, -1.549021510391145e-17, -3.242767610282393e-17, 7.426095759105773e-21, 9.780230888031534e-19, 1.7053151043025573e-18, -1.0476267874792122e-18, -7.809166909952587e-22, -1.0332292631288278e-19, 4.805379562975737e-24, -1.6615131880362145e-21, 5.1816130611942366e-23, 3.0517843713893195e-21, 5.258732539923952e-19, -3.1898747223477062e-21, -2.0464174973092535e-24],
-        [2.389575411888192e-19, -1.5767221824250485e-17, -3.81211731934277e-18, -7.122568526336317e-20, -2.0137811809875508e-19, -4.317860893056245e-20, 2.473330309776191e-18, 5.122739633915899e-21, -3.335345522490845e-20, 2.2329448190701997e-22, 1.1329557514448128e-22, -4.287473942288991e-22, -5.597171064207212e-20, -3.1898747223477062e-21, 6.771126391878209e-20, -1.7844900839508826e-21],
-        [-2.9083113958432236e-20, 1.94344872636048e-19, 3.043947295531143e-20, 8.659637052582564e-21, 1.8481616476791456e-21, 4.72107679423207e-22, -2.68351020591181e-20, -6.420566074243144e-22, 1.2133358377967065e-21, -2.518589419547052e-23, -2.303862747360668e-23, 5.2803703323380027e-23, 2.415715038265717e-22, -2.0464174973092535e-24, -1.7844900839508826e-21, 2.367139437626699e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.850296572051186 * (from_fit + 0.028055231196787694 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.02057120818896994 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        (0.0_f64.max(keys - 131072.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0)])
 }
+/// `SampleSort`.
+pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
+    terms: sample_sort, quantile: 1.9622172591359974, noise: Variance::Relative(0.028055231196787694), own: Variance::Relative(0.02057120818896994),
+    coefficients: &[3.925753734032979e-7, 7.123101780389245e-6, 2.4603884372537758e-5,
+        8.547894945473495e-8, 7.399275841802528e-8, 1.8014225681045912e-7, 2.711569169657751e-7,
+        -2.696382944246835e-9, 5.092721792108513e-9, 1.6714196612544896e-10, 1.8182682592518382e-9,
+        2.810952613493321e-10, -9.698154776382447e-10, 2.1021644148213667e-9, 8.014223392468327e-10,
+        1.6198064052007505e-10],
+    factor: &[4.19609e-8, -4.55657e-8, 2.03145e-8, -7.90842e-9, -4.19243e-11, -3.6691e-12,
+        5.92972e-10, 4.80025e-10, -4.87181e-10, -2.47458e-14, -8.9592e-14, -2.88857e-11, 1.06962e-10,
+        -6.20028e-13, 5.69477e-12, -6.931e-13, 3.01153e-7, -2.07923e-7, 4.76802e-11, -5.18562e-9,
+        3.39421e-9, -8.76121e-9, -1.0617e-11, 7.68491e-11, 2.39617e-13, -2.56954e-12, 6.93496e-13,
+        4.67262e-11, -5.15302e-11, -5.14946e-11, 5.40468e-13, 8.63148e-7, 1.45789e-11, 9.56349e-10,
+        -1.96068e-8, -3.44306e-9, -3.23101e-12, 4.45743e-11, 7.16609e-14, -9.55408e-12, 2.11548e-13,
+        1.54016e-11, -4.99675e-11, -1.6955e-11, 1.8177e-13, 3.57492e-9, 1.12142e-10, 3.9025e-11,
+        -5.28859e-10, -3.41159e-10, 3.48767e-10, -6.8599e-14, 1.94923e-13, 2.16421e-11, -9.95142e-11,
+        1.59671e-12, -6.56984e-12, 8.81109e-13, 7.32121e-9, 6.60316e-10, -1.17911e-8, -6.86792e-12,
+        4.52904e-11, 2.66154e-13, 2.46955e-12, 4.61464e-13, 5.78613e-11, 1.03588e-10, -6.16318e-11,
+        5.94044e-13, 1.60973e-8, -3.49344e-9, -7.45692e-13, 3.83153e-11, 2.50157e-14, -2.64794e-11,
+        5.21171e-14, 9.25574e-12, 5.16889e-11, -9.93049e-12, 1.10105e-13, 1.24034e-8, 1.298e-11,
+        -1.15353e-10, -5.41987e-13, 1.04573e-11, -8.52082e-13, -8.96009e-11, -2.1602e-11, 9.63888e-11,
+        -1.06487e-12, 2.06207e-10, -2.01476e-10, -1.6669e-12, -5.81775e-13, -1.4374e-11, 1.08421e-10,
+        1.85868e-12, -1.03564e-11, 7.54407e-14, 2.65345e-10, -7.87095e-13, -1.06865e-10, 3.56704e-13,
+        3.29068e-11, -4.02434e-10, -4.28523e-11, 1.43199e-12, 5.84305e-12, -1.48419e-11, -2.23517e-12,
+        6.47393e-12, -5.7059e-11, 4.35458e-11, -4.23927e-12, 9.91637e-11, 7.93757e-14, 5.05409e-11,
+        -4.51623e-10, -5.28122e-11, 8.32873e-13, 2.71842e-12, -7.30361e-11, 2.03543e-11, -1.37203e-12,
+        1.15708e-12, 2.242e-10, 1.59542e-10, -1.67051e-10, 1.15562e-12, 3.34374e-10, -2.87394e-11,
+        1.33173e-12, 1.27067e-10, -8.49833e-12, 1.16723e-11],
+});
 
-/// The time of [`sample_sort`] in seconds, without its interval.
-#[must_use]
-pub fn sample_sort_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(width, 1.0, 64.0)
-        && within(oversample, 8.0, 64.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.925753734032979e-7
-        + 7.123101780389245e-6 * log_p
-        + 2.4603884372537758e-5 * 0.0_f64.max(p - 2.0)
-        + 8.547894945473495e-8 * (keys.sqrt() * f64::from(p == 1.0))
-        + 7.399275841802528e-8 * (keys.min(oversample) * f64::from(p > 1.0))
-        + 1.8014225681045912e-7 * (keys.min(oversample) * 0.0_f64.max(p - 2.0))
-        + 2.711569169657751e-7 * ((keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0))
-        + (-2.696382944246835e-9) * (keys * 1.0_f64.max(p / 2.0))
-        + 5.092721792108513e-9 * ((keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0))
-        + 1.6714196612544896e-10 * ((keys * width.min(16.0)) * 1.0_f64.max(p / 2.0))
-        + 1.8182682592518382e-9 * ((keys * log_p) * 1.0_f64.max(p / 2.0))
-        + 2.810952613493321e-10 * ((keys * keys.log2()) * f64::from(p == 1.0))
-        + (-9.698154776382447e-10) * (0.0_f64.max(keys - 131072.0) * f64::from(p == 1.0))
-        + 2.1021644148213667e-9 * (((keys / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0))
-        + 8.014223392468327e-10 * (0.0_f64.max(keys - 131072.0) * 1.0_f64.max(p / 2.0))
-        + 1.6198064052007505e-10 * ((0.0_f64.max(keys - 131072.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
+fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, bits] = x else { return None };
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(width, 1.0, 64.0) && within(bits, 2.0, 14.0) &&
+        holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
+        holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)) &&
+        holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil()))))?;
+    fill(to, &[keys, bits, width])
 }
-
-fn sort_gather_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    gather(nodes, x0, x1)
-}
-
-fn sort_gather_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    gather_seconds(nodes, x0, x1)
-}
-
-fn sort_radix(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<Prediction> {
-    sort_radix_seconds(nodes, keys, width, bits)?;
-    radix(nodes, keys, bits, width)
-}
-
-fn sort_radix_seconds(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (1..=4).contains(&nodes)
-        && within(keys, 16.0, 1048576.0)
-        && within(width, 1.0, 64.0)
-        && within(bits, 2.0, 14.0)
-        && holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0))
-        && holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0))
-        && holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil())));
-    if !valid {
-        return None;
-    }
-    let seconds = 9.69909676394447e-7
-        + 2.6984055218852175e-6 * log_p
-        + 2.0809354781737417e-6 * ((width / bits).ceil() * log_p)
-        + 1.583190404240345e-5 * ((width / bits).ceil() * 0.0_f64.max(p - 2.0))
-        + 6.783984496924415e-10 * (((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * 1.0_f64.max(p / 2.0))
-        + 1.580946513915957e-8 * ((((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2())) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 3.1162966288220726e-9 * (((((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * p) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 5.117078140859825e-10 * (keys * 1.0_f64.max(p / 2.0))
-        + 2.0691530658393136e-9 * ((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0))
-        + 3.667230796247731e-9 * (((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + (-2.0422031944259608e-9) * (((0.0_f64.max(keys - 3277.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.4729764819751584e-11 * (0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 1048576.0) * (width / bits).ceil());
-    checked(seconds)
-}
-
-fn sort_radix_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_radix(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_radix_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_radix_seconds(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_sample_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sample_sort(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_sample_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sample_sort_seconds(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_batcher(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    sort_batcher_seconds(nodes, keys, width)?;
-    batcher(nodes, keys, width)
-}
-
-fn sort_batcher_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_batcher_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_batcher(nodes, x0, x1)
-}
-
-fn sort_batcher_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_batcher_seconds(nodes, x0, x1)
-}
-
-fn sort_histogram(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    sort_histogram_seconds(nodes, keys, width)?;
-    histogram(nodes, keys, width)
-}
-
-fn sort_histogram_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_histogram_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_histogram(nodes, x0, x1)
-}
-
-fn sort_histogram_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_histogram_seconds(nodes, x0, x1)
-}
-
-fn sort_quick(nodes: usize, keys: f64, width: f64) -> Option<Prediction> {
-    sort_quick_seconds(nodes, keys, width)?;
-    quick(nodes, keys, width)
-}
-
-fn sort_quick_seconds(nodes: usize, keys: f64, width: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0 && !keys.is_nan() && !width.is_nan() && holds(f64::from(p >= 8.0));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_quick_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_quick(nodes, x0, x1)
-}
-
-fn sort_quick_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[]) = (inputs, parameters) else { return None };
-    sort_quick_seconds(nodes, x0, x1)
-}
-
-fn sort_packets(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<Prediction> {
-    sort_packets_seconds(nodes, keys, width, bits)?;
-    packets(nodes, keys, bits, width)
-}
-
-fn sort_packets_seconds(nodes: usize, keys: f64, width: f64, bits: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0
-        && !keys.is_nan()
-        && !width.is_nan()
-        && within(bits, 2.0, 16.0)
-        && holds(f64::from(p >= 8.0))
-        && holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil())));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_packets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_packets(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_packets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_packets_seconds(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_grid(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<Prediction> {
-    sort_grid_seconds(nodes, keys, width, oversample)?;
-    grid(nodes, keys, width, oversample)
-}
-
-fn sort_grid_seconds(nodes: usize, keys: f64, width: f64, oversample: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = nodes > 0
-        && !keys.is_nan()
-        && !width.is_nan()
-        && within(oversample, 8.0, 64.0)
-        && holds(f64::from(p >= 8.0));
-    if !valid {
-        return None;
-    }
-    let seconds = f64::NAN;
-    checked(seconds)
-}
-
-fn sort_grid_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_grid(nodes, x0, x1, k0 as f64)
-}
-
-fn sort_grid_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    sort_grid_seconds(nodes, x0, x1, k0 as f64)
-}
+static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, sort_radix);
 
 /// The candidates of library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
@@ -545,70 +163,18 @@ pub static SORT: Table = Table {
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
-        Entry {
-            name: "gather",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: sort_gather_seconds_at,
-            predict: sort_gather_at,
-        },
-        Entry {
-            name: "radix",
-            parameters: &[Parameter::new("bits", 2, 16)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: sort_radix_seconds_at,
-            predict: sort_radix_at,
-        },
-        Entry {
-            name: "sample",
-            parameters: &[Parameter::new("oversample", 8, 64).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: sort_sample_seconds_at,
-            predict: sort_sample_at,
-        },
-        Entry {
-            name: "batcher",
-            parameters: &[],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_batcher_seconds_at,
-            predict: sort_batcher_at,
-        },
-        Entry {
-            name: "histogram",
-            parameters: &[],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_histogram_seconds_at,
-            predict: sort_histogram_at,
-        },
-        Entry {
-            name: "quick",
-            parameters: &[],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_quick_seconds_at,
-            predict: sort_quick_at,
-        },
-        Entry {
-            name: "packets",
-            parameters: &[Parameter::new("bits", 2, 16)],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_packets_seconds_at,
-            predict: sort_packets_at,
-        },
-        Entry {
-            name: "grid",
-            parameters: &[Parameter::new("oversample", 8, 64).times(2)],
-            verdict: Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: sort_grid_seconds_at,
-            predict: sort_grid_at,
-        },
+        Entry::new("gather", Verdict::Doubtful, 1.0, &GATHER_MODEL),
+        Entry::new("radix", Verdict::Doubtful, 1.0, &SORT_RADIX_MODEL)
+            .with(&[Parameter::new("bits", 2, 16)]),
+        Entry::new("sample", Verdict::Doubtful, 1.0, &SAMPLE_SORT_MODEL)
+            .with(&[Parameter::new("oversample", 8, 64).times(2)]),
+        Entry::new("batcher", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("histogram", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("quick", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("packets", Verdict::Unverified, 1.0, &Model::Unknown)
+            .with(&[Parameter::new("bits", 2, 16)]),
+        Entry::new("grid", Verdict::Unverified, 1.0, &Model::Unknown)
+            .with(&[Parameter::new("oversample", 8, 64).times(2)]),
     ],
 };
 
@@ -659,40 +225,16 @@ impl Library for Sort {
     type Rows = [Row; 8];
     const TABLE: &'static Table = &SORT;
 
-    fn rows() -> [Row; 8] {
-        SORT.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Gather,
-            (1, &[k0]) => Self::Radix { bits: k0 },
-            (2, &[k0]) => Self::Sample { oversample: k0 },
-            (3, &[]) => Self::Batcher,
-            (4, &[]) => Self::Histogram,
-            (5, &[]) => Self::Quick,
-            (6, &[k0]) => Self::Packets { bits: k0 },
-            (7, &[k0]) => Self::Grid { oversample: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Gather, (1, &[k0]) => Self::Radix { bits: k0 },
+        (2, &[k0]) => Self::Sample { oversample: k0 }, (3, &[]) => Self::Batcher,
+        (4, &[]) => Self::Histogram, (5, &[]) => Self::Quick, (6, &[k0]) => Self::Packets { bits: k0 },
+        (7, &[k0]) => Self::Grid { oversample: k0 }, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -40,7 +40,7 @@ impl Competition {
                 max: p.max,
                 step: p.step,
                 // The models are asked themselves.
-                root: p.root.as_ref().map(|_| Root(|_, _, _| None)),
+                root: p.root.as_ref().map(|_| Root(|_, _| None)),
             });
             &*all.collect::<Vec<_>>().leak()
         };

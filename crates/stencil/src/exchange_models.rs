@@ -29,285 +29,137 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `Packed`: verified, rank 12 of 12, condition 5.9e0; held-out error 5.6 % (60 of 348 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap\*(halo-1)==0.
-#[must_use]
-pub fn packed(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<Prediction> {
-    let seconds = packed_seconds(nodes, width, height, columns, halo, overlap)?;
+fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[f64::from(p > 2.0), f64::from(p > 2.0) / halo, f64::from(columns > 1.0) / halo,
+        f64::from(columns < p) / halo, (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+        height * 1.0_f64.max(p / 2.0), (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [1.3586926749871432e-13, -1.6616118094097417e-13, 1.6609319303138281e-16, 1.4641280940062417e-15, 1.0910488083951678e-16, 1.9130709750159906e-49, -3.824087510548494e-17, -6.824222748502774e-51, 2.1585624490865938e-19, 1.4786579621796023e-17, -1.2038682778833657e-16, -2.925103806665266e-17],
-        [-1.6616118094097417e-13, 2.9103504426291747e-13, -3.1059419822007635e-15, -4.64543912412856e-15, -2.78802613114362e-16, 2.8949211009587625e-49, 7.570771628401237e-18, -8.316827089314702e-51, -6.618664895976157e-19, -5.97045120834441e-17, 1.9617110205581675e-16, 3.3226349390523116e-17],
-        [1.6609319303138281e-16, -3.1059419822007635e-15, 1.2216436459751081e-14, 1.1929079878829273e-17, -1.6556334844792683e-16, -8.803338265859002e-50, 3.542227393959708e-18, 3.479306841900984e-51, -4.432466543828065e-20, -1.6216706042883293e-17, 3.6252791942118776e-17, 1.1018929584414106e-19],
-        [1.4641280940062417e-15, -4.64543912412856e-15, 1.1929079878829273e-17, 6.601008492915332e-15, 5.048173090421898e-17, 2.5341103872034178e-49, -4.764724895551791e-17, -9.89997083114522e-51, -5.744230831363135e-20, 4.798083491238313e-19, -1.1204012678231888e-18, -1.69758900840612e-18],
-        [1.0910488083951678e-16, -2.78802613114362e-16, -1.6556334844792683e-16, 5.048173090421898e-17, 2.3733967656989286e-17, 9.279335452811417e-51, -2.1803849655387523e-18, -9.770446642041066e-53, -7.330729522760118e-21, -1.8038614829984605e-17, -6.891220781042153e-18, 5.513652268297421e-20],
-        [1.9130709750159906e-49, 2.8949211009587625e-49, -8.803338265859002e-50, 2.5341103872034178e-49, 9.279335452811417e-51, 1.2803573154035877e-18, -1.2803573154035877e-18, -1.2695908669233735e-20, 1.2695908669233735e-20, -1.6781380228699304e-51, -1.010877071957154e-51, 0.0],
-        [-3.824087510548494e-17, 7.570771628401237e-18, 3.542227393959708e-18, -4.764724895551791e-17, -2.1803849655387523e-18, -1.2803573154035877e-18, 4.009455701794043e-18, 1.2695908669233735e-20, -2.1616025052725856e-20, 1.0319955285450983e-19, -3.326169675833786e-20, 6.25989155679404e-22],
-        [-6.824222748502774e-51, -8.316827089314702e-51, 3.479306841900984e-51, -9.89997083114522e-51, -9.770446642041066e-53, -1.2695908669233735e-20, 1.2695908669233735e-20, 5.522548733429421e-22, -5.522548733429421e-22, 8.555995557709266e-53, 4.499531723733474e-53, 0.0],
-        [2.1585624490865938e-19, -6.618664895976157e-19, -4.432466543828065e-20, -5.744230831363135e-20, -7.330729522760118e-21, 1.2695908669233735e-20, -2.1616025052725856e-20, -5.522548733429421e-22, 9.155819919284802e-22, -2.8318966234205174e-21, 1.08102187278301e-21, -1.322327991582079e-21],
-        [1.4786579621796023e-17, -5.97045120834441e-17, -1.6216706042883293e-17, 4.798083491238313e-19, -1.8038614829984605e-17, -1.6781380228699304e-51, 1.0319955285450983e-19, 8.555995557709266e-53, -2.8318966234205174e-21, 4.775889672210447e-17, 6.0377649616303045e-18, 9.564627622031954e-21],
-        [-1.2038682778833657e-16, 1.9617110205581675e-16, 3.6252791942118776e-17, -1.1204012678231888e-18, -6.891220781042153e-18, -1.010877071957154e-51, -3.326169675833786e-20, 4.499531723733474e-53, 1.08102187278301e-21, 6.0377649616303045e-18, 3.1752320353134347e-18, 5.369324535457002e-21],
-        [-2.925103806665266e-17, 3.3226349390523116e-17, 1.1018929584414106e-19, -1.69758900840612e-18, 5.513652268297421e-20, 0.0, 6.25989155679404e-22, 0.0, -1.322327991582079e-21, 9.564627622031954e-21, 5.369324535457002e-21, 9.980707159439165e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8753715669099438 * (from_fit + 0.013583843410357052 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0037234460982771794 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
+/// `Packed`.
+pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
+    terms: packed, quantile: 1.968596344330128, noise: Variance::Relative(0.013583843410357052), own: Variance::Relative(0.0037234460982771794),
+    coefficients: &[4.15428700631496e-6, 6.522136942801984e-6, 1.0237114572330185e-6,
+        1.3247051475130971e-6, 8.861985643445333e-8, 3.214010020075943e-8, 1.3873421818895555e-8,
+        8.65479799959915e-10, 2.0760686259381397e-10, 5.3208939194694745e-8, -1.670168381434963e-8,
+        2.01432459969592e-9],
+    factor: &[3.68604e-7, -4.50784e-7, 4.506e-10, 3.97208e-9, 2.95994e-10, 0.0, -1.03745e-10,
+        0.0, 5.85604e-13, 4.0115e-11, -3.26602e-10, -7.93562e-11, 2.96359e-7, -9.79495e-9, -9.63321e-9,
+        -4.9053e-10, 0.0, -1.32258e-10, 0.0, -1.34258e-12, -1.40442e-10, 1.65152e-10, -8.59154e-12,
+        1.10092e-7, -7.64974e-10, -1.54872e-9, 0.0, 2.08326e-11, 0.0, -5.24461e-13, -1.59961e-10,
+        3.45325e-10, 5.61288e-13, 8.0572e-8, 5.38598e-10, 0.0, -6.01863e-10, 0.0, -9.073e-13,
+        -1.43326e-11, 2.52196e-11, -1.8179e-11, 4.55161e-9, 0.0, -4.08236e-10, 0.0, -1.86444e-12,
+        -4.03361e-9, -1.36047e-9, 1.86904e-11, 1.13153e-9, -1.13153e-9, -1.12201e-11, 1.12201e-11, 0.0,
+        0.0, 0.0, 1.47361e-9, 0.0, -7.01219e-12, -1.06078e-9, -4.02216e-10, -8.18805e-12, 2.06486e-11,
+        -2.06486e-11, 0.0, 0.0, 0.0, 1.75339e-11, -1.03227e-9, -2.08678e-10, -7.56342e-11, 5.40842e-9,
+        0.0, 0.0, 9.30166e-10, -1.34533e-11, 2.94597e-10],
+});
 
-/// The time of [`packed`] in seconds, without its interval.
-#[must_use]
-pub fn packed_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<f64> {
+fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && within(overlap, 0.0, 1.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from((overlap * (halo - 1.0)) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 4.15428700631496e-6 * f64::from(p > 2.0)
-        + 6.522136942801984e-6 * (f64::from(p > 2.0) / halo)
-        + 1.0237114572330185e-6 * (f64::from(columns > 1.0) / halo)
-        + 1.3247051475130971e-6 * (f64::from(columns < p) / halo)
-        + 8.861985643445333e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 3.214010020075943e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 1.3873421818895555e-8 * ((height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 8.65479799959915e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 2.0760686259381397e-10 * (((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 5.3208939194694745e-8 * (((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + (-1.670168381434963e-8) * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 2.01432459969592e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `Stored`: verified, rank 12 of 12, condition 5.9e0; held-out error 5.7 % (60 of 348 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap\*(halo-1)==0.
-#[must_use]
-pub fn stored(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<Prediction> {
-    let seconds = stored_seconds(nodes, width, height, columns, halo, overlap)?;
-    let p = nodes as f64;
-    let terms = [
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[f64::from(p > 2.0), f64::from(p > 2.0) / halo, f64::from(columns > 1.0) / halo,
+        f64::from(columns < p) / halo, (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+        height * 1.0_f64.max(p / 2.0), (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [1.370794326235305e-13, -1.6695492568545548e-13, 1.816972898196496e-16, 1.3628834743247188e-15, 1.0815045118045747e-16, -1.935327391472695e-49, -3.830582403293619e-17, 1.8608783314319674e-50, 2.1443500771500967e-19, 1.3663215992226433e-17, -1.2008755583291464e-16, -2.9486510377281053e-17],
-        [-1.6695492568545548e-13, 2.9019798853434105e-13, -3.3711566751346482e-15, -4.290285308896268e-15, -2.7227562431628524e-16, 3.414756929086636e-49, 6.3077891073932006e-18, -2.159462261408075e-50, -6.5273073539917545e-19, -5.4811380368446645e-17, 1.9461885120197706e-16, 3.330836595072773e-17],
-        [1.816972898196496e-16, -3.3711566751346482e-15, 1.2652456539776353e-14, 9.698097798452126e-18, -1.6419406222438528e-16, -2.5597230358268196e-49, 3.971734931988303e-18, 5.1042052428653327e-51, -4.889335437900489e-20, -1.6256613860696766e-17, 3.5535293550882445e-17, 1.2608123262145616e-19],
-        [1.3628834743247188e-15, -4.290285308896268e-15, 9.698097798452126e-18, 6.147762591687382e-15, 4.9593498442599074e-17, 7.029585399264769e-50, -4.703426581261019e-17, -3.8138430648698777e-51, -5.418217720511896e-20, 4.032406490968948e-19, -1.023559326090685e-18, -1.4737351046893973e-18],
-        [1.0815045118045747e-16, -2.7227562431628524e-16, -1.6419406222438528e-16, 4.9593498442599074e-17, 2.3415672090028386e-17, 4.926860141218056e-52, -2.283567587032169e-18, -7.11574616112949e-52, -6.971974609757221e-21, -1.7784205955061723e-17, -6.763561333077508e-18, 5.60358194178348e-20],
-        [-1.935327391472695e-49, 3.414756929086636e-49, -2.5597230358268196e-49, 7.029585399264769e-50, 4.926860141218056e-52, 1.24183501825051e-18, -1.24183501825051e-18, -1.2309135585966056e-20, 1.2309135585966056e-20, -4.228325758543112e-51, -1.2184041182253757e-51, -1.533327312712933e-52],
-        [-3.830582403293619e-17, 6.3077891073932006e-18, 3.971734931988303e-18, -4.703426581261019e-17, -2.283567587032169e-18, -1.24183501825051e-18, 4.080761591534352e-18, 1.2309135585966056e-20, -2.138035210370787e-20, 9.827073667116157e-20, -3.418808060576697e-20, -7.951600839083282e-22],
-        [1.8608783314319674e-50, -2.159462261408075e-50, 5.1042052428653327e-51, -3.8138430648698777e-51, -7.11574616112949e-52, -1.2309135585966056e-20, 1.2309135585966056e-20, 5.352497421727876e-22, -5.352497421727876e-22, 1.732389955944369e-52, 5.631145117958696e-53, -3.5276799406539366e-54],
-        [2.1443500771500967e-19, -6.5273073539917545e-19, -4.889335437900489e-20, -5.418217720511896e-20, -6.971974609757221e-21, 1.2309135585966056e-20, -2.138035210370787e-20, -5.352497421727876e-22, 8.950259538906004e-22, -2.6384977688615866e-21, 1.063957322092072e-21, -1.3135553658470713e-21],
-        [1.3663215992226433e-17, -5.4811380368446645e-17, -1.6256613860696766e-17, 4.032406490968948e-19, -1.7784205955061723e-17, -4.228325758543112e-51, 9.827073667116157e-20, 1.732389955944369e-52, -2.6384977688615866e-21, 4.6357082818004596e-17, 5.95161744880012e-18, 8.95136475738495e-21],
-        [-1.2008755583291464e-16, 1.9461885120197706e-16, 3.5535293550882445e-17, -1.023559326090685e-18, -6.763561333077508e-18, -1.2184041182253757e-51, -3.418808060576697e-20, 5.631145117958696e-53, 1.063957322092072e-21, 5.95161744880012e-18, 3.121417400918157e-18, 5.4194620479336445e-21],
-        [-2.9486510377281053e-17, 3.330836595072773e-17, 1.2608123262145616e-19, -1.4737351046893973e-18, 5.60358194178348e-20, -1.533327312712933e-52, -7.951600839083282e-22, -3.5276799406539366e-54, -1.3135553658470713e-21, 8.95136475738495e-21, 5.4194620479336445e-21, 1.0056442865856187e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8753715669099438 * (from_fit + 0.016015029288542187 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0015829396148538382 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
+/// `Stored`.
+pub static STORED_MODEL: Model = Model::Fitted(Fitted {
+    terms: stored, quantile: 1.968596344330128, noise: Variance::Relative(0.016015029288542187), own: Variance::Relative(0.0015829396148538382),
+    coefficients: &[4.298036423023084e-6, 6.477596724071789e-6, 1.1403496160173859e-6,
+        1.2247386616773886e-6, 8.532949700138185e-8, 3.214538290723681e-8, 1.711171678443496e-8,
+        8.650098197295617e-10, 2.1583795118536455e-10, 5.0447668028563284e-8, -1.6656461464842945e-8,
+        2.094451566213897e-9],
+    factor: &[3.70242e-7, -4.50934e-7, 4.90752e-10, 3.68106e-9, 2.92107e-10, 0.0, -1.03461e-10,
+        0.0, 5.79175e-13, 3.69034e-11, -3.24348e-10, -7.96411e-11, 2.94714e-7, -1.06878e-8, -8.92516e-9,
+        -4.76918e-10, 0.0, -1.36901e-10, 0.0, -1.32861e-12, -1.29517e-10, 1.64088e-10, -8.83745e-12,
+        1.11973e-7, -7.8143e-10, -1.51317e-9, 0.0, 2.28567e-11, 0.0, -5.66007e-13, -1.57707e-10,
+        3.34439e-10, 6.31508e-13, 7.78071e-8, 5.53667e-10, 0.0, -6.15078e-10, 0.0, -8.81855e-13,
+        -1.30039e-11, 2.4371e-11, -1.61805e-11, 4.52843e-9, 0.0, -4.29178e-10, 0.0, -1.7982e-12,
+        -3.99436e-9, -1.3466e-9, 1.87701e-11, 1.11438e-9, -1.11438e-9, -1.10458e-11, 1.10458e-11, 0.0,
+        0.0, 0.0, 1.49881e-9, 0.0, -7.0018e-12, -1.09042e-9, -4.10904e-10, -8.11025e-12, 2.03283e-11,
+        -2.03283e-11, 0.0, 0.0, 0.0, 1.74447e-11, -1.01751e-9, -2.07393e-10, -7.54449e-11, 5.30421e-9,
+        0.0, 0.0, 9.22852e-10, -1.35257e-11, 2.95953e-10],
+});
 
-/// The time of [`stored`] in seconds, without its interval.
-#[must_use]
-pub fn stored_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<f64> {
+fn transferred(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && within(overlap, 0.0, 1.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from((overlap * (halo - 1.0)) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 4.298036423023084e-6 * f64::from(p > 2.0)
-        + 6.477596724071789e-6 * (f64::from(p > 2.0) / halo)
-        + 1.1403496160173859e-6 * (f64::from(columns > 1.0) / halo)
-        + 1.2247386616773886e-6 * (f64::from(columns < p) / halo)
-        + 8.532949700138185e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 3.214538290723681e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 1.711171678443496e-8 * ((height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 8.650098197295617e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 2.1583795118536455e-10 * (((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 5.0447668028563284e-8 * (((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + (-1.6656461464842945e-8) * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 2.094451566213897e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `Transferred`: verified, rank 12 of 12, condition 5.9e0; held-out error 9.2 % (60 of 348 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap\*(halo-1)==0.
-#[must_use]
-pub fn transferred(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<Prediction> {
-    let seconds = transferred_seconds(nodes, width, height, columns, halo, overlap)?;
-    let p = nodes as f64;
-    let terms = [
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
-        (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[f64::from(p > 2.0), f64::from(p > 2.0) / halo, f64::from(columns > 1.0) / halo,
+        f64::from(columns < p) / halo, (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+        height * 1.0_f64.max(p / 2.0), (height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [1.6085063934403843e-13, -1.997940126779175e-13, 1.7212162522099478e-16, 1.8471270478746287e-15, 1.3053005798206108e-16, -9.876873995496122e-49, -4.421947745108516e-17, 2.004805671919884e-50, 2.5858529962699394e-19, 1.4631609718466205e-17, -1.408480153900262e-16, -3.50866057700967e-17],
-        [-1.997940126779175e-13, 3.603611077674566e-13, -4.0871926255693694e-15, -6.044390622595791e-15, -3.3725212456687357e-16, 3.1847517964838127e-49, 9.0658127262803e-18, 8.105714727488836e-51, -7.897301404180141e-19, -5.842921093449585e-17, 2.325633894728413e-16, 4.0051449418867886e-17],
-        [1.7212162522099478e-16, -4.0871926255693694e-15, 1.5570734234589333e-14, 2.021295687065291e-17, -1.9280162175353315e-16, 1.0463292594005622e-49, 4.51873682941361e-18, -4.33359915625984e-51, -6.202900210126352e-20, -1.7351345482870905e-17, 4.151398629811725e-17, 1.8192827987300367e-19],
-        [1.8471270478746287e-15, -6.044390622595791e-15, 2.021295687065291e-17, 8.62055039414892e-15, 5.959157879246543e-17, -2.6732108607595213e-49, -5.573524889188175e-17, 2.1571045236887982e-51, -7.473580987517829e-20, 5.434959207221927e-19, -1.4163817524394145e-18, -2.2718594255109928e-18],
-        [1.3053005798206108e-16, -3.3725212456687357e-16, -1.9280162175353315e-16, 5.959157879246543e-17, 2.721618288138367e-17, -1.4745415659492914e-50, -2.352244463044446e-18, 4.215305414178677e-52, -8.415077135985443e-21, -2.1076151374672137e-17, -7.960685094529428e-18, 6.214892780428907e-20],
-        [-9.876873995496122e-49, 3.1847517964838127e-49, 1.0463292594005622e-49, -2.6732108607595213e-49, -1.4745415659492914e-50, 1.4060627597777775e-18, -1.4060627597777775e-18, -1.3939904573785823e-20, 1.3939904573785823e-20, -1.8412768288833413e-51, -6.774021051455925e-52, 2.359051820275356e-52],
-        [-4.421947745108516e-17, 9.0658127262803e-18, 4.51873682941361e-18, -5.573524889188175e-17, -2.352244463044446e-18, -1.4060627597777775e-18, 4.364066485462278e-18, 1.3939904573785823e-20, -2.372308576988679e-20, 9.245212510978115e-20, -3.485267853643855e-20, 2.2373951596099844e-21],
-        [2.004805671919884e-50, 8.105714727488836e-51, -4.33359915625984e-51, 2.1571045236887982e-51, 4.215305414178677e-52, -1.3939904573785823e-20, 1.3939904573785823e-20, 6.062729606840447e-22, -6.062729606840447e-22, 6.191663996801158e-53, 2.2570263172258217e-53, 0.0],
-        [2.5858529962699394e-19, -7.897301404180141e-19, -6.202900210126352e-20, -7.473580987517829e-20, -8.415077135985443e-21, 1.3939904573785823e-20, -2.372308576988679e-20, -6.062729606840447e-22, 1.0078792443205577e-21, -2.5844799758389012e-21, 1.2047907364152665e-21, -1.5099382847780816e-21],
-        [1.4631609718466205e-17, -5.842921093449585e-17, -1.7351345482870905e-17, 5.434959207221927e-19, -2.1076151374672137e-17, -1.8412768288833413e-51, 9.245212510978115e-20, 6.191663996801158e-53, -2.5844799758389012e-21, 5.2915567220249797e-17, 7.05159392771786e-18, 9.015356139171131e-21],
-        [-1.408480153900262e-16, 2.325633894728413e-16, 4.151398629811725e-17, -1.4163817524394145e-18, -7.960685094529428e-18, -6.774021051455925e-52, -3.485267853643855e-20, 2.2570263172258217e-53, 1.2047907364152665e-21, 7.05159392771786e-18, 3.66497575507109e-18, 6.316321867748193e-21],
-        [-3.50866057700967e-17, 4.0051449418867886e-17, 1.8192827987300367e-19, -2.2718594255109928e-18, 6.214892780428907e-20, 2.359051820275356e-52, 2.2373951596099844e-21, 0.0, -1.5099382847780816e-21, 9.015356139171131e-21, 6.316321867748193e-21, 1.2099368990735708e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8753715669099438 * (from_fit + 0.013914635909014098 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
+/// `Transferred`.
+pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
+    terms: transferred, quantile: 1.968596344330128, noise: Variance::Relative(0.013914635909014098), own: Variance::Relative(0.0),
+    coefficients: &[4.023994390909012e-6, 7.886271136553795e-6, 1.2977428378342135e-6,
+        1.5699919096375765e-6, 9.180517371565924e-8, 3.2141707306996616e-8, 1.1852460892585023e-8,
+        8.652421861282521e-10, 1.9785326994333718e-10, 4.3779009142784513e-8, -1.6451107472057808e-8,
+        2.3390784359871936e-9],
+    factor: &[4.01062e-7, -4.98163e-7, 4.29165e-10, 4.60559e-9, 3.25461e-10, 0.0, -1.10256e-10,
+        0.0, 6.44752e-13, 3.64822e-11, -3.51188e-10, -8.74843e-11, 3.34955e-7, -1.15639e-8, -1.11957e-8,
+        -5.22814e-10, 0.0, -1.36913e-10, 0.0, -1.39881e-12, -1.20181e-10, 1.72007e-10, -1.05385e-11,
+        1.24245e-7, -8.95244e-10, -1.60157e-9, 0.0, 2.40075e-11, 0.0, -6.31667e-13, -1.50966e-10,
+        3.51352e-10, 7.85599e-13, 9.205e-8, 5.51935e-10, 0.0, -6.16391e-10, 0.0, -1.02044e-12,
+        -1.20063e-11, 2.65218e-11, -2.15777e-11, 4.89564e-9, 0.0, -4.10423e-10, 0.0, -2.00274e-12,
+        -4.36838e-9, -1.47241e-9, 2.00749e-11, 1.18578e-9, -1.18578e-9, -1.17559e-11, 1.17559e-11, 0.0,
+        0.0, 0.0, 1.54212e-9, 0.0, -7.35312e-12, -1.11317e-9, -4.19177e-10, -9.0337e-12, 2.16349e-11,
+        -2.16349e-11, 0.0, 0.0, 0.0, 1.84313e-11, -1.07522e-9, -2.23005e-10, -8.22522e-11, 5.60347e-9,
+        0.0, 0.0, 9.97234e-10, -1.49102e-11, 3.24485e-10],
+});
 
-/// The time of [`transferred`] in seconds, without its interval.
-#[must_use]
-pub fn transferred_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<f64> {
+fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, sweeps] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && within(overlap, 0.0, 1.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from((overlap * (halo - 1.0)) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 4.023994390909012e-6 * f64::from(p > 2.0)
-        + 7.886271136553795e-6 * (f64::from(p > 2.0) / halo)
-        + 1.2977428378342135e-6 * (f64::from(columns > 1.0) / halo)
-        + 1.5699919096375765e-6 * (f64::from(columns < p) / halo)
-        + 9.180517371565924e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 3.2141707306996616e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 1.1852460892585023e-8 * ((height * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 8.652421861282521e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 1.9785326994333718e-10 * (((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.3779009142784513e-8 * (((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + (-1.6451107472057808e-8) * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 2.3390784359871936e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `Waves`: verified, rank 8 of 8, condition 5.7e0; held-out error 4.3 % (60 of 348 samples).
-///
-/// Valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes.
-#[must_use]
-pub fn waves(nodes: usize, width: f64, height: f64, sweeps: f64) -> Option<Prediction> {
-    let seconds = waves_seconds(nodes, width, height, sweeps)?;
-    let p = nodes as f64;
-    let terms = [
-        1.0,
-        height,
-        height * f64::from(p > 1.0),
-        width * height,
+    require((1..=4).contains(&nodes) && within(width, 16.0, 2048.0) &&
+        within(height, 16.0, 2048.0) && within(sweeps, 2.0, 16.0))?;
+    fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
         (width * height) * f64::from(p > 1.0),
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)) / sweeps,
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps,
-    ];
-    let covariance = [
-        [6.423574198010587e-17, -1.2933788293201435e-18, -1.2060245608767507e-20, -8.413913265169234e-22, 2.704405187575952e-23, 3.6425114586962238e-22, 4.253701269448562e-22, -1.6470481348285582e-21],
-        [-1.2933788293201435e-18, 2.0094597216450946e-19, -1.7251444350863052e-19, -1.0183255280440214e-21, 9.788557108170082e-22, 5.105637352100227e-23, 1.6743078765475452e-24, -1.4644912823335942e-23],
-        [-1.2060245608767507e-20, -1.7251444350863052e-19, 2.7488372399899546e-19, 9.79200214029855e-22, -1.5522268671540237e-21, 1.4439108761261115e-24, 2.1529110792636027e-24, 4.596430739277747e-24],
-        [-8.413913265169234e-22, -1.0183255280440214e-21, 9.79200214029855e-22, 2.3310658450974932e-23, -2.1832714601515494e-23, -1.5264282890313944e-24, -5.389633237897159e-25, 2.294988272978152e-24],
-        [2.704405187575952e-23, 9.788557108170082e-22, -1.5522268671540237e-21, -2.1832714601515494e-23, 3.449900133908223e-23, -2.891826172832585e-26, -6.950992349830853e-26, -5.998851354908767e-26],
-        [3.6425114586962238e-22, 5.105637352100227e-23, 1.4439108761261115e-24, -1.5264282890313944e-24, -2.891826172832585e-26, 3.99236308811e-24, -1.1289448745454794e-23, -1.8153296524283574e-24],
-        [4.253701269448562e-22, 1.6743078765475452e-24, 2.1529110792636027e-24, -5.389633237897159e-25, -6.950992349830853e-26, -1.1289448745454794e-23, 7.057223524955488e-23, -5.851838619656339e-23],
-        [-1.6470481348285582e-21, -1.4644912823335942e-23, 4.596430739277747e-24, 2.294988272978152e-24, -5.998851354908767e-26, -1.8153296524283574e-24, -5.851838619656339e-23, 2.7688682524581798e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.874883982219141 * (from_fit + 0.0029932749905428355 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps])
 }
-
-/// The time of [`waves`] in seconds, without its interval.
-#[must_use]
-pub fn waves_seconds(nodes: usize, width: f64, height: f64, sweeps: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 16.0, 2048.0)
-        && within(height, 16.0, 2048.0)
-        && within(sweeps, 2.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 6.316291859211863e-8
-        + 2.546810203330083e-8 * height
-        + 2.574571956905782e-9 * (height * f64::from(p > 1.0))
-        + 5.516674827122567e-10 * (width * height)
-        + 4.0764692984742955e-11 * ((width * height) * f64::from(p > 1.0))
-        + 1.291293329521675e-11 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0))
-        + 7.008644493574492e-11 * (0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)) / sweeps)
-        + 7.299900052392272e-11 * (0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps);
-    checked(seconds)
-}
-
-fn stencil_wave_waves_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    waves(nodes, x0, x1, k0 as f64)
-}
-
-fn stencil_wave_waves_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    waves_seconds(nodes, x0, x1, k0 as f64)
-}
+/// `Waves`.
+pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
+    terms: waves, quantile: 1.9684724997365701, noise: Variance::Relative(0.0029932749905428355), own: Variance::Relative(0.0),
+    coefficients: &[6.316291859211863e-8, 2.546810203330083e-8, 2.574571956905782e-9,
+        5.516674827122567e-10, 4.0764692984742955e-11, 1.291293329521675e-11, 7.008644493574492e-11,
+        7.299900052392272e-11],
+    factor: &[8.01472e-9, -1.61375e-10, -1.50476e-12, -1.04981e-13, 3.3743e-15, 4.54478e-14,
+        5.30736e-14, -2.05503e-13, 4.18215e-10, -4.13082e-10, -2.47544e-12, 2.34186e-12, 1.39618e-13,
+        2.44828e-14, -1.14314e-13, 3.22869e-10, -1.34786e-13, -1.81139e-12, 1.83313e-13, 3.8239e-14,
+        -1.32977e-13, 4.1417e-12, -3.93061e-12, -2.77986e-13, -1.12908e-13, 4.76257e-13, 3.20685e-12,
+        -3.48204e-13, -1.56401e-13, 5.73621e-13, 1.93357e-12, -5.8897e-12, -7.41388e-13, 5.98678e-12,
+        -1.04769e-11, 1.28819e-11],
+});
 
 /// The candidates of library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
@@ -318,14 +170,8 @@ pub static STENCIL_WAVE: Table = Table {
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
-        Entry {
-            name: "waves",
-            parameters: &[Parameter::new("sweeps", 2, 16).times(2)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_wave_waves_seconds_at,
-            predict: stencil_wave_waves_at,
-        },
+        Entry::new("waves", Verdict::Verified, 1.0, &WAVES_MODEL)
+            .with(&[Parameter::new("sweeps", 2, 16).times(2)]),
     ],
 };
 
@@ -353,46 +199,11 @@ impl Library for StencilWave {
     type Rows = [Row; 1];
     const TABLE: &'static Table = &STENCIL_WAVE;
 
-    fn rows() -> [Row; 1] {
-        STENCIL_WAVE.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Waves { sweeps: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[k0]) => Self::Waves { sweeps: k0 }, _ => return None
+    })
     }
-}
-
-fn stencil_exchange_packed_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    packed(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_packed_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    packed_seconds(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_stored_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    stored(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_stored_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    stored_seconds(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_transferred_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    transferred(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_transferred_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    transferred_seconds(nodes, x0, x1, x2, x3, k0 as f64)
 }
 
 /// The candidates of library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
@@ -404,30 +215,12 @@ pub static STENCIL_EXCHANGE: Table = Table {
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[
-        Entry {
-            name: "packed",
-            parameters: &[Parameter::new("overlap", 0, 1)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_exchange_packed_seconds_at,
-            predict: stencil_exchange_packed_at,
-        },
-        Entry {
-            name: "stored",
-            parameters: &[Parameter::new("overlap", 0, 1)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_exchange_stored_seconds_at,
-            predict: stencil_exchange_stored_at,
-        },
-        Entry {
-            name: "transferred",
-            parameters: &[Parameter::new("overlap", 0, 1)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_exchange_transferred_seconds_at,
-            predict: stencil_exchange_transferred_at,
-        },
+        Entry::new("packed", Verdict::Verified, 1.0, &PACKED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("stored", Verdict::Verified, 1.0, &STORED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("transferred", Verdict::Verified, 1.0, &TRANSFERRED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
     ],
 };
 
@@ -465,35 +258,15 @@ impl Library for StencilExchange {
     type Rows = [Row; 3];
     const TABLE: &'static Table = &STENCIL_EXCHANGE;
 
-    fn rows() -> [Row; 3] {
-        STENCIL_EXCHANGE.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Packed { overlap: k0 },
-            (1, &[k0]) => Self::Stored { overlap: k0 },
-            (2, &[k0]) => Self::Transferred { overlap: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[k0]) => Self::Packed { overlap: k0 },
+        (1, &[k0]) => Self::Stored { overlap: k0 }, (2, &[k0]) => Self::Transferred { overlap: k0 },
+        _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -29,285 +29,142 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `Packed`: verified, rank 12 of 12, condition 5.2e0; held-out error 5.5 % (60 of 348 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap\*(halo-1)==0.
-#[must_use]
-pub fn packed(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<Prediction> {
-    let seconds = packed_seconds(nodes, width, height, columns, halo, overlap)?;
+fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        1.0,
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
         (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
+        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [1.815538560619562e-16, 1.3100120921494423e-16, 8.178803523613973e-17, -2.449308219101889e-16, -8.167750671883646e-17, 4.703450036999401e-18, -1.260314831390152e-19, -4.221602383859041e-18, 1.460381472783398e-22, 3.0839694097505434e-20, -9.00566157901512e-19, -1.5853727951482602e-19],
-        [1.3100120921494423e-16, 2.0547469716892697e-13, -2.4465389202637093e-13, 1.987668024030578e-16, 3.354404157226345e-16, 6.358464025957941e-17, 1.080074321218695e-17, -9.966165160796938e-18, 3.133495540885166e-20, 1.0281439883505408e-17, -9.182605653909281e-17, -4.695708061276099e-17],
-        [8.178803523613973e-17, -2.4465389202637093e-13, 4.0313143023192655e-13, -1.4072333189431486e-15, -8.222297086521047e-16, -2.1446434542544893e-16, -4.535947318385094e-17, -4.608838986348986e-18, -9.160392536763317e-20, -4.1896756397641906e-17, 1.4804899234711855e-16, 5.939734961699756e-17],
-        [-2.449308219101889e-16, 1.987668024030578e-16, -1.4072333189431486e-15, 6.90209069829131e-15, 1.1394769156172463e-16, -8.160244143257673e-17, 3.039142541340357e-19, 6.242695621399295e-18, -1.920300910021993e-20, -7.707035851372068e-18, 1.7077730309733197e-17, 2.328017297279096e-19],
-        [-8.167750671883646e-17, 3.354404157226345e-16, -8.222297086521047e-16, 1.1394769156172463e-16, 4.585327194080208e-15, 4.0202944845175945e-18, -1.7391473496542036e-17, -7.922396180047893e-18, 5.401590343491949e-20, -3.6255492106516497e-19, 7.12531555905654e-19, 3.0706400529799687e-18],
-        [4.703450036999401e-18, 6.358464025957941e-17, -2.1446434542544893e-16, -8.160244143257673e-17, 4.0202944845175945e-18, 9.706811598593492e-18, 5.077130605889629e-20, -3.302604143037162e-19, -2.4568494064714307e-21, -7.96135380359221e-18, -3.0096597620499858e-18, 2.900426058684609e-21],
-        [-1.260314831390152e-19, 1.080074321218695e-17, -4.535947318385094e-17, 3.039142541340357e-19, -1.7391473496542036e-17, 5.077130605889629e-20, 3.430996814141505e-19, 5.314317023069558e-20, -1.4812716250801889e-21, 1.2112553031366223e-20, -1.3863407881739773e-20, -9.482341092551178e-20],
-        [-4.221602383859041e-18, -9.966165160796938e-18, -4.608838986348986e-18, 6.242695621399295e-18, -7.922396180047893e-18, -3.302604143037162e-19, 5.314317023069558e-20, 4.526187352799158e-19, -2.3042744712453497e-21, 1.951209097086279e-20, 1.1923191190342301e-20, -7.234577248106081e-21],
-        [1.460381472783398e-22, 3.133495540885166e-20, -9.160392536763317e-20, -1.920300910021993e-20, 5.401590343491949e-20, -2.4568494064714307e-21, -1.4812716250801889e-21, -2.3042744712453497e-21, 9.696824240367304e-23, -6.943733515797267e-22, 3.0068510605940884e-22, -1.3064184013227013e-22],
-        [3.0839694097505434e-20, 1.0281439883505408e-17, -4.1896756397641906e-17, -7.707035851372068e-18, -3.6255492106516497e-19, -7.96135380359221e-18, 1.2112553031366223e-20, 1.951209097086279e-20, -6.943733515797267e-22, 2.0253552406388962e-17, 2.6674648273199756e-18, 2.4685101193446147e-22],
-        [-9.00566157901512e-19, -9.182605653909281e-17, 1.4804899234711855e-16, 1.7077730309733197e-17, 7.12531555905654e-19, -3.0096597620499858e-18, -1.3863407881739773e-20, 1.1923191190342301e-20, 3.0068510605940884e-22, 2.6674648273199756e-18, 1.4282813985085752e-18, 1.0383347410996942e-20],
-        [-1.5853727951482602e-19, -4.695708061276099e-17, 5.939734961699756e-17, 2.328017297279096e-19, 3.0706400529799687e-18, 2.900426058684609e-21, -9.482341092551178e-20, -7.234577248106081e-21, -1.3064184013227013e-22, 2.4685101193446147e-22, 1.0383347410996942e-20, 1.5962941893572527e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8756207328265293 * (from_fit + 0.007805441319034756 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004379682048030003 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
+/// `Packed`.
+pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
+    terms: packed, quantile: 1.9686596284849571, noise: Variance::Relative(0.007805441319034756), own: Variance::Relative(0.004379682048030003),
+    coefficients: &[7.05431272244467e-8, 1.166432240756977e-5, 1.2374305971055653e-5,
+        1.527299800973095e-6, 1.7966870702400722e-6, 8.764201823743044e-8, 2.545785724092386e-9,
+        3.070794552036558e-8, 8.915811798105486e-10, 4.224803442281601e-8, -1.2412431688243857e-8,
+        4.744774873676395e-9],
+    factor: &[1.34742e-8, 9.72238e-9, 6.06998e-9, -1.81778e-8, -6.06177e-9, 3.49071e-10,
+        -9.35355e-12, -3.1331e-10, 1.08384e-14, 2.2888e-12, -6.68364e-11, -1.1766e-11, 4.53189e-7,
+        -5.3998e-7, 8.28568e-10, 8.70223e-10, 1.32816e-10, 2.40334e-11, -1.52697e-11, 6.89107e-14,
+        2.26378e-11, -2.01188e-10, -1.03362e-10, 3.33941e-7, -2.54382e-9, -9.44875e-10, -4.33805e-10,
+        -9.67991e-11, -3.27974e-11, -1.63081e-13, -8.88982e-11, 1.19234e-10, 1.09455e-11, 8.10216e-8,
+        7.81896e-12, -9.43831e-10, -1.63247e-12, 5.8828e-12, -2.40404e-13, -9.76323e-11, 2.01586e-10,
+        1.63424e-12, 6.74309e-8, 8.33177e-11, -2.60423e-10, -1.45918e-10, 7.98883e-13, -6.69744e-12,
+        8.80231e-12, 4.5967e-11, 2.91228e-9, 9.96107e-12, -7.39567e-11, -9.73118e-13, -2.77972e-9,
+        -9.33411e-10, 7.9651e-12, 5.1492e-10, 1.97135e-11, -2.48828e-12, 5.58728e-11, 2.6815e-11,
+        -1.54384e-10, 5.70931e-10, -3.87106e-12, -3.31781e-10, -1.3599e-10, -3.17026e-12, 8.60913e-12,
+        -5.31863e-10, -1.15212e-10, -6.34917e-11, 3.48032e-9, 0.0, 0.0, 6.51663e-10, -1.44385e-11,
+        3.44128e-10],
+});
 
-/// The time of [`packed`] in seconds, without its interval.
-#[must_use]
-pub fn packed_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<f64> {
+fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && within(overlap, 0.0, 1.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from((overlap * (halo - 1.0)) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 7.05431272244467e-8
-        + 1.166432240756977e-5 * f64::from(p > 2.0)
-        + 1.2374305971055653e-5 * (f64::from(p > 2.0) / halo)
-        + 1.527299800973095e-6 * (f64::from(columns > 1.0) / halo)
-        + 1.7966870702400722e-6 * (f64::from(columns < p) / halo)
-        + 8.764201823743044e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 2.545785724092386e-9 * ((f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0))
-        + 3.070794552036558e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 8.915811798105486e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 4.224803442281601e-8 * (((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + (-1.2412431688243857e-8) * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 4.744774873676395e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `Stored`: verified, rank 12 of 12, condition 5.4e0; held-out error 5.5 % (60 of 348 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap\*(halo-1)==0.
-#[must_use]
-pub fn stored(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<Prediction> {
-    let seconds = stored_seconds(nodes, width, height, columns, halo, overlap)?;
-    let p = nodes as f64;
-    let terms = [
-        1.0,
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [2.369007807157906e-16, 1.9153286572533153e-16, 5.174074415113822e-18, -3.2183552928551284e-16, -1.6362829493839634e-16, 4.819539507493342e-18, -4.9798834035041255e-18, -3.436027740978208e-20, 5.300658698063005e-20, -7.76476530538851e-20, -1.1287901056172045e-18, -4.973957044601961e-19],
-        [1.9153286572533153e-16, 2.7377106915840777e-13, -3.207576164044505e-13, 2.232107174198785e-16, 1.2366447067994267e-15, 7.762642763998453e-17, -1.484308428573067e-17, 7.615631427995464e-20, -6.829414923412857e-21, 1.2444684769983897e-17, -1.1804687265035964e-16, -6.571209772888151e-17],
-        [5.174074415113822e-18, -3.207576164044505e-13, 5.112848060046321e-13, -1.5582690618374311e-15, -3.810303328903774e-15, -2.457798442455347e-16, 1.6575170228980294e-18, -1.772215834834227e-20, -5.090086195493731e-19, -4.8835464105758506e-17, 1.8483625795258828e-16, 7.168771156178084e-17],
-        [-3.2183552928551284e-16, 2.232107174198785e-16, -1.5582690618374311e-15, 8.49669921093166e-15, 2.505440354671197e-16, -9.824624754207082e-17, 7.21785470580931e-18, 4.2330749311387215e-20, -1.0132353571652397e-19, -9.285945108021595e-18, 2.1058503585570007e-17, 8.269354944729035e-19],
-        [-1.6362829493839634e-16, 1.2366447067994267e-15, -3.810303328903774e-15, 2.505440354671197e-16, 4.82876668315489e-15, 1.2522899680957476e-17, -6.822532878389313e-18, 1.2233901516203917e-19, -2.4339090964513297e-19, 9.243530665727309e-19, 3.2180132220029235e-20, -2.340775738175464e-18],
-        [4.819539507493342e-18, 7.762642763998453e-17, -2.457798442455347e-16, -9.824624754207082e-17, 1.2522899680957476e-17, 1.2033518143932093e-17, -4.535519957478862e-19, 2.685552867339509e-21, -8.475471241550855e-21, -9.721871865586008e-18, -3.68360329767148e-18, 4.6693759020897575e-20],
-        [-4.9798834035041255e-18, -1.484308428573067e-17, 1.6575170228980294e-18, 7.21785470580931e-18, -6.822532878389313e-18, -4.535519957478862e-19, 5.545505566522357e-19, -3.600376704410897e-21, 1.6530929063040554e-21, 1.7543233931954463e-20, 1.8039995942507363e-20, 2.2659431870596998e-21],
-        [-3.436027740978208e-20, 7.615631427995464e-20, -1.772215834834227e-20, 4.2330749311387215e-20, 1.2233901516203917e-19, 2.685552867339509e-21, -3.600376704410897e-21, 2.789397655359516e-22, -2.66699597852358e-22, -1.4162237306186236e-22, 2.183775619471144e-22, 1.5083614709804943e-22],
-        [5.300658698063005e-20, -6.829414923412857e-21, -5.090086195493731e-19, -1.0132353571652397e-19, -2.4339090964513297e-19, -8.475471241550855e-21, 1.6530929063040554e-21, -2.66699597852358e-22, 4.263971495666191e-22, -1.027427018562895e-21, 1.3821893282903436e-22, -1.3019957252803517e-21],
-        [-7.76476530538851e-20, 1.2444684769983897e-17, -4.8835464105758506e-17, -9.285945108021595e-18, 9.243530665727309e-19, -9.721871865586008e-18, 1.7543233931954463e-20, -1.4162237306186236e-22, -1.027427018562895e-21, 2.4809380626399815e-17, 3.2632980837077424e-18, 7.350022711982286e-21],
-        [-1.1287901056172045e-18, -1.1804687265035964e-16, 1.8483625795258828e-16, 2.1058503585570007e-17, 3.2180132220029235e-20, -3.68360329767148e-18, 1.8039995942507363e-20, 2.183775619471144e-22, 1.3821893282903436e-22, 3.2632980837077424e-18, 1.7523441892567303e-18, 7.673934266448643e-21],
-        [-4.973957044601961e-19, -6.571209772888151e-17, 7.168771156178084e-17, 8.269354944729035e-19, -2.340775738175464e-18, 4.6693759020897575e-20, 2.2659431870596998e-21, 1.5083614709804943e-22, -1.3019957252803517e-21, 7.350022711982286e-21, 7.673934266448643e-21, 2.551391472624783e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8757466938500054 * (from_fit + 0.010779343429050695 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004850481675135499 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
+/// `Stored`.
+pub static STORED_MODEL: Model = Model::Fitted(Fitted {
+    terms: stored, quantile: 1.968691619794732, noise: Variance::Relative(0.010779343429050695), own: Variance::Relative(0.004850481675135499),
+    coefficients: &[8.844690683491254e-8, 1.1807578434324687e-5, 1.2397054427388032e-5,
+        1.497964049178995e-6, 1.9384342472130497e-6, 8.58968666816081e-8, 3.049799379787347e-8,
+        8.538203515381401e-10, 7.4669872738737e-11, 4.204927246741007e-8, -1.2258130732498578e-8,
+        8.031937492815434e-9],
+    factor: &[1.53916e-8, 1.2444e-8, 3.36163e-10, -2.09098e-8, -1.0631e-8, 3.13128e-10,
+        -3.23546e-10, -2.23241e-12, 3.44387e-12, -5.04481e-12, -7.33381e-11, -3.23161e-11, 5.23083e-7,
+        -6.13214e-7, 9.2416e-10, 2.61705e-9, 1.40952e-10, -2.06791e-11, 1.98699e-13, -9.49847e-14,
+        2.3911e-11, -2.2393e-10, -1.24856e-10, 3.67769e-7, -2.67704e-9, -5.98723e-9, -4.33564e-10,
+        -2.96774e-11, 2.85162e-13, -1.54557e-12, -9.29149e-11, 1.29276e-10, -1.32275e-11, 8.97299e-8,
+        1.09265e-10, -1.03633e-9, 4.37116e-12, -4.20013e-14, -3.71811e-13, -1.07682e-10, 2.23761e-10,
+        2.57648e-12, 6.83596e-8, 1.90175e-10, -1.51935e-10, 1.4599e-12, -3.15601e-12, 3.85619e-12,
+        8.60327e-12, -3.56505e-11, 3.25845e-9, -1.00897e-10, 9.69495e-13, -3.06762e-12, -3.03098e-9,
+        -1.02588e-9, 2.39766e-11, 6.4442e-10, -6.19205e-12, 2.99822e-12, -4.51744e-10, -1.70171e-10,
+        -2.19932e-11, 1.52454e-11, -1.52454e-11, 0.0, 0.0, 0.0, 1.22972e-11, -7.41856e-10, -1.59153e-10,
+        -9.71827e-11, 3.85322e-9, 0.0, 0.0, 7.2336e-10, -2.18802e-11, 4.7547e-10],
+});
 
-/// The time of [`stored`] in seconds, without its interval.
-#[must_use]
-pub fn stored_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<f64> {
+fn transferred(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && within(overlap, 0.0, 1.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from((overlap * (halo - 1.0)) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 8.844690683491254e-8
-        + 1.1807578434324687e-5 * f64::from(p > 2.0)
-        + 1.2397054427388032e-5 * (f64::from(p > 2.0) / halo)
-        + 1.497964049178995e-6 * (f64::from(columns > 1.0) / halo)
-        + 1.9384342472130497e-6 * (f64::from(columns < p) / halo)
-        + 8.58968666816081e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 3.049799379787347e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 8.538203515381401e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 7.4669872738737e-11 * (((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.204927246741007e-8 * (((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + (-1.2258130732498578e-8) * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 8.031937492815434e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `Transferred`: verified, rank 12 of 12, condition 5.3e0; held-out error 6.2 % (60 of 348 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap\*(halo-1)==0.
-#[must_use]
-pub fn transferred(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<Prediction> {
-    let seconds = transferred_seconds(nodes, width, height, columns, halo, overlap)?;
-    let p = nodes as f64;
-    let terms = [
-        1.0,
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
         (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
+        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [2.611689114380204e-16, 2.065345749928711e-16, 1.206198353875041e-16, -3.5880817590007983e-16, -1.513874691145194e-16, 6.792574014334449e-18, -3.9956034008392285e-20, -5.9806812649986166e-18, 8.115291098975694e-23, 5.252857730394068e-20, -1.2998242316927129e-18, -2.7775091990768725e-19],
-        [2.065345749928711e-16, 3.0901253361825e-13, -3.8341216682948323e-13, 1.9505006723105809e-16, 3.9494364739963993e-16, 1.0887108214691764e-16, 1.9714543382971835e-17, -1.4087757782296668e-17, -1.8449423264266226e-20, 1.789490502931892e-17, -1.3297115131115795e-16, -4.77095851947369e-17],
-        [1.206198353875041e-16, -3.8341216682948323e-13, 6.842066076107234e-13, -1.5135781286810458e-15, -9.7790666968843e-16, -3.6916519139453753e-16, -7.824497812512166e-17, -8.031517928592321e-18, -9.634598529379839e-20, -7.138032586165355e-17, 2.2825027733996045e-16, 6.82542820042594e-17],
-        [-3.5880817590007983e-16, 1.9505006723105809e-16, -1.5135781286810458e-15, 1.017996889671601e-14, 2.1182462570376797e-16, -1.2217443677024845e-16, 2.168749711812851e-19, 8.939644114836856e-18, -2.79238048339287e-20, -1.1190662832239216e-17, 2.6124968528285563e-17, 3.9709738961502475e-19],
-        [-1.513874691145194e-16, 3.9494364739963993e-16, -9.7790666968843e-16, 2.1182462570376797e-16, 7.0617855666672535e-15, 5.329006595980396e-18, -2.7200496559076898e-17, -1.1479901656718226e-17, 8.190951984856912e-20, -6.020660652144316e-19, 1.2875627048920524e-18, 5.3257580308787964e-18],
-        [6.792574014334449e-18, 1.0887108214691764e-16, -3.6916519139453753e-16, -1.2217443677024845e-16, 5.329006595980396e-18, 1.468462887984679e-17, 7.961478715172081e-20, -4.700412635847883e-19, -3.56502169947718e-21, -1.2083340881988027e-17, -4.56872266118283e-18, -7.389786027297183e-21],
-        [-3.9956034008392285e-20, 1.9714543382971835e-17, -7.824497812512166e-17, 2.168749711812851e-19, -2.7200496559076898e-17, 7.961478715172081e-20, 5.570615117061486e-19, 7.683804211565753e-20, -2.195873549313937e-21, 1.83106712236919e-20, -2.282024705354999e-20, -1.6044037408175301e-19],
-        [-5.9806812649986166e-18, -1.4087757782296668e-17, -8.031517928592321e-18, 8.939644114836856e-18, -1.1479901656718226e-17, -4.700412635847883e-19, 7.683804211565753e-20, 6.433751837803819e-19, -3.2902362235583967e-21, 2.736838009464159e-20, 1.4856497258976066e-20, -9.9653918152368e-21],
-        [8.115291098975694e-23, -1.8449423264266226e-20, -9.634598529379839e-20, -2.79238048339287e-20, 8.190951984856912e-20, -3.56502169947718e-21, -2.195873549313937e-21, -3.2902362235583967e-21, 1.382034857609111e-22, -9.82570439184746e-22, 5.139813081575858e-22, 2.4002897350699488e-23],
-        [5.252857730394068e-20, 1.789490502931892e-17, -7.138032586165355e-17, -1.1190662832239216e-17, -6.020660652144316e-19, -1.2083340881988027e-17, 1.83106712236919e-20, 2.736838009464159e-20, -9.82570439184746e-22, 3.058500262870659e-17, 4.046775879299639e-18, -1.251842569696043e-21],
-        [-1.2998242316927129e-18, -1.3297115131115795e-16, 2.2825027733996045e-16, 2.6124968528285563e-17, 1.2875627048920524e-18, -4.56872266118283e-18, -2.282024705354999e-20, 1.4856497258976066e-20, 5.139813081575858e-22, 4.046775879299639e-18, 2.0766040703779835e-18, 1.2701433051993269e-20],
-        [-2.7775091990768725e-19, -4.77095851947369e-17, 6.82542820042594e-17, 3.9709738961502475e-19, 5.3257580308787964e-18, -7.389786027297183e-21, -1.6044037408175301e-19, -9.9653918152368e-21, 2.4002897350699488e-23, -1.251842569696043e-21, 1.2701433051993269e-20, 1.6153230274198316e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8753715669099438 * (from_fit + 0.00994017969603671 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.006075786120223523 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
+/// `Transferred`.
+pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
+    terms: transferred, quantile: 1.968596344330128, noise: Variance::Relative(0.00994017969603671), own: Variance::Relative(0.006075786120223523),
+    coefficients: &[8.272398127643091e-8, 1.136488000824709e-5, 1.8078109061692523e-5,
+        1.5817479327394621e-6, 1.9656416438291235e-6, 8.985894673519682e-8, 3.1528986723003577e-9,
+        3.035894192502737e-8, 8.954885621839292e-10, 4.236817378911192e-8, -1.4817742571768168e-8,
+        3.2536028076100257e-9],
+    factor: &[1.61607e-8, 1.278e-8, 7.46377e-9, -2.22025e-8, -9.36762e-9, 4.20314e-10,
+        -2.47242e-12, -3.70075e-10, 5.02161e-15, 3.25039e-12, -8.04311e-11, -1.71868e-11, 5.55742e-7,
+        -6.90082e-7, 8.61548e-10, 9.26081e-10, 1.86237e-10, 3.55311e-11, -1.68391e-11, -3.33133e-14,
+        3.21253e-11, -2.37418e-10, -8.54532e-11, 4.56002e-7, -1.65202e-9, -5.89728e-10, -5.34611e-10,
+        -1.17778e-10, -3.70387e-11, -2.6178e-13, -1.07972e-10, 1.42571e-10, 2.06421e-11, 9.8405e-8,
+        2.10163e-11, -1.15732e-9, -6.42273e-13, 6.87338e-12, -2.86734e-13, -1.15081e-10, 2.51809e-10,
+        1.25229e-12, 8.35035e-8, 1.0542e-10, -3.27244e-10, -1.79071e-10, 9.80068e-13, -7.93529e-12,
+        9.97287e-12, 6.2944e-11, 3.58287e-9, 1.25112e-11, -8.49393e-11, -1.15439e-12, -3.42763e-9,
+        -1.15106e-9, 6.02808e-12, 6.59299e-10, 2.21847e-11, -2.86748e-12, 6.77589e-11, 3.0388e-11,
+        -2.03992e-10, 6.81868e-10, -4.62788e-12, -3.93274e-10, -1.64278e-10, -1.02638e-12, 1.03014e-11,
+        -6.42394e-10, -1.35484e-10, -5.99356e-11, 4.27065e-9, 0.0, 0.0, 7.47478e-10, -1.07112e-11,
+        3.22781e-10],
+});
 
-/// The time of [`transferred`] in seconds, without its interval.
-#[must_use]
-pub fn transferred_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<f64> {
+fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, sweeps] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && within(overlap, 0.0, 1.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from((overlap * (halo - 1.0)) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 8.272398127643091e-8
-        + 1.136488000824709e-5 * f64::from(p > 2.0)
-        + 1.8078109061692523e-5 * (f64::from(p > 2.0) / halo)
-        + 1.5817479327394621e-6 * (f64::from(columns > 1.0) / halo)
-        + 1.9656416438291235e-6 * (f64::from(columns < p) / halo)
-        + 8.985894673519682e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 3.1528986723003577e-9 * ((f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0))
-        + 3.035894192502737e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 8.954885621839292e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 4.236817378911192e-8 * (((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + (-1.4817742571768168e-8) * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 3.2536028076100257e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `Waves`: verified, rank 8 of 8, condition 4.9e0; held-out error 3.8 % (60 of 348 samples).
-///
-/// Valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes.
-#[must_use]
-pub fn waves(nodes: usize, width: f64, height: f64, sweeps: f64) -> Option<Prediction> {
-    let seconds = waves_seconds(nodes, width, height, sweeps)?;
-    let p = nodes as f64;
-    let terms = [
-        1.0,
-        height,
-        height * f64::from(p > 1.0),
-        width * height,
+    require((1..=4).contains(&nodes) && within(width, 16.0, 2048.0) &&
+        within(height, 16.0, 2048.0) && within(sweeps, 2.0, 16.0))?;
+    fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
         (width * height) * f64::from(p > 2.0),
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps,
-        height * ((8.0 * width) * (sweeps + 2.0)).min(32768.0),
-    ];
-    let covariance = [
-        [5.631119794809472e-17, -1.0593846124305221e-18, -6.1238441377731136e-21, -8.077841112286692e-22, 1.9164104500568868e-25, 3.901304194517935e-22, -1.120869954309468e-21, -1.4209728262104984e-24],
-        [-1.0593846124305221e-18, 1.6173924314656423e-19, -1.2282252359354347e-19, -1.9940896102636094e-22, 3.382251643127812e-22, 3.1867746800963845e-23, -7.402813044927261e-23, -5.027807499340924e-24],
-        [-6.1238441377731136e-21, -1.2282252359354347e-19, 1.8918860187718226e-19, 1.6519437090417515e-22, -5.215431576216358e-22, 3.5939588642335974e-25, 1.0096020119412087e-24, -4.567038819853633e-26],
-        [-8.077841112286692e-22, -1.9940896102636094e-22, 1.6519437090417515e-22, 1.940962072269177e-23, -7.362211618809752e-24, -1.760225974796652e-24, -1.1621494097510311e-24, -2.003856128777655e-25],
-        [1.9164104500568868e-25, 3.382251643127812e-22, -5.215431576216358e-22, -7.362211618809752e-24, 2.294333709585957e-23, -4.9917367171051955e-27, -4.4600246119223944e-26, 1.6283386528106468e-28],
-        [3.901304194517935e-22, 3.1867746800963845e-23, 3.5939588642335974e-25, -1.760225974796652e-24, -4.9917367171051955e-27, 1.4830060177703451e-24, -7.059118131180621e-24, 9.264022867814855e-27],
-        [-1.120869954309468e-21, -7.402813044927261e-23, 1.0096020119412087e-24, -1.1621494097510311e-24, -4.4600246119223944e-26, -7.059118131180621e-24, 1.5979223765836202e-22, 5.577102368676232e-26],
-        [-1.4209728262104984e-24, -5.027807499340924e-24, -4.567038819853633e-26, -2.003856128777655e-25, 1.6283386528106468e-28, 9.264022867814855e-27, 5.577102368676232e-26, 4.285155540225533e-27],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.874883982219141 * (from_fit + 0.0024962117422479614 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.002210528632169898 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        height * ((8.0 * width) * (sweeps + 2.0)).min(32768.0)])
 }
-
-/// The time of [`waves`] in seconds, without its interval.
-#[must_use]
-pub fn waves_seconds(nodes: usize, width: f64, height: f64, sweeps: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 16.0, 2048.0)
-        && within(height, 16.0, 2048.0)
-        && within(sweeps, 2.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.0309126391607855e-7
-        + 2.5927327180953117e-8 * height
-        + 1.3164848691585652e-9 * (height * f64::from(p > 1.0))
-        + 5.60901132055799e-10 * (width * height)
-        + 1.5809493360138955e-11 * ((width * height) * f64::from(p > 2.0))
-        + 1.0625106974957502e-11 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0))
-        + 1.6314240904112376e-10 * (0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps)
-        + (-2.337845721976267e-13) * (height * ((8.0 * width) * (sweeps + 2.0)).min(32768.0));
-    checked(seconds)
-}
-
-fn stencil_wave_waves_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    waves(nodes, x0, x1, k0 as f64)
-}
-
-fn stencil_wave_waves_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1], &[k0]) = (inputs, parameters) else { return None };
-    waves_seconds(nodes, x0, x1, k0 as f64)
-}
+/// `Waves`.
+pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
+    terms: waves, quantile: 1.9684724997365701, noise: Variance::Relative(0.0024962117422479614), own: Variance::Relative(0.002210528632169898),
+    coefficients: &[1.0309126391607855e-7, 2.5927327180953117e-8, 1.3164848691585652e-9,
+        5.60901132055799e-10, 1.5809493360138955e-11, 1.0625106974957502e-11, 1.6314240904112376e-10,
+        -2.337845721976267e-13],
+    factor: &[7.50408e-9, -1.41175e-10, -8.16069e-13, -1.07646e-13, 2.55383e-17, 5.19891e-14,
+        -1.49368e-13, -1.8936e-16, 3.76575e-10, -3.26462e-10, -5.69888e-13, 8.9817e-13, 1.04115e-13,
+        -2.52579e-13, -1.34224e-14, 2.8742e-10, -7.28571e-14, -7.94393e-13, 1.19656e-13, -2.83801e-13,
+        -1.54051e-14, 4.36669e-12, -1.58203e-12, -3.86237e-13, -3.07521e-13, -4.79031e-14, 4.35921e-12,
+        -1.40964e-13, -1.21511e-13, -1.73892e-14, 1.13406e-12, -6.28449e-12, -7.44099e-15, 1.09554e-11,
+        -1.42637e-15, 3.48303e-14],
+});
 
 /// The candidates of library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
@@ -318,14 +175,8 @@ pub static STENCIL_WAVE: Table = Table {
     inputs: &["width", "height"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
     entries: &[
-        Entry {
-            name: "waves",
-            parameters: &[Parameter::new("sweeps", 2, 16).times(2)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_wave_waves_seconds_at,
-            predict: stencil_wave_waves_at,
-        },
+        Entry::new("waves", Verdict::Verified, 1.0, &WAVES_MODEL)
+            .with(&[Parameter::new("sweeps", 2, 16).times(2)]),
     ],
 };
 
@@ -353,46 +204,11 @@ impl Library for StencilWave {
     type Rows = [Row; 1];
     const TABLE: &'static Table = &STENCIL_WAVE;
 
-    fn rows() -> [Row; 1] {
-        STENCIL_WAVE.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Waves { sweeps: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[k0]) => Self::Waves { sweeps: k0 }, _ => return None
+    })
     }
-}
-
-fn stencil_exchange_packed_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    packed(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_packed_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    packed_seconds(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_stored_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    stored(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_stored_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    stored_seconds(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_transferred_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    transferred(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_exchange_transferred_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    transferred_seconds(nodes, x0, x1, x2, x3, k0 as f64)
 }
 
 /// The candidates of library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
@@ -404,30 +220,12 @@ pub static STENCIL_EXCHANGE: Table = Table {
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[
-        Entry {
-            name: "packed",
-            parameters: &[Parameter::new("overlap", 0, 1)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_exchange_packed_seconds_at,
-            predict: stencil_exchange_packed_at,
-        },
-        Entry {
-            name: "stored",
-            parameters: &[Parameter::new("overlap", 0, 1)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_exchange_stored_seconds_at,
-            predict: stencil_exchange_stored_at,
-        },
-        Entry {
-            name: "transferred",
-            parameters: &[Parameter::new("overlap", 0, 1)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_exchange_transferred_seconds_at,
-            predict: stencil_exchange_transferred_at,
-        },
+        Entry::new("packed", Verdict::Verified, 1.0, &PACKED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("stored", Verdict::Verified, 1.0, &STORED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("transferred", Verdict::Verified, 1.0, &TRANSFERRED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
     ],
 };
 
@@ -465,35 +263,15 @@ impl Library for StencilExchange {
     type Rows = [Row; 3];
     const TABLE: &'static Table = &STENCIL_EXCHANGE;
 
-    fn rows() -> [Row; 3] {
-        STENCIL_EXCHANGE.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Packed { overlap: k0 },
-            (1, &[k0]) => Self::Stored { overlap: k0 },
-            (2, &[k0]) => Self::Transferred { overlap: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[k0]) => Self::Packed { overlap: k0 },
+        (1, &[k0]) => Self::Stored { overlap: k0 }, (2, &[k0]) => Self::Transferred { overlap: k0 },
+        _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -25,78 +25,44 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `One`: doubtful, rank 8 of 8, condition 3.8e0; held-out error 7.7 % (60 of 354 samples).
-///
-/// Valid for width in 4..=2048, height in 4..=2048, every in 1..=16, 1 to 4 nodes, requires width\*height\<=4194304.
-#[must_use]
-pub fn one(nodes: usize, width: f64, height: f64, every: f64) -> Option<Prediction> {
-    let seconds = one_seconds(nodes, width, height, every)?;
+fn one(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, every] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        1.0,
-        height,
-        height * f64::from(p > 1.0),
-        width * height,
-        (width * height) / every,
-        (width * height) * f64::from(p > 2.0),
+    require((1..=4).contains(&nodes) && within(width, 4.0, 2048.0) &&
+        within(height, 4.0, 2048.0) && within(every, 1.0, 16.0) &&
+        holds(f64::from((width * height) <= 4194304.0)))?;
+    fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
+        (width * height) / every, (width * height) * f64::from(p > 2.0),
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
-        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)),
-    ];
-    let covariance = [
-        [1.0467252467753573e-16, -2.8436168311663283e-18, 9.958993054198264e-20, -6.466017225335944e-21, -2.6718874488587416e-21, 1.3753249964872165e-21, 1.8141701047465522e-21, -1.0986204286236317e-21],
-        [-2.8436168311663283e-18, 9.677212317250257e-19, -8.521540725340407e-19, -2.497334967968387e-21, -8.465076031408079e-22, 2.495585772763545e-21, 3.254437492115882e-22, -1.0280206243650551e-22],
-        [9.958993054198264e-20, -8.521540725340407e-19, 1.3934936409371785e-18, 1.072679886533325e-21, -1.0158932815548053e-23, -4.2902975837922676e-21, 1.3827110698368757e-23, 8.477334713172213e-24],
-        [-6.466017225335944e-21, -2.497334967968387e-21, 1.072679886533325e-21, 1.8348850298665624e-22, -1.4485105732069478e-22, -1.1456857273645942e-22, -2.0629269779379537e-23, 1.0761925690429447e-23],
-        [-2.6718874488587416e-21, -8.465076031408079e-22, -1.0158932815548053e-23, -1.4485105732069478e-22, 4.856337686386537e-22, -1.1247081439058166e-23, 3.004899648147505e-25, -4.192855238415762e-24],
-        [1.3753249964872165e-21, 2.495585772763545e-21, -4.2902975837922676e-21, -1.1456857273645942e-22, -1.1247081439058166e-23, 4.355444153598516e-22, -1.1696901491122305e-25, -1.1487185654539398e-24],
-        [1.8141701047465522e-21, 3.254437492115882e-22, 1.3827110698368757e-23, -2.0629269779379537e-23, 3.004899648147505e-25, -1.1696901491122305e-25, 4.463552788317867e-23, -7.301269185610303e-23],
-        [-1.0986204286236317e-21, -1.0280206243650551e-22, 8.477334713172213e-24, 1.0761925690429447e-23, -4.192855238415762e-24, -1.1487185654539398e-24, -7.301269185610303e-23, 3.2991162235236524e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.874178338636073 * (from_fit + 0.02526648823175412 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.010048998885709296 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))])
 }
+/// `One`.
+pub static ONE_MODEL: Model = Model::Fitted(Fitted {
+    terms: one, quantile: 1.9682932552432508, noise: Variance::Relative(0.02526648823175412), own: Variance::Relative(0.010048998885709296),
+    coefficients: &[1.4388229423480013e-7, 2.7883534301545953e-8, 4.01776314206763e-9,
+        4.966683456523925e-10, 4.76179482884644e-10, 1.043562535914327e-10, 1.060737904086899e-11,
+        3.8987314814130436e-11],
+    factor: &[1.0231e-8, -2.77942e-10, 9.73417e-12, -6.32005e-13, -2.61157e-13, 1.34428e-13,
+        1.77322e-13, -1.07382e-13, 9.43647e-10, -9.00176e-10, -2.83262e-12, -9.73981e-13, 2.68421e-12,
+        3.97107e-13, -1.4057e-13, 7.63598e-10, -1.92644e-12, -1.15816e-12, -2.45593e-12, 4.83982e-13,
+        -1.53241e-13, 1.30902e-11, -1.14594e-11, -8.52632e-12, -1.41021e-12, 7.6398e-13, 1.87605e-11,
+        -5.81798e-12, -7.92411e-13, 2.24911e-13, 1.77692e-11, -9.37143e-13, 3.76447e-13, 6.38101e-12,
+        -1.11668e-11, 1.42963e-11],
+});
 
-/// The time of [`one`] in seconds, without its interval.
-#[must_use]
-pub fn one_seconds(nodes: usize, width: f64, height: f64, every: f64) -> Option<f64> {
+fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, every] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 4.0, 2048.0)
-        && within(height, 4.0, 2048.0)
-        && within(every, 1.0, 16.0)
-        && holds(f64::from((width * height) <= 4194304.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.4388229423480013e-7
-        + 2.7883534301545953e-8 * height
-        + 4.01776314206763e-9 * (height * f64::from(p > 1.0))
-        + 4.966683456523925e-10 * (width * height)
-        + 4.76179482884644e-10 * ((width * height) / every)
-        + 1.043562535914327e-10 * ((width * height) * f64::from(p > 2.0))
-        + 1.060737904086899e-11 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0))
-        + 3.8987314814130436e-11 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0));
-    checked(seconds)
-}
-
-/// `Blocks`: doubtful, rank 17 of 17, condition 9.6e0; held-out error 10 % (60 of 1182 samples).
-///
-/// Valid for width in 8..=2048, height in 8..=2048, columns in 1..=4, halo in 1..=8, every in 1..=16, 1 to 4 nodes, requires P%columns==0, requires width\>=columns\*halo\*(columns\>1), requires height\*columns\>=P\*halo\*(columns\<P), requires width\*height\<=4194304.
-#[must_use]
-pub fn blocks(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, every: f64) -> Option<Prediction> {
-    let seconds = blocks_seconds(nodes, width, height, columns, halo, every)?;
-    let p = nodes as f64;
-    let terms = [
-        1.0,
-        f64::from(p > 1.0) / every,
-        f64::from(p > 2.0) / every,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
-        f64::from(p > 2.0) / halo,
+    require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
+        within(height, 8.0, 2048.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 8.0) &&
+        within(every, 1.0, 16.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0)))) &&
+        holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
+        holds(f64::from((width * height) <= 4194304.0)))?;
+    fill(to, &[1.0, f64::from(p > 1.0) / every, f64::from(p > 2.0) / every,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo, f64::from(p > 2.0) / halo,
         (f64::from(columns > 1.0) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
         (f64::from(columns < p) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0),
         ((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0),
@@ -107,184 +73,66 @@ pub fn blocks(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, ev
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
         0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [2.737532418599957e-16, -9.656397116555361e-17, 1.9832455923396398e-16, -3.2367852650700076e-16, -2.600008937538996e-16, 2.761346527228986e-16, 3.7519218262646686e-18, 9.938664440690869e-20, -3.853883770334477e-18, -1.099313903074924e-19, 2.4577018709242036e-20, 1.7824618597674584e-21, 1.5028714224451988e-20, -3.611539926166813e-21, 2.2854333318207014e-21, -3.1048051468182502e-19, -7.423842154049326e-20],
-        [-9.656397116555361e-17, 3.467970007930076e-15, -2.6169592938216985e-15, -2.187153685370902e-15, -2.1672108316821834e-15, 2.8409108871913496e-15, 6.537639647445601e-19, 3.1873030737125777e-19, -1.165858778967967e-19, 4.897401807692886e-20, -9.824202991286265e-21, -1.1310568813690144e-19, 4.968890412686371e-22, -1.904494825583317e-23, -6.890454457684324e-23, -1.664535246697478e-18, -6.080423019192467e-19],
-        [1.9832455923396398e-16, -2.6169592938216985e-15, 2.3572261468401973e-13, 2.216484104787911e-15, 1.85340100943695e-15, -1.2997546718067457e-13, -1.0738548712538428e-18, 5.149329609506799e-18, -3.956413308825932e-18, -2.0417598811975923e-20, -2.8285645798876545e-20, -8.3588130231936e-19, 4.5852815055286396e-20, -8.641153126468947e-23, 2.808224415381961e-22, -1.101697794836305e-17, -5.51439329078456e-18],
-        [-3.2367852650700076e-16, -2.187153685370902e-15, 2.216484104787911e-15, 1.275262220949978e-14, 1.8745144327875857e-15, -4.6751628142059834e-15, -8.775459996773306e-17, 1.0605910171427245e-18, 9.804855713923641e-18, -2.0140533829932928e-19, -1.3096633126580122e-19, 7.46627593492192e-20, 2.934410356527694e-20, 1.0883169710007448e-20, -9.455233299106654e-21, 1.227970212007488e-17, 7.207055516696116e-19],
-        [-2.600008937538996e-16, -2.1672108316821834e-15, 1.85340100943695e-15, 1.8745144327875857e-15, 8.239258605937091e-15, -3.998678873612029e-15, 3.501549681414714e-18, -1.2250918018188087e-17, -4.6118375752921024e-18, 8.463472258597494e-20, -6.431715706570687e-20, 7.652114433694212e-20, -6.7087143742031845e-21, 9.349387942770239e-22, -1.7813292106914668e-21, 1.5440984661309838e-18, 2.1626682922325096e-18],
-        [2.761346527228986e-16, 2.8409108871913496e-15, -1.2997546718067457e-13, -4.6751628142059834e-15, -3.998678873612029e-15, 3.0593834746667205e-13, -1.4891879512848555e-16, -3.656442405330172e-17, -1.1864706132500133e-17, -7.46456606186309e-19, -3.0883959509434453e-19, 5.193071128052727e-19, 1.0312637012416305e-19, 9.519435039107564e-21, -1.0385988999701345e-20, 2.4459104533525693e-17, 6.8864218944719164e-18],
-        [3.7519218262646686e-18, 6.537639647445601e-19, -1.0738548712538428e-18, -8.775459996773306e-17, 3.501549681414714e-18, -1.4891879512848555e-16, 5.883299295387903e-18, 2.6773689458666866e-20, -4.153909567876131e-19, 3.524565620425419e-21, -4.136428968710225e-21, -5.319969826643619e-22, -2.9408477149331707e-22, 1.3219564219703929e-23, 1.0202773260478763e-22, -9.120352563170169e-19, 9.350607626879784e-21],
-        [9.938664440690869e-20, 3.1873030737125777e-19, 5.149329609506799e-18, 1.0605910171427245e-18, -1.2250918018188087e-17, -3.656442405330172e-17, 2.6773689458666866e-20, 2.856832991264932e-19, 3.340001855604852e-20, -1.0172627879169418e-21, -1.2642005543238044e-21, -2.246847875479966e-22, 1.3814426339812922e-22, 1.0131638729301103e-22, -5.1392618253956225e-23, 3.531500197656369e-21, -5.836546215207749e-20],
-        [-3.853883770334477e-18, -1.165858778967967e-19, -3.956413308825932e-18, 9.804855713923641e-18, -4.6118375752921024e-18, -1.1864706132500133e-17, -4.153909567876131e-19, 3.340001855604852e-20, 4.911740487585731e-19, -4.219776464909964e-21, -1.8303430650225836e-22, -4.892058042277709e-22, 3.72503429866677e-22, 1.4561507689145668e-22, -6.973979666722194e-23, 1.2615224904036182e-20, -1.3646075357572825e-21],
-        [-1.099313903074924e-19, 4.897401807692886e-20, -2.0417598811975923e-20, -2.0140533829932928e-19, 8.463472258597494e-20, -7.46456606186309e-19, 3.524565620425419e-21, -1.0172627879169418e-21, -4.219776464909964e-21, 5.563627396673411e-22, -7.740406005316533e-23, -8.101439403461229e-23, -6.539066266418815e-23, 8.332546015657045e-24, -6.031642149606352e-24, -5.406052214289828e-22, -9.910825407293235e-23],
-        [2.4577018709242036e-20, -9.824202991286265e-21, -2.8285645798876545e-20, -1.3096633126580122e-19, -6.431715706570687e-20, -3.0883959509434453e-19, -4.136428968710225e-21, -1.2642005543238044e-21, -1.8303430650225836e-22, -7.740406005316533e-23, 2.579057813230384e-22, -6.811344717896021e-24, -5.165678894356047e-24, -1.19090092900353e-23, 8.37258944066028e-24, -2.9505350472190877e-22, -2.5527624947763955e-22],
-        [1.7824618597674584e-21, -1.1310568813690144e-19, -8.3588130231936e-19, 7.46627593492192e-20, 7.652114433694212e-20, 5.193071128052727e-19, -5.319969826643619e-22, -2.246847875479966e-22, -4.892058042277709e-22, -8.101439403461229e-23, -6.811344717896021e-24, 2.7459584097487696e-22, -1.4342314717853395e-25, -1.4049934402339749e-25, -1.0769136108551968e-24, 1.752138377737363e-22, 6.818836197922919e-23],
-        [1.5028714224451988e-20, 4.968890412686371e-22, 4.5852815055286396e-20, 2.934410356527694e-20, -6.7087143742031845e-21, 1.0312637012416305e-19, -2.9408477149331707e-22, 1.3814426339812922e-22, 3.72503429866677e-22, -6.539066266418815e-23, -5.165678894356047e-24, -1.4342314717853395e-25, 1.0743357391207302e-23, -2.2016096744361328e-24, 1.6373373503815971e-24, 7.69780002752301e-23, 1.4612903571931288e-23],
-        [-3.611539926166813e-21, -1.904494825583317e-23, -8.641153126468947e-23, 1.0883169710007448e-20, 9.349387942770239e-22, 9.519435039107564e-21, 1.3219564219703929e-23, 1.0131638729301103e-22, 1.4561507689145668e-22, 8.332546015657045e-24, -1.19090092900353e-23, -1.4049934402339749e-25, -2.2016096744361328e-24, 6.978357978447578e-24, -9.629913885494035e-24, 2.8540146819218487e-23, 1.6862958919067715e-23],
-        [2.2854333318207014e-21, -6.890454457684324e-23, 2.808224415381961e-22, -9.455233299106654e-21, -1.7813292106914668e-21, -1.0385988999701345e-20, 1.0202773260478763e-22, -5.1392618253956225e-23, -6.973979666722194e-23, -6.031642149606352e-24, 8.37258944066028e-24, -1.0769136108551968e-24, 1.6373373503815971e-24, -9.629913885494035e-24, 2.722515607117591e-23, -2.139436422272343e-23, -8.7843224475694e-24],
-        [-3.1048051468182502e-19, -1.664535246697478e-18, -1.101697794836305e-17, 1.227970212007488e-17, 1.5440984661309838e-18, 2.4459104533525693e-17, -9.120352563170169e-19, 3.531500197656369e-21, 1.2615224904036182e-20, -5.406052214289828e-22, -2.9505350472190877e-22, 1.752138377737363e-22, 7.69780002752301e-23, 2.8540146819218487e-23, -2.139436422272343e-23, 2.4850731820119763e-19, -6.735711378410424e-22],
-        [-7.423842154049326e-20, -6.080423019192467e-19, -5.51439329078456e-18, 7.207055516696116e-19, 2.1626682922325096e-18, 6.8864218944719164e-18, 9.350607626879784e-21, -5.836546215207749e-20, -1.3646075357572825e-21, -9.910825407293235e-23, -2.5527624947763955e-22, 6.818836197922919e-23, 1.4612903571931288e-23, 1.6862958919067715e-23, -8.7843224475694e-24, -6.735711378410424e-22, 2.982010389841611e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8498956602134253 * (from_fit + 0.03488012958171128 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.017051064415524533 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0)])
 }
+/// `Blocks`.
+pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
+    terms: blocks, quantile: 1.9621150986151208, noise: Variance::Relative(0.03488012958171128), own: Variance::Relative(0.017051064415524533),
+    coefficients: &[6.853219393839716e-8, 3.6767969464922065e-7, 1.273274487995561e-5,
+        7.407958284671851e-7, 1.1793007162902358e-6, 2.227351177018679e-5, 9.476480192237977e-8,
+        9.418351814672877e-9, 2.9760871566788367e-8, 4.583592753146775e-10, 4.995630808586007e-11,
+        4.695938761542241e-10, 4.847642652493195e-12, 7.4350771878051e-12, 2.6982554910773044e-11,
+        -8.393681673310022e-9, 1.0503931569981474e-9],
+    factor: &[1.65455e-8, -5.83627e-9, 1.19866e-8, -1.95629e-8, -1.57143e-8, 1.66894e-8,
+        2.26764e-10, 6.00687e-12, -2.32927e-10, -6.64419e-12, 1.48542e-12, 1.07731e-13, 9.08327e-13,
+        -2.18279e-13, 1.3813e-13, -1.87653e-11, -4.48693e-12, 5.85996e-8, -4.34645e-8, -3.92721e-8,
+        -3.85485e-8, 5.01423e-8, 3.37412e-11, 6.03738e-12, -2.5188e-11, 1.74007e-13, -1.9708e-14,
+        -1.91942e-12, 9.8945e-14, -2.20647e-14, 1.25813e-14, -3.02742e-11, -1.08231e-11, 4.83415e-7,
+        1.53912e-9, 7.57674e-10, -2.64775e-7, -4.81045e-12, 1.10459e-11, -4.67341e-12, 1.38157e-13,
+        -9.71163e-14, -1.90437e-12, 8.12256e-14, 3.24977e-15, -1.71292e-15, -2.50466e-11, -1.2269e-11,
+        1.04044e-7, 5.00266e-10, -1.8953e-8, -7.8799e-10, 1.34385e-11, 4.1003e-11, -3.1214e-12,
+        -9.8546e-13, 4.15382e-14, 4.88968e-13, 5.51827e-14, -6.01307e-14, 1.03439e-10, 2.1795e-12,
+        8.06567e-8, -1.97555e-8, 1.08652e-10, -1.48021e-10, -1.14808e-10, -1.43938e-13, -5.10409e-13,
+        6.99953e-14, 1.37286e-13, -4.18539e-14, 1.12286e-14, 6.12738e-13, 2.08681e-11, 4.81965e-7,
+        -3.49522e-10, -7.6172e-11, -1.9592e-11, -1.38956e-12, -8.03206e-13, 2.31748e-13, 2.41701e-13,
+        3.18452e-14, -3.04867e-14, 4.48812e-11, 9.77049e-12, 2.25296e-9, 1.12338e-11, -1.43726e-10,
+        9.30489e-13, -2.43009e-12, -1.7519e-13, -2.13689e-14, 5.44347e-14, 4.88862e-15, -3.59416e-10,
+        6.00957e-12, 5.07415e-10, 3.46464e-11, -2.11974e-12, -2.69626e-12, -3.21798e-13, 3.22408e-13,
+        1.92352e-13, -1.02848e-13, 2.02214e-11, -1.07213e-10, 6.31791e-10, -8.65942e-12, -2.02234e-13,
+        -8.30205e-13, 9.07191e-13, 1.40785e-13, -4.72204e-14, -7.64255e-11, 6.86376e-12, 2.0497e-11,
+        -3.75609e-12, -4.24198e-12, -2.38781e-12, 4.23101e-13, -2.91541e-13, -2.71129e-11, -1.3435e-11,
+        1.50495e-11, -1.61639e-12, -9.12123e-13, -6.15149e-13, 4.46489e-13, -7.09722e-11, -3.67396e-11,
+        1.56775e-11, -6.84603e-13, 5.28717e-14, -1.05156e-13, -1.86861e-11, -7.87171e-12, 1.2868e-12,
+        -1.34717e-12, 9.80113e-13, -3.85397e-11, -2.1797e-11, 2.11886e-12, -3.70229e-12, -1.88488e-11,
+        -4.91219e-12, 3.49649e-12, -5.96217e-12, -1.07256e-12, 3.00782e-10, -4.23847e-12, 1.23726e-10],
+});
 
-/// The time of [`blocks`] in seconds, without its interval.
-#[must_use]
-pub fn blocks_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, every: f64) -> Option<f64> {
+fn stencil_columns(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, every, columns, halo] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 2048.0)
-        && within(height, 8.0, 2048.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 8.0)
-        && within(every, 1.0, 16.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0))))
-        && holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p))))
-        && holds(f64::from((width * height) <= 4194304.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 6.853219393839716e-8
-        + 3.6767969464922065e-7 * (f64::from(p > 1.0) / every)
-        + 1.273274487995561e-5 * (f64::from(p > 2.0) / every)
-        + 7.407958284671851e-7 * (f64::from(columns > 1.0) / halo)
-        + 1.1793007162902358e-6 * (f64::from(columns < p) / halo)
-        + 2.227351177018679e-5 * (f64::from(p > 2.0) / halo)
-        + 9.476480192237977e-8 * ((f64::from(columns > 1.0) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 9.418351814672877e-9 * ((f64::from(columns < p) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0))
-        + 2.9760871566788367e-8 * (((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0))
-        + 4.583592753146775e-10 * (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 4.995630808586007e-11 * ((((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.695938761542241e-10 * ((((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) / every)
-        + 4.847642652493195e-12 * (0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 32768.0) * 1.0_f64.max(p / 2.0))
-        + 7.4350771878051e-12 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0))
-        + 2.6982554910773044e-11 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))
-        + (-8.393681673310022e-9) * (((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 1.0503931569981474e-9 * (((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
+    require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
+        within(height, 8.0, 2048.0) && within(every, 1.0, 16.0) && within(columns, 1.0, 4.0) &&
+        within(halo, 1.0, 8.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0)))) &&
+        holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
+        holds(f64::from((width * height) <= 4194304.0)) && holds(f64::from((columns * columns) <= p)))?;
+    fill(to, &[width, height, columns, halo, every])
 }
+static STENCIL_COLUMNS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_columns);
 
-fn stencil_one_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    one(nodes, x0, x1, x2)
-}
-
-fn stencil_one_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    one_seconds(nodes, x0, x1, x2)
-}
-
-fn stencil_columns(nodes: usize, width: f64, height: f64, every: f64, columns: f64, halo: f64) -> Option<Prediction> {
-    stencil_columns_seconds(nodes, width, height, every, columns, halo)?;
-    blocks(nodes, width, height, columns, halo, every)
-}
-
-fn stencil_columns_seconds(nodes: usize, width: f64, height: f64, every: f64, columns: f64, halo: f64) -> Option<f64> {
+fn stencil_rows(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, every, rows, halo] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 2048.0)
-        && within(height, 8.0, 2048.0)
-        && within(every, 1.0, 16.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 8.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0))))
-        && holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p))))
-        && holds(f64::from((width * height) <= 4194304.0))
-        && holds(f64::from((columns * columns) <= p));
-    if !valid {
-        return None;
-    }
-    let seconds = 6.853219393839716e-8
-        + 3.6767969464922065e-7 * (f64::from(p > 1.0) / every)
-        + 1.273274487995561e-5 * (f64::from(p > 2.0) / every)
-        + 7.407958284671851e-7 * (f64::from(columns > 1.0) / halo)
-        + 1.1793007162902358e-6 * (f64::from(columns < p) / halo)
-        + 2.227351177018679e-5 * (f64::from(p > 2.0) / halo)
-        + 9.476480192237977e-8 * ((f64::from(columns > 1.0) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 9.418351814672877e-9 * ((f64::from(columns < p) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0))
-        + 2.9760871566788367e-8 * (((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0))
-        + 4.583592753146775e-10 * (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 4.995630808586007e-11 * ((((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.695938761542241e-10 * ((((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) / every)
-        + 4.847642652493195e-12 * (0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 32768.0) * 1.0_f64.max(p / 2.0))
-        + 7.4350771878051e-12 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0))
-        + 2.6982554910773044e-11 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))
-        + (-8.393681673310022e-9) * (((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 1.0503931569981474e-9 * (((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
+    require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
+        within(height, 8.0, 2048.0) && within(every, 1.0, 16.0) && within(rows, 1.0, 32.0) &&
+        within(halo, 1.0, 8.0) && holds(f64::from((p % (p / rows)) == 0.0)) &&
+        holds(f64::from(width >= (((p / rows) * halo) * f64::from((p / rows) > 1.0)))) &&
+        holds(f64::from((height * (p / rows)) >= ((p * halo) * f64::from((p / rows) < p)))) &&
+        holds(f64::from((width * height) <= 4194304.0)) && holds(f64::from((p % rows) == 0.0)) &&
+        holds(f64::from((rows * rows) < p)))?;
+    fill(to, &[width, height, p / rows, halo, every])
 }
-
-fn stencil_columns_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2], &[k0, k1]) = (inputs, parameters) else { return None };
-    stencil_columns(nodes, x0, x1, x2, k0 as f64, k1 as f64)
-}
-
-fn stencil_columns_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2], &[k0, k1]) = (inputs, parameters) else { return None };
-    stencil_columns_seconds(nodes, x0, x1, x2, k0 as f64, k1 as f64)
-}
-
-fn stencil_rows(nodes: usize, width: f64, height: f64, every: f64, rows: f64, halo: f64) -> Option<Prediction> {
-    stencil_rows_seconds(nodes, width, height, every, rows, halo)?;
-    let p = nodes as f64;
-    blocks(nodes, width, height, p / rows, halo, every)
-}
-
-fn stencil_rows_seconds(nodes: usize, width: f64, height: f64, every: f64, rows: f64, halo: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 2048.0)
-        && within(height, 8.0, 2048.0)
-        && within(every, 1.0, 16.0)
-        && within(rows, 1.0, 32.0)
-        && within(halo, 1.0, 8.0)
-        && within(p / rows, 1.0, 4.0)
-        && holds(f64::from((p % (p / rows)) == 0.0))
-        && holds(f64::from(width >= (((p / rows) * halo) * f64::from((p / rows) > 1.0))))
-        && holds(f64::from((height * (p / rows)) >= ((p * halo) * f64::from((p / rows) < p))))
-        && holds(f64::from((width * height) <= 4194304.0))
-        && holds(f64::from((p % rows) == 0.0))
-        && holds(f64::from((rows * rows) < p));
-    if !valid {
-        return None;
-    }
-    let seconds = 6.853219393839716e-8
-        + 3.6767969464922065e-7 * (f64::from(p > 1.0) / every)
-        + 1.273274487995561e-5 * (f64::from(p > 2.0) / every)
-        + 7.407958284671851e-7 * (f64::from((p / rows) > 1.0) / halo)
-        + 1.1793007162902358e-6 * (f64::from((p / rows) < p) / halo)
-        + 2.227351177018679e-5 * (f64::from(p > 2.0) / halo)
-        + 9.476480192237977e-8 * ((f64::from((p / rows) > 1.0) * ((height * (p / rows)) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 9.418351814672877e-9 * ((f64::from((p / rows) < p) * (width / (p / rows)).ceil()) * 1.0_f64.max(p / 2.0))
-        + 2.9760871566788367e-8 * (((height * (p / rows)) / p).ceil() * 1.0_f64.max(p / 2.0))
-        + 4.583592753146775e-10 * (((width / (p / rows)).ceil() * ((height * (p / rows)) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 4.995630808586007e-11 * ((((width / (p / rows)).ceil() * ((height * (p / rows)) / p).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.695938761542241e-10 * ((((width / (p / rows)).ceil() * ((height * (p / rows)) / p).ceil()) * 1.0_f64.max(p / 2.0)) / every)
-        + 4.847642652493195e-12 * (0.0_f64.max(((8.0 * (width / (p / rows)).ceil()) * ((height * (p / rows)) / p).ceil()) - 32768.0) * 1.0_f64.max(p / 2.0))
-        + 7.4350771878051e-12 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0))
-        + 2.6982554910773044e-11 * 0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))
-        + (-8.393681673310022e-9) * (((f64::from((p / rows) > 1.0) * (halo - 1.0)) * ((height * (p / rows)) / p).ceil()) * 1.0_f64.max(p / 2.0))
-        + 1.0503931569981474e-9 * (((f64::from((p / rows) < p) * (halo - 1.0)) * (width / (p / rows)).ceil()) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-fn stencil_rows_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2], &[k0, k1]) = (inputs, parameters) else { return None };
-    stencil_rows(nodes, x0, x1, x2, k0 as f64, k1 as f64)
-}
-
-fn stencil_rows_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2], &[k0, k1]) = (inputs, parameters) else { return None };
-    stencil_rows_seconds(nodes, x0, x1, x2, k0 as f64, k1 as f64)
-}
+static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_rows);
 
 /// The candidates of library `stencil` over `width`, `height`, `every`.
 pub static STENCIL: Table = Table {
@@ -295,30 +143,11 @@ pub static STENCIL: Table = Table {
     inputs: &["width", "height", "every"],
     domain: Domain { nodes: (1, 4), inputs: &[(4.0, 2048.0), (4.0, 2048.0), (1.0, 16.0)] },
     entries: &[
-        Entry {
-            name: "one",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: stencil_one_seconds_at,
-            predict: stencil_one_at,
-        },
-        Entry {
-            name: "columns",
-            parameters: &[Parameter::new("columns", 1, 32).times(2), Parameter::new("halo", 1, 8).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: stencil_columns_seconds_at,
-            predict: stencil_columns_at,
-        },
-        Entry {
-            name: "rows",
-            parameters: &[Parameter::new("rows", 1, 32).times(2), Parameter::new("halo", 1, 8).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: stencil_rows_seconds_at,
-            predict: stencil_rows_at,
-        },
+        Entry::new("one", Verdict::Doubtful, 1.0, &ONE_MODEL),
+        Entry::new("columns", Verdict::Doubtful, 1.0, &STENCIL_COLUMNS_MODEL)
+            .with(&[Parameter::new("columns", 1, 32).times(2), Parameter::new("halo", 1, 8).times(2)]),
+        Entry::new("rows", Verdict::Doubtful, 1.0, &STENCIL_ROWS_MODEL)
+            .with(&[Parameter::new("rows", 1, 32).times(2), Parameter::new("halo", 1, 8).times(2)]),
     ],
 };
 
@@ -357,35 +186,14 @@ impl Library for Stencil {
     type Rows = [Row; 3];
     const TABLE: &'static Table = &STENCIL;
 
-    fn rows() -> [Row; 3] {
-        STENCIL.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::One,
-            (1, &[k0, k1]) => Self::Columns { columns: k0, halo: k1 },
-            (2, &[k0, k1]) => Self::Rows { rows: k0, halo: k1 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::One, (1, &[k0, k1]) => Self::Columns { columns: k0, halo: k1 },
+        (2, &[k0, k1]) => Self::Rows { rows: k0, halo: k1 }, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -27,236 +27,105 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `Ports`: verified, rank 12 of 12, condition 5.3e0; held-out error 5.3 % (60 of 348 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap\*(halo-1)==0.
-#[must_use]
-pub fn ports(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<Prediction> {
-    let seconds = ports_seconds(nodes, width, height, columns, halo, overlap)?;
+fn ports(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        1.0,
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [2.361855796418237e-16, 1.6799517412910138e-16, 3.2457210796993973e-17, -3.192429961783832e-16, -1.7144308017167156e-16, 4.760380858097139e-18, -4.9351138824180065e-18, -3.3795044630221684e-20, 5.245511410296947e-20, -8.077183351521402e-20, -1.1255529070586844e-18, -3.6908936230242853e-19],
-        [1.6799517412910138e-16, 2.519598020923603e-13, -2.992259337866367e-13, 2.1784665322171927e-16, 1.1335931600103469e-15, 7.969757171272019e-17, -1.4777191165113837e-17, 8.351945040929467e-20, -5.0091548256877e-20, 1.2972261669359615e-17, -1.1315892131491151e-16, -3.716449678106201e-17],
-        [3.2457210796993973e-17, -2.992259337866367e-13, 4.91503969603434e-13, -1.526613027611583e-15, -3.73126673566201e-15, -2.494223313429052e-16, 1.891621189121033e-18, -2.917642877801808e-20, -4.538351955650299e-19, -5.019383332126558e-17, 1.8029757289806861e-16, 4.120368009328654e-17],
-        [-3.192429961783832e-16, 2.1784665322171927e-16, -1.526613027611583e-15, 8.453466407461392e-15, 2.591766799640058e-16, -9.809532891124414e-17, 7.114284271989975e-18, 4.144396670606708e-20, -9.925798036318935e-20, -9.382578118918954e-18, 2.1074346793647794e-17, 6.059836207313277e-19],
-        [-1.7144308017167156e-16, 1.1335931600103469e-15, -3.73126673566201e-15, 2.591766799640058e-16, 4.869321084416669e-15, 1.2440195333564512e-17, -6.840741369244179e-18, 1.2403281585794034e-19, -2.437859369914683e-19, 9.251422898670805e-19, 8.671824249983958e-20, -1.5110404179608813e-18],
-        [4.760380858097139e-18, 7.969757171272019e-17, -2.494223313429052e-16, -9.809532891124414e-17, 1.2440195333564512e-17, 1.1982728560616592e-17, -4.46555032007597e-19, 2.632242785258171e-21, -8.26837442605229e-21, -9.682902671365808e-18, -3.669771923553384e-18, 3.0084366292448645e-20],
-        [-4.9351138824180065e-18, -1.4777191165113837e-17, 1.891621189121033e-18, 7.114284271989975e-18, -6.840741369244179e-18, -4.46555032007597e-19, 5.472258611725096e-19, -3.5334201410915495e-21, 1.5838316729472771e-21, 1.7741937386908692e-20, 1.8188012185950056e-20, 6.5387538786034666e-21],
-        [-3.3795044630221684e-20, 8.351945040929467e-20, -2.917642877801808e-20, 4.144396670606708e-20, 1.2403281585794034e-19, 2.632242785258171e-21, -3.5334201410915495e-21, 2.7239068235642565e-22, -2.6017147900679867e-22, -1.4170078556929317e-22, 2.1193824996203044e-22, 6.401338684993467e-23],
-        [5.245511410296947e-20, -5.0091548256877e-20, -4.538351955650299e-19, -9.925798036318935e-20, -2.437859369914683e-19, -8.26837442605229e-21, 1.5838316729472771e-21, -2.6017147900679867e-22, 4.170659167098476e-22, -1.0231447529223511e-21, 1.03269091668632e-22, -9.165085804802976e-22],
-        [-8.077183351521402e-20, 1.2972261669359615e-17, -5.019383332126558e-17, -9.382578118918954e-18, 9.251422898670805e-19, -9.682902671365808e-18, 1.7741937386908692e-20, -1.4170078556929317e-22, -1.0231447529223511e-21, 2.4801432205672944e-17, 3.2505222832865183e-18, 5.602632263801443e-21],
-        [-1.1255529070586844e-18, -1.1315892131491151e-16, 1.8029757289806861e-16, 2.1074346793647794e-17, 8.671824249983958e-20, -3.669771923553384e-18, 1.8188012185950056e-20, 2.1193824996203044e-22, 1.03269091668632e-22, 3.2505222832865183e-18, 1.7556118401516865e-18, 6.044973659934159e-21],
-        [-3.6908936230242853e-19, -3.716449678106201e-17, 4.120368009328654e-17, 6.059836207313277e-19, -1.5110404179608813e-18, 3.0084366292448645e-20, 6.5387538786034666e-21, 6.401338684993467e-23, -9.165085804802976e-22, 5.602632263801443e-21, 6.044973659934159e-21, 1.0760970786632671e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8753715669099438 * (from_fit + 0.007991585393585224 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0038961803832900095 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
+/// `Ports`.
+pub static PORTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: ports, quantile: 1.968596344330128, noise: Variance::Relative(0.007991585393585224), own: Variance::Relative(0.0038961803832900095),
+    coefficients: &[9.313255930682746e-8, 1.200677512227256e-5, 1.2540262003880773e-5,
+        1.4926024556137402e-6, 1.9807972218006915e-6, 8.617681207179734e-8, 3.052153929249627e-8,
+        8.477509444347761e-10, 9.07594906638091e-11, 4.2881096497804535e-8, -1.1807611489776088e-8,
+        4.5018893274857855e-9],
+    factor: &[1.53683e-8, 1.09313e-8, 2.11195e-9, -2.07728e-8, -1.11556e-8, 3.09753e-10,
+        -3.21122e-10, -2.19901e-12, 3.4132e-12, -5.25573e-12, -7.32385e-11, -2.40162e-11, 5.01837e-7,
+        -5.96307e-7, 8.86581e-10, 2.50188e-9, 1.52065e-10, -2.24514e-11, 2.14327e-13, -1.74164e-13,
+        2.5964e-11, -2.23894e-10, -7.35338e-11, 3.68669e-7, -2.58787e-9, -6.0103e-9, -4.32364e-10,
+        -2.93436e-11, 2.80123e-13, -1.53226e-12, -9.41228e-11, 1.2733e-10, -7.03701e-12, 8.95236e-8,
+        1.08035e-10, -1.03788e-9, 4.33012e-12, -4.13366e-14, -3.59316e-13, -1.09003e-10, 2.24309e-10,
+        1.72114e-12, 6.85746e-8, 1.89993e-10, -1.53755e-10, 1.46779e-12, -3.12717e-12, 3.61099e-12,
+        8.32542e-12, -2.38786e-11, 3.25014e-9, -9.92735e-11, 9.47694e-13, -2.99692e-12, -3.02748e-9,
+        -1.02357e-9, 1.5995e-11, 6.39708e-10, -6.10684e-12, 2.89856e-12, -4.46525e-10, -1.68711e-10,
+        -8.00655e-12, 1.50693e-11, -1.50693e-11, 0.0, 0.0, 0.0, 1.21928e-11, -7.34174e-10, -1.60961e-10,
+        -7.06187e-11, 3.85694e-9, 0.0, 0.0, 7.29004e-10, -1.07196e-11, 3.09162e-10],
+});
 
-/// The time of [`ports`] in seconds, without its interval.
-#[must_use]
-pub fn ports_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<f64> {
+fn persistent(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && within(overlap, 0.0, 1.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from((overlap * (halo - 1.0)) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 9.313255930682746e-8
-        + 1.200677512227256e-5 * f64::from(p > 2.0)
-        + 1.2540262003880773e-5 * (f64::from(p > 2.0) / halo)
-        + 1.4926024556137402e-6 * (f64::from(columns > 1.0) / halo)
-        + 1.9807972218006915e-6 * (f64::from(columns < p) / halo)
-        + 8.617681207179734e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 3.052153929249627e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 8.477509444347761e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 9.07594906638091e-11 * (((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.2881096497804535e-8 * (((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + (-1.1807611489776088e-8) * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 4.5018893274857855e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `Persistent`: verified, rank 12 of 12, condition 5.4e0; held-out error 4.6 % (60 of 348 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap\*(halo-1)==0.
-#[must_use]
-pub fn persistent(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<Prediction> {
-    let seconds = persistent_seconds(nodes, width, height, columns, halo, overlap)?;
-    let p = nodes as f64;
-    let terms = [
-        1.0,
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns > 1.0) / halo,
-        f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
         ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [2.2803049937716083e-16, 1.1952980286766574e-16, 7.153505504974797e-17, -3.08072593479176e-16, -1.729300355603482e-16, 4.637537343457864e-18, -4.74558682546667e-18, -3.3399586411732093e-20, 5.1363145576465975e-20, -7.743882848286514e-20, -1.0887213008864284e-18, -3.478799082435404e-19],
-        [1.1952980286766574e-16, 1.7016147902007738e-13, -2.1155734305845057e-13, 3.025877541732103e-17, 7.905019672872193e-16, 7.045684851116789e-17, -1.1875452616830997e-17, 7.13084573642168e-20, -9.724688651672174e-21, 1.1961335951028938e-17, -9.005017817603008e-17, -2.789272994420721e-17],
-        [7.153505504974797e-17, -2.1155734305845057e-13, 3.7973891486655847e-13, -1.1050694041875166e-15, -2.7896904373990156e-15, -2.2154774315501826e-16, -4.937206586790481e-19, -1.9891200786516345e-20, -4.4462484169794e-19, -4.6351372357807924e-17, 1.4977809091773621e-16, 3.116132911994409e-17],
-        [-3.08072593479176e-16, 3.025877541732103e-17, -1.1050694041875166e-15, 7.257066809856154e-15, 2.532236185683215e-16, -8.815234961988392e-17, 6.816517078951724e-18, 4.129025607273895e-20, -9.316770664483402e-20, -8.23394991764849e-18, 1.9442061918195105e-17, 5.651701656387286e-19],
-        [-1.729300355603482e-16, 7.905019672872193e-16, -2.7896904373990156e-15, 2.532236185683215e-16, 3.8022541575523175e-15, 1.0115118753409866e-17, -5.698789707274316e-18, 1.1329141006665973e-19, -2.1327818683049734e-19, 7.640843598555362e-19, 2.3615880717122804e-19, -1.0422499732862758e-18],
-        [4.637537343457864e-18, 7.045684851116789e-17, -2.2154774315501826e-16, -8.815234961988392e-17, 1.0115118753409866e-17, 1.0927054845198128e-17, -4.343587041200239e-19, 2.516997319333346e-21, -7.547755616615975e-21, -8.785160906553345e-18, -3.3454283405369637e-18, 2.5551132526799223e-20],
-        [-4.74558682546667e-18, -1.1875452616830997e-17, -4.937206586790481e-19, 6.816517078951724e-18, -5.698789707274316e-18, -4.343587041200239e-19, 5.293947815720249e-19, -3.3790045648439715e-21, 1.4963681966303855e-21, 1.7470265302741846e-20, 1.7537940872328272e-20, 6.2490480391661116e-21],
-        [-3.3399586411732093e-20, 7.13084573642168e-20, -1.9891200786516345e-20, 4.129025607273895e-20, 1.1329141006665973e-19, 2.516997319333346e-21, -3.3790045648439715e-21, 2.6659658891667794e-22, -2.549534822215101e-22, -1.3869152429434043e-22, 2.079002253176195e-22, 6.032706811919809e-23],
-        [5.1363145576465975e-20, -9.724688651672174e-21, -4.4462484169794e-19, -9.316770664483402e-20, -2.1327818683049734e-19, -7.547755616615975e-21, 1.4963681966303855e-21, -2.549534822215101e-22, 3.990737893856394e-22, -9.577043900816971e-22, 1.070478505907557e-22, -8.121525277385452e-22],
-        [-7.743882848286514e-20, 1.1961335951028938e-17, -4.6351372357807924e-17, -8.23394991764849e-18, 7.640843598555362e-19, -8.785160906553345e-18, 1.7470265302741846e-20, -1.3869152429434043e-22, -9.577043900816971e-22, 2.2668866450456367e-17, 2.948363606405636e-18, 5.043249972381072e-21],
-        [-1.0887213008864284e-18, -9.005017817603008e-17, 1.4977809091773621e-16, 1.9442061918195105e-17, 2.3615880717122804e-19, -3.3454283405369637e-18, 1.7537940872328272e-20, 2.079002253176195e-22, 1.070478505907557e-22, 2.948363606405636e-18, 1.5656126112419933e-18, 5.098908231601921e-21],
-        [-3.478799082435404e-19, -2.789272994420721e-17, 3.116132911994409e-17, 5.651701656387286e-19, -1.0422499732862758e-18, 2.5551132526799223e-20, 6.2490480391661116e-21, 6.032706811919809e-23, -8.121525277385452e-22, 5.043249972381072e-21, 5.098908231601921e-21, 8.57958622643383e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8753715669099438 * (from_fit + 0.008951358759530988 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0026675855593937437 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
+/// `Persistent`.
+pub static PERSISTENT_MODEL: Model = Model::Fitted(Fitted {
+    terms: persistent, quantile: 1.968596344330128, noise: Variance::Relative(0.008951358759530988), own: Variance::Relative(0.0026675855593937437),
+    coefficients: &[8.628578985601741e-8, 7.778674390386216e-6, 1.5292648068475778e-5,
+        1.3048198912916667e-6, 1.636264076422893e-6, 8.19122307257652e-8, 3.113070275531413e-8,
+        8.442177014978006e-10, 7.726212953801755e-11, 4.265827607363957e-8, -1.2102670913267825e-8,
+        3.9325379689411195e-9],
+    factor: &[1.51007e-8, 7.91553e-9, 4.73721e-9, -2.04012e-8, -1.14518e-8, 3.07108e-10,
+        -3.14263e-10, -2.21179e-12, 3.40138e-12, -5.12817e-12, -7.20975e-11, -2.30374e-11, 4.1243e-7,
+        -5.13044e-7, 4.64916e-10, 2.13648e-9, 1.64939e-10, -2.27624e-11, 2.15348e-13, -8.88596e-14,
+        2.91005e-11, -2.16957e-10, -6.7188e-11, 3.41325e-7, -2.25563e-9, -4.80286e-9, -4.05425e-10,
+        -3.12989e-11, 2.96109e-13, -1.48342e-12, -9.19865e-11, 1.13708e-10, -9.37503e-12, 8.26774e-8,
+        9.39292e-11, -1.00243e-9, 4.17457e-12, -3.94943e-14, -3.27539e-13, -1.0353e-10, 2.21687e-10,
+        1.27325e-12, 6.03612e-8, 1.89304e-10, -1.55725e-10, 1.47327e-12, -3.00243e-12, 3.49748e-12,
+        6.61579e-12, -2.00074e-11, 3.09846e-9, -1.01056e-10, 9.56055e-13, -2.885e-12, -2.88211e-9,
+        -9.74815e-10, 1.4514e-11, 6.28216e-10, -5.94336e-12, 2.80017e-12, -4.4035e-10, -1.66988e-10,
+        -7.11187e-12, 1.49386e-11, -1.49386e-11, 0.0, 0.0, 0.0, 1.16983e-11, -6.99197e-10, -1.49646e-10,
+        -6.42436e-11, 3.69587e-9, 0.0, 0.0, 6.71328e-10, -1.0242e-11, 2.75259e-10],
+});
 
-/// The time of [`persistent`] in seconds, without its interval.
-#[must_use]
-pub fn persistent_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64, overlap: f64) -> Option<f64> {
+fn typed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo] = x else { return None };
     let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && within(overlap, 0.0, 1.0)
-        && holds(f64::from((p % columns) == 0.0))
-        && holds(f64::from((overlap * (halo - 1.0)) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 8.628578985601741e-8
-        + 7.778674390386216e-6 * f64::from(p > 2.0)
-        + 1.5292648068475778e-5 * (f64::from(p > 2.0) / halo)
-        + 1.3048198912916667e-6 * (f64::from(columns > 1.0) / halo)
-        + 1.636264076422893e-6 * (f64::from(columns < p) / halo)
-        + 8.19122307257652e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 3.113070275531413e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 8.442177014978006e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 7.726212953801755e-11 * (((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0))
-        + 4.265827607363957e-8 * (((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + (-1.2102670913267825e-8) * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 3.9325379689411195e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-/// `Typed`: doubtful, rank 8 of 8, condition 4.1e0; held-out error 12 % (60 of 252 samples).
-///
-/// Valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, 1 to 4 nodes, requires P%columns==0.
-#[must_use]
-pub fn typed(nodes: usize, width: f64, height: f64, columns: f64, halo: f64) -> Option<Prediction> {
-    let seconds = typed_seconds(nodes, width, height, columns, halo)?;
-    let p = nodes as f64;
-    let terms = [
-        f64::from(p > 2.0),
-        f64::from(p > 2.0) / halo,
-        f64::from(columns < p) / halo,
-        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
-        height * 1.0_f64.max(p / 2.0),
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        holds(f64::from((p % columns) == 0.0)))?;
+    fill(to, &[f64::from(p > 2.0), f64::from(p > 2.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
         (width * height) * 1.0_f64.max(p / 2.0),
         ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
-        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0),
-    ];
-    let covariance = [
-        [1.5529572341184011e-12, -1.9911971269699825e-12, 1.1537786918974124e-14, 7.560848420095374e-16, -1.3474491631477692e-16, 7.632785226467573e-19, -1.0166529291996027e-15, -2.0251373322487083e-16],
-        [-1.9911971269699825e-12, 3.755520114501289e-12, -3.613272725458017e-14, -2.5908353181687866e-15, 1.1065660515047825e-16, -3.699208416282592e-18, 1.680562695761392e-15, 2.312554905187552e-16],
-        [1.1537786918974124e-14, -3.613272725458017e-14, 4.1359440157726446e-14, 1.0985807167272839e-16, -9.694190263458588e-17, -1.5686040508370226e-19, -4.483268903046364e-18, -2.014582698817671e-17],
-        [7.560848420095374e-16, -2.5908353181687866e-15, 1.0985807167272839e-16, 6.343862621375065e-17, -3.2995104574017237e-18, -2.9129047884155245e-20, -1.9686257447327506e-17, 1.740776670885744e-19],
-        [-1.3474491631477692e-16, 1.1065660515047825e-16, -9.694190263458588e-17, -3.2995104574017237e-18, 4.813593924256066e-18, -3.007559417386745e-20, 7.884185022042466e-20, 5.178521175340473e-20],
-        [7.632785226467573e-19, -3.699208416282592e-18, -1.5686040508370226e-19, -2.9129047884155245e-20, -3.007559417386745e-20, 1.3673235550155098e-21, -1.9331531217993685e-21, -5.4459983930379185e-21],
-        [-1.0166529291996027e-15, 1.680562695761392e-15, -4.483268903046364e-18, -1.9686257447327506e-17, 7.884185022042466e-20, -1.9331531217993685e-21, 1.5001946109186675e-17, 4.762750533781694e-20],
-        [-2.0251373322487083e-16, 2.312554905187552e-16, -2.014582698817671e-17, 1.740776670885744e-19, 5.178521175340473e-20, -5.4459983930379185e-21, 4.762750533781694e-20, 5.3107573479463e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.892494383801662 * (from_fit + 0.0862064970011068 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.04565533767227985 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
 }
-
-/// The time of [`typed`] in seconds, without its interval.
-#[must_use]
-pub fn typed_seconds(nodes: usize, width: f64, height: f64, columns: f64, halo: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (1..=4).contains(&nodes)
-        && within(width, 8.0, 512.0)
-        && within(height, 8.0, 512.0)
-        && within(columns, 1.0, 4.0)
-        && within(halo, 1.0, 4.0)
-        && holds(f64::from((p % columns) == 0.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 9.520213996675664e-6 * f64::from(p > 2.0)
-        + 9.182460904794163e-6 * (f64::from(p > 2.0) / halo)
-        + 1.3589858405376564e-6 * (f64::from(columns < p) / halo)
-        + 8.203274136128957e-8 * ((f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0))
-        + 3.241940057263848e-8 * (height * 1.0_f64.max(p / 2.0))
-        + 9.5572956586503e-10 * ((width * height) * 1.0_f64.max(p / 2.0))
-        + 1.1475759119951802e-8 * (((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0))
-        + 2.7229477137834666e-9 * (((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0));
-    checked(seconds)
-}
-
-fn stencil_requests_ports_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    ports(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_requests_ports_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    ports_seconds(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_requests_persistent_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    persistent(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_requests_persistent_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[k0]) = (inputs, parameters) else { return None };
-    persistent_seconds(nodes, x0, x1, x2, x3, k0 as f64)
-}
-
-fn stencil_requests_typed_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    typed(nodes, x0, x1, x2, x3)
-}
-
-fn stencil_requests_typed_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    typed_seconds(nodes, x0, x1, x2, x3)
-}
+/// `Typed`.
+pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
+    terms: typed, quantile: 1.9729405423888633, noise: Variance::Relative(0.0862064970011068), own: Variance::Relative(0.04565533767227985),
+    coefficients: &[9.520213996675664e-6, 9.182460904794163e-6, 1.3589858405376564e-6,
+        8.203274136128957e-8, 3.241940057263848e-8, 9.5572956586503e-10, 1.1475759119951802e-8,
+        2.7229477137834666e-9],
+    factor: &[1.24618e-6, -1.59784e-6, 9.25855e-9, 6.06723e-10, -1.08127e-10, 6.12496e-13,
+        -8.15817e-10, -1.62508e-10, 1.09655e-6, -1.94602e-8, -1.47863e-9, -5.66442e-11, -2.481e-12,
+        3.43819e-10, -2.59059e-11, 2.02225e-7, 3.73179e-10, -4.79877e-10, -1.04246e-12, 4.8267e-11,
+        -9.46735e-11, 7.7939e-9, -4.02697e-10, -4.20587e-12, -2.39943e-9, 3.4604e-11, 2.09911e-9,
+        -1.54084e-11, -4.44463e-10, 5.95335e-13, 3.32355e-11, -5.25651e-10, -1.61114e-10, 2.82573e-9,
+        -2.57875e-11, 6.83529e-10],
+});
 
 /// The candidates of library `stencil_requests` over `width`, `height`, `columns`, `halo`.
 pub static STENCIL_REQUESTS: Table = Table {
@@ -267,30 +136,11 @@ pub static STENCIL_REQUESTS: Table = Table {
     inputs: &["width", "height", "columns", "halo"],
     domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
     entries: &[
-        Entry {
-            name: "ports",
-            parameters: &[Parameter::new("overlap", 0, 1)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_requests_ports_seconds_at,
-            predict: stencil_requests_ports_at,
-        },
-        Entry {
-            name: "persistent",
-            parameters: &[Parameter::new("overlap", 0, 1)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: stencil_requests_persistent_seconds_at,
-            predict: stencil_requests_persistent_at,
-        },
-        Entry {
-            name: "typed",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0028236822454284,
-            seconds: stencil_requests_typed_seconds_at,
-            predict: stencil_requests_typed_at,
-        },
+        Entry::new("ports", Verdict::Verified, 1.0, &PORTS_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("persistent", Verdict::Verified, 1.0, &PERSISTENT_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("typed", Verdict::Doubtful, 1.0028236822454284, &TYPED_MODEL),
     ],
 };
 
@@ -325,35 +175,14 @@ impl Library for StencilRequests {
     type Rows = [Row; 3];
     const TABLE: &'static Table = &STENCIL_REQUESTS;
 
-    fn rows() -> [Row; 3] {
-        STENCIL_REQUESTS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[k0]) => Self::Ports { overlap: k0 },
-            (1, &[k0]) => Self::Persistent { overlap: k0 },
-            (2, &[]) => Self::Typed,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[k0]) => Self::Ports { overlap: k0 },
+        (1, &[k0]) => Self::Persistent { overlap: k0 }, (2, &[]) => Self::Typed, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -5,17 +5,19 @@ use super::*;
 /// A candidate that takes `$time` times a byte's time, with a deviation of `$deviation` of it.
 macro_rules! entry {
     ($name:literal, $time:expr, $deviation:expr) => {
-        strata_select::Entry {
-            name: $name,
-            parameters: &[],
-            verdict: strata_select::Verdict::Unverified,
-            expected_ratio: 1.0,
-            seconds: |_, inputs, _| Some(1e-10 * inputs[0] * $time),
-            predict: |_, inputs, _| {
-                let seconds = 1e-10 * inputs[0] * $time;
-                strata_select::Prediction::new(seconds, 0.0)?.with_deviation(seconds * $deviation)
-            },
-        }
+        strata_select::Entry::new(
+            $name,
+            strata_select::Verdict::Unverified,
+            1.0,
+            &strata_select::Model::Fitted(strata_select::Fitted {
+                terms: |_, x, to| strata_select::fill(to, &[x[0]]),
+                coefficients: &[1e-10 * $time],
+                quantile: 0.0,
+                noise: strata_select::Variance::Absolute(0.0),
+                own: strata_select::Variance::Relative($deviation * $deviation),
+                factor: &[],
+            }),
+        )
     };
 }
 pub(crate) use entry;

@@ -1,174 +1,133 @@
-//! The functions of one model.
+//! The models of a set as static data, and the functions that they need.
 
 use std::collections::BTreeMap;
 
-use strata_model::codegen::{Scope, markdown, one_line, snake};
+use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::expr::rust_number;
 use strata_model::set::calls::{Site, name_calls, result_number};
 use strata_model::set::{Check, FitSpread, Formula, Model, ModelSet, Nodes};
 use strata_model::{Expr, Resolved, expr};
 
-/// Names that functions and tables of emitted text must not take.
-const RESERVED: [&str; 9] =
-    ["within", "holds", "checked", "variance", "spread", "nodes", "inputs", "parameters", "m_"];
-/// Names that variables must not take.
-const LOCALS: [&str; 15] = [
-    "nodes",
-    "p",
-    "log_p",
-    "sqrt_p",
-    "valid",
-    "seconds",
-    "sign",
-    "square",
-    "deviation",
-    "from_fit",
-    "by",
-    "terms",
-    "inputs",
-    "parameters",
-    "m_",
-];
-/// Lines are broken beyond this.
-const WIDTH: usize = 100;
+use super::factor::cholesky;
 
-/// The functions of all models.
+/// Names that functions must not take: those that their text calls.
+const RESERVED: [&str; 6] = ["fill", "holds", "require", "spread", "within", "m_"];
+/// Names that variables must not take.
+const LOCALS: [&str; 12] =
+    ["nodes", "p", "log_p", "sqrt_p", "x", "to", "seconds", "square", "deviation", "by", "shifted", "m_"];
+/// Lines are broken beyond this.
+const WIDTH: usize = 108;
+
+/// The functions and statics of all models.
 pub(super) struct Functions<'a> {
     resolved: &'a Resolved,
+    /// The names of the models' functions.
     names: BTreeMap<String, String>,
     pub(super) scope: Scope,
-}
-
-/// A model or candidate as what is emitted of it.
-pub(super) struct Subject<'a> {
-    formula: &'a Formula,
-    doc: String,
-    public: bool,
-}
-
-impl<'a> Subject<'a> {
-    /// A model of the set.
-    pub(super) fn model(resolved: &Resolved, model: &Model, formula: &'a Formula) -> Self {
-        let doc = format!(
-            "/// `{}`: {}.\n///\n/// Valid for {}.\n",
-            one_line(&model.name),
-            markdown(&model.quality()),
-            markdown(&resolved.validity(model)),
-        );
-        Self { formula, doc, public: true }
-    }
-
-    /// A candidate of a library, whose time is that of a model.
-    pub(super) fn candidate(formula: &'a Formula) -> Self {
-        Self { formula, doc: String::new(), public: false }
-    }
 }
 
 impl<'a> Functions<'a> {
     /// Gives every model its name in Rust.
     pub(super) fn name(set: &ModelSet, resolved: &'a Resolved) -> Self {
         let mut scope = Scope::with(&RESERVED);
-        let names = set
-            .models
-            .iter()
-            .map(|m| (m.name.clone(), scope.claim(&snake(&m.name), &["", "_seconds"])))
-            .collect();
+        let named = |model: &Model| (model.name.clone(), scope.claim(&snake(&model.name), &["", "_seconds"]));
+        let names = set.models.iter().map(named).collect();
         Self { resolved, names, scope }
     }
 
-    /// The name of a model's function, and what it computes.
-    pub(super) fn of(&self, model: &str) -> Option<(&str, &Formula)> {
-        self.names.get(model).map(String::as_str).zip(self.resolved.formula(model))
+    /// A model of the set; nothing for one that is not known.
+    pub(super) fn of_model(&self, model: &Model, formula: &Formula) -> String {
+        if is_unknown(formula) {
+            return String::new();
+        }
+        let name = self.names.get(&model.name).map_or("m_", String::as_str);
+        self.emit(name, formula, &format!("/// `{}`.\npub ", one_line(&model.name)))
     }
 
-    /// Both functions of a model.
-    pub(super) fn of_model(&self, model: &Model, subject: &Subject<'_>) -> String {
-        self.emit(self.names.get(&model.name).map_or("m_", String::as_str), subject)
-    }
-
-    /// Both functions, called `name` and `name_seconds`.
-    pub(super) fn emit(&self, name: &str, s: &Subject<'_>) -> String {
-        let locals = Locals::new(s);
-        let visibility = if s.public { "pub " } else { "" };
-        let must_use = if s.public { "#[must_use]\n" } else { "" };
-        let quick_doc = if s.public {
-            format!("/// The time of [`{name}`] in seconds, without its interval.\n")
-        } else {
-            String::new()
-        };
-        let mut text = String::new();
-        text += &s.doc;
-        text += must_use;
-        let body = self.prediction(name, s, &locals);
-        text += &format!("{visibility}fn {name}({}) -> Option<Prediction> {{\n", locals.parameters(&body));
-        text += &body;
-        text += "}\n\n";
-        text += &quick_doc;
-        text += must_use;
-        let body = value(s, &locals, "seconds", "checked(seconds)");
-        text += &format!("{visibility}fn {name}_seconds({}) -> Option<f64> {{\n", locals.parameters(&body));
-        text += &body;
-        text += "}\n\n";
-        text
-    }
-
-    /// A function called `name` of a value that may have any sign.
-    pub(super) fn signed(name: &str, s: &Subject<'_>) -> String {
-        let locals = Locals::new(s);
-        let body = value(s, &locals, "sign", "Some(sign)");
-        format!("fn {name}({}) -> Option<f64> {{\n{body}}}\n\n", locals.parameters(&body))
-    }
-
-    /// The body of the function that tells the interval too.
-    fn prediction(&self, name: &str, s: &Subject<'_>, locals: &Locals) -> String {
+    /// The static of a model called `name` after `before` it, and the functions that it needs.
+    pub(super) fn emit(&self, name: &str, formula: &Formula, before: &str) -> String {
+        let locals = Locals::new(formula);
         let mut sites = Vec::new();
-        let outer = name_calls(&s.formula.outer, &mut sites);
-        let terms: Vec<Expr> = s.formula.terms.iter().map(|term| name_calls(term, &mut sites)).collect();
-        let fit = Some(&s.formula.fit).filter(|_| !terms.is_empty());
-        let seconds = format!("{name}_seconds({})?;\n", locals.arguments());
-        if let (None, [site]) = (fit, &sites[..])
-            && outer.as_name().is_some()
-        {
-            // Nothing but another model: so is its interval.
-            let used: Vec<&Expr> = site.arguments.iter().collect();
-            return format!(
-                "    {seconds}{}    {}\n",
-                locals.nodes_used_by(&used),
-                self.call(site, "", locals)
-            );
+        let outer = name_calls(&formula.outer, &mut sites);
+        let terms: Vec<Expr> = formula.terms.iter().map(|term| name_calls(term, &mut sites)).collect();
+        let (functions, model) = match &sites[..] {
+            _ if formula.mean.as_number().is_some_and(f64::is_nan) => {
+                (String::new(), "Model::Unknown".into())
+            }
+            [] if terms.is_empty() => fitted(name, formula, (&[outer], &[1.0]), &locals),
+            [] => fitted(name, formula, (&terms, &formula.coefficients), &locals),
+            [site] if outer.as_name().is_some() => self.of_another(name, formula, site, &locals),
+            _ => self.computed(name, formula, (&outer, &terms, &sites), &locals),
+        };
+        format!("{functions}{before}static {}: Model = {model};\n\n", static_name(name))
+    }
+
+    /// The static of a model where it computes the same as this formula.
+    pub(super) fn equal(&self, model: &str, formula: &Formula) -> Option<String> {
+        let other = self.resolved.formula(model)?;
+        let same = |a: &Formula, b: &Formula| {
+            (&a.inputs, &a.ranges, &a.mean, &a.checks, a.nodes)
+                == (&b.inputs, &b.ranges, &b.mean, &b.checks, b.nodes)
+        };
+        (is_unknown(formula) || same(formula, other)).then(|| self.static_of(model))
+    }
+
+    /// The static of a model.
+    fn static_of(&self, model: &str) -> String {
+        match (self.resolved.formula(model), self.names.get(model)) {
+            (Some(formula), Some(name)) if !is_unknown(formula) => static_name(name),
+            _ => "Model::Unknown".to_owned(),
         }
-        let mut code = format!("    let seconds = {seconds}");
-        if fit.is_none() && sites.is_empty() {
-            return code + "    Prediction::new(seconds, 0.0)\n";
-        }
-        let site_arguments = sites.iter().flat_map(|site| &site.arguments);
-        let used: Vec<&Expr> =
-            terms.iter().chain(site_arguments).chain((!sites.is_empty()).then_some(&outer)).collect();
-        code += &locals.nodes_used_by(&used);
+    }
+
+    /// Nothing but another model: so is its interval.
+    fn of_another(&self, name: &str, formula: &Formula, site: &Site, locals: &Locals) -> (String, String) {
+        let arguments: Vec<String> = site.arguments.iter().map(|a| locals.rust(a)).collect();
+        // The model checks its own ranges.
+        let checks = formula
+            .checks
+            .iter()
+            .filter(|check| !matches!(check, Check::Range { value, .. } if site.arguments.contains(value)));
+        let function = compute(name, formula, checks, &site.arguments, &arguments, locals);
+        (function, format!("Model::Of(&{}, {name})", self.static_of(&site.model)))
+    }
+
+    /// Of several other models: the time, and the interval by finite differences.
+    fn computed(
+        &self,
+        name: &str,
+        formula: &Formula,
+        (outer, terms, sites): (&Expr, &[Expr], &[Site]),
+        locals: &Locals,
+    ) -> (String, String) {
+        let seconds = format!("{name}_seconds");
+        let mut code = value(&seconds, formula, locals, "Seconds::new(", ").map(Seconds::get)");
+        let called = sites.iter().flat_map(|site| &site.arguments);
+        let used: Vec<&Expr> = terms.iter().chain(called).chain([outer]).collect();
+        let mut body = locals.bound_inputs(|name| used.iter().any(|e| e.names().contains(name)));
+        body += &locals.nodes_used_by(&used);
+        body += &format!("    let seconds = {seconds}(nodes, x)?;\n");
         for (k, site) in sites.iter().enumerate() {
-            code += &format!("    let {} = {};\n", locals.prediction(k), self.call(site, "", locals) + "?");
-            code += &format!("    let {} = {}.seconds.get();\n", locals.result(k), locals.prediction(k));
+            body += &format!("    let {} = {}?;\n", locals.prediction(k), self.call(site, "predict", locals));
+            body += &format!("    let {} = {}.seconds.get();\n", locals.result(k), locals.prediction(k));
         }
-        match fit {
-            Some(fit) => {
-                code += &fit_squares(fit, &terms, if sites.is_empty() { "" } else { "mut " }, locals)
-            }
-            None => code += "    let mut square = 0.0;\n    let mut deviation = 0.0;\n",
-        }
+        body += &squares(&formula.fit, terms, locals);
         for k in 0..sites.len() {
-            code += &self.shift(k, &sites, &outer, locals);
+            body += &self.shift(k, sites, outer, locals);
             for (sum, of) in [("square", "half_width"), ("deviation", "deviation")] {
-                code += &format!("    {sum} += spread(shifted, {}.{of}.get());\n", locals.prediction(k));
+                body += &format!("    {sum} += spread(shifted, {}.{of}.get());\n", locals.prediction(k));
             }
         }
-        code + "    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())\n"
+        body += "    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())\n";
+        code += &format!("fn {name}(nodes: usize, x: &[f64]) -> Option<Prediction> {{\n{body}}}\n");
+        (code, format!("Model::Computed {{ seconds: {seconds}, predict: {name} }}"))
     }
 
     /// A closure that tells the time if the result of call `k` were different.
     fn shift(&self, k: usize, sites: &[Site], outer: &Expr, locals: &Locals) -> String {
         let mut bindings = vec![(locals.result(k), format!("{} + by", locals.result(k)))];
         for (later, site) in sites.iter().enumerate().skip(k + 1).filter(|(_, site)| site.nested()) {
-            let call = self.call(site, "_seconds", locals);
+            let call = self.call(site, "seconds", locals);
             bindings.push((locals.result(later), format!("{call}.unwrap_or(f64::NAN)")));
         }
         let mut result = locals.rust(outer);
@@ -180,74 +139,187 @@ impl<'a> Functions<'a> {
         format!("    let shifted = |by: f64| {{\n{lines}        {result}\n    }};\n")
     }
 
-    /// A call of another model's function.
-    fn call(&self, site: &Site, suffix: &str, locals: &Locals) -> String {
-        let name = self.names.get(&site.model).map_or("m_", String::as_str);
-        let arguments: String = site.arguments.iter().map(|a| format!(", {}", locals.rust(a))).collect();
-        format!("{name}{suffix}(nodes{arguments})")
+    /// A call of another model.
+    fn call(&self, site: &Site, what: &str, locals: &Locals) -> String {
+        let arguments: Vec<String> = site.arguments.iter().map(|a| locals.rust(a)).collect();
+        format!("{}.{what}(nodes, &[{}])", self.static_of(&site.model), arguments.join(", "))
     }
+}
+
+/// The static of the model whose functions are called `name`. A library's table may be called as
+/// its model.
+pub(super) fn static_name(name: &str) -> String {
+    name.to_ascii_uppercase() + "_MODEL"
+}
+
+/// Whether nothing is predicted at all.
+fn is_unknown(formula: &Formula) -> bool {
+    formula.mean.as_number().is_some_and(f64::is_nan)
+}
+
+/// A function called `name` of a value that may have any sign.
+pub(super) fn signed(name: &str, formula: &Formula) -> String {
+    value(name, formula, &Locals::new(formula), "Some(", ")")
+}
+
+/// A sum of terms.
+fn fitted(
+    name: &str,
+    formula: &Formula,
+    (terms, coefficients): (&[Expr], &[f64]),
+    locals: &Locals,
+) -> (String, String) {
+    let texts: Vec<String> = terms.iter().map(|term| locals.rust(term)).collect();
+    let function = compute(name, formula, formula.checks.iter(), terms, &texts, locals);
+    let fit = &formula.fit;
+    let (noise, own) = variances(fit);
+    let coefficients: Vec<String> = coefficients.iter().map(|c| rust_number(*c)).collect();
+    let factor: Vec<String> = cholesky(&fit.covariance, terms.len()).into_iter().map(short).collect();
+    let model = format!(
+        "Model::Fitted(Fitted {{\n    terms: {name}, quantile: {:?}, noise: {noise}, own: {own},\n    \
+         coefficients: &[{}],\n    factor: &[{}],\n}})",
+        fit.t_quantile,
+        listed(&coefficients),
+        listed(&factor),
+    );
+    (function, model)
+}
+
+/// Six digits: a covariance is known to far fewer.
+fn short(number: f64) -> String {
+    let text = format!("{number:.5e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    match (digits, exponent) {
+        // Smaller numbers than `f32` can hold.
+        _ if number.abs() < f64::from(f32::MIN_POSITIVE) => "0.0".into(),
+        (digits, "0") if digits.contains('.') => digits.into(),
+        (digits, exponent) => format!("{digits}e{exponent}"),
+    }
+}
+
+/// The noise and the model's own error as `Variance`s.
+fn variances(fit: &FitSpread) -> (String, String) {
+    let noise = format!("Variance::{}({:?})", if fit.relative { "Relative" } else { "Absolute" }, fit.noise);
+    let own = fit.own_error.map_or(noise.clone(), |own| format!("Variance::Relative({:?})", own * own));
+    (noise, own)
 }
 
 /// The squares of the half width, t² (x'Σx + noise), and of the deviation, x'Σx + the model's own
-/// error.
-fn fit_squares(fit: &FitSpread, terms: &[Expr], mutable: &str, locals: &Locals) -> String {
+/// error, of a model that calls others in its terms.
+fn squares(fit: &FitSpread, terms: &[Expr], locals: &Locals) -> String {
+    if terms.is_empty() {
+        return "    let mut square = 0.0;\n    let mut deviation = 0.0;\n".to_owned();
+    }
     let relative = |share: f64| format!("{share:?} * seconds * seconds");
     let noise = if fit.relative { relative(fit.noise) } else { format!("{:?}", fit.noise) };
     let own = fit.own_error.map_or(noise.clone(), |own| relative(own * own));
-    let mut code = String::new();
-    if fit.covariance.is_empty() {
-        code += "    let from_fit = 0.0;\n";
-    } else {
-        code += "    let terms = [\n";
-        for term in terms {
-            code += &format!("        {},\n", locals.rust(term));
-        }
-        code += "    ];\n    let covariance = [\n";
-        for row in fit.covariance.chunks_exact(terms.len()) {
-            let row: Vec<String> = row.iter().map(|c| format!("{c:?}")).collect();
-            code += &format!("        [{}],\n", row.join(", "));
-        }
-        code += "    ];\n    let from_fit = variance(&terms, &covariance);\n";
+    let terms: Vec<String> = terms.iter().map(|term| locals.rust(term)).collect();
+    let factor = cholesky(&fit.covariance, terms.len());
+    let mut rest = &factor[..];
+    let mut parts = Vec::new();
+    for place in 0..terms.len() {
+        let Some((column, later)) = rest.split_at_checked(terms.len() - place) else { break };
+        let of = |(l, i): (&f64, usize)| format!("{} * t[{i}]", short(*l));
+        let part: Vec<String> = column.iter().zip(place..).map(of).collect();
+        parts.push(format!("        let part = {};\n        sum += part * part;\n", part.join(" + ")));
+        rest = later;
     }
+    let mut code = String::new();
+    let from_fit = if parts.is_empty() {
+        "0.0"
+    } else {
+        code += &format!(
+            "    let from_fit = {{\n        let t: [f64; {}] = [{}];\n        let mut sum = 0.0;\n{}        sum\n    }};\n",
+            terms.len(),
+            terms.join(", "),
+            parts.concat()
+        );
+        "from_fit"
+    };
     let t = fit.t_quantile;
-    code += &format!("    let {mutable}square = {:?} * (from_fit + {noise}).max(0.0);\n", t * t);
-    code + &format!("    let {mutable}deviation = (from_fit + {own}).max(0.0);\n")
+    code += &format!("    let mut square = {:?} * ({from_fit} + {noise});\n", t * t);
+    code + &format!("    let mut deviation = {from_fit} + {own};\n")
 }
 
-/// The body of a function of the value alone, which is bound to `name`.
-fn value(s: &Subject<'_>, locals: &Locals, name: &str, result: &str) -> String {
-    let mut conditions = vec![match (s.formula.nodes.fixed(), s.formula.nodes) {
+/// A `Compute` of the values whose expressions are `computed` and whose text is `values`.
+fn compute<'f>(
+    name: &str,
+    formula: &Formula,
+    checks: impl Iterator<Item = &'f Check>,
+    computed: &[Expr],
+    values: &[String],
+    locals: &Locals,
+) -> String {
+    let checks: Vec<&Check> = checks.filter(|check| !always_passes(check, locals)).collect();
+    let used: Vec<&Expr> = checks.iter().map(|check| check.expr()).chain(computed).collect();
+    let valid = valid(formula, &checks, locals);
+    format!(
+        "fn {name}(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {{\n{}{}{valid}    fill(to, &[{}])\n}}\n",
+        locals.bound_inputs(|_| true),
+        locals.nodes_used_by(&used),
+        listed(values),
+    )
+}
+
+/// A function of one value, which is returned between `before` and `after`.
+fn value(name: &str, formula: &Formula, locals: &Locals, before: &str, after: &str) -> String {
+    let checks: Vec<&Check> = formula.checks.iter().filter(|check| !always_passes(check, locals)).collect();
+    let used: Vec<&Expr> = checks.iter().map(|check| check.expr()).chain([&formula.mean]).collect();
+    format!(
+        "fn {name}(nodes: usize, x: &[f64]) -> Option<f64> {{\n{}{}{}    {before}{}{after}\n}}\n",
+        locals.bound_inputs(|_| true),
+        locals.nodes_used_by(&used),
+        valid(formula, &checks, locals),
+        locals.rust(&formula.mean),
+    )
+}
+
+/// Returns `None` outside the ranges and where a requirement fails.
+fn valid(formula: &Formula, checks: &[&Check], locals: &Locals) -> String {
+    let mut conditions = vec![match (formula.nodes.fixed(), formula.nodes) {
         (Some(nodes), _) => format!("nodes == {nodes}"),
         (None, Nodes::ANY) => "nodes > 0".to_owned(),
         (None, Nodes { min, max }) => format!("({min}..={max}).contains(&nodes)"),
     }];
-    for (input, (min, max)) in locals.inputs.iter().zip(&s.formula.ranges) {
+    for (input, (min, max)) in locals.inputs.iter().zip(&formula.ranges) {
         conditions.push(if *min == f64::NEG_INFINITY && *max == f64::INFINITY {
             format!("!{input}.is_nan()")
         } else {
             format!("within({input}, {}, {})", rust_number(*min), rust_number(*max))
         });
     }
-    for check in s.formula.checks.iter().filter(|check| !always_passes(check, locals)) {
-        conditions.push(match check {
-            Check::Range { value, min, max } => {
-                format!("within({}, {}, {})", locals.rust(value), rust_number(*min), rust_number(*max))
-            }
-            Check::Require(condition) => format!("holds({})", locals.rust(condition)),
-        });
+    conditions.extend(checks.iter().map(|check| match check {
+        Check::Range { value, min, max } => {
+            format!("within({}, {}, {})", locals.rust(value), rust_number(*min), rust_number(*max))
+        }
+        Check::Require(condition) => format!("holds({})", locals.rust(condition)),
+    }));
+    format!("    require({})?;\n", joined(&conditions, " &&"))
+}
+
+/// Items separated by commas.
+pub(super) fn listed(items: &[String]) -> String {
+    joined(items, ",")
+}
+
+/// Items on as few lines as hold them, the first of which is begun.
+fn joined(items: &[String], separator: &str) -> String {
+    let mut text = String::new();
+    // What stands before the list is at most this long.
+    let mut column = 24;
+    for (place, item) in items.iter().enumerate() {
+        let separator = if place + 1 < items.len() { separator } else { "" };
+        if column + item.len() + 4 > WIDTH && place > 0 {
+            text.truncate(text.trim_end().len());
+            text += "\n        ";
+            column = 8;
+        }
+        text += &format!("{item}{separator} ");
+        column += item.len() + separator.len() + 1;
     }
-    let checks = s.formula.checks.iter().filter(|check| !always_passes(check, locals)).map(Check::expr);
-    let used: Vec<&Expr> = checks.chain([&s.formula.mean]).collect();
-    let mut code = locals.nodes_used_by(&used);
-    let line = format!("    let valid = {};\n", conditions.join(" && "));
-    code += &if line.len() <= WIDTH + 1 {
-        line
-    } else {
-        format!("    let valid = {};\n", conditions.join("\n        && "))
-    };
-    code += "    if !valid {\n        return None;\n    }\n";
-    code += &sum(&format!("let {name} = "), &s.formula.mean, locals);
-    code + &format!("    {result}\n")
+    text.truncate(text.trim_end().len());
+    text
 }
 
 /// Whether a check reads nothing and passes.
@@ -260,27 +332,6 @@ fn always_passes(check: &Check, locals: &Locals) -> bool {
         })
 }
 
-/// A statement with one expression; a long sum has a line for each addend.
-fn sum(start: &str, expr: &Expr, locals: &Locals) -> String {
-    use strata_model::expr::{BinaryOp, ExprKind};
-    let line = format!("    {start}{};\n", locals.rust(expr));
-    if line.len() <= WIDTH + 1 {
-        return line;
-    }
-    let mut addends = Vec::new();
-    let mut rest = &locals.nodes.fix(expr);
-    while let ExprKind::Binary(BinaryOp::Add, left, right) = &rest.kind {
-        // An addend that is a sum itself would lose its parentheses.
-        let text = locals.rust(right);
-        let is_sum = matches!(right.kind, ExprKind::Binary(BinaryOp::Add | BinaryOp::Subtract, ..));
-        addends.push(if is_sum { format!("({text})") } else { text });
-        rest = left;
-    }
-    addends.push(locals.rust(rest));
-    addends.reverse();
-    format!("    {start}{};\n", addends.join("\n        + "))
-}
-
 /// How the names of an expression are written in one function.
 struct Locals {
     names: Vec<String>,
@@ -290,24 +341,17 @@ struct Locals {
 }
 
 impl Locals {
-    fn new(s: &Subject<'_>) -> Self {
+    fn new(formula: &Formula) -> Self {
         let mut scope = Scope::with(&LOCALS);
-        let inputs = s.formula.inputs.iter().map(|name| scope.claim(&snake(name), &[""])).collect();
-        Self { names: s.formula.inputs.clone(), inputs, nodes: s.formula.nodes, results: scope }
+        let inputs = formula.inputs.iter().map(|name| scope.claim(&snake(name), &[""])).collect();
+        Self { names: formula.inputs.clone(), inputs, nodes: formula.nodes, results: scope }
     }
 
-    /// The parameters of a function; one that its body does not use says so.
-    fn parameters(&self, body: &str) -> String {
-        let uses =
-            |name: &str| body.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
-        let parameter = |name: &String| format!(", {}{name}: f64", if uses(name) { "" } else { "_" });
-        let inputs: String = self.inputs.iter().map(parameter).collect();
-        format!("nodes: usize{inputs}")
-    }
-
-    fn arguments(&self) -> String {
-        let inputs: String = self.inputs.iter().map(|i| format!(", {i}")).collect();
-        format!("nodes{inputs}")
+    /// The statement that takes those inputs out of `x` that `reads` selects.
+    fn bound_inputs(&self, reads: impl Fn(&str) -> bool) -> String {
+        let bound = |(name, input): (&String, &String)| if reads(name) { input.clone() } else { "_".into() };
+        let all: Vec<String> = self.names.iter().zip(&self.inputs).map(bound).collect();
+        format!("    let &[{}] = x else {{ return None }};\n", all.join(", "))
     }
 
     /// The variable that holds a call's seconds.
@@ -344,37 +388,4 @@ impl Locals {
             _ => self.names.iter().position(|n| n == name).map_or("m_".into(), |i| self.inputs[i].clone()),
         })
     }
-}
-
-/// The helpers that the emitted functions call.
-pub(super) fn helpers(body: &str) -> String {
-    const HELPERS: [(&str, &str); 4] = [
-        (
-            "within(",
-            "/// Whether a value lies in the range that was measured; not if it is no number.\n\
-             fn within(value: f64, min: f64, max: f64) -> bool {\n    min <= value && value <= max\n}\n",
-        ),
-        (
-            "checked(",
-            "/// A time, if it is one.\n\
-             fn checked(seconds: f64) -> Option<f64> {\n    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)\n}\n",
-        ),
-        (
-            "variance(",
-            "/// The variance of a prediction that the uncertain coefficients cause.\n\
-             fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {\n    \
-             let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();\n    \
-             covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()\n}\n",
-        ),
-        (
-            "spread(",
-            "/// The square of what the spread of one call adds to that of the whole.\n\
-             fn spread(shifted: impl Fn(f64) -> f64, by: f64) -> f64 {\n    \
-             let difference = (shifted(by) - shifted(-by)) / 2.0;\n    \
-             if difference.is_finite() { difference * difference } else { 0.0 }\n}\n",
-        ),
-    ];
-    let used: Vec<&str> =
-        HELPERS.iter().filter(|(call, _)| body.contains(call)).map(|(_, text)| *text).collect();
-    used.join("\n")
 }

@@ -33,18 +33,26 @@ pub(super) fn header(set: &ModelSet, resolved: &Resolved, digest: &str, body: &s
         line(&format!("    valid for {}", resolved.validity(model)));
     }
     text += "//! ```\n\n";
-    const NAMES: [(&str, &str); 11] = [
+    const NAMES: [(&str, &str); 19] = [
         ("ChooseResult<", "ChooseResult"),
         ("Domain {", "Domain"),
-        ("Entry {", "Entry"),
+        ("Entry::", "Entry"),
+        ("Model::Fitted(", "Fitted"),
         ("impl Library ", "Library"),
+        ("Model::", "Model"),
         ("Parameter::new(", "Parameter"),
-        ("Option<Prediction>", "Prediction"),
+        ("Prediction::new(", "Prediction"),
         ("Root(", "Root"),
         ("[Row; ", "Row"),
+        ("Seconds::", "Seconds"),
         (": Table =", "Table"),
+        ("Variance::", "Variance"),
         ("Verdict::", "Verdict"),
-        ("choose_compiled(", "choose_compiled"),
+        (" choose_compiled(", "choose_compiled"),
+        (" fill(", "fill"),
+        (" require(", "require"),
+        (" spread(", "spread"),
+        ("within(", "within"),
     ];
     let holds = body.contains("holds(").then_some("holds");
     let names: Vec<&str> =

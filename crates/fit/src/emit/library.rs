@@ -2,13 +2,13 @@
 
 use strata_model::codegen::{Scope, snake};
 use strata_model::expr::rust_number;
-use strata_model::set::{Formula, Library, LibraryCandidate, LibraryModels, ModelSet, SetError};
+use strata_model::set::{Library, LibraryModels, ModelSet, SetError};
 
-use super::function::{Functions, Subject};
+use super::function::{self, Functions};
 use super::typed;
 use strata_select::{Domain, Source as _, Step};
 
-/// The functions of a library's candidates and the `pub static` table over them.
+/// The models of a library's candidates and the `pub static` table over them.
 pub(super) fn table(
     set: &ModelSet,
     (library, models): (&Library, &LibraryModels),
@@ -29,30 +29,20 @@ pub(super) fn table(
     let mut entries = String::new();
     for (index, candidate) in library.candidates.iter().enumerate() {
         let wanted = format!("{prefix}_{}", snake(&candidate.name));
-        let name = scope.claim(&wanted, &["", "_seconds", "_at", "_seconds_at"]);
-        let called = match (models.formula(index), functions.of(&candidate.model)) {
-            (Some(formula), Some((function, model))) if same(formula, model) => function,
-            (Some(formula), _) => {
-                code += &functions.emit(&name, &Subject::candidate(formula));
-                &name
-            }
-            (None, _) => &name,
+        let model = match models.formula(index) {
+            Some(formula) => functions.equal(&candidate.model, formula).unwrap_or_else(|| {
+                let name = scope.claim(&wanted, &["", "_seconds"]);
+                code += &functions.emit(&name, formula, "");
+                function::static_name(&name)
+            }),
+            None => continue,
         };
-        for (suffix, result) in [("", "Prediction"), ("_seconds", "f64")] {
-            code += &wrapper(
-                (&format!("{name}{suffix}"), &format!("{called}{suffix}")),
-                result,
-                library,
-                candidate,
-            );
-        }
         let root = models.root(index).map(|formula| {
-            let root = scope.claim(&format!("{name}_root"), &["", "_at"]);
-            code += &Functions::signed(&root, &Subject::candidate(formula));
-            code += &wrapper((&root, &root), "f64", library, candidate);
-            format!(".root(Root({root}_at))")
+            let root = scope.claim(&format!("{wanted}_root"), &[""]);
+            code += &function::signed(&root, formula);
+            format!(".root(Root({root}))")
         });
-        let parameters: String = candidate
+        let parameters: Vec<String> = candidate
             .parameters
             .iter()
             .map(|p| {
@@ -62,13 +52,17 @@ pub(super) fn table(
                     Step::Multiply(by) => format!(".times({by})"),
                 };
                 let root = root.as_deref().filter(|_| p.root.is_some()).unwrap_or_default();
-                format!("Parameter::new({:?}, {}, {}){step}{root}, ", p.name, p.min, p.max)
+                format!("Parameter::new({:?}, {}, {}){step}{root}", p.name, p.min, p.max)
             })
             .collect();
+        let with = if parameters.is_empty() {
+            String::new()
+        } else {
+            format!("\n            .with(&[{}])", parameters.join(", "))
+        };
         entries += &format!(
-            "        Entry {{\n            name: {:?},\n            parameters: &[{}],\n            verdict: Verdict::{:?},\n            expected_ratio: {:?},\n            seconds: {name}_seconds_at,\n            predict: {name}_at,\n        }},\n",
+            "        Entry::new({:?}, Verdict::{:?}, {:?}, &{model}){with},\n",
             candidate.name,
-            parameters.trim_end_matches(", "),
             models.verdict(index),
             models.expected_ratio(index)
         );
@@ -98,34 +92,4 @@ pub(super) fn table(
     );
     code += &typed::library(set, library, &prefix.to_ascii_uppercase())?;
     Ok(if entries.is_empty() { code.replace("    entries: &[\n    ],", "    entries: &[],") } else { code })
-}
-
-/// Whether two formulas compute the same of arguments in the same order.
-fn same(a: &Formula, b: &Formula) -> bool {
-    (&a.inputs, &a.ranges, &a.mean, &a.checks, a.nodes) == (&b.inputs, &b.ranges, &b.mean, &b.checks, b.nodes)
-}
-
-/// The function that takes inputs and parameters as slices, and the one that it calls.
-fn wrapper(
-    (name, called): (&str, &str),
-    result: &str,
-    library: &Library,
-    candidate: &LibraryCandidate,
-) -> String {
-    let slots =
-        |letter: char, count: usize| -> Vec<String> { (0..count).map(|i| format!("{letter}{i}")).collect() };
-    let (inputs, parameters) = (slots('x', library.inputs.len()), slots('k', candidate.parameters.len()));
-    let arguments: String = inputs
-        .iter()
-        .cloned()
-        .chain(parameters.iter().map(|k| format!("{k} as f64")))
-        .map(|a| format!(", {a}"))
-        .collect();
-    format!(
-        "fn {name}_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<{result}> {{\n    \
-         let (&[{}], &[{}]) = (inputs, parameters) else {{ return None }};\n    \
-         {called}(nodes{arguments})\n}}\n\n",
-        inputs.join(", "),
-        parameters.join(", ")
-    )
 }

@@ -1,16 +1,17 @@
-//! A model set as Rust that a library compiles in: plain functions with intervals, and tables to
-//! choose from.
+//! A model set as Rust that a library compiles in: models as static data with the functions that
+//! compute their terms, and tables to choose from.
 //!
-//! For each model there is `name(nodes, inputs…) -> Option<Prediction>` and the quick
-//! `name_seconds(nodes, inputs…) -> Option<f64>`, for each library a
-//! [`Table`](strata_select::Table). They answer as [`Resolved`](strata_model::Resolved) does:
-//! `None` outside the measured ranges, on another number of nodes, where a requirement fails, and
-//! where the result is negative or not finite.
+//! For each model there is a static [`Model`](strata_select::Model), for each library a
+//! [`Table`](strata_select::Table). They answer as [`Resolved`](strata_model::Resolved) does, times
+//! to the last bit: `None` outside the measured ranges, on another number of nodes, where a
+//! requirement fails, and where the result is negative or not finite. Half widths agree to some
+//! five digits.
 //!
 //! The text is a function of the set alone: no date, no absolute path, everything in the order of
 //! the set, numbers in the shortest form that reads back equal. rustfmt leaves it alone, so that
 //! its version does not matter.
 
+mod factor;
 mod function;
 mod header;
 mod library;
@@ -19,7 +20,7 @@ mod typed;
 use strata_model::ModelSet;
 use strata_model::set::SetError;
 
-use function::{Functions, Subject};
+use function::Functions;
 
 /// The set as the text of one Rust module, which may also be included, `include!`, in another.
 ///
@@ -32,7 +33,7 @@ pub fn rust(set: &ModelSet) -> Result<String, SetError> {
     let mut body = String::new();
     for model in &set.models {
         if let Some(formula) = resolved.formula(&model.name) {
-            body += &functions.of_model(model, &Subject::model(&resolved, model, formula));
+            body += &functions.of_model(model, formula);
         }
     }
     for library in set.libraries.iter().zip(resolved.libraries()) {
@@ -40,7 +41,6 @@ pub fn rust(set: &ModelSet) -> Result<String, SetError> {
     }
     let mut text = header::header(set, &resolved, &digest, &body);
     text += &body;
-    text += &function::helpers(&body);
     text += header::FOOTER;
     Ok(text)
 }

@@ -4,22 +4,28 @@ use strata_model::codegen::{Scope, one_line, snake};
 use strata_model::expr::{self, Expr};
 use strata_model::set::{Library, LibraryCandidate, ModelSet, SetError};
 
+use super::function::listed;
+
 /// Names that types and variants must not take: those that emitted text imports, and the prelude's.
-const TYPES: [&str; 15] = [
+const TYPES: [&str; 19] = [
     "ChooseResult",
     "Domain",
     "Entry",
     "Err",
+    "Fitted",
     "Library",
+    "Model",
     "None",
     "Ok",
     "Option",
     "Parameter",
     "Prediction",
     "Row",
+    "Seconds",
     "Self",
     "Some",
     "Table",
+    "Variance",
     "Verdict",
 ];
 
@@ -42,7 +48,7 @@ pub(super) fn library(set: &ModelSet, library: &Library, table: &str) -> Result<
     before.for_each(|other| drop(types.claim(&pascal(&other.name), &[""])));
     let name = types.claim(&pascal(&library.name), &[""]);
     let mut variants = Scope::with(&TYPES);
-    let (mut declared, mut arms) = (String::new(), String::new());
+    let (mut declared, mut arms) = (String::new(), Vec::new());
     for (index, candidate) in library.candidates.iter().enumerate() {
         let variant = variants.claim(&pascal(&candidate.name), &[""]);
         let fields = fields(set, library, candidate)?;
@@ -56,20 +62,17 @@ pub(super) fn library(set: &ModelSet, library: &Library, table: &str) -> Result<
         }
         if fields.is_empty() {
             declared += &format!("    {variant},\n");
-            arms += &format!("            ({index}, &[]) => Self::{variant},\n");
+            arms.push(format!("({index}, &[]) => Self::{variant}"));
         } else {
             declared += &format!("    {variant} {{\n{shape}    }},\n");
             let values = values.trim_end_matches(',');
-            arms += &format!(
-                "            ({index}, &[{}]) => Self::{variant} {{{values} }},\n",
-                slots.join(", ")
-            );
+            arms.push(format!("({index}, &[{}]) => Self::{variant} {{{values} }}", slots.join(", ")));
         }
     }
     let mut scope = Scope::with(&["nodes"]);
     let inputs: Vec<String> = library.inputs.iter().map(|i| scope.claim(&snake(i), &[""])).collect();
     let typed: String = inputs.iter().map(|input| format!(", {input}: f64")).collect();
-    let rows = format!("[Row; {}]", library.candidates.len());
+    arms.push("_ => return None".to_owned());
     Ok(format!(
         "/// The candidates of library `{library}`, with what is chosen about them.\n\
          #[derive(Clone, Copy, Debug, PartialEq)]\npub enum {name} {{\n{declared}}}\n\n\
@@ -77,12 +80,13 @@ pub(super) fn library(set: &ModelSet, library: &Library, table: &str) -> Result<
          /// # Errors\n    /// `STRATA_PIN` is at fault.\n    \
          pub fn choose(nodes: usize{typed}) -> ChooseResult<'static, Self> {{\n        \
          choose_compiled(nodes, &[{inputs}])\n    }}\n}}\n\n\
-         impl Library for {name} {{\n    type Rows = {rows};\n    const TABLE: &'static Table = &{table};\n\n    \
-         fn rows() -> {rows} {{\n        {table}.rows()\n    }}\n\n    \
-         fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {{\n        \
-         Some(match (index, parameters) {{\n{arms}            _ => return None,\n        }})\n    }}\n}}\n\n",
+         impl Library for {name} {{\n    type Rows = [Row; {count}];\n    const TABLE: &'static Table = &{table};\n\n    \
+         fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {{\n    \
+         Some(match (index, parameters) {{\n        {arms}\n    }})\n    }}\n}}\n\n",
         library = one_line(&library.name),
         inputs = inputs.join(", "),
+        count = library.candidates.len(),
+        arms = listed(&arms),
     ))
 }
 

@@ -74,6 +74,8 @@ pub struct Formula {
     pub outer: Expr,
     /// The terms that were kept, before inlining; none for a factored model.
     pub terms: Vec<Expr>,
+    /// Their coefficients.
+    pub coefficients: Vec<f64>,
     /// What the fit itself adds to the interval.
     pub fit: FitSpread,
     /// The nodes of this model and of all that it calls, as often as it calls them: the work of a

@@ -253,6 +253,7 @@ fn formula(
         mean,
         outer,
         terms: Vec::new(),
+        coefficients: Vec::new(),
         fit: FitSpread::default(),
         nodes: inliner.nodes,
         cost: inliner.cost,

@@ -173,17 +173,15 @@ impl Resolving<'_> {
         if inliner.chain > MAX_CHAIN {
             return content(&place, format!("more than {MAX_CHAIN} models call each other in a chain"));
         }
-        let terms = if model.kind == Kind::Fitted {
-            terms.into_iter().map(|(_, term)| term).collect()
-        } else {
-            Vec::new()
-        };
+        let fitted = terms.into_iter().filter(|_| model.kind == Kind::Fitted);
+        let (coefficients, terms) = fitted.unzip();
         let formula = Formula {
             inputs: model.inputs.iter().map(|input| input.name.clone()).collect(),
             ranges: model.inputs.iter().map(|input| (input.min, input.max)).collect(),
             mean,
             outer: whole,
             terms,
+            coefficients,
             fit: fit_spread(model),
             nodes: inliner.nodes,
             cost: inliner.cost,

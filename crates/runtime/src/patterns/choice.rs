@@ -1,18 +1,11 @@
 //! The choice of a schedule for an all-to-all, by models of this machine.
 
 use super::Schedule;
-use strata_select::{Domain, Entry, Library, Row, Table, Verdict};
+use strata_select::{Domain, Entry, Library, Model, Row, Table, Verdict};
 
 /// A schedule without a compiled-in model: only a calibrated machine knows which is best.
 const fn entry(name: &'static str) -> Entry {
-    Entry {
-        name,
-        parameters: &[],
-        verdict: Verdict::Unverified,
-        expected_ratio: 1.0,
-        seconds: |_, _, _| None,
-        predict: |_, _, _| None,
-    }
+    Entry::new(name, Verdict::Unverified, 1.0, &Model::Unknown)
 }
 
 /// The transport's own comes first: it is taken where there is no model.
@@ -32,10 +25,6 @@ static SCHEDULES: Table = Table {
 impl Library for Schedule {
     type Rows = [Row; 4];
     const TABLE: &'static Table = &SCHEDULES;
-
-    fn rows() -> [Row; 4] {
-        SCHEDULES.rows()
-    }
 
     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
         [Self::Library, Self::Free, Self::Barriers, Self::Interleaved].get(index).copied()

@@ -33,258 +33,100 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `Broadcasts`: verified, rank 2 of 2, condition 1.7e0; held-out error 0.0 % (80 of 148 samples).
-///
-/// Valid for words in 1..=256, 2 to 16 nodes.
-#[must_use]
-pub fn broadcasts(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = broadcasts_seconds(nodes, words)?;
-    let terms = [
-        1.0,
-        words,
-    ];
-    let covariance = [
-        [1.41070579331424e-38, -1.7387889685717167e-39],
-        [-1.7387889685717167e-39, 8.788325572416623e-40],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9862694790244704 * (from_fit + 1.573803402683056e-26 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words])
 }
+/// `Broadcasts`.
+pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: broadcasts, quantile: 1.996564418951833, noise: Variance::Relative(1.573803402683056e-26), own: Variance::Relative(0.0),
+    coefficients: &[1.5094704374997333e-6, 1.4848480000000186e-6],
+    factor: &[1.18773e-19, -1.46396e-20, 2.57782e-20],
+});
 
-/// The time of [`broadcasts`] in seconds, without its interval.
-#[must_use]
-pub fn broadcasts_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5094704374997333e-6 + (1.4848480000000186e-6 * words);
-    checked(seconds)
-}
-
-/// `TreeBroadcasts`: verified, rank 6 of 6, condition 3.5e1; held-out error 7.3 % (80 of 260 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes.
-#[must_use]
-pub fn tree_broadcasts(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_broadcasts_seconds(nodes, words, depth)?;
+fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        words.sqrt() / depth,
-        words * p,
-        words * p.powi(2),
-        p.log2() / words,
-        p.log2() / words.sqrt(),
-        (words * f64::from(words > 8.0)) * p.log2(),
-    ];
-    let covariance = [
-        [1.2659112732736218e-13, -2.0945661445604246e-15, 1.1399325301776734e-16, 6.522338987197929e-14, -7.630358196164673e-14, 4.976899732750133e-16],
-        [-2.0945661445604246e-15, 1.1316495741833249e-15, -4.405386549467313e-17, 2.8011120681209253e-14, -2.9447331597668775e-14, -1.7784478271233082e-15],
-        [1.1399325301776734e-16, -4.405386549467313e-17, 1.9674604065712835e-18, -9.403525993970317e-16, 9.863928555103168e-16, 6.108934384028645e-17],
-        [6.522338987197929e-14, 2.8011120681209253e-14, -9.403525993970317e-16, 1.311985582472615e-12, -1.3433112522043624e-12, -4.9081509405127284e-14],
-        [-7.630358196164673e-14, -2.9447331597668775e-14, 9.863928555103168e-16, -1.3433112522043624e-12, 1.3866315267112563e-12, 5.186875722704027e-14],
-        [4.976899732750133e-16, -1.7784478271233082e-15, 6.108934384028645e-17, -4.9081509405127284e-14, 5.186875722704027e-14, 3.311538772212735e-15],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8954578993641404 * (from_fit + 0.014362319067861161 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.008464023358727308 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[words.sqrt() / depth, words * p, words * p.powi(2), p.log2() / words,
+        p.log2() / words.sqrt(), (words * f64::from(words > 8.0)) * p.log2()])
 }
+/// `TreeBroadcasts`.
+pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_broadcasts, quantile: 1.9736914397555005, noise: Variance::Relative(0.014362319067861161), own: Variance::Relative(0.008464023358727308),
+    coefficients: &[6.534004483043714e-6, 3.111113713807919e-7, -1.5732225056814143e-8,
+        -2.053664581309963e-5, 2.274029869088851e-5, 6.285164704389456e-7],
+    factor: &[3.55796e-7, -5.88698e-9, 3.20389e-10, 1.83317e-7, -2.14459e-7, 1.39881e-9,
+        3.31209e-8, -1.27315e-9, 8.78307e-7, -9.27205e-7, -5.3447e-8, 4.93872e-10, 2.41213e-7,
+        -2.53841e-7, -1.49932e-8, 6.69906e-7, -6.39489e-7, 1.82343e-9, 8.68857e-8, -3.15734e-10,
+        1.49925e-8],
+});
 
-/// The time of [`tree_broadcasts`] in seconds, without its interval.
-#[must_use]
-pub fn tree_broadcasts_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
+fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words])
+}
+/// `Reductions`.
+pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
+    terms: reductions, quantile: 1.996564418951833, noise: Variance::Relative(4.447132244938984e-27), own: Variance::Relative(0.0),
+    coefficients: &[3.3276524374999985e-6, 1.4848480000000021e-6],
+    factor: &[8.24559e-20, -6.92789e-21, 1.33918e-20],
+});
+
+fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
     let p = nodes as f64;
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 6.534004483043714e-6 * (words.sqrt() / depth)
-        + 3.111113713807919e-7 * (words * p)
-        + (-1.5732225056814143e-8) * (words * p.powi(2))
-        + (-2.053664581309963e-5) * (p.log2() / words)
-        + 2.274029869088851e-5 * (p.log2() / words.sqrt())
-        + 6.285164704389456e-7 * ((words * f64::from(words > 8.0)) * p.log2());
-    checked(seconds)
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[words.log2() / words, words.log2() / p, words.sqrt() * p, words * p.log2(),
+        (words * p) * p.log2(), (1.0 / depth) / p.sqrt()])
 }
+/// `TreeReductions`.
+pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.008090094159780844), own: Variance::Relative(0.008311467424176862),
+    coefficients: &[1.5199839162534689e-5, -6.2581587466785205e-6, 4.641309875095586e-7,
+        3.8177667217131645e-6, -1.1321972146520514e-7, 9.376808478283298e-6],
+    factor: &[1.01946e-6, -4.45743e-7, -1.11635e-8, 1.16201e-8, -5.02429e-10, -7.0122e-8,
+        5.06907e-7, -2.09321e-9, -2.87726e-8, 2.07184e-9, -1.25799e-7, 2.95152e-8, -7.43416e-9,
+        -1.30703e-9, -2.77806e-7, 4.04937e-8, -3.04854e-9, -2.21317e-7, 1.82288e-9, -8.3046e-8,
+        6.39491e-7],
+});
 
-/// `Reductions`: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples).
-///
-/// Valid for words in 1..=256, 2 to 16 nodes.
-#[must_use]
-pub fn reductions(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = reductions_seconds(nodes, words)?;
-    let terms = [
-        1.0,
-        words,
-    ];
-    let covariance = [
-        [6.798982702321329e-39, -5.712458167678912e-40],
-        [-5.712458167678912e-40, 2.2733654489327372e-40],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9862694790244704 * (from_fit + 4.447132244938984e-27 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words])
 }
+/// `Scans`.
+pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
+    terms: scans, quantile: 1.996564418951833, noise: Variance::Relative(3.4724288408225255e-27), own: Variance::Relative(0.0),
+    coefficients: &[3.3276524374998147e-6, 1.4848480000000148e-6],
+    factor: &[7.40795e-20, -6.22411e-21, 1.20314e-20],
+});
 
-/// The time of [`reductions`] in seconds, without its interval.
-#[must_use]
-pub fn reductions_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.3276524374999985e-6 + (1.4848480000000021e-6 * words);
-    checked(seconds)
-}
-
-/// `TreeReductions`: verified, rank 6 of 6, condition 6.4e0; held-out error 7.3 % (80 of 260 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes.
-#[must_use]
-pub fn tree_reductions(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_reductions_seconds(nodes, words, depth)?;
+fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        words.log2() / words,
-        words.log2() / p,
-        words.sqrt() * p,
-        words * p.log2(),
-        (words * p) * p.log2(),
-        (1.0 / depth) / p.sqrt(),
-    ];
-    let covariance = [
-        [1.0393088535196051e-12, -4.544189367998227e-13, -1.1380777662015139e-14, 1.1846323032066994e-14, -5.122085185448755e-16, -7.148690027596576e-14],
-        [-4.544189367998227e-13, 4.556413479054399e-13, 3.914973252819103e-15, -1.976462871009899e-14, 1.2741839942647544e-15, -3.251203123925248e-14],
-        [-1.1380777662015139e-14, 3.914973252819103e-15, 1.000151373269221e-15, -2.8891449363798094e-16, -3.730507899718742e-17, -7.153362765618561e-15],
-        [1.1846323032066994e-14, -1.976462871009899e-14, -2.8891449363798094e-16, 2.6578963356348066e-15, -1.7918040987416849e-16, -4.09197104854423e-15],
-        [-5.122085185448755e-16, 1.2741839942647544e-15, -3.730507899718742e-17, -1.7918040987416849e-16, 1.8869728839836865e-17, 6.610074212606635e-16],
-        [-7.148690027596576e-14, -3.251203123925248e-14, -7.153362765618561e-15, -4.09197104854423e-15, 6.610074212606635e-16, 5.627451309833537e-13],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8954578993641404 * (from_fit + 0.008090094159780844 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.008311467424176862 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[words, words.sqrt() * p.log2(), (words * words.log2()) * p.log2(),
+        p.log2() / words, p.log2() / words.sqrt(), ((words * words.log2()) * p) / depth])
 }
-
-/// The time of [`tree_reductions`] in seconds, without its interval.
-#[must_use]
-pub fn tree_reductions_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5199839162534689e-5 * (words.log2() / words)
-        + (-6.2581587466785205e-6) * (words.log2() / p)
-        + 4.641309875095586e-7 * (words.sqrt() * p)
-        + 3.8177667217131645e-6 * (words * p.log2())
-        + (-1.1321972146520514e-7) * ((words * p) * p.log2())
-        + 9.376808478283298e-6 * ((1.0 / depth) / p.sqrt());
-    checked(seconds)
-}
-
-/// `Scans`: verified, rank 2 of 2, condition 1.6e0; held-out error 0.0 % (80 of 148 samples).
-///
-/// Valid for words in 1..=256, 2 to 16 nodes.
-#[must_use]
-pub fn scans(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = scans_seconds(nodes, words)?;
-    let terms = [
-        1.0,
-        words,
-    ];
-    let covariance = [
-        [5.487774910808975e-39, -4.610790464422242e-40],
-        [-4.610790464422242e-40, 1.834938904829742e-40],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9862694790244704 * (from_fit + 3.4724288408225255e-27 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`scans`] in seconds, without its interval.
-#[must_use]
-pub fn scans_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.3276524374998147e-6 + (1.4848480000000148e-6 * words);
-    checked(seconds)
-}
-
-/// `TreeScans`: doubtful, rank 6 of 6, condition 3.9e1; held-out error 7.5 % (80 of 260 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes.
-#[must_use]
-pub fn tree_scans(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_scans_seconds(nodes, words, depth)?;
-    let p = nodes as f64;
-    let terms = [
-        words,
-        words.sqrt() * p.log2(),
-        (words * words.log2()) * p.log2(),
-        p.log2() / words,
-        p.log2() / words.sqrt(),
-        ((words * words.log2()) * p) / depth,
-    ];
-    let covariance = [
-        [3.4609977128478413e-14, -5.0740267529317295e-14, -2.557336872880921e-15, -9.40119899005886e-14, 1.258742190090031e-13, 4.0943764749309696e-16],
-        [-5.0740267529317295e-14, 6.950031401587698e-13, -6.21447647083697e-15, 3.4221267340283187e-12, -4.064378980314374e-12, -1.2453878282688559e-15],
-        [-2.557336872880921e-15, -6.21447647083697e-15, 5.30653185908344e-16, -4.1327877633885384e-14, 4.862834798293741e-14, -1.4063742240301394e-16],
-        [-9.40119899005886e-14, 3.4221267340283187e-12, -4.1327877633885384e-14, 2.504106077945904e-11, -2.7921205717076624e-11, -2.904964063856965e-15],
-        [1.258742190090031e-13, -4.064378980314374e-12, 4.862834798293741e-14, -2.7921205717076624e-11, 3.1536579433652517e-11, 3.923532700805726e-15],
-        [4.0943764749309696e-16, -1.2453878282688559e-15, -1.4063742240301394e-16, -2.904964063856965e-15, 3.923532700805726e-15, 1.8246029823659976e-16],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8954578993641404 * (from_fit + 0.008371242406908886 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.008749867298648052 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`tree_scans`] in seconds, without its interval.
-#[must_use]
-pub fn tree_scans_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = (-1.8178196215249386e-6) * words
-        + 2.102632778267053e-5 * (words.sqrt() * p.log2())
-        + 6.456854787754688e-7 * ((words * words.log2()) * p.log2())
-        + (-4.1680162528132616e-5) * (p.log2() / words)
-        + 4.065219118704828e-5 * (p.log2() / words.sqrt())
-        + 2.747693864453109e-7 * (((words * words.log2()) * p) / depth);
-    checked(seconds)
-}
-
-fn broadcasts_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    broadcasts(nodes, x0)
-}
-
-fn broadcasts_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    broadcasts_seconds(nodes, x0)
-}
-
-fn broadcasts_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_broadcasts(nodes, x0, k0 as f64)
-}
-
-fn broadcasts_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_broadcasts_seconds(nodes, x0, k0 as f64)
-}
+/// `TreeScans`.
+pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.008371242406908886), own: Variance::Relative(0.008749867298648052),
+    coefficients: &[-1.8178196215249386e-6, 2.102632778267053e-5, 6.456854787754688e-7,
+        -4.1680162528132616e-5, 4.065219118704828e-5, 2.747693864453109e-7],
+    factor: &[1.86038e-7, -2.72742e-7, -1.37463e-8, -5.05339e-7, 6.76606e-7, 2.20083e-9,
+        7.87791e-7, -1.26476e-8, 4.169e-6, -4.92496e-6, -8.18907e-10, 1.34807e-8, 3.30359e-7,
+        -3.23411e-7, -8.95661e-9, 2.70111e-6, -2.56942e-6, 1.69564e-9, 3.42091e-7, -4.04874e-10,
+        9.67915e-9],
+});
 
 /// The candidates of library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
@@ -295,22 +137,9 @@ pub static BROADCASTS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: broadcasts_transport_seconds_at,
-            predict: broadcasts_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: broadcasts_trees_seconds_at,
-            predict: broadcasts_trees_at,
-        },
+        Entry::new("transport", Verdict::Verified, 1.0, &BROADCASTS_MODEL),
+        Entry::new("trees", Verdict::Verified, 1.0, &TREE_BROADCASTS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -340,37 +169,12 @@ impl Library for Broadcasts {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &BROADCASTS;
 
-    fn rows() -> [Row; 2] {
-        BROADCASTS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
-}
-
-fn reductions_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reductions(nodes, x0)
-}
-
-fn reductions_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reductions_seconds(nodes, x0)
-}
-
-fn reductions_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_reductions(nodes, x0, k0 as f64)
-}
-
-fn reductions_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_reductions_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `reductions` over `words`.
@@ -382,22 +186,9 @@ pub static REDUCTIONS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: reductions_transport_seconds_at,
-            predict: reductions_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: reductions_trees_seconds_at,
-            predict: reductions_trees_at,
-        },
+        Entry::new("transport", Verdict::Verified, 1.0, &REDUCTIONS_MODEL),
+        Entry::new("trees", Verdict::Verified, 1.0, &TREE_REDUCTIONS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -427,37 +218,12 @@ impl Library for Reductions {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &REDUCTIONS;
 
-    fn rows() -> [Row; 2] {
-        REDUCTIONS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
-}
-
-fn scans_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scans(nodes, x0)
-}
-
-fn scans_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scans_seconds(nodes, x0)
-}
-
-fn scans_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_scans(nodes, x0, k0 as f64)
-}
-
-fn scans_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_scans_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `scans` over `words`.
@@ -469,22 +235,9 @@ pub static SCANS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: scans_transport_seconds_at,
-            predict: scans_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: scans_trees_seconds_at,
-            predict: scans_trees_at,
-        },
+        Entry::new("transport", Verdict::Verified, 1.0, &SCANS_MODEL),
+        Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_SCANS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -514,34 +267,14 @@ impl Library for Scans {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &SCANS;
 
-    fn rows() -> [Row; 2] {
-        SCANS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

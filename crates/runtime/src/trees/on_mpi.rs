@@ -33,252 +33,93 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `Broadcasts`: doubtful, rank 2 of 2, condition 1.2e0; held-out error 21 % (40 of 74 samples).
-///
-/// Valid for words in 1..=256, 2 to 4 nodes.
-#[must_use]
-pub fn broadcasts(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = broadcasts_seconds(nodes, words)?;
+fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        words.log2() * p.powi(2),
-        p.powi(2) / words,
-    ];
-    let covariance = [
-        [1.9235615063372737e-17, -3.351217861273674e-17],
-        [-3.351217861273674e-17, 1.241263378329656e-15],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.159615098030751 * (from_fit + 0.12598749428750985 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.03222386339041434 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[words.log2() * p.powi(2), p.powi(2) / words])
 }
+/// `Broadcasts`.
+pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: broadcasts, quantile: 2.039513446396162, noise: Variance::Relative(0.12598749428750985), own: Variance::Relative(0.03222386339041434),
+    coefficients: &[8.894640413681183e-8, 3.6798372337798617e-7],
+    factor: &[4.38584e-9, -7.64099e-9, 3.4393e-8],
+});
 
-/// The time of [`broadcasts`] in seconds, without its interval.
-#[must_use]
-pub fn broadcasts_seconds(nodes: usize, words: f64) -> Option<f64> {
+fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
+    let log_p = (nodes as f64).log2();
+    require((2..=4).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[(words / 7.0).ceil(), log_p * (words / 7.0).ceil(), (words / 7.0).ceil() / depth,
+        log_p / depth, 1.0 / depth, f64::from(depth > 1.0)])
+}
+/// `TreeBroadcasts`.
+pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_broadcasts, quantile: 1.9886096669751716, noise: Variance::Relative(0.08579990353360183), own: Variance::Relative(0.032559374217385625),
+    coefficients: &[-5.107918596914527e-7, 6.514237108213869e-7, 2.416059265611461e-6,
+        1.5329435064448723e-6, -2.4004955021963517e-6, 1.572392284933435e-7],
+    factor: &[6.5179e-8, -4.71046e-8, -3.96291e-8, 1.55999e-7, -1.38132e-7, -1.44673e-8,
+        2.46271e-8, -1.05823e-7, -7.38021e-8, 1.88146e-7, -3.16029e-8, 1.19679e-7, -1.30483e-8,
+        -1.23895e-7, -1.59944e-9, 3.05703e-7, -3.56759e-7, 1.43986e-9, 1.35327e-7, -1.88004e-8,
+        2.67866e-8],
+});
+
+fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
     let p = nodes as f64;
-    let valid = (2..=4).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 8.894640413681183e-8 * (words.log2() * p.powi(2))
-        + 3.6798372337798617e-7 * (p.powi(2) / words);
-    checked(seconds)
+    require((2..=4).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[p.powi(2), words.sqrt() * p.powi(2)])
 }
+/// `Reductions`.
+pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
+    terms: reductions, quantile: 2.039513446396162, noise: Variance::Relative(0.21099435147087114), own: Variance::Relative(0.03792135989557127),
+    coefficients: &[1.81676255359157e-7, 5.0839932755864464e-8],
+    factor: &[2.65484e-8, -5.20299e-9, 4.71561e-9],
+});
 
-/// `TreeBroadcasts`: doubtful, rank 6 of 6, condition 1.4e1; held-out error 16 % (40 of 130 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 4 nodes.
-#[must_use]
-pub fn tree_broadcasts(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_broadcasts_seconds(nodes, words, depth)?;
+fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let terms = [
-        (words / 7.0).ceil(),
-        log_p * (words / 7.0).ceil(),
-        (words / 7.0).ceil() / depth,
-        log_p / depth,
-        1.0 / depth,
-        f64::from(depth > 1.0),
-    ];
-    let covariance = [
-        [4.248296999149954e-15, -3.0702309238868092e-15, -2.5829866143887626e-15, 1.016783740768799e-14, -9.00331551103047e-15, -9.42964919218114e-16],
-        [-3.0702309238868092e-15, 2.8253396835600263e-15, -7.393990699989047e-16, -9.165795514559987e-15, 1.1140153622570224e-14, -9.681075627373456e-17],
-        [-2.5829866143887626e-15, -7.393990699989047e-16, 2.7092058406609054e-14, 6.62659838605555e-17, -2.92637935648496e-14, 3.7262308298919155e-15],
-        [1.016783740768799e-14, -9.165795514559987e-15, 6.62659838605555e-17, 1.234070500587411e-13, -1.4287970611018186e-13, 5.365204709899119e-16],
-        [-9.00331551103047e-15, 1.1140153622570224e-14, -2.92637935648496e-14, -1.4287970611018186e-13, 2.1541962838759864e-13, -6.807274350784153e-15],
-        [-9.42964919218114e-16, -9.681075627373456e-17, 3.7262308298919155e-15, 5.365204709899119e-16, -6.807274350784153e-15, 2.283656463056121e-15],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.954568407587103 * (from_fit + 0.08579990353360183 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.032559374217385625 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[(words / 7.0).ceil(), log_p * (words / 7.0).ceil(), (words / 7.0).ceil() / depth])
 }
+/// `TreeReductions`.
+pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_reductions, quantile: 1.9876082815885148, noise: Variance::Relative(0.10870009647780315), own: Variance::Relative(0.05003560172341299),
+    coefficients: &[-7.364455879300134e-7, 9.687509705807526e-7, 1.8550706116923912e-6],
+    factor: &[7.2857e-8, -5.9939e-8, -1.37288e-8, 2.28222e-8, -7.97089e-8, 8.4946e-8],
+});
 
-/// The time of [`tree_broadcasts`] in seconds, without its interval.
-#[must_use]
-pub fn tree_broadcasts_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
+fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = (-5.107918596914527e-7) * (words / 7.0).ceil()
-        + 6.514237108213869e-7 * (log_p * (words / 7.0).ceil())
-        + 2.416059265611461e-6 * ((words / 7.0).ceil() / depth)
-        + 1.5329435064448723e-6 * (log_p / depth)
-        + (-2.4004955021963517e-6) * (1.0 / depth)
-        + 1.572392284933435e-7 * f64::from(depth > 1.0);
-    checked(seconds)
+    require((2..=4).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, log_p, words * log_p])
 }
+/// `Scans`.
+pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
+    terms: scans, quantile: 2.0518305164800905, noise: Variance::Relative(0.20911102738492704), own: Variance::Relative(0.03642160099928635),
+    coefficients: &[-2.4261721492633055e-6, 2.8577599800703483e-6, 1.644904861808883e-8],
+    factor: &[2.99813e-7, -2.8627e-7, 1.97635e-10, 4.98512e-8, -8.49877e-10, 1.88389e-9],
+});
 
-/// `Reductions`: doubtful, rank 2 of 2, condition 2.6e0; held-out error 18 % (40 of 74 samples).
-///
-/// Valid for words in 1..=256, 2 to 4 nodes.
-#[must_use]
-pub fn reductions(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = reductions_seconds(nodes, words)?;
+fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        p.powi(2),
-        words.sqrt() * p.powi(2),
-    ];
-    let covariance = [
-        [7.04820099474612e-16, -1.3813135960348315e-16],
-        [-1.3813135960348315e-16, 4.9308068398460787e-17],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.159615098030751 * (from_fit + 0.21099435147087114 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.03792135989557127 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[1.0, p, ((words * words.log2()) * p.powi(2)) / depth.sqrt()])
 }
-
-/// The time of [`reductions`] in seconds, without its interval.
-#[must_use]
-pub fn reductions_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (2..=4).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.81676255359157e-7 * p.powi(2)
-        + 5.0839932755864464e-8 * (words.sqrt() * p.powi(2));
-    checked(seconds)
-}
-
-/// `TreeReductions`: failed, rank 3 of 3, condition 8.6e0; held-out error 19 % (40 of 130 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 4 nodes.
-#[must_use]
-pub fn tree_reductions(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_reductions_seconds(nodes, words, depth)?;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        (words / 7.0).ceil(),
-        log_p * (words / 7.0).ceil(),
-        (words / 7.0).ceil() / depth,
-    ];
-    let covariance = [
-        [5.308136992285526e-15, -4.366974829540861e-15, -1.0002416820657955e-15],
-        [-4.366974829540861e-15, 4.113540425752655e-15, -9.962418337401683e-16],
-        [-1.0002416820657955e-15, -9.962418337401683e-16, 1.3757813138514866e-14],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9505866810392485 * (from_fit + 0.10870009647780315 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.05003560172341299 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`tree_reductions`] in seconds, without its interval.
-#[must_use]
-pub fn tree_reductions_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = (-7.364455879300134e-7) * (words / 7.0).ceil()
-        + 9.687509705807526e-7 * (log_p * (words / 7.0).ceil())
-        + 1.8550706116923912e-6 * ((words / 7.0).ceil() / depth);
-    checked(seconds)
-}
-
-/// `Scans`: doubtful, rank 3 of 3, condition 1.3e1; held-out error 17 % (40 of 74 samples).
-///
-/// Valid for words in 1..=256, 2 to 4 nodes.
-#[must_use]
-pub fn scans(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = scans_seconds(nodes, words)?;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        words * log_p,
-    ];
-    let covariance = [
-        [8.988808633053595e-14, -8.582751929257065e-14, 5.925357075397136e-17],
-        [-8.582751929257065e-14, 8.443552167430352e-14, -9.894423106136292e-17],
-        [5.925357075397136e-17, -9.894423106136292e-17, 4.3103806412619965e-18],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.210008468358955 * (from_fit + 0.20911102738492704 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.03642160099928635 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`scans`] in seconds, without its interval.
-#[must_use]
-pub fn scans_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -2.4261721492633055e-6
-        + 2.8577599800703483e-6 * log_p
-        + 1.644904861808883e-8 * (words * log_p);
-    checked(seconds)
-}
-
-/// `TreeScans`: doubtful, rank 3 of 3, condition 7.7e0; held-out error 17 % (40 of 130 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 4 nodes.
-#[must_use]
-pub fn tree_scans(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_scans_seconds(nodes, words, depth)?;
-    let p = nodes as f64;
-    let terms = [
-        1.0,
-        p,
-        ((words * words.log2()) * p.powi(2)) / depth.sqrt(),
-    ];
-    let covariance = [
-        [9.630424571968927e-14, -4.071768116681632e-14, 7.86479775884053e-18],
-        [-4.071768116681632e-14, 1.8625749116734713e-14, -7.652729352636547e-18],
-        [7.86479775884053e-18, -7.652729352636547e-18, 1.6854641798922891e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9505866810392485 * (from_fit + 0.05335509728382254 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.022589653171507067 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`tree_scans`] in seconds, without its interval.
-#[must_use]
-pub fn tree_scans_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (2..=4).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.5070366764061927e-6
-        + 1.7370334841621223e-6 * p
-        + 1.1041901970401222e-8 * (((words * words.log2()) * p.powi(2)) / depth.sqrt());
-    checked(seconds)
-}
-
-fn broadcasts_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    broadcasts(nodes, x0)
-}
-
-fn broadcasts_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    broadcasts_seconds(nodes, x0)
-}
-
-fn broadcasts_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_broadcasts(nodes, x0, k0 as f64)
-}
-
-fn broadcasts_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_broadcasts_seconds(nodes, x0, k0 as f64)
-}
+/// `TreeScans`.
+pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_scans, quantile: 1.9876082815885148, noise: Variance::Relative(0.05335509728382254), own: Variance::Relative(0.022589653171507067),
+    coefficients: &[-1.5070366764061927e-6, 1.7370334841621223e-6, 1.1041901970401222e-8],
+    factor: &[3.10329e-7, -1.31208e-7, 2.53434e-11, 3.75528e-8, -1.15237e-10, 3.93223e-10],
+});
 
 /// The candidates of library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
@@ -289,22 +130,9 @@ pub static BROADCASTS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: broadcasts_transport_seconds_at,
-            predict: broadcasts_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: broadcasts_trees_seconds_at,
-            predict: broadcasts_trees_at,
-        },
+        Entry::new("transport", Verdict::Doubtful, 1.0, &BROADCASTS_MODEL),
+        Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_BROADCASTS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -334,37 +162,12 @@ impl Library for Broadcasts {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &BROADCASTS;
 
-    fn rows() -> [Row; 2] {
-        BROADCASTS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
-}
-
-fn reductions_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reductions(nodes, x0)
-}
-
-fn reductions_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reductions_seconds(nodes, x0)
-}
-
-fn reductions_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_reductions(nodes, x0, k0 as f64)
-}
-
-fn reductions_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_reductions_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `reductions` over `words`.
@@ -376,22 +179,9 @@ pub static REDUCTIONS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: reductions_transport_seconds_at,
-            predict: reductions_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Failed,
-            expected_ratio: 1.0050052744754192,
-            seconds: reductions_trees_seconds_at,
-            predict: reductions_trees_at,
-        },
+        Entry::new("transport", Verdict::Doubtful, 1.0, &REDUCTIONS_MODEL),
+        Entry::new("trees", Verdict::Failed, 1.0050052744754192, &TREE_REDUCTIONS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -421,37 +211,12 @@ impl Library for Reductions {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &REDUCTIONS;
 
-    fn rows() -> [Row; 2] {
-        REDUCTIONS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
-}
-
-fn scans_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scans(nodes, x0)
-}
-
-fn scans_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scans_seconds(nodes, x0)
-}
-
-fn scans_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_scans(nodes, x0, k0 as f64)
-}
-
-fn scans_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_scans_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `scans` over `words`.
@@ -463,22 +228,9 @@ pub static SCANS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 4), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: scans_transport_seconds_at,
-            predict: scans_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: scans_trees_seconds_at,
-            predict: scans_trees_at,
-        },
+        Entry::new("transport", Verdict::Doubtful, 1.0, &SCANS_MODEL),
+        Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_SCANS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -508,34 +260,14 @@ impl Library for Scans {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &SCANS;
 
-    fn rows() -> [Row; 2] {
-        SCANS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

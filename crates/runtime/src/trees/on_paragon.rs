@@ -33,294 +33,112 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `Broadcasts`: verified, rank 6 of 6, condition 1.3e1; held-out error 5.3 % (80 of 148 samples).
-///
-/// Valid for words in 1..=256, 2 to 16 nodes.
-#[must_use]
-pub fn broadcasts(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = broadcasts_seconds(nodes, words)?;
+fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        words,
-        log_p,
-        words * log_p,
-        f64::from(words > 10.0),
-        0.0_f64.max(words - 10.0),
-    ];
-    let covariance = [
-        [9.792358127770637e-14, -1.095964996415237e-14, -3.6611558196026613e-14, 1.353892724633262e-15, 4.5925453611381696e-14, 8.952267165112792e-15],
-        [-1.095964996415237e-14, 2.657835546004228e-15, 2.0784655876798647e-15, -2.497593256702915e-16, -1.499158615442478e-14, -2.2877120367997722e-15],
-        [-3.6611558196026613e-14, 2.0784655876798647e-15, 2.3242300873814096e-14, -9.015625087770999e-16, -5.292154155592912e-15, -7.417872900592223e-16],
-        [1.353892724633262e-15, -2.497593256702915e-16, -9.015625087770999e-16, 1.7154610291229715e-16, -6.849329748736159e-17, -4.437197179115998e-18],
-        [4.5925453611381696e-14, -1.499158615442478e-14, -5.292154155592912e-15, -6.849329748736159e-17, 2.588392583588196e-13, 1.2461900839137955e-14],
-        [8.952267165112792e-15, -2.2877120367997722e-15, -7.417872900592223e-16, -4.437197179115998e-18, 1.2461900839137955e-14, 2.4970712520732207e-15],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.023016997732066 * (from_fit + 0.010444178345314258 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004333828154072007 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
+        0.0_f64.max(words - 10.0)])
 }
+/// `Broadcasts`.
+pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: broadcasts, quantile: 2.0057459953174694, noise: Variance::Relative(0.010444178345314258), own: Variance::Relative(0.004333828154072007),
+    coefficients: &[1.4861785513979387e-6, -5.059428675703041e-7, 3.493117082829877e-6,
+        3.762856111406989e-7, 3.979273836824389e-6, 5.220810074136862e-7],
+    factor: &[3.12927e-7, -3.5023e-8, -1.16997e-7, 4.32654e-9, 1.46761e-7, 2.86081e-8,
+        3.78316e-8, -5.33712e-8, -2.59654e-9, -2.60407e-7, -3.39867e-8, 8.18873e-8, -6.52056e-9,
+        -2.46658e-8, 9.66407e-9, 1.01768e-8, -1.51369e-7, -1.50778e-8, 3.82058e-7, -6.88627e-9,
+        1.24657e-8],
+});
 
-/// The time of [`broadcasts`] in seconds, without its interval.
-#[must_use]
-pub fn broadcasts_seconds(nodes: usize, words: f64) -> Option<f64> {
+fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.4861785513979387e-6
-        + (-5.059428675703041e-7) * words
-        + 3.493117082829877e-6 * log_p
-        + 3.762856111406989e-7 * (words * log_p)
-        + 3.979273836824389e-6 * f64::from(words > 10.0)
-        + 5.220810074136862e-7 * 0.0_f64.max(words - 10.0);
-    checked(seconds)
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[log_p, log_p * (words / 7.0).ceil(), (words / 7.0).ceil() / depth])
 }
+/// `TreeBroadcasts`.
+pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_broadcasts, quantile: 1.9734572015933742, noise: Variance::Relative(0.017597012788378535), own: Variance::Relative(0.013925968635869247),
+    coefficients: &[6.595958818888137e-7, 3.690974829380832e-6, 6.106750655431527e-6],
+    factor: &[1.08293e-7, -4.53578e-8, -4.27999e-9, 5.54315e-8, -1.80708e-7, 2.12412e-7],
+});
 
-/// `TreeBroadcasts`: doubtful, rank 3 of 3, condition 3.2e0; held-out error 9.4 % (80 of 260 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes.
-#[must_use]
-pub fn tree_broadcasts(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_broadcasts_seconds(nodes, words, depth)?;
+fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let terms = [
-        log_p,
-        log_p * (words / 7.0).ceil(),
-        (words / 7.0).ceil() / depth,
-    ];
-    let covariance = [
-        [1.1727408992447624e-14, -4.9119446230265065e-15, -4.634939945070739e-16],
-        [-4.9119446230265065e-15, 5.129981102739128e-15, -9.822757585865802e-15],
-        [-4.634939945070739e-16, -9.822757585865802e-15, 7.779236167665733e-14],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.894533326520752 * (from_fit + 0.017597012788378535 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.013925968635869247 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
+        0.0_f64.max(words - 10.0)])
 }
+/// `Reductions`.
+pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
+    terms: reductions, quantile: 2.0057459953174694, noise: Variance::Relative(0.0004258467739262004), own: Variance::Relative(0.0002924575458360945),
+    coefficients: &[7.663760867207475e-6, 3.458005641542832e-6, 7.960741268382154e-6,
+        2.9729178300332054e-6, 9.709942778854367e-6, 1.2228346596516737e-6],
+    factor: &[3.96431e-7, -7.05161e-8, -1.35236e-7, 1.20344e-8, 3.37213e-7, 4.8004e-8,
+        9.14355e-8, -5.2883e-8, -1.14937e-8, -6.05034e-7, -6.9879e-8, 9.57911e-8, -1.735e-8, 1.42277e-7,
+        3.24859e-8, 2.20632e-8, -4.06111e-7, -4.13484e-8, 9.89902e-7, -2.17798e-8, 4.27697e-8],
+});
 
-/// The time of [`tree_broadcasts`] in seconds, without its interval.
-#[must_use]
-pub fn tree_broadcasts_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 6.595958818888137e-7 * log_p
-        + 3.690974829380832e-6 * (log_p * (words / 7.0).ceil())
-        + 6.106750655431527e-6 * ((words / 7.0).ceil() / depth);
-    checked(seconds)
-}
-
-/// `Reductions`: verified, rank 6 of 6, condition 9.5e0; held-out error 1.4 % (80 of 148 samples).
-///
-/// Valid for words in 1..=256, 2 to 16 nodes.
-#[must_use]
-pub fn reductions(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = reductions_seconds(nodes, words)?;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        words,
-        log_p,
-        words * log_p,
-        f64::from(words > 10.0),
-        0.0_f64.max(words - 10.0),
-    ];
-    let covariance = [
-        [1.5715736291238298e-13, -2.795475189515719e-14, -5.3611830335843164e-14, 4.770823440220617e-15, 1.3368152915294638e-13, 1.9030279451507296e-14],
-        [-2.795475189515719e-14, 1.3332967743113073e-14, 4.7009530092906376e-15, -1.8995571205504697e-15, -7.91005072258072e-14, -9.774477322424555e-15],
-        [-5.3611830335843164e-14, 4.7009530092906376e-15, 3.026139380319719e-14, -2.6816429704718013e-15, 2.147765153563121e-17, 3.1538507857754394e-16],
-        [4.770823440220617e-15, -1.8995571205504697e-15, -2.6816429704718013e-15, 1.064741488105998e-15, -4.163568343085167e-16, -9.503684483725877e-17],
-        [1.3368152915294638e-13, -7.91005072258072e-14, 2.147765153563121e-17, -4.163568343085167e-16, 1.6448538731520614e-12, 5.832095507121722e-14],
-        [1.9030279451507296e-14, -9.774477322424555e-15, 3.1538507857754394e-16, -9.503684483725877e-17, 5.832095507121722e-14, 1.2256091820739263e-14],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.023016997732066 * (from_fit + 0.0004258467739262004 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0002924575458360945 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`reductions`] in seconds, without its interval.
-#[must_use]
-pub fn reductions_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 7.663760867207475e-6
-        + 3.458005641542832e-6 * words
-        + 7.960741268382154e-6 * log_p
-        + 2.9729178300332054e-6 * (words * log_p)
-        + 9.709942778854367e-6 * f64::from(words > 10.0)
-        + 1.2228346596516737e-6 * 0.0_f64.max(words - 10.0);
-    checked(seconds)
-}
-
-/// `TreeReductions`: verified, rank 6 of 6, condition 1.2e2; held-out error 3.8 % (80 of 260 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes.
-#[must_use]
-pub fn tree_reductions(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_reductions_seconds(nodes, words, depth)?;
+fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        p.powf(1.0 / 3.0),
-        words * p.log2(),
-        words * p,
-        words * p.powi(2),
-        (words * p.sqrt()) / depth.sqrt(),
-        (p.log2() / words.sqrt()) / depth.sqrt(),
-    ];
-    let covariance = [
-        [2.800734509324702e-14, -3.5270566276837458e-15, 9.449427094340752e-16, -1.932340028298586e-17, 9.636546635613123e-16, -3.769033814065155e-14],
-        [-3.5270566276837458e-15, 7.637180541902082e-14, -4.052674373804621e-14, 1.3566127996157524e-15, -1.1527646479197817e-15, 4.483403255375709e-15],
-        [9.449427094340752e-16, -4.052674373804621e-14, 2.175514383861085e-14, -7.322273158626441e-16, 1.6672421487748014e-16, -1.1855402155033827e-15],
-        [-1.932340028298586e-17, 1.3566127996157524e-15, -7.322273158626441e-16, 2.4804267916332734e-17, -3.1394002925933635e-18, 2.372040007172425e-17],
-        [9.636546635613123e-16, -1.1527646479197817e-15, 1.6672421487748014e-16, -3.1394002925933635e-18, 1.3641854987023905e-15, -1.930213046883847e-15],
-        [-3.769033814065155e-14, 4.483403255375709e-15, -1.1855402155033827e-15, 2.372040007172425e-17, -1.930213046883847e-15, 7.297748335177183e-14],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8954578993641404 * (from_fit + 0.0030519551009788467 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.002304057749091729 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[p.powf(1.0 / 3.0), words * p.log2(), words * p, words * p.powi(2),
+        (words * p.sqrt()) / depth.sqrt(), (p.log2() / words.sqrt()) / depth.sqrt()])
 }
+/// `TreeReductions`.
+pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_reductions, quantile: 1.9736914397555005, noise: Variance::Relative(0.0030519551009788467), own: Variance::Relative(0.002304057749091729),
+    coefficients: &[6.328494773748627e-6, 6.0394024867809306e-6, -1.9218042964631816e-6,
+        4.5907398396993705e-8, 6.685472998560243e-7, 3.5853754888447765e-6],
+    factor: &[1.67354e-7, -2.10754e-8, 5.64637e-9, -1.15464e-10, 5.75818e-9, -2.25213e-7,
+        2.7555e-7, -1.46644e-7, 4.91447e-9, -3.74309e-9, -9.54689e-10, 1.47906e-8, -7.36813e-10,
+        -2.80375e-8, -3.64431e-9, 3.0996e-10, -1.52846e-8, -8.93914e-10, 1.72424e-8, -4.36604e-8,
+        1.42602e-7],
+});
 
-/// The time of [`tree_reductions`] in seconds, without its interval.
-#[must_use]
-pub fn tree_reductions_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 6.328494773748627e-6 * p.powf(1.0 / 3.0)
-        + 6.0394024867809306e-6 * (words * p.log2())
-        + (-1.9218042964631816e-6) * (words * p)
-        + 4.5907398396993705e-8 * (words * p.powi(2))
-        + 6.685472998560243e-7 * ((words * p.sqrt()) / depth.sqrt())
-        + 3.5853754888447765e-6 * ((p.log2() / words.sqrt()) / depth.sqrt());
-    checked(seconds)
-}
-
-/// `Scans`: verified, rank 6 of 6, condition 9.2e0; held-out error 1.0 % (80 of 148 samples).
-///
-/// Valid for words in 1..=256, 2 to 16 nodes.
-#[must_use]
-pub fn scans(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = scans_seconds(nodes, words)?;
+fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        words,
-        log_p,
-        words * log_p,
-        f64::from(words > 10.0),
-        0.0_f64.max(words - 10.0),
-    ];
-    let covariance = [
-        [1.2002165133347043e-13, -2.3890037321915158e-14, -4.2086395847093336e-14, 4.424422921882202e-15, 1.152154166435059e-13, 1.6172953225199345e-14],
-        [-2.3890037321915158e-14, 1.220474710726947e-14, 4.502302687588292e-15, -1.9842155803581927e-15, -7.153073639745346e-14, -8.742708187266224e-15],
-        [-4.2086395847093336e-14, 4.502302687588292e-15, 2.436512809435977e-14, -2.5777461101123603e-15, -5.326347680041413e-16, -6.182034943678723e-18],
-        [4.424422921882202e-15, -1.9842155803581927e-15, -2.5777461101123603e-15, 1.160512876014733e-15, -2.5201111644342137e-16, -4.063985082727215e-17],
-        [1.152154166435059e-13, -7.153073639745346e-14, -5.326347680041413e-16, -2.5201111644342137e-16, 1.565096815321686e-12, 5.045539419963988e-14],
-        [1.6172953225199345e-14, -8.742708187266224e-15, -6.182034943678723e-18, -4.063985082727215e-17, 5.045539419963988e-14, 1.1184852250908272e-14],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.023016997732066 * (from_fit + 0.00023888264619258059 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.00015392499904329283 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words, log_p, words * log_p, f64::from(words > 10.0),
+        0.0_f64.max(words - 10.0)])
 }
+/// `Scans`.
+pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
+    terms: scans, quantile: 2.0057459953174694, noise: Variance::Relative(0.00023888264619258059), own: Variance::Relative(0.00015392499904329283),
+    coefficients: &[7.401462609921995e-6, 3.529091775247871e-6, 8.067338022797165e-6,
+        5.232196130328339e-6, 9.290800581737025e-6, 1.164752421169572e-6],
+    factor: &[3.46441e-7, -6.89584e-8, -1.21482e-7, 1.27711e-8, 3.32568e-7, 4.66831e-8,
+        8.63104e-8, -4.48949e-8, -1.27858e-8, -5.63053e-7, -6.3996e-8, 8.71304e-8, -1.83668e-8,
+        1.67452e-7, 3.20426e-8, 2.22845e-8, -3.8694e-7, -3.88858e-8, 9.79644e-7, -2.19622e-8, 4.34614e-8],
+});
 
-/// The time of [`scans`] in seconds, without its interval.
-#[must_use]
-pub fn scans_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 7.401462609921995e-6
-        + 3.529091775247871e-6 * words
-        + 8.067338022797165e-6 * log_p
-        + 5.232196130328339e-6 * (words * log_p)
-        + 9.290800581737025e-6 * f64::from(words > 10.0)
-        + 1.164752421169572e-6 * 0.0_f64.max(words - 10.0);
-    checked(seconds)
-}
-
-/// `TreeScans`: doubtful, rank 6 of 6, condition 1.2e1; held-out error 5.3 % (80 of 260 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 to 16 nodes.
-#[must_use]
-pub fn tree_scans(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_scans_seconds(nodes, words, depth)?;
+fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
     let p = nodes as f64;
-    let terms = [
-        p.log2(),
-        words * p.log2(),
-        (words * words.log2()) * p.sqrt(),
-        (words * f64::from(words > 8.0)) * p,
-        ((words * words.log2()) * p) / depth,
-        (words.powi(2) * depth.log2()) * p,
-    ];
-    let covariance = [
-        [1.2899831542763934e-13, -4.3084061857419714e-14, 3.8325371839796134e-15, 6.425961808759523e-15, -1.7239264279219006e-16, -4.097833063984172e-18],
-        [-4.3084061857419714e-14, 2.3628902188392847e-14, -2.2867559447017262e-15, -3.4586221490349926e-15, 8.773305749612702e-17, 2.959455953320781e-18],
-        [3.8325371839796134e-15, -2.2867559447017262e-15, 3.4776522600341983e-16, 1.5881009383884772e-16, -4.033884097930168e-17, -5.970937902585931e-19],
-        [6.425961808759523e-15, -3.4586221490349926e-15, 1.5881009383884772e-16, 1.369873440010406e-15, -1.0250938069526976e-16, -9.313213553488275e-19],
-        [-1.7239264279219006e-16, 8.773305749612702e-17, -4.033884097930168e-17, -1.0250938069526976e-16, 7.063168198026368e-17, 2.2291714593855787e-19],
-        [-4.097833063984172e-18, 2.959455953320781e-18, -5.970937902585931e-19, -9.313213553488275e-19, 2.2291714593855787e-19, 4.116543218393554e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8954578993641404 * (from_fit + 0.007037900791965571 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004445870857811075 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=16).contains(&nodes) && within(words, 1.0, 256.0) &&
+        within(depth, 1.0, 16.0))?;
+    fill(to, &[p.log2(), words * p.log2(), (words * words.log2()) * p.sqrt(),
+        (words * f64::from(words > 8.0)) * p, ((words * words.log2()) * p) / depth,
+        (words.powi(2) * depth.log2()) * p])
 }
-
-/// The time of [`tree_scans`] in seconds, without its interval.
-#[must_use]
-pub fn tree_scans_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let valid = (2..=16).contains(&nodes) && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 1.2608600901531064e-5 * p.log2()
-        + 6.294009170520019e-6 * (words * p.log2())
-        + (-3.51421137088588e-7) * ((words * words.log2()) * p.sqrt())
-        + (-3.9008353898801717e-7) * ((words * f64::from(words > 8.0)) * p)
-        + 2.400442904971317e-7 * (((words * words.log2()) * p) / depth)
-        + 7.907774095713917e-10 * ((words.powi(2) * depth.log2()) * p);
-    checked(seconds)
-}
-
-fn broadcasts_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    broadcasts(nodes, x0)
-}
-
-fn broadcasts_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    broadcasts_seconds(nodes, x0)
-}
-
-fn broadcasts_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_broadcasts(nodes, x0, k0 as f64)
-}
-
-fn broadcasts_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_broadcasts_seconds(nodes, x0, k0 as f64)
-}
+/// `TreeScans`.
+pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_scans, quantile: 1.9736914397555005, noise: Variance::Relative(0.007037900791965571), own: Variance::Relative(0.004445870857811075),
+    coefficients: &[1.2608600901531064e-5, 6.294009170520019e-6, -3.51421137088588e-7,
+        -3.9008353898801717e-7, 2.400442904971317e-7, 7.907774095713917e-10],
+    factor: &[3.59163e-7, -1.19957e-7, 1.06707e-8, 1.78915e-8, -4.79984e-10, -1.14094e-11,
+        9.61212e-8, -1.04735e-8, -1.36538e-8, 3.13726e-10, 1.65502e-11, 1.11448e-8, -1.57122e-8,
+        -2.86514e-9, -2.70987e-11, 2.48288e-8, -5.42337e-9, -3.73356e-11, 5.71672e-9, -1.18736e-11,
+        3.79894e-11],
+});
 
 /// The candidates of library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
@@ -331,22 +149,9 @@ pub static BROADCASTS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: broadcasts_transport_seconds_at,
-            predict: broadcasts_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: broadcasts_trees_seconds_at,
-            predict: broadcasts_trees_at,
-        },
+        Entry::new("transport", Verdict::Verified, 1.0, &BROADCASTS_MODEL),
+        Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_BROADCASTS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -376,37 +181,12 @@ impl Library for Broadcasts {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &BROADCASTS;
 
-    fn rows() -> [Row; 2] {
-        BROADCASTS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
-}
-
-fn reductions_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reductions(nodes, x0)
-}
-
-fn reductions_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reductions_seconds(nodes, x0)
-}
-
-fn reductions_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_reductions(nodes, x0, k0 as f64)
-}
-
-fn reductions_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_reductions_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `reductions` over `words`.
@@ -418,22 +198,9 @@ pub static REDUCTIONS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: reductions_transport_seconds_at,
-            predict: reductions_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: reductions_trees_seconds_at,
-            predict: reductions_trees_at,
-        },
+        Entry::new("transport", Verdict::Verified, 1.0, &REDUCTIONS_MODEL),
+        Entry::new("trees", Verdict::Verified, 1.0, &TREE_REDUCTIONS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -463,37 +230,12 @@ impl Library for Reductions {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &REDUCTIONS;
 
-    fn rows() -> [Row; 2] {
-        REDUCTIONS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
-}
-
-fn scans_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scans(nodes, x0)
-}
-
-fn scans_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scans_seconds(nodes, x0)
-}
-
-fn scans_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_scans(nodes, x0, k0 as f64)
-}
-
-fn scans_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_scans_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `scans` over `words`.
@@ -505,22 +247,9 @@ pub static SCANS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 16), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: scans_transport_seconds_at,
-            predict: scans_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: scans_trees_seconds_at,
-            predict: scans_trees_at,
-        },
+        Entry::new("transport", Verdict::Verified, 1.0, &SCANS_MODEL),
+        Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_SCANS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -550,34 +279,14 @@ impl Library for Scans {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &SCANS;
 
-    fn rows() -> [Row; 2] {
-        SCANS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -33,239 +33,82 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `Broadcasts`: doubtful, rank 2 of 2, condition 1.8e0; held-out error 7.7 % (20 of 37 samples).
-///
-/// Valid for words in 1..=256, 2 nodes.
-#[must_use]
-pub fn broadcasts(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = broadcasts_seconds(nodes, words)?;
-    let terms = [
-        1.0,
-        f64::from(words > 16.0),
-    ];
-    let covariance = [
-        [1.1970055415871229e-16, -1.1970055415871229e-16],
-        [-1.1970055415871229e-16, 4.518328259827714e-16],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.667192731826924 * (from_fit + 0.025233752715490065 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.008950529054721981 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
+    require(nodes == 2 && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, f64::from(words > 16.0)])
 }
+/// `Broadcasts`.
+pub static BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: broadcasts, quantile: 2.1603686564628095, noise: Variance::Relative(0.025233752715490065), own: Variance::Relative(0.008950529054721981),
+    coefficients: &[2.6846166666666667e-7, 1.5315083333333335e-7],
+    factor: &[1.09408e-8, -1.09408e-8, 1.82245e-8],
+});
 
-/// The time of [`broadcasts`] in seconds, without its interval.
-#[must_use]
-pub fn broadcasts_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.6846166666666667e-7 + (1.5315083333333335e-7 * f64::from(words > 16.0));
-    checked(seconds)
+fn tree_broadcasts(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
+    require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
+    fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
 }
+/// `TreeBroadcasts`.
+pub static TREE_BROADCASTS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_broadcasts, quantile: 2.018081702818092, noise: Variance::Relative(0.0118022158305918), own: Variance::Relative(0.0113435357198281),
+    coefficients: &[7.508869698287602e-8, 3.4318168231272255e-7, 8.109097765436326e-9],
+    factor: &[2.87972e-9, -2.60818e-9, -4.99128e-11, 7.1047e-9, -1.8989e-10, 2.35727e-10],
+});
 
-/// `TreeBroadcasts`: doubtful, rank 3 of 3, condition 2.4e0; held-out error 7.7 % (20 of 65 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 nodes.
-#[must_use]
-pub fn tree_broadcasts(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_broadcasts_seconds(nodes, words, depth)?;
-    let terms = [
-        1.0,
-        (words / 7.0).ceil() / depth,
-        words,
-    ];
-    let covariance = [
-        [8.292782937977904e-18, -7.510829291619748e-18, -1.4373495554252564e-19],
-        [-7.510829291619748e-18, 5.727940423515609e-17, -1.2189322758536712e-18],
-        [-1.4373495554252564e-19, -1.2189322758536712e-18, 9.4117041057998e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.072653759249171 * (from_fit + 0.0118022158305918 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0113435357198281 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
+    require(nodes == 2 && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words.log2(), f64::from(words > 22.0)])
 }
+/// `Reductions`.
+pub static REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
+    terms: reductions, quantile: 2.1788128296672054, noise: Variance::Relative(0.005599450024899785), own: Variance::Relative(0.004433080180518202),
+    coefficients: &[2.2866566102363813e-7, 3.8185916929916486e-8, 2.667814422425319e-7],
+    factor: &[1.07705e-8, -3.58999e-9, 1.21861e-8, 3.47504e-9, -2.22215e-8, 2.26177e-8],
+});
 
-/// The time of [`tree_broadcasts`] in seconds, without its interval.
-#[must_use]
-pub fn tree_broadcasts_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 7.508869698287602e-8
-        + 3.4318168231272255e-7 * ((words / 7.0).ceil() / depth)
-        + 8.109097765436326e-9 * words;
-    checked(seconds)
+fn tree_reductions(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
+    require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
+    fill(to, &[1.0, (words / 7.0).ceil() / depth, words])
 }
+/// `TreeReductions`.
+pub static TREE_REDUCTIONS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_reductions, quantile: 2.018081702818092, noise: Variance::Relative(0.01256941921534105), own: Variance::Relative(0.011795225457670859),
+    coefficients: &[8.664458265268779e-8, 3.237115983419933e-7, 1.1607878071074205e-8],
+    factor: &[3.85076e-9, -3.27348e-9, -7.25931e-11, 8.91012e-9, -2.70758e-10, 3.36717e-10],
+});
 
-/// `Reductions`: verified, rank 3 of 3, condition 3.8e0; held-out error 5.6 % (20 of 37 samples).
-///
-/// Valid for words in 1..=256, 2 nodes.
-#[must_use]
-pub fn reductions(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = reductions_seconds(nodes, words)?;
-    let terms = [
-        1.0,
-        words.log2(),
-        f64::from(words > 22.0),
-    ];
-    let covariance = [
-        [1.1600273823118998e-16, -3.8665875783641695e-17, 1.3124996503633946e-16],
-        [-3.8665875783641695e-17, 2.4963984452287856e-17, -1.209687507458342e-16],
-        [1.3124996503633946e-16, -1.209687507458342e-16, 1.1538582052723167e-15],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.747225346722415 * (from_fit + 0.005599450024899785 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004433080180518202 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words] = x else { return None };
+    require(nodes == 2 && within(words, 1.0, 256.0))?;
+    fill(to, &[1.0, words, f64::from(words > 16.0)])
 }
+/// `Scans`.
+pub static SCANS_MODEL: Model = Model::Fitted(Fitted {
+    terms: scans, quantile: 2.1788128296672054, noise: Variance::Relative(0.1356114962161083), own: Variance::Relative(0.008385387591768868),
+    coefficients: &[2.3960903824545497e-7, 2.9197598202724856e-9, 3.539477300116737e-7],
+    factor: &[6.30942e-9, -7.9848e-11, -1.3306e-9, 3.05486e-10, -1.90482e-8, 1.87021e-8],
+});
 
-/// The time of [`reductions`] in seconds, without its interval.
-#[must_use]
-pub fn reductions_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.2866566102363813e-7
-        + 3.8185916929916486e-8 * words.log2()
-        + 2.667814422425319e-7 * f64::from(words > 22.0);
-    checked(seconds)
+fn tree_scans(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[words, depth] = x else { return None };
+    require(nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0))?;
+    fill(to, &[1.0, (words / 7.0).ceil(), (words / 7.0).ceil() / depth, 1.0 / depth, words])
 }
-
-/// `TreeReductions`: doubtful, rank 3 of 3, condition 2.4e0; held-out error 8.4 % (20 of 65 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 nodes.
-#[must_use]
-pub fn tree_reductions(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_reductions_seconds(nodes, words, depth)?;
-    let terms = [
-        1.0,
-        (words / 7.0).ceil() / depth,
-        words,
-    ];
-    let covariance = [
-        [1.4828322497571586e-17, -1.2605362590924795e-17, -2.795384804197052e-19],
-        [-1.2605362590924795e-17, 9.0105967325301e-17, -2.174856167954065e-18],
-        [-2.795384804197052e-19, -2.174856167954065e-18, 1.9195791442355023e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.072653759249171 * (from_fit + 0.01256941921534105 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.011795225457670859 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`tree_reductions`] in seconds, without its interval.
-#[must_use]
-pub fn tree_reductions_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 8.664458265268779e-8
-        + 3.237115983419933e-7 * ((words / 7.0).ceil() / depth)
-        + 1.1607878071074205e-8 * words;
-    checked(seconds)
-}
-
-/// `Scans`: doubtful, rank 3 of 3, condition 2.6e0; held-out error 7.4 % (20 of 37 samples).
-///
-/// Valid for words in 1..=256, 2 nodes.
-#[must_use]
-pub fn scans(nodes: usize, words: f64) -> Option<Prediction> {
-    let seconds = scans_seconds(nodes, words)?;
-    let terms = [
-        1.0,
-        words,
-        f64::from(words > 16.0),
-    ];
-    let covariance = [
-        [3.9808835558959634e-17, -5.037947975853223e-19, -8.395343037761242e-18],
-        [-5.037947975853223e-19, 9.969766311307972e-20, -5.712727900931187e-18],
-        [-8.395343037761242e-18, -5.712727900931187e-18, 7.14372837242956e-16],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.747225346722415 * (from_fit + 0.1356114962161083 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.008385387591768868 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`scans`] in seconds, without its interval.
-#[must_use]
-pub fn scans_seconds(nodes: usize, words: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(words, 1.0, 256.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 2.3960903824545497e-7
-        + 2.9197598202724856e-9 * words
-        + 3.539477300116737e-7 * f64::from(words > 16.0);
-    checked(seconds)
-}
-
-/// `TreeScans`: verified, rank 5 of 5, condition 4.1e1; held-out error 6.3 % (20 of 65 samples).
-///
-/// Valid for words in 1..=256, depth in 1..=16, 2 nodes.
-#[must_use]
-pub fn tree_scans(nodes: usize, words: f64, depth: f64) -> Option<Prediction> {
-    let seconds = tree_scans_seconds(nodes, words, depth)?;
-    let terms = [
-        1.0,
-        (words / 7.0).ceil(),
-        (words / 7.0).ceil() / depth,
-        1.0 / depth,
-        words,
-    ];
-    let covariance = [
-        [2.8972329938317343e-15, -3.495802569316729e-15, 1.8816317502290207e-16, -7.426265337206296e-16, 4.844274221906364e-16],
-        [-3.495802569316729e-15, 4.7746148639212016e-15, -1.3303947934769472e-16, 2.3794126203624824e-16, -6.719152316475561e-16],
-        [1.8816317502290207e-16, -1.3303947934769472e-16, 5.282489282448318e-16, -7.252167079851615e-16, 2.8072577298756324e-18],
-        [-7.426265337206296e-16, 2.3794126203624824e-16, -7.252167079851615e-16, 2.158051272318494e-15, -8.882192328459485e-18],
-        [4.844274221906364e-16, -6.719152316475561e-16, 2.8072577298756324e-18, -8.882192328459485e-18, 9.559934240151112e-17],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.084745733300357 * (from_fit + 0.00693638067977903 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.006381770688672088 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`tree_scans`] in seconds, without its interval.
-#[must_use]
-pub fn tree_scans_seconds(nodes: usize, words: f64, depth: f64) -> Option<f64> {
-    let valid = nodes == 2 && within(words, 1.0, 256.0) && within(depth, 1.0, 16.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 7.245553773382171e-7
-        + (-2.0279866719134588e-7) * (words / 7.0).ceil()
-        + 4.004221241091077e-7 * ((words / 7.0).ceil() / depth)
-        + (-4.274050714104066e-7) * (1.0 / depth)
-        + 4.720534739924466e-8 * words;
-    checked(seconds)
-}
-
-fn broadcasts_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    broadcasts(nodes, x0)
-}
-
-fn broadcasts_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    broadcasts_seconds(nodes, x0)
-}
-
-fn broadcasts_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_broadcasts(nodes, x0, k0 as f64)
-}
-
-fn broadcasts_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_broadcasts_seconds(nodes, x0, k0 as f64)
-}
+/// `TreeScans`.
+pub static TREE_SCANS_MODEL: Model = Model::Fitted(Fitted {
+    terms: tree_scans, quantile: 2.021075390305952, noise: Variance::Relative(0.00693638067977903), own: Variance::Relative(0.006381770688672088),
+    coefficients: &[7.245553773382171e-7, -2.0279866719134588e-7, 4.004221241091077e-7,
+        -4.274050714104066e-7, 4.720534739924466e-8],
+    factor: &[5.3826e-8, -6.49464e-8, 3.49577e-9, -1.37968e-8, 8.99989e-9, 2.35919e-8,
+        3.98434e-9, -2.78957e-8, -3.70487e-9, 2.23641e-8, -2.53013e-8, -6.2121e-10, 2.34388e-8,
+        -1.61257e-10, 6.80765e-10],
+});
 
 /// The candidates of library `broadcasts` over `words`.
 pub static BROADCASTS: Table = Table {
@@ -276,22 +119,9 @@ pub static BROADCASTS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: broadcasts_transport_seconds_at,
-            predict: broadcasts_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: broadcasts_trees_seconds_at,
-            predict: broadcasts_trees_at,
-        },
+        Entry::new("transport", Verdict::Doubtful, 1.0, &BROADCASTS_MODEL),
+        Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_BROADCASTS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -321,37 +151,12 @@ impl Library for Broadcasts {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &BROADCASTS;
 
-    fn rows() -> [Row; 2] {
-        BROADCASTS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
-}
-
-fn reductions_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reductions(nodes, x0)
-}
-
-fn reductions_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reductions_seconds(nodes, x0)
-}
-
-fn reductions_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_reductions(nodes, x0, k0 as f64)
-}
-
-fn reductions_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_reductions_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `reductions` over `words`.
@@ -363,22 +168,9 @@ pub static REDUCTIONS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: reductions_transport_seconds_at,
-            predict: reductions_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: reductions_trees_seconds_at,
-            predict: reductions_trees_at,
-        },
+        Entry::new("transport", Verdict::Verified, 1.0, &REDUCTIONS_MODEL),
+        Entry::new("trees", Verdict::Doubtful, 1.0, &TREE_REDUCTIONS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -408,37 +200,12 @@ impl Library for Reductions {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &REDUCTIONS;
 
-    fn rows() -> [Row; 2] {
-        REDUCTIONS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
-}
-
-fn scans_transport_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scans(nodes, x0)
-}
-
-fn scans_transport_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scans_seconds(nodes, x0)
-}
-
-fn scans_trees_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_scans(nodes, x0, k0 as f64)
-}
-
-fn scans_trees_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    tree_scans_seconds(nodes, x0, k0 as f64)
 }
 
 /// The candidates of library `scans` over `words`.
@@ -450,22 +217,9 @@ pub static SCANS: Table = Table {
     inputs: &["words"],
     domain: Domain { nodes: (2, 2), inputs: &[(1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "transport",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: scans_transport_seconds_at,
-            predict: scans_transport_at,
-        },
-        Entry {
-            name: "trees",
-            parameters: &[Parameter::new("depth", 1, 16).times(2)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: scans_trees_seconds_at,
-            predict: scans_trees_at,
-        },
+        Entry::new("transport", Verdict::Doubtful, 1.0, &SCANS_MODEL),
+        Entry::new("trees", Verdict::Verified, 1.0, &TREE_SCANS_MODEL)
+            .with(&[Parameter::new("depth", 1, 16).times(2)]),
     ],
 };
 
@@ -495,34 +249,14 @@ impl Library for Scans {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &SCANS;
 
-    fn rows() -> [Row; 2] {
-        SCANS.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Transport,
-            (1, &[k0]) => Self::Trees { depth: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Transport, (1, &[k0]) => Self::Trees { depth: k0 },
+        _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -35,455 +35,168 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `Stable`: verified within noise, rank 7 of 7, condition 4.0e0; held-out error 19 % (60 of 795 samples).
-///
-/// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
-#[must_use]
-pub fn stable(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    let seconds = stable_seconds(nodes, keys, width, run, distinct)?;
-    let terms = [
-        keys.log2(),
+fn stable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, run, distinct] = x else { return None };
+    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
+        holds(f64::from(distinct <= keys)))?;
+    fill(to, &[keys.log2(),
         ((keys * (keys / run).log2()) * f64::from((run * run) >= keys)) * f64::from(run >= 64.0),
         (keys * distinct.log2().min(width.min(keys.log2()))) * f64::from((run * run) < keys).max(f64::from(run < 64.0)),
         (keys * keys.log2()) * f64::from((run * run) < keys).max(f64::from(run < 64.0)),
         keys * f64::from(width == 1.0),
         0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())),
-        0.0_f64.max(keys - 174852.0),
-    ];
-    let covariance = [
-        [6.172923036612245e-18, -2.4800835041571834e-20, -1.6402219133849755e-20, 1.3999591295831033e-22, -3.870555806788072e-20, 4.868190518117975e-21, 3.910830815122438e-20],
-        [-2.4800835041571834e-20, 7.03878468826043e-21, 4.750963312821996e-23, 5.206882148522123e-23, -8.68347488964334e-22, -6.6151388253858455e-22, 2.9740455805743337e-22],
-        [-1.6402219133849755e-20, 4.750963312821996e-23, 6.669241404295399e-22, -1.4345415598480932e-22, 1.1577681915761416e-21, -2.1488286667554013e-22, 8.410373722361542e-22],
-        [1.3999591295831033e-22, 5.206882148522123e-23, -1.4345415598480932e-22, 6.12969722555303e-23, -5.643881767660784e-22, 4.3159679543711345e-23, -4.902039838201563e-22],
-        [-3.870555806788072e-20, -8.68347488964334e-22, 1.1577681915761416e-21, -5.643881767660784e-22, 1.0830982348408982e-20, -5.1101179188622905e-23, 1.326253159186653e-21],
-        [4.868190518117975e-21, -6.6151388253858455e-22, -2.1488286667554013e-22, 4.3159679543711345e-23, -5.1101179188622905e-23, 1.5035364189516355e-21, -9.802165901303098e-21],
-        [3.910830815122438e-20, 2.9740455805743337e-22, 8.410373722361542e-22, -4.902039838201563e-22, 1.326253159186653e-21, -9.802165901303098e-21, 2.926996999004395e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.854281566707184 * (from_fit + 0.10245736292185754 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.05236494050580989 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        0.0_f64.max(keys - 174852.0)])
 }
+/// `Stable`.
+pub static STABLE_MODEL: Model = Model::Fitted(Fitted {
+    terms: stable, quantile: 1.963232428090771, noise: Variance::Relative(0.10245736292185754), own: Variance::Relative(0.05236494050580989),
+    coefficients: &[3.263464550395453e-8, 3.164661802863858e-9, 1.0011156954454104e-9,
+        2.6747625067370342e-11, 2.971027084728381e-10, 9.003114641856726e-11, 1.0284696317083533e-8],
+    factor: &[2.48454e-9, -9.98208e-12, -6.60172e-12, 5.63469e-14, -1.55786e-11, 1.9594e-12,
+        1.57407e-11, 8.33015e-11, -2.20755e-13, 6.31817e-13, -1.22909e-11, -7.7064e-12, 5.45643e-12,
+        2.49658e-11, -5.72553e-12, 4.2146e-11, -8.1571e-12, 3.78981e-11, 5.30216e-12, -5.93035e-11,
+        2.29072e-13, -5.23469e-11, 7.17219e-11, 3.37523e-12, -4.27076e-11, 3.69097e-11, -2.52662e-10,
+        4.71788e-10],
+});
 
-/// The time of [`stable`] in seconds, without its interval.
-#[must_use]
-pub fn stable_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 3.263464550395453e-8 * keys.log2()
-        + 3.164661802863858e-9 * (((keys * (keys / run).log2()) * f64::from((run * run) >= keys)) * f64::from(run >= 64.0))
-        + 1.0011156954454104e-9 * ((keys * distinct.log2().min(width.min(keys.log2()))) * f64::from((run * run) < keys).max(f64::from(run < 64.0)))
-        + 2.6747625067370342e-11 * ((keys * keys.log2()) * f64::from((run * run) < keys).max(f64::from(run < 64.0)))
-        + 2.971027084728381e-10 * (keys * f64::from(width == 1.0))
-        + 9.003114641856726e-11 * (0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())))
-        + 1.0284696317083533e-8 * 0.0_f64.max(keys - 174852.0);
-    checked(seconds)
-}
-
-/// `Unstable`: doubtful, rank 7 of 7, condition 7.5e0; held-out error 16 % (60 of 795 samples).
-///
-/// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
-#[must_use]
-pub fn unstable(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    let seconds = unstable_seconds(nodes, keys, width, run, distinct)?;
-    let terms = [
-        keys,
-        keys.log2(),
-        keys * distinct.log2().min(width.min(keys.log2())),
-        keys * f64::from(run >= (keys / 2.1)),
-        keys * f64::from(width <= 10.0),
+fn unstable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, run, distinct] = x else { return None };
+    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
+        holds(f64::from(distinct <= keys)))?;
+    fill(to, &[keys, keys.log2(), keys * distinct.log2().min(width.min(keys.log2())),
+        keys * f64::from(run >= (keys / 2.1)), keys * f64::from(width <= 10.0),
         0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())),
-        0.0_f64.max(keys - 183001.0),
-    ];
-    let covariance = [
-        [1.0451375059648455e-20, -6.977129196265785e-20, -1.1441339556292217e-21, 4.783480724965394e-22, -8.13728042031615e-21, 7.379596862533086e-22, -2.3568313017018147e-21],
-        [-6.977129196265785e-20, 4.28869920999386e-18, 1.1492720866261373e-21, -6.194479015212985e-21, 3.424476043460749e-20, 3.381908296062625e-21, 2.779248890919365e-20],
-        [-1.1441339556292217e-21, 1.1492720866261371e-21, 2.812008361649166e-22, -2.0973281075585098e-22, 7.26355756555675e-22, -3.1078755578011833e-22, 6.154613579136889e-22],
-        [4.783480724965394e-22, -6.194479015212985e-21, -2.0973281075585098e-22, 1.3074721001274027e-20, -1.210647933047082e-21, 2.2038471852286026e-22, -1.7746991419976176e-21],
-        [-8.13728042031615e-21, 3.424476043460749e-20, 7.26355756555675e-22, -1.210647933047082e-21, 8.1092896267761e-21, -2.5899899932897583e-22, 1.3614930097625866e-22],
-        [7.379596862533086e-22, 3.3819082960626258e-21, -3.1078755578011833e-22, 2.2038471852286026e-22, -2.5899899932897583e-22, 1.8955507155222717e-21, -4.97858513863348e-21],
-        [-2.3568313017018147e-21, 2.779248890919365e-20, 6.154613579136889e-22, -1.7746991419976176e-21, 1.3614930097625866e-22, -4.97858513863348e-21, 5.920098998126152e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.854281566707184 * (from_fit + 0.08452614108745728 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        0.0_f64.max(keys - 183001.0)])
 }
+/// `Unstable`.
+pub static UNSTABLE_MODEL: Model = Model::Fitted(Fitted {
+    terms: unstable, quantile: 1.963232428090771, noise: Variance::Relative(0.08452614108745728), own: Variance::Relative(0.0),
+    coefficients: &[3.0584574256728493e-10, 2.948456243851139e-8, 7.352751673454904e-10,
+        5.428986138568919e-10, 1.8519620243191438e-10, 4.84773721646558e-10, 2.5448630381414887e-9],
+    factor: &[1.02232e-10, -6.8248e-10, -1.11915e-11, 4.67905e-12, -7.95962e-11, 7.21848e-12,
+        -2.30538e-11, 1.95523e-9, -3.31866e-12, -1.53492e-12, -1.02689e-11, 4.24931e-12, 6.16744e-12,
+        1.2039e-11, -1.34946e-11, -1.64905e-11, -1.79334e-11, 3.13916e-11, 1.13439e-10, -9.48977e-12,
+        -4.30827e-13, -1.08759e-11, 3.61426e-11, 1.64299e-12, -3.37845e-11, 3.87414e-11, -1.09046e-10,
+        2.10939e-10],
+});
 
-/// The time of [`unstable`] in seconds, without its interval.
-#[must_use]
-pub fn unstable_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 3.0584574256728493e-10 * keys
-        + 2.948456243851139e-8 * keys.log2()
-        + 7.352751673454904e-10 * (keys * distinct.log2().min(width.min(keys.log2())))
-        + 5.428986138568919e-10 * (keys * f64::from(run >= (keys / 2.1)))
-        + 1.8519620243191438e-10 * (keys * f64::from(width <= 10.0))
-        + 4.84773721646558e-10 * (0.0_f64.max(keys - 65536.0) * distinct.log2().min(width.min(keys.log2())))
-        + 2.5448630381414887e-9 * 0.0_f64.max(keys - 183001.0);
-    checked(seconds)
+fn runs(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, run, distinct] = x else { return None };
+    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 2.0, 64.0) &&
+        within(run, 16.0, 741455.0) && within(distinct, 90.0, 1482910.0) &&
+        holds(f64::from(run >= 16.0)) && holds(f64::from(run <= keys)) &&
+        holds(f64::from(distinct <= keys)))?;
+    fill(to, &[1.0, keys, keys / run, keys * (keys / run).log2(),
+        0.0_f64.max(keys - 65536.0) * (keys / run).log2(), 0.0_f64.max(keys - 155318.0)])
 }
+/// `Runs`.
+pub static RUNS_MODEL: Model = Model::Fitted(Fitted {
+    terms: runs, quantile: 1.9748080917513087, noise: Variance::Relative(0.05375854648584849), own: Variance::Relative(0.004756919556381054),
+    coefficients: &[1.3476738292941557e-7, 1.3209115153118514e-9, 4.3173019017025145e-8,
+        1.151618197930629e-9, 1.5494872804122754e-9, 3.4423127624906166e-9],
+    factor: &[5.97941e-8, -8.60698e-11, -1.0331e-8, 3.62745e-11, -3.26265e-11, 7.26534e-11,
+        1.41422e-10, -2.33362e-10, -4.16439e-11, 5.05316e-11, -1.4789e-10, 8.73185e-9, -2.45768e-11,
+        2.36562e-11, -4.71802e-12, 3.41248e-11, -4.8845e-11, 4.26791e-11, 1.2459e-10, -3.3318e-10,
+        6.22222e-10],
+});
 
-/// `Runs`: verified within noise, rank 6 of 6, condition 5.7e0; held-out error 11 % (30 of 198 samples).
-///
-/// Valid for keys in 90..=1482910, width in 2..=64, run in 16..=741455, distinct in 90..=1482910, 1 node, requires run\>=16, requires run\<=keys, requires distinct\<=keys.
-#[must_use]
-pub fn runs(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    let seconds = runs_seconds(nodes, keys, width, run, distinct)?;
-    let terms = [
-        1.0,
-        keys,
-        keys / run,
-        keys * (keys / run).log2(),
-        0.0_f64.max(keys - 65536.0) * (keys / run).log2(),
-        0.0_f64.max(keys - 155318.0),
-    ];
-    let covariance = [
-        [3.575333354889378e-15, -5.1464633391596805e-18, -6.177324892260783e-16, 2.1690019882658835e-18, -1.950874058971432e-18, 4.3442465109429136e-18],
-        [-5.1464633391596805e-18, 2.740829076779752e-20, 8.561837768123553e-19, -9.011521527015494e-21, 9.95445478216412e-21, -2.716825822924838e-20],
-        [-6.177324892260783e-16, 8.561837768123553e-19, 1.8302919302803343e-16, -5.796348644431686e-19, 5.318352324244244e-19, -7.572675014070002e-19],
-        [2.1690019882658835e-18, -9.011521527015494e-21, -5.796348644431686e-19, 4.818580289036025e-21, -5.536065933102853e-21, 1.0366570788708619e-20],
-        [-1.950874058971432e-18, 9.95445478216412e-21, 5.318352324244244e-19, -5.536065933102853e-21, 2.2085926491229464e-20, -5.3550521504808964e-20],
-        [4.3442465109429136e-18, -2.716825822924838e-20, -7.572675014070002e-19, 1.0366570788708619e-20, -5.3550521504808964e-20, 5.2716226943423745e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.899866999246445 * (from_fit + 0.05375854648584849 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004756919556381054 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`runs`] in seconds, without its interval.
-#[must_use]
-pub fn runs_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 2.0, 64.0)
-        && within(run, 16.0, 741455.0)
-        && within(distinct, 90.0, 1482910.0)
-        && holds(f64::from(run >= 16.0))
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.3476738292941557e-7
-        + 1.3209115153118514e-9 * keys
-        + 4.3173019017025145e-8 * (keys / run)
-        + 1.151618197930629e-9 * (keys * (keys / run).log2())
-        + 1.5494872804122754e-9 * (0.0_f64.max(keys - 65536.0) * (keys / run).log2())
-        + 3.4423127624906166e-9 * 0.0_f64.max(keys - 155318.0);
-    checked(seconds)
-}
-
-/// `Leading`: verified within noise, rank 8 of 8, condition 4.7e0; held-out error 15 % (60 of 795 samples).
-///
-/// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
-#[must_use]
-pub fn leading(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    let seconds = leading_seconds(nodes, keys, width, run, distinct)?;
-    let terms = [
-        1.0,
-        keys,
-        keys * f64::from(width > 10.0),
+fn leading(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, run, distinct] = x else { return None };
+    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
+        holds(f64::from(distinct <= keys)))?;
+    fill(to, &[1.0, keys, keys * f64::from(width > 10.0),
         (keys * f64::from(width > 20.0)) * f64::from(keys >= 524288.0),
-        keys / distinct.min(width.min(8.0).exp2()),
-        0.0_f64.max(keys - 65536.0),
-        0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0),
-        0.0_f64.max(keys - 172863.0),
-    ];
-    let covariance = [
-        [3.4948261748536587e-16, -4.2010394869492125e-19, -1.422565579977845e-19, -1.9394670700594613e-20, -4.276178513818542e-19, 1.9222005391360545e-18, 5.492504856941457e-20, -1.3812441638555292e-18],
-        [-4.2010394869492125e-19, 1.037749278720278e-20, -8.751541446894075e-21, -2.056430216682663e-21, -2.086259339112104e-20, -1.6734858816382497e-20, 6.52127945448959e-21, 1.1263563847137437e-20],
-        [-1.422565579977845e-19, -8.751541446894075e-21, 1.414138523011368e-20, 4.990305703415471e-21, 1.7938383236024615e-20, 1.0234784428177566e-20, -1.675445209637107e-20, -5.068707195212382e-21],
-        [-1.9394670700594613e-20, -2.056430216682663e-21, 4.990305703415471e-21, 1.8209048833555248e-18, -6.633193259927254e-22, 7.849641030828232e-20, -2.6172887517511256e-19, -2.0099988249468263e-19],
-        [-4.276178513818542e-19, -2.086259339112104e-20, 1.7938383236024615e-20, -6.633193259927254e-22, 8.724007921631499e-20, -1.7059020311351947e-21, 4.7523656334707025e-21, -3.2839185512607655e-22],
-        [1.9222005391360545e-18, -1.6734858816382497e-20, 1.0234784428177566e-20, 7.849641030828232e-20, -1.7059020311351947e-21, 5.082920546492503e-19, -1.1338738337739475e-19, -4.732199897528845e-19],
-        [5.492504856941457e-20, 6.52127945448959e-21, -1.675445209637107e-20, -2.6172887517511256e-19, 4.7523656334707025e-21, -1.1338738337739475e-19, 3.515938962465066e-19, 5.779736796706535e-20],
-        [-1.3812441638555294e-18, 1.1263563847137437e-20, -5.068707195212383e-21, -2.0099988249468263e-19, -3.2839185512607665e-22, -4.732199897528845e-19, 5.779736796706535e-20, 6.576746559199286e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8542992726202514 * (from_fit + 0.0642671425091185 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.01275343840050332 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        keys / distinct.min(width.min(8.0).exp2()), 0.0_f64.max(keys - 65536.0),
+        0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0), 0.0_f64.max(keys - 172863.0)])
 }
+/// `Leading`.
+pub static LEADING_MODEL: Model = Model::Fitted(Fitted {
+    terms: leading, quantile: 1.9632369374632934, noise: Variance::Relative(0.0642671425091185), own: Variance::Relative(0.01275343840050332),
+    coefficients: &[1.7226859231838343e-7, 3.6264037765804235e-9, 1.5090587427162367e-9,
+        1.3049541997781917e-8, 1.0418708103178013e-9, 7.782917691578572e-10, 7.585615555443935e-9,
+        9.570761375452125e-9],
+    factor: &[1.86945e-8, -2.24721e-11, -7.60956e-12, -1.03746e-12, -2.2874e-11, 1.02822e-10,
+        2.93804e-12, -7.38852e-11, 9.93604e-11, -8.97998e-11, -2.09313e-11, -2.15142e-10, -1.45171e-10,
+        6.6297e-11, 9.66502e-11, 7.75853e-11, 3.99919e-11, -2.00476e-11, -2.60241e-11, -1.38926e-10,
+        3.92887e-11, 1.34865e-9, -3.254e-12, 5.68013e-11, -1.88916e-10, -1.48759e-10, 2.00046e-10,
+        -1.54581e-10, 7.83971e-11, 9.53716e-11, 6.6996e-10, -1.26621e-10, -6.37915e-10, 5.19636e-10,
+        -1.14096e-10, 4.36065e-10],
+});
 
-/// The time of [`leading`] in seconds, without its interval.
-#[must_use]
-pub fn leading_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.7226859231838343e-7
-        + 3.6264037765804235e-9 * keys
-        + 1.5090587427162367e-9 * (keys * f64::from(width > 10.0))
-        + 1.3049541997781917e-8 * ((keys * f64::from(width > 20.0)) * f64::from(keys >= 524288.0))
-        + 1.0418708103178013e-9 * (keys / distinct.min(width.min(8.0).exp2()))
-        + 7.782917691578572e-10 * 0.0_f64.max(keys - 65536.0)
-        + 7.585615555443935e-9 * (0.0_f64.max(keys - 65536.0) * f64::from(width > 10.0))
-        + 9.570761375452125e-9 * 0.0_f64.max(keys - 172863.0);
-    checked(seconds)
+fn radsort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, run, distinct] = x else { return None };
+    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
+        holds(f64::from(distinct <= keys)))?;
+    fill(to, &[keys, keys * (width / 8.0).ceil(), (width / 8.0).ceil(),
+        (keys * (width / 8.0).ceil()) / run.sqrt(), keys / distinct.min(width.min(8.0).exp2()),
+        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(), 0.0_f64.max(keys - 177031.0),
+        0.0_f64.max(keys - 177031.0) * (width / 8.0).ceil()])
 }
+/// `Radsort`.
+pub static RADSORT_MODEL: Model = Model::Fitted(Fitted {
+    terms: radsort, quantile: 1.9632369374632934, noise: Variance::Relative(0.052481616699599), own: Variance::Relative(0.0),
+    coefficients: &[3.899470603579735e-9, 4.988312352253043e-10, 7.852274734221476e-8,
+        4.1045650966991426e-10, 1.6457846882971237e-9, 1.5092241834520595e-9, 8.386606267964256e-9,
+        4.128095160503816e-9],
+    factor: &[1.20046e-10, -2.59703e-11, -3.35405e-11, 1.37627e-12, -2.23876e-10, 5.81431e-12,
+        -8.40339e-11, 1.97143e-11, 3.13189e-11, -2.38287e-9, -3.0349e-11, -1.96851e-11, -5.96274e-11,
+        -2.10153e-12, 4.31453e-11, 8.08015e-9, -1.53618e-11, -2.09975e-11, 1.89574e-11, 1.25558e-11,
+        -1.65148e-11, 3.64649e-11, -6.63496e-11, -4.32452e-11, 1.59147e-11, 2.57271e-11, 2.36275e-10,
+        -4.58132e-12, -9.31674e-11, 2.85568e-11, 2.54567e-10, 9.60724e-11, -2.98386e-10, 7.57058e-10,
+        -2.42325e-10, 2.35783e-10],
+});
 
-/// `Radsort`: verified within noise, rank 8 of 8, condition 5.0e0; held-out error 16 % (60 of 795 samples).
-///
-/// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
-#[must_use]
-pub fn radsort(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    let seconds = radsort_seconds(nodes, keys, width, run, distinct)?;
-    let terms = [
-        keys,
-        keys * (width / 8.0).ceil(),
-        (width / 8.0).ceil(),
-        (keys * (width / 8.0).ceil()) / run.sqrt(),
-        keys / distinct.min(width.min(8.0).exp2()),
-        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(),
-        0.0_f64.max(keys - 177031.0),
-        0.0_f64.max(keys - 177031.0) * (width / 8.0).ceil(),
-    ];
-    let covariance = [
-        [1.4411151926309107e-20, -3.1176414579726428e-21, -4.0264195391295896e-21, 1.6521656890481497e-22, -2.6875470849151633e-20, 6.979868634498764e-22, -1.0087975341812845e-20, 2.3666314842843736e-21],
-        [-3.1176414579726428e-21, 1.655332383170774e-21, -7.375778181411186e-20, -9.862408159456235e-22, 5.1975966185127405e-21, -2.0184667514898822e-21, 2.1165680137788583e-21, 8.39279243209697e-22],
-        [-4.0264195391295896e-21, -7.375778181411186e-20, 7.09679870958571e-17, -5.185449856572241e-20, -1.1524704778484296e-19, 2.9506797514954734e-19, 1.0927859909752755e-19, -2.3691243394875366e-19],
-        [1.6521656890481497e-22, -9.862408159456235e-22, -5.185449856572241e-20, 2.4886293865772232e-21, -1.807561621112848e-21, -5.0517461151141123e-23, 3.3557535030520664e-22, -9.045180306302976e-23],
-        [-2.6875470849151633e-20, 5.1975966185127405e-21, -1.1524704778484296e-19, -1.807561621112848e-21, 1.11176598407923e-19, 1.2608879032677833e-21, -4.478139296608666e-21, 1.2416360841877404e-22],
-        [6.979868634498764e-22, -2.0184667514898822e-21, 2.950679751495474e-19, -5.0517461151141123e-23, 1.2608879032677833e-21, 7.064423284330608e-20, 2.4070203314348662e-20, -7.997386693468957e-20],
-        [-1.0087975341812845e-20, 2.1165680137788583e-21, 1.0927859909752755e-19, 3.3557535030520664e-22, -4.478139296608666e-21, 2.4070203314348662e-20, 5.985242004728041e-19, -2.1632669369168672e-19],
-        [2.366631484284374e-21, 8.39279243209697e-22, -2.3691243394875366e-19, -9.045180306302976e-23, 1.2416360841877404e-22, -7.997386693468957e-20, -2.1632669369168672e-19, 2.0734980238315897e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8542992726202514 * (from_fit + 0.052481616699599 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn rdst(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, run, distinct] = x else { return None };
+    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
+        holds(f64::from(distinct <= keys)))?;
+    fill(to, &[1.0, keys, keys / run.sqrt(), keys / distinct.min(width.min(8.0).exp2()),
+        0.0_f64.max(keys - 65536.0), 0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(),
+        keys * f64::from(keys > 800000.0)])
 }
+/// `Rdst`.
+pub static RDST_MODEL: Model = Model::Fitted(Fitted {
+    terms: rdst, quantile: 1.9632279311266296, noise: Variance::Relative(0.1509800500884569), own: Variance::Relative(0.02274395265644654),
+    coefficients: &[1.5935269953075918e-6, 1.3194505382598761e-8, 7.474742498437094e-10,
+        3.1669010832867403e-9, 2.64115331974876e-8, 6.68912305220783e-10, 9.772508556441938e-9],
+    factor: &[9.62801e-8, -7.55975e-11, -3.08905e-11, -7.8692e-11, 1.59291e-10, -2.01528e-12,
+        -4.71503e-11, 3.17873e-10, -2.91268e-10, -3.55569e-10, -1.54764e-10, -1.90089e-11, 6.51934e-11,
+        3.42673e-10, -5.26275e-10, -4.51937e-11, -3.04634e-11, 5.28177e-11, 9.11447e-10, -3.16154e-10,
+        4.43049e-11, 4.86204e-11, 1.4546e-9, -2.52089e-10, -5.33823e-10, 2.39227e-10, -8.12798e-10,
+        2.00862e-9],
+});
 
-/// The time of [`radsort`] in seconds, without its interval.
-#[must_use]
-pub fn radsort_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 3.899470603579735e-9 * keys
-        + 4.988312352253043e-10 * (keys * (width / 8.0).ceil())
-        + 7.852274734221476e-8 * (width / 8.0).ceil()
-        + 4.1045650966991426e-10 * ((keys * (width / 8.0).ceil()) / run.sqrt())
-        + 1.6457846882971237e-9 * (keys / distinct.min(width.min(8.0).exp2()))
-        + 1.5092241834520595e-9 * (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil())
-        + 8.386606267964256e-9 * 0.0_f64.max(keys - 177031.0)
-        + 4.128095160503816e-9 * (0.0_f64.max(keys - 177031.0) * (width / 8.0).ceil());
-    checked(seconds)
-}
-
-/// `Rdst`: verified within noise, rank 7 of 7, condition 3.6e0; held-out error 18 % (60 of 795 samples).
-///
-/// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
-#[must_use]
-pub fn rdst(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    let seconds = rdst_seconds(nodes, keys, width, run, distinct)?;
-    let terms = [
-        1.0,
-        keys,
-        keys / run.sqrt(),
-        keys / distinct.min(width.min(8.0).exp2()),
-        0.0_f64.max(keys - 65536.0),
-        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil(),
-        keys * f64::from(keys > 800000.0),
-    ];
-    let covariance = [
-        [9.26986321971418e-15, -7.27854050986364e-18, -2.9741392240958763e-18, -7.576471745787545e-18, 1.5336556621085834e-17, -1.9403183030855505e-19, -4.53963629950825e-18],
-        [-7.27854050986364e-18, 1.0675848934440053e-19, -9.025103233279718e-20, -1.0707708468850418e-19, -6.123728841874405e-20, -5.8900833697894905e-21, 2.428769176673778e-20],
-        [-2.9741392240958763e-18, -9.025103233279718e-20, 2.032160353658928e-19, -7.434364950802161e-20, 2.4670452400263645e-20, -4.840030861439753e-21, 5.66953779226342e-22],
-        [-7.576471745787545e-18, -1.0707708468850418e-19, -7.434364950802161e-20, 1.2403222092228322e-18, -2.2187858046775567e-19, 6.333119820252289e-20, -2.952162355468692e-21],
-        [1.5336556621085834e-17, -6.123728841874405e-20, 2.4670452400263645e-20, -2.2187858046775567e-19, 2.267192838277533e-18, -3.7669846202077845e-19, -8.118591545419833e-19],
-        [-1.9403183030855505e-19, -5.8900833697894905e-21, -4.840030861439753e-21, 6.333119820252289e-20, -3.7669846202077845e-19, 1.2403467966658862e-19, -6.047210986110778e-20],
-        [-4.53963629950825e-18, 2.428769176673778e-20, 5.66953779226342e-22, -2.952162355468692e-21, -8.118591545419833e-19, -6.047210986110778e-20, 4.9917872339413214e-18],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8542639095557463 * (from_fit + 0.1509800500884569 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.02274395265644654 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`rdst`] in seconds, without its interval.
-#[must_use]
-pub fn rdst_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5935269953075918e-6
-        + 1.3194505382598761e-8 * keys
-        + 7.474742498437094e-10 * (keys / run.sqrt())
-        + 3.1669010832867403e-9 * (keys / distinct.min(width.min(8.0).exp2()))
-        + 2.64115331974876e-8 * 0.0_f64.max(keys - 65536.0)
-        + 6.68912305220783e-10 * (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil())
-        + 9.772508556441938e-9 * (keys * f64::from(keys > 800000.0));
-    checked(seconds)
-}
-
-/// `Voracious`: doubtful, rank 8 of 8, condition 5.3e0; held-out error 21 % (60 of 795 samples).
-///
-/// Valid for keys in 90..=1482910, width in 1..=64, run in 1..=741455, distinct in 2..=1482910, 1 node, requires run\<=keys, requires distinct\<=keys.
-#[must_use]
-pub fn voracious(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<Prediction> {
-    let seconds = voracious_seconds(nodes, keys, width, run, distinct)?;
-    let terms = [
-        1.0,
-        f64::from(keys > 300.0),
-        keys * f64::from(keys > 300.0),
+fn voracious(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, run, distinct] = x else { return None };
+    require(nodes == 1 && within(keys, 90.0, 1482910.0) && within(width, 1.0, 64.0) &&
+        within(run, 1.0, 741455.0) && within(distinct, 2.0, 1482910.0) && holds(f64::from(run <= keys)) &&
+        holds(f64::from(distinct <= keys)))?;
+    fill(to, &[1.0, f64::from(keys > 300.0), keys * f64::from(keys > 300.0),
         (keys * (width / 8.0).ceil().min(3.0)) * f64::from(keys > 300.0),
         (keys * distinct.log2().min(width.min(keys.log2()))) * f64::from(keys <= 300.0),
-        keys / run.sqrt(),
-        0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0),
-        0.0_f64.max(keys - 149356.0),
-    ];
-    let covariance = [
-        [1.3681138242657012e-15, -1.1948537047754504e-15, 8.291670047434321e-19, 1.3385644064833432e-19, -2.0037752920801312e-18, -2.882249707745737e-18, -1.0311228446628546e-19, -2.9989313244198794e-19],
-        [-1.1948537047754504e-15, 2.622172656896249e-14, -6.4558246439673004e-18, -1.624316659747906e-18, 1.978884695509462e-18, 6.442349718097151e-19, 8.482117116168415e-18, -2.9946365162097767e-18],
-        [8.291670047434321e-19, -6.4558246439673004e-18, 4.11376356975592e-20, -1.870073819130035e-20, -1.1962579390109388e-22, -1.070334782207317e-20, 8.499941362214218e-21, -2.637876609405668e-20],
-        [1.3385644064833432e-19, -1.624316659747906e-18, -1.870073819130035e-20, 1.403027566970661e-20, -1.908546673634643e-23, -1.731045514690726e-21, -1.3554426482220702e-20, 1.9252691841415543e-20],
-        [-2.0037752920801312e-18, 1.978884695509462e-18, -1.1962579390109388e-22, -1.908546673634643e-23, 6.815150749593603e-21, 4.1470356658097246e-22, 1.2935820478017146e-23, 4.339281253457868e-23],
-        [-2.882249707745737e-18, 6.442349718097151e-19, -1.070334782207317e-20, -1.731045514690726e-21, 4.1470356658097246e-22, 3.722135072577495e-20, 1.3580596783008346e-21, 3.869424139110454e-21],
-        [-1.0311228446628546e-19, 8.482117116168415e-18, 8.499941362214216e-21, -1.3554426482220702e-20, 1.2935820478017146e-23, 1.3580596783008346e-21, 1.7938632253118238e-19, -2.45705957829086e-19],
-        [-2.9989313244198794e-19, -2.9946365162097767e-18, -2.637876609405668e-20, 1.9252691841415543e-20, 4.339281253457868e-23, 3.869424139110454e-21, -2.45705957829086e-19, 7.014195701956747e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8542992726202514 * (from_fit + 0.21468716983750397 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.1571685541672849 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        keys / run.sqrt(), 0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0),
+        0.0_f64.max(keys - 149356.0)])
 }
-
-/// The time of [`voracious`] in seconds, without its interval.
-#[must_use]
-pub fn voracious_seconds(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 90.0, 1482910.0)
-        && within(width, 1.0, 64.0)
-        && within(run, 1.0, 741455.0)
-        && within(distinct, 2.0, 1482910.0)
-        && holds(f64::from(run <= keys))
-        && holds(f64::from(distinct <= keys));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.5095366904185286e-7
-        + 1.3391780301492364e-6 * f64::from(keys > 300.0)
-        + 6.7804471275067e-10 * (keys * f64::from(keys > 300.0))
-        + 1.5482432838390533e-9 * ((keys * (width / 8.0).ceil().min(3.0)) * f64::from(keys > 300.0))
-        + 7.94442997964934e-10 * ((keys * distinct.log2().min(width.min(keys.log2()))) * f64::from(keys <= 300.0))
-        + 1.44729645986191e-9 * (keys / run.sqrt())
-        + 2.7861383239984157e-9 * (0.0_f64.max(keys - 65536.0) * (width / 8.0).ceil().min(3.0))
-        + 4.299158434681293e-9 * 0.0_f64.max(keys - 149356.0);
-    checked(seconds)
-}
-
-fn local_sort_stable_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    stable(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_stable_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    stable_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_unstable_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    unstable(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_unstable_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    unstable_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_runs_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    runs(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_runs_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    runs_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_leading_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    leading(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_leading_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    leading_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_radsort_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    radsort(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_radsort_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    radsort_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_rdst_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    rdst(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_rdst_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    rdst_seconds(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_voracious_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    voracious(nodes, x0, x1, x2, x3)
-}
-
-fn local_sort_voracious_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2, x3], &[]) = (inputs, parameters) else { return None };
-    voracious_seconds(nodes, x0, x1, x2, x3)
-}
+/// `Voracious`.
+pub static VORACIOUS_MODEL: Model = Model::Fitted(Fitted {
+    terms: voracious, quantile: 1.9632369374632934, noise: Variance::Relative(0.21468716983750397), own: Variance::Relative(0.1571685541672849),
+    coefficients: &[1.5095366904185286e-7, 1.3391780301492364e-6, 6.7804471275067e-10,
+        1.5482432838390533e-9, 7.94442997964934e-10, 1.44729645986191e-9, 2.7861383239984157e-9,
+        4.299158434681293e-9],
+    factor: &[3.6988e-8, -3.23038e-8, 2.24172e-11, 3.61891e-12, -5.41736e-11, -7.79239e-11,
+        -2.78772e-12, -8.10784e-12, 1.58676e-7, -3.61217e-11, -9.49991e-12, 1.44237e-12, -1.18039e-11,
+        5.28879e-11, -2.05232e-11, 1.98319e-10, -9.64357e-11, 5.78309e-12, -4.73122e-11, 5.28081e-11,
+        -1.35834e-10, 6.80226e-11, 1.10017e-11, -9.00255e-11, -1.16863e-10, 8.80274e-11, 6.1023e-11,
+        -4.13884e-11, 1.25514e-11, -8.99902e-12, 1.37673e-10, -4.16753e-11, 2.99335e-11, 3.97796e-10,
+        -5.67684e-10, 5.92866e-10],
+});
 
 /// The candidates of library `local_sort` over `keys`, `width`, `run`, `distinct`.
 pub static LOCAL_SORT: Table = Table {
@@ -494,62 +207,13 @@ pub static LOCAL_SORT: Table = Table {
     inputs: &["keys", "width", "run", "distinct"],
     domain: Domain { nodes: (1, 1), inputs: &[(90.0, 1482910.0), (1.0, 64.0), (1.0, 741455.0), (2.0, 1482910.0)] },
     entries: &[
-        Entry {
-            name: "stable",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.006163476034491,
-            seconds: local_sort_stable_seconds_at,
-            predict: local_sort_stable_at,
-        },
-        Entry {
-            name: "unstable",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: local_sort_unstable_seconds_at,
-            predict: local_sort_unstable_at,
-        },
-        Entry {
-            name: "runs",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: local_sort_runs_seconds_at,
-            predict: local_sort_runs_at,
-        },
-        Entry {
-            name: "leading",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: local_sort_leading_seconds_at,
-            predict: local_sort_leading_at,
-        },
-        Entry {
-            name: "radsort",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: local_sort_radsort_seconds_at,
-            predict: local_sort_radsort_at,
-        },
-        Entry {
-            name: "rdst",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: local_sort_rdst_seconds_at,
-            predict: local_sort_rdst_at,
-        },
-        Entry {
-            name: "voracious",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0569619454678985,
-            seconds: local_sort_voracious_seconds_at,
-            predict: local_sort_voracious_at,
-        },
+        Entry::new("stable", Verdict::WithinNoise, 1.006163476034491, &STABLE_MODEL),
+        Entry::new("unstable", Verdict::Doubtful, 1.0, &UNSTABLE_MODEL),
+        Entry::new("runs", Verdict::WithinNoise, 1.0, &RUNS_MODEL),
+        Entry::new("leading", Verdict::WithinNoise, 1.0, &LEADING_MODEL),
+        Entry::new("radsort", Verdict::WithinNoise, 1.0, &RADSORT_MODEL),
+        Entry::new("rdst", Verdict::WithinNoise, 1.0, &RDST_MODEL),
+        Entry::new("voracious", Verdict::Doubtful, 1.0569619454678985, &VORACIOUS_MODEL),
     ],
 };
 
@@ -586,39 +250,15 @@ impl Library for LocalSort {
     type Rows = [Row; 7];
     const TABLE: &'static Table = &LOCAL_SORT;
 
-    fn rows() -> [Row; 7] {
-        LOCAL_SORT.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Stable,
-            (1, &[]) => Self::Unstable,
-            (2, &[]) => Self::Runs,
-            (3, &[]) => Self::Leading,
-            (4, &[]) => Self::Radsort,
-            (5, &[]) => Self::Rdst,
-            (6, &[]) => Self::Voracious,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Stable, (1, &[]) => Self::Unstable, (2, &[]) => Self::Runs,
+        (3, &[]) => Self::Leading, (4, &[]) => Self::Radsort, (5, &[]) => Self::Rdst,
+        (6, &[]) => Self::Voracious, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -55,624 +55,264 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Prediction, Row, Seconds, Table, Variance, Verdict, choose_compiled, fill, require, spread, within};
 
-/// `Packets`: factored, ceil(bytes/256).
-///
-/// Valid for bytes in -inf..=inf, any number of nodes.
-#[must_use]
-pub fn packets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = packets_seconds(nodes, bytes)?;
-    Prediction::new(seconds, 0.0)
+fn packets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    require(nodes > 0 && !bytes.is_nan())?;
+    fill(to, &[(bytes / 256.0).ceil()])
 }
+/// `Packets`.
+pub static PACKETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: packets, quantile: 0.0, noise: Variance::Absolute(0.0), own: Variance::Absolute(0.0),
+    coefficients: &[1.0],
+    factor: &[],
+});
 
-/// The time of [`packets`] in seconds, without its interval.
-#[must_use]
-pub fn packets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let valid = nodes > 0 && !bytes.is_nan();
-    if !valid {
-        return None;
-    }
-    let seconds = (bytes / 256.0).ceil();
-    checked(seconds)
-}
-
-/// `ScatterSets`: verified, rank 4 of 4, condition 1.1e2; held-out error 4.9 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn scatter_sets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = scatter_sets_seconds(nodes, bytes)?;
+fn scatter_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        bytes * log_p,
-    ];
-    let covariance = [
-        [1.3218344643499027e-13, -1.3206076360605474e-13, -6.636640781747449e-18, 6.6109561578463e-18],
-        [-1.3206076360605474e-13, 1.3199942219158696e-13, 6.6109561578463e-18, -6.598113845895726e-18],
-        [-6.636640781747449e-18, 6.6109561578463e-18, 3.83923491290531e-21, -3.727007764896888e-21],
-        [6.6109561578463e-18, -6.598113845895726e-18, -3.727007764896888e-21, 3.670894190892677e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.210008468358955 * (from_fit + 0.015517629210797563 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.003035594544588543 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, bytes * log_p])
 }
+/// `ScatterSets`.
+pub static SCATTER_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: scatter_sets, quantile: 2.0518305164800905, noise: Variance::Relative(0.015517629210797563), own: Variance::Relative(0.003035594544588543),
+    coefficients: &[-1.437737716227809e-5, 1.4643870189990967e-5, -4.50793336540349e-10,
+        6.807771039518538e-10],
+    factor: &[3.6357e-7, -3.63233e-7, -1.82541e-11, 1.81834e-11, 7.8248e-9, -2.49527e-12,
+        8.57084e-13, 5.91591e-11, -5.73529e-11, 7.08257e-12],
+});
 
-/// The time of [`scatter_sets`] in seconds, without its interval.
-#[must_use]
-pub fn scatter_sets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.437737716227809e-5
-        + 1.4643870189990967e-5 * log_p
-        + (-4.50793336540349e-10) * bytes
-        + 6.807771039518538e-10 * (bytes * log_p);
-    checked(seconds)
-}
-
-/// `ScatterMessages`: verified, rank 6 of 6, condition 9.9e1; held-out error 2.6 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn scatter_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = scatter_messages_seconds(nodes, bytes)?;
+fn scatter_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        f64::from(bytes > 256.0),
-        0.0_f64.max(bytes - 1024.0),
-        0.0_f64.max(bytes - 4096.0),
-        p * 0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [2.5725446039559804e-14, -2.568260854304918e-14, -2.4191929120014384e-17, 5.967288092610526e-21, -6.212260613455975e-19, 3.071580887984069e-19],
-        [-2.568260854304918e-14, 2.5667147756565046e-14, -3.1735563793510183e-18, -5.963695818603993e-21, 6.208520867364085e-19, -3.069731813494682e-19],
-        [-2.4191929120014384e-17, -3.1735563793510183e-18, 1.2982741114793716e-16, -3.81314798468116e-20, 3.845284287881627e-20, 2.6399264142430925e-23],
-        [5.967288092610526e-21, -5.963695818603993e-21, -3.81314798468116e-20, 3.309189717884345e-23, -3.4954010654955124e-23, 1.2131859394863972e-25],
-        [-6.212260613455975e-19, 6.208520867364085e-19, 3.845284287881627e-20, -3.4954010654955124e-23, 1.5254572862004747e-22, -5.74018388749321e-23],
-        [3.071580887984069e-19, -3.069731813494682e-19, 2.6399264142430925e-23, 1.2131859394863972e-25, -5.74018388749321e-23, 2.850513003480252e-23],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.2416990502765115 * (from_fit + 0.007944334466559988 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, f64::from(bytes > 256.0), 0.0_f64.max(bytes - 1024.0),
+        0.0_f64.max(bytes - 4096.0), p * 0.0_f64.max(bytes - 4096.0)])
 }
+/// `ScatterMessages`.
+pub static SCATTER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
+    terms: scatter_messages, quantile: 2.059538552753143, noise: Variance::Relative(0.007944334466559988), own: Variance::Relative(0.0),
+    coefficients: &[-1.4649529933323858e-5, 1.5027752114061557e-5, 4.681377950422245e-8,
+        2.8786300020072667e-11, -3.592045930630199e-11, 1.694160141811535e-11],
+    factor: &[1.60392e-7, -1.60124e-7, -1.5083e-10, 3.72045e-14, -3.87318e-12, 1.91505e-12,
+        5.22545e-9, -5.22925e-9, -1.21412e-15, 1.26396e-13, -6.24952e-14, 1.01222e-8, -3.76717e-12,
+        3.80643e-12, -1.14162e-15, 4.34729e-12, -4.70874e-12, 1.05108e-14, 1.00433e-11, -4.97077e-12,
+        3.53695e-13],
+});
 
-/// The time of [`scatter_messages`] in seconds, without its interval.
-#[must_use]
-pub fn scatter_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+fn gather_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let log_p = (nodes as f64).log2();
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, bytes * log_p, 0.0_f64.max(bytes - 4096.0)])
+}
+/// `GatherSets`.
+pub static GATHER_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: gather_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.004431669689753062), own: Variance::Relative(0.0016428863156004749),
+    coefficients: &[-1.4469741037776208e-5, 1.4744035615222827e-5, -4.3083612502820364e-10,
+        6.929203613308294e-10, -3.200571257757358e-11],
+    factor: &[2.43013e-7, -2.42811e-7, -1.20517e-11, 1.22065e-11, -2.97687e-13, 5.66016e-9,
+        -3.89541e-12, -1.948e-13, 4.53664e-12, 4.03817e-11, -3.76267e-11, -2.28991e-12, 9.93845e-12,
+        -1.1818e-11, 6.64839e-12],
+});
+
+fn gather_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.4649529933323858e-5
-        + 1.5027752114061557e-5 * log_p
-        + 4.681377950422245e-8 * f64::from(bytes > 256.0)
-        + 2.8786300020072667e-11 * 0.0_f64.max(bytes - 1024.0)
-        + (-3.592045930630199e-11) * 0.0_f64.max(bytes - 4096.0)
-        + 1.694160141811535e-11 * (p * 0.0_f64.max(bytes - 4096.0));
-    checked(seconds)
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, 0.0_f64.max(bytes - 1024.0), p * 0.0_f64.max(bytes - 1024.0),
+        0.0_f64.max(bytes - 4096.0), p * 0.0_f64.max(bytes - 4096.0)])
 }
+/// `GatherMessages`.
+pub static GATHER_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
+    terms: gather_messages, quantile: 2.0638985616278602, noise: Variance::Relative(0.005270245706082196), own: Variance::Relative(0.000922380725719622),
+    coefficients: &[-1.3328932658226465e-5, 1.3741496957102637e-5, 3.8230391776479404e-11,
+        -3.61468304738349e-10, 1.8103104010741062e-10, 2.9920830342510497e-10, -1.5181820406475684e-10],
+    factor: &[1.3427e-7, -1.33978e-7, -2.24522e-13, -4.77053e-11, 2.39533e-11, 4.82562e-11,
+        -2.41164e-11, 4.88479e-9, -6.87255e-12, 9.47083e-12, -8.93793e-13, -2.62314e-12, 9.01668e-13,
+        9.76517e-12, -1.37213e-11, 9.51704e-14, 4.01635e-12, -1.04146e-13, 9.20986e-11, -4.58842e-11,
+        -9.90979e-11, 4.93702e-11, 1.94262e-12, -5.31666e-14, -2.07687e-12, 8.63582e-12, -4.26094e-12,
+        3.46054e-13],
+});
 
-/// `GatherSets`: verified, rank 5 of 5, condition 1.1e2; held-out error 3.6 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn gather_sets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = gather_sets_seconds(nodes, bytes)?;
+fn reduce_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        bytes * log_p,
-        0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [5.905548041590112e-14, -5.900641516535389e-14, -2.928724564475982e-18, 2.9663483606791372e-18, -7.234181231846416e-20],
-        [-5.900641516535389e-14, 5.898942806958883e-14, 2.9042426319600567e-18, -2.9649864188318424e-18, 9.79597801674131e-20],
-        [-2.928724564475982e-18, 2.9042426319600567e-18, 1.7910993524231215e-21, -1.6657790020007547e-21, -1.0655504276049446e-22],
-        [2.9663483606791372e-18, -2.9649864188318424e-18, -1.6657790020007547e-21, 1.6635755569631443e-21, -3.580869422317698e-23],
-        [-7.234181231846416e-20, 9.79597801674131e-20, -1.0655504276049446e-22, -3.580869422317698e-23, 2.0978055760912409e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.22520127312659 * (from_fit + 0.004431669689753062 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0016428863156004749 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, bytes * log_p, 0.0_f64.max(bytes - 4096.0)])
 }
+/// `ReduceSets`.
+pub static REDUCE_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: reduce_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.009061626091920303), own: Variance::Relative(0.003398992161210507),
+    coefficients: &[-1.955752485912032e-5, 1.980642208991421e-5, -1.1378075773643923e-9,
+        1.6550172735852082e-9, -6.915527163237221e-11],
+    factor: &[3.90082e-7, -3.89928e-7, -2.51323e-11, 2.54786e-11, -6.81645e-13, 6.46341e-9,
+        -6.95438e-12, -2.97977e-14, 7.90565e-12, 8.99882e-11, -8.55733e-11, -3.20215e-12, 1.86042e-11,
+        -2.2219e-11, 1.48918e-11],
+});
 
-/// The time of [`gather_sets`] in seconds, without its interval.
-#[must_use]
-pub fn gather_sets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.4469741037776208e-5
-        + 1.4744035615222827e-5 * log_p
-        + (-4.3083612502820364e-10) * bytes
-        + 6.929203613308294e-10 * (bytes * log_p)
-        + (-3.200571257757358e-11) * 0.0_f64.max(bytes - 4096.0);
-    checked(seconds)
-}
-
-/// `GatherMessages`: verified, rank 7 of 7, condition 7.3e2; held-out error 3.6 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn gather_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = gather_messages_seconds(nodes, bytes)?;
+fn reduce_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        0.0_f64.max(bytes - 1024.0),
-        p * 0.0_f64.max(bytes - 1024.0),
-        0.0_f64.max(bytes - 4096.0),
-        p * 0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [1.8028421938749876e-14, -1.798928446859556e-14, -3.0146591720964774e-20, -6.405384045551244e-18, 3.2162085928809744e-18, 6.4793553127818105e-18, -3.2381034512432156e-18],
-        [-1.798928446859556e-14, 1.7974093139145326e-14, -3.4898248581908336e-21, 6.43774179260206e-18, -3.2135925925555672e-18, -6.478102910710591e-18, 3.2354783900413205e-18],
-        [-3.0146591720964774e-20, -3.4898248581908336e-21, 1.4264085047600792e-22, -1.883685557725425e-22, 1.693942397079643e-24, 4.641342599193566e-23, -1.7991005223291122e-24],
-        [-6.405384045551244e-18, 6.43774179260206e-18, -1.883685557725425e-22, 1.1035919114453895e-20, -5.378343380550657e-21, -1.1508809389203515e-20, 5.707374623463818e-21],
-        [3.2162085928809744e-18, -3.2135925925555672e-18, 1.693942397079643e-24, -5.378343380550657e-21, 2.6837044758442785e-21, 5.705549954751239e-21, -2.8478308443642686e-21],
-        [6.4793553127818105e-18, -6.478102910710591e-18, 4.641342599193566e-23, -1.1508809389203515e-20, 5.705549954751239e-21, 1.2246650356639288e-20, -6.095719041667481e-21],
-        [-3.2381034512432156e-18, 3.2354783900413205e-18, -1.7991005223291122e-24, 5.707374623463818e-21, -2.8478308443642686e-21, -6.095719041667481e-21, 3.042429414468689e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.25967727268955 * (from_fit + 0.005270245706082196 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.000922380725719622 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, 0.0_f64.max(bytes - 4096.0), p * 0.0_f64.max(bytes - 4096.0)])
 }
+/// `ReduceMessages`.
+pub static REDUCE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
+    terms: reduce_messages, quantile: 2.0555294386426555, noise: Variance::Relative(0.00395592916455103), own: Variance::Relative(0.0),
+    coefficients: &[-1.846229784723799e-5, 1.9198923504385375e-5, 7.754672425163059e-11,
+        -1.2294732184001574e-10, 5.234150373643303e-11],
+    factor: &[1.61413e-7, -1.60856e-7, -4.558e-14, -4.06389e-12, 2.04988e-12, 7.45741e-9,
+        -2.69936e-12, 2.98662e-12, -9.63959e-14, 4.79575e-12, -5.32625e-12, 7.46955e-15, 1.19922e-11,
+        -5.87663e-12, 5.86385e-13],
+});
 
-/// The time of [`gather_messages`] in seconds, without its interval.
-#[must_use]
-pub fn gather_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+fn exchange_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let log_p = (nodes as f64).log2();
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, bytes * log_p, 0.0_f64.max(bytes - 16384.0)])
+}
+/// `ExchangeSets`.
+pub static EXCHANGE_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: exchange_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.015270671685914002), own: Variance::Relative(0.0018557458951439462),
+    coefficients: &[-3.642573320287028e-5, 3.6711526946790674e-5, -2.3360183533066353e-9,
+        2.700157635481622e-9, 1.2031739331119115e-10],
+    factor: &[8.22178e-7, -8.22045e-7, -4.83277e-11, 4.83907e-11, -4.33963e-13, 7.97754e-9,
+        -4.66207e-12, 7.55034e-13, 5.14753e-12, 1.60164e-10, -1.5862e-10, -3.77773e-13, 1.3132e-11,
+        -1.80768e-11, 2.52688e-11],
+});
+
+fn exchange_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.3328932658226465e-5
-        + 1.3741496957102637e-5 * log_p
-        + 3.8230391776479404e-11 * bytes
-        + (-3.61468304738349e-10) * 0.0_f64.max(bytes - 1024.0)
-        + 1.8103104010741062e-10 * (p * 0.0_f64.max(bytes - 1024.0))
-        + 2.9920830342510497e-10 * 0.0_f64.max(bytes - 4096.0)
-        + (-1.5181820406475684e-10) * (p * 0.0_f64.max(bytes - 4096.0));
-    checked(seconds)
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, 0.0_f64.max(bytes - 1024.0), p * 0.0_f64.max(bytes - 1024.0),
+        p * 0.0_f64.max(bytes - 4096.0)])
 }
+/// `ExchangeMessages`.
+pub static EXCHANGE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
+    terms: exchange_messages, quantile: 2.0555294386426555, noise: Variance::Relative(0.019902665361517042), own: Variance::Relative(0.0003231565176504937),
+    coefficients: &[-1.7274201024814024e-5, 1.772724989462074e-5, -1.2132133285294545e-10,
+        9.390178751134374e-11, -1.3180607904732233e-11],
+    factor: &[3.9471e-7, -3.94225e-7, -1.09016e-11, 5.54968e-12, -1.19611e-13, 1.09904e-8,
+        -3.21336e-15, -2.11365e-12, 2.1424e-12, 2.91885e-11, -1.45601e-11, 9.92113e-14, 5.68609e-12,
+        -6.15904e-12, 1.03251e-12],
+});
 
-/// `ReduceSets`: verified, rank 5 of 5, condition 1.6e2; held-out error 4.8 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn reduce_sets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = reduce_sets_seconds(nodes, bytes)?;
+fn halo_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        bytes * log_p,
-        0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [1.521636390921322e-13, -1.521038269827627e-13, -9.803636413063096e-18, 9.938739022802066e-18, -2.6589732259175107e-19],
-        [-1.521038269827627e-13, 1.5208581404812664e-13, 9.754833793549983e-18, -9.935024922726406e-18, 3.1689026596066396e-19],
-        [-9.803636413063096e-18, 9.754833793549983e-18, 8.77787238310364e-21, -8.3407170709134e-21, -3.260032067765145e-22],
-        [9.938739022802066e-18, -9.935024922726406e-18, -8.3407170709134e-21, 8.318068124384406e-21, -1.5695132142534315e-22],
-        [-2.6589732259175107e-19, 3.1689026596066396e-19, -3.260032067765145e-22, -1.5695132142534315e-22, 7.886680527439748e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.22520127312659 * (from_fit + 0.009061626091920303 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.003398992161210507 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, bytes * log_p, 0.0_f64.max(bytes - 16384.0)])
 }
+/// `HaloSets`.
+pub static HALO_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: halo_sets, quantile: 2.0555294386426555, noise: Variance::Relative(0.07130336933151254), own: Variance::Relative(0.012705754475925497),
+    coefficients: &[-1.2446458824321916e-5, 1.2761468755141225e-5, -1.3140161824790753e-9,
+        2.0337283431198703e-9, 2.7764574336277706e-10],
+    factor: &[2.30094e-7, -2.29706e-7, -2.73075e-11, 2.73108e-11, -1.00411e-12, 6.94081e-9,
+        -6.65442e-12, 1.62101e-12, 6.67735e-12, 9.75074e-11, -9.23572e-11, -3.0132e-12, 1.67105e-11,
+        -2.36858e-11, 3.76719e-11],
+});
 
-/// The time of [`reduce_sets`] in seconds, without its interval.
-#[must_use]
-pub fn reduce_sets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+fn halo_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.955752485912032e-5
-        + 1.980642208991421e-5 * log_p
-        + (-1.1378075773643923e-9) * bytes
-        + 1.6550172735852082e-9 * (bytes * log_p)
-        + (-6.915527163237221e-11) * 0.0_f64.max(bytes - 4096.0);
-    checked(seconds)
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes])
 }
+/// `HaloMessages`.
+pub static HALO_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
+    terms: halo_messages, quantile: 2.048407141795102, noise: Variance::Relative(0.340393348419098), own: Variance::Relative(0.0),
+    coefficients: &[-2.0597864630209036e-5, 2.106691382648296e-5, 8.654907280682495e-11],
+    factor: &[2.32708e-6, -2.32507e-6, 8.08827e-13, 5.71456e-8, -3.93964e-12, 1.61934e-11],
+});
 
-/// `ReduceMessages`: verified, rank 5 of 5, condition 6.3e1; held-out error 1.0 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn reduce_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = reduce_messages_seconds(nodes, bytes)?;
+fn transpose_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let log_p = (nodes as f64).log2();
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, bytes * log_p, f64::from(bytes > 16384.0),
+        0.0_f64.max(bytes - 16384.0), 0.0_f64.max(bytes - 4096.0)])
+}
+/// `TransposeSets`.
+pub static TRANSPOSE_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: transpose_sets, quantile: 2.0738730679038766, noise: Variance::Relative(0.33739586176542735), own: Variance::Relative(6.325805997620176e-5),
+    coefficients: &[-9.70445619809486e-6, 9.78205115771918e-6, -5.144785586703294e-10,
+        5.326868137296389e-10, 3.592557202580673e-6, 3.050431602300412e-10, -3.067338629162361e-10],
+    factor: &[1.41924e-7, -1.41903e-7, -5.73666e-12, 5.73417e-12, -7.84199e-8, -6.38083e-12,
+        6.38257e-12, 1.31957e-9, -6.00711e-13, -4.46104e-14, 5.40633e-10, -6.37187e-14, 7.09045e-13,
+        2.39257e-11, -2.38493e-11, -4.15558e-7, -3.3809e-11, 3.37355e-11, 1.31385e-12, 2.42815e-8,
+        2.41488e-12, -3.72889e-12, 6.4493e-7, 5.23438e-11, -5.23743e-11, 3.1201e-12, -2.36335e-12,
+        4.33436e-13],
+});
+
+fn transpose_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        0.0_f64.max(bytes - 4096.0),
-        p * 0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [2.605420988457096e-14, -2.596429323001035e-14, -7.357213573540806e-21, -6.559658295868779e-19, 3.308770134993855e-19],
-        [-2.596429323001035e-14, 2.593029988933151e-14, -1.2798451177476054e-20, 6.759744580502692e-19, -3.304539756515554e-19],
-        [-7.357213573540806e-21, -1.2798451177476054e-20, 3.0287867051842534e-23, -3.3420093453805233e-23, 2.0259644923045766e-25],
-        [-6.559658295868779e-19, 6.759744580502692e-19, -3.3420093453805233e-23, 1.97615842392038e-22, -7.913160603256229e-23],
-        [3.308770134993855e-19, -3.304539756515554e-19, 2.0259644923045766e-25, -7.913160603256229e-23, 3.908994836195022e-23],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.22520127312659 * (from_fit + 0.00395592916455103 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, 0.0_f64.max(bytes - 1024.0), p * 0.0_f64.max(bytes - 1024.0)])
 }
+/// `TransposeMessages`.
+pub static TRANSPOSE_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
+    terms: transpose_messages, quantile: 2.0555294386426555, noise: Variance::Relative(0.010756184534249156), own: Variance::Relative(0.0061313943676204125),
+    coefficients: &[-1.5063461924420362e-5, 1.5286102731709464e-5, 2.607502171954267e-11,
+        -6.518763686198892e-11, 2.706160983858086e-11],
+    factor: &[3.3605e-7, -3.35848e-7, -1.17061e-13, -8.16214e-12, 4.13832e-12, 6.76003e-9,
+        -8.14947e-12, 8.37553e-12, -8.8395e-14, 1.00109e-11, -1.03955e-11, 3.30053e-14, 1.95985e-11,
+        -9.76989e-12, 3.78198e-13],
+});
 
-/// The time of [`reduce_messages`] in seconds, without its interval.
-#[must_use]
-pub fn reduce_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let p = nodes as f64;
+fn row_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.846229784723799e-5
-        + 1.9198923504385375e-5 * log_p
-        + 7.754672425163059e-11 * bytes
-        + (-1.2294732184001574e-10) * 0.0_f64.max(bytes - 4096.0)
-        + 5.234150373643303e-11 * (p * 0.0_f64.max(bytes - 4096.0));
-    checked(seconds)
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, bytes * log_p])
 }
+/// `RowSets`.
+pub static ROW_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: row_sets, quantile: 2.0518305164800905, noise: Variance::Relative(0.0031304647837309234), own: Variance::Relative(0.0013926517662982182),
+    coefficients: &[-9.474043129158876e-6, 9.740370226479074e-6, 1.0280159754478294e-10,
+        1.2837620424323386e-10],
+    factor: &[1.51714e-7, -1.51387e-7, -6.19275e-12, 6.1239e-12, 4.97296e-9, -1.69281e-12,
+        6.47071e-13, 2.00016e-11, -1.78189e-11, 4.13095e-12],
+});
 
-/// `ExchangeSets`: verified, rank 5 of 5, condition 2.5e2; held-out error 3.7 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn exchange_sets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = exchange_sets_seconds(nodes, bytes)?;
+fn row_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        bytes * log_p,
-        0.0_f64.max(bytes - 16384.0),
-    ];
-    let covariance = [
-        [6.759766394361916e-13, -6.758674591868797e-13, -3.973394464729163e-17, 3.978578488581461e-17, -3.567946592878527e-19],
-        [-6.758674591868797e-13, 6.758219377232398e-13, 3.96903352069289e-17, -3.977333557461119e-17, 3.978016609130523e-19],
-        [-3.973394464729163e-17, 3.96903352069289e-17, 2.800987666198431e-20, -2.7747441678519436e-20, -6.353144939378897e-23],
-        [3.978578488581461e-17, -3.977333557461119e-17, -2.7747441678519436e-20, 2.767510929315452e-20, -1.945760965410688e-22],
-        [-3.567946592878527e-19, 3.978016609130523e-19, -6.353144939378897e-23, -1.945760965410688e-22, 9.92110494927737e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.22520127312659 * (from_fit + 0.015270671685914002 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0018557458951439462 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    Seconds::new((((-9.40317703347817e-6) + (9.802054178744804e-6 * log_p)) + (1.4749493422480336e-10 * (bytes * log_p))) + ((-3.0717928711066915e-8) * ((bytes / 256.0).ceil() * log_p))).map(Seconds::get)
 }
-
-/// The time of [`exchange_sets`] in seconds, without its interval.
-#[must_use]
-pub fn exchange_sets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+fn row_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -3.642573320287028e-5
-        + 3.6711526946790674e-5 * log_p
-        + (-2.3360183533066353e-9) * bytes
-        + 2.700157635481622e-9 * (bytes * log_p)
-        + 1.2031739331119115e-10 * 0.0_f64.max(bytes - 16384.0);
-    checked(seconds)
-}
-
-/// `ExchangeMessages`: verified, rank 5 of 5, condition 9.8e1; held-out error 4.6 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn exchange_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = exchange_messages_seconds(nodes, bytes)?;
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        0.0_f64.max(bytes - 1024.0),
-        p * 0.0_f64.max(bytes - 1024.0),
-        p * 0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [1.5579576643539896e-13, -1.5560444313161136e-13, -4.302953625290653e-18, 2.190512418542437e-18, -4.721153272751394e-20],
-        [-1.5560444313161136e-13, 1.5553414325358237e-13, 4.297634113648283e-18, -2.2110522351446313e-18, 7.069933028107469e-20],
-        [-4.302953625290653e-18, 4.297634113648283e-18, 9.708144362870317e-22, -4.854820869306205e-22, 4.192891518770143e-24],
-        [2.190512418542437e-18, -2.2110522351446313e-18, -4.854820869306205e-22, 2.7959535247644963e-22, -4.165744295555055e-23],
-        [-4.721153272751394e-20, 7.069933028107469e-20, 4.192891518770143e-24, -4.165744295555055e-23, 4.3613830060225914e-23],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.22520127312659 * (from_fit + 0.019902665361517042 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0003231565176504937 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`exchange_messages`] in seconds, without its interval.
-#[must_use]
-pub fn exchange_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.7274201024814024e-5
-        + 1.772724989462074e-5 * log_p
-        + (-1.2132133285294545e-10) * 0.0_f64.max(bytes - 1024.0)
-        + 9.390178751134374e-11 * (p * 0.0_f64.max(bytes - 1024.0))
-        + (-1.3180607904732233e-11) * (p * 0.0_f64.max(bytes - 4096.0));
-    checked(seconds)
-}
-
-/// `HaloSets`: verified, rank 5 of 5, condition 8.0e1; held-out error 6.6 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn halo_sets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = halo_sets_seconds(nodes, bytes)?;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        bytes * log_p,
-        0.0_f64.max(bytes - 16384.0),
-    ];
-    let covariance = [
-        [5.294333896376611e-14, -5.2853981462281363e-14, -6.283301431771849e-18, 6.2840473455960614e-18, -2.310398064045019e-19],
-        [-5.2853981462281363e-14, 5.281294955547613e-14, 6.226509459197853e-18, -6.262190057964423e-18, 2.7699606831231703e-19],
-        [-6.283301431771849e-18, 6.226509459197853e-18, 1.029767974636002e-20, -9.762087252375366e-21, -3.1082396861473416e-22],
-        [6.2840473455960614e-18, -6.262190057964423e-18, -9.762087252375366e-21, 9.557596711438992e-21, -1.3411068292813444e-22],
-        [-2.310398064045019e-19, 2.7699606831231703e-19, -3.1082396861473416e-22, -1.3411068292813444e-22, 2.0348666034359413e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.22520127312659 * (from_fit + 0.07130336933151254 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.012705754475925497 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`halo_sets`] in seconds, without its interval.
-#[must_use]
-pub fn halo_sets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.2446458824321916e-5
-        + 1.2761468755141225e-5 * log_p
-        + (-1.3140161824790753e-9) * bytes
-        + 2.0337283431198703e-9 * (bytes * log_p)
-        + 2.7764574336277706e-10 * 0.0_f64.max(bytes - 16384.0);
-    checked(seconds)
-}
-
-/// `HaloMessages`: verified within noise, rank 3 of 3, condition 8.6e1; held-out error 12 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn halo_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = halo_messages_seconds(nodes, bytes)?;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-    ];
-    let covariance = [
-        [5.4152850238257335e-12, -5.410615713400476e-12, 1.882203106476233e-18],
-        [-5.410615713400476e-12, 5.409216050430042e-12, -2.105713160947677e-18],
-        [1.882203106476233e-18, -2.105713160947677e-18, 2.7840060283927947e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.195971818557179 * (from_fit + 0.340393348419098 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`halo_messages`] in seconds, without its interval.
-#[must_use]
-pub fn halo_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -2.0597864630209036e-5
-        + 2.106691382648296e-5 * log_p
-        + 8.654907280682495e-11 * bytes;
-    checked(seconds)
-}
-
-/// `TransposeSets`: failed, rank 7 of 7, condition 4.2e2; held-out error 13 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn transpose_sets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = transpose_sets_seconds(nodes, bytes)?;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        bytes * log_p,
-        f64::from(bytes > 16384.0),
-        0.0_f64.max(bytes - 16384.0),
-        0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [2.0142441633016964e-14, -2.0139477022676854e-14, -8.141694318726127e-19, 8.138165041587465e-19, -1.1129675004543166e-14, -9.05593472795865e-19, 9.058408308342418e-19],
-        [-2.0139477022676854e-14, 2.0138254107328605e-14, 8.132569224361422e-19, -8.137555911894851e-19, 1.1128750315566793e-14, 9.05376104376477e-19, -9.047718737210364e-19],
-        [-8.141694318726127e-19, 8.132569224361422e-19, 6.057071279813989e-22, -6.034784298201772e-22, -9.492942924802514e-18, -7.722592073669893e-22, 7.701024231038187e-22],
-        [8.138165041587465e-19, -8.137555911894851e-19, -6.034784298201772e-22, 6.033982104799208e-22, 9.492962545395043e-18, 7.729075925525304e-22, -7.728992778246675e-22],
-        [-1.1129675004543166e-14, 1.1128750315566793e-14, -9.492942924802514e-18, 9.492962545395043e-18, 5.95362418336758e-13, 4.836662355630587e-17, -4.838747294259998e-17],
-        [-9.05593472795865e-19, 9.05376104376477e-19, -7.722592073669893e-22, 7.729075925525304e-22, 4.836662355630587e-17, 3.939201399829271e-21, -3.939179553703232e-21],
-        [9.058408308342418e-19, -9.047718737210364e-19, 7.701024231038187e-22, -7.728992778246675e-22, -4.838747294259998e-17, -3.939179553703232e-21, 3.942067633419482e-21],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.300949501777037 * (from_fit + 0.33739586176542735 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 6.325805997620176e-5 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`transpose_sets`] in seconds, without its interval.
-#[must_use]
-pub fn transpose_sets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -9.70445619809486e-6
-        + 9.78205115771918e-6 * log_p
-        + (-5.144785586703294e-10) * bytes
-        + 5.326868137296389e-10 * (bytes * log_p)
-        + 3.592557202580673e-6 * f64::from(bytes > 16384.0)
-        + 3.050431602300412e-10 * 0.0_f64.max(bytes - 16384.0)
-        + (-3.067338629162361e-10) * 0.0_f64.max(bytes - 4096.0);
-    checked(seconds)
-}
-
-/// `TransposeMessages`: verified, rank 5 of 5, condition 1.7e2; held-out error 7.8 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn transpose_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = transpose_messages_seconds(nodes, bytes)?;
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        0.0_f64.max(bytes - 1024.0),
-        p * 0.0_f64.max(bytes - 1024.0),
-    ];
-    let covariance = [
-        [1.1292976880678335e-13, -1.1286173624690955e-13, -3.933844310221674e-20, -2.742889183444388e-18, 1.3906825542710115e-18],
-        [-1.1286173624690955e-13, 1.1283944264127676e-13, -1.5775925494714106e-20, 2.797855589813147e-18, -1.3904423144744512e-18],
-        [-3.933844310221674e-20, -1.5775925494714106e-20, 1.6664600999537696e-22, -1.713696171089283e-22, 5.663492458565348e-25],
-        [-2.742889183444388e-18, 2.797855589813147e-18, -1.713696171089283e-22, 6.289395576847814e-22, -2.263364612844641e-22],
-        [1.3906825542710115e-18, -1.3904423144744512e-18, 5.663492458565348e-25, -2.263364612844641e-22, 1.1272841357276585e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.22520127312659 * (from_fit + 0.010756184534249156 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0061313943676204125 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`transpose_messages`] in seconds, without its interval.
-#[must_use]
-pub fn transpose_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.5063461924420362e-5
-        + 1.5286102731709464e-5 * log_p
-        + 2.607502171954267e-11 * bytes
-        + (-6.518763686198892e-11) * 0.0_f64.max(bytes - 1024.0)
-        + 2.706160983858086e-11 * (p * 0.0_f64.max(bytes - 1024.0));
-    checked(seconds)
-}
-
-/// `RowSets`: verified, rank 4 of 4, condition 6.9e1; held-out error 3.3 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn row_sets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = row_sets_seconds(nodes, bytes)?;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        bytes * log_p,
-    ];
-    let covariance = [
-        [2.3017219788514442e-14, -2.2967544686005566e-14, -9.395285919958373e-19, 9.290826312749199e-19],
-        [-2.2967544686005566e-14, 2.294270713475113e-14, 9.290826312749199e-19, -9.23859650914461e-19],
-        [-9.395285919958373e-19, 9.290826312749199e-19, 4.4128111684459995e-22, -3.9542645093357273e-22],
-        [9.290826312749199e-19, -9.23859650914461e-19, -3.9542645093357273e-22, 3.72499117978059e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.210008468358955 * (from_fit + 0.0031304647837309234 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0013926517662982182 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`row_sets`] in seconds, without its interval.
-#[must_use]
-pub fn row_sets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -9.474043129158876e-6
-        + 9.740370226479074e-6 * log_p
-        + 1.0280159754478294e-10 * bytes
-        + 1.2837620424323386e-10 * (bytes * log_p);
-    checked(seconds)
-}
-
-/// `RowMessages`: verified, rank 4 of 4, condition 1.4e2; held-out error 2.6 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn row_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = row_messages_seconds(nodes, bytes)?;
-    let log_p = (nodes as f64).log2();
-    let call0_prediction = packets(nodes, bytes)?;
+    let seconds = row_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
     let call0 = call0_prediction.seconds.get();
-    let terms = [
-        1.0,
-        log_p,
-        bytes * log_p,
-        call0 * log_p,
-    ];
-    let covariance = [
-        [1.2698123969201874e-14, -1.265542862263825e-14, 4.391884592413377e-20, -1.0001526041921497e-17],
-        [-1.265542862263825e-14, 1.2672813954759268e-14, 2.214862923895251e-19, -5.850557634134145e-17],
-        [4.391884592413377e-20, 2.214862923895251e-19, 1.988306937037579e-21, -5.113668647552803e-19],
-        [-1.0001526041921497e-17, -5.850557634134145e-17, -5.113668647552803e-19, 1.3155259690945985e-16],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let mut square = 4.210008468358955 * (from_fit + 0.005770254360428775 * seconds * seconds).max(0.0);
-    let mut deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
+    let from_fit = {
+        let t: [f64; 4] = [1.0, log_p, bytes * log_p, call0 * log_p];
+        let mut sum = 0.0;
+        let part = 1.12686e-7 * t[0] + -1.12307e-7 * t[1] + 3.89746e-13 * t[2] + -8.87557e-11 * t[3];
+        sum += part * part;
+        let part = 7.74191e-9 * t[1] + 3.42625e-11 * t[2] + -8.84452e-9 * t[3];
+        sum += part * part;
+        let part = 2.85348e-11 * t[2] + -7.29974e-9 * t[3];
+        sum += part * part;
+        let part = 1.81447e-10 * t[3];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.210008468358955 * (from_fit + 0.005770254360428775 * seconds * seconds);
+    let mut deviation = from_fit + 0.0 * seconds * seconds;
     let shifted = |by: f64| {
         let call0 = call0 + by;
         (((-9.40317703347817e-6) + (9.802054178744804e-6 * log_p)) + (1.4749493422480336e-10 * (bytes * log_p))) + ((-3.0717928711066915e-8) * (call0 * log_p))
@@ -681,132 +321,43 @@ pub fn row_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
     deviation += spread(shifted, call0_prediction.deviation.get());
     Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
 }
+/// `RowMessages`.
+pub static ROW_MESSAGES_MODEL: Model = Model::Computed { seconds: row_messages_seconds, predict: row_messages };
 
-/// The time of [`row_messages`] in seconds, without its interval.
-#[must_use]
-pub fn row_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
+fn column_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -9.40317703347817e-6
-        + 9.802054178744804e-6 * log_p
-        + 1.4749493422480336e-10 * (bytes * log_p)
-        + (-3.0717928711066915e-8) * ((bytes / 256.0).ceil() * log_p);
-    checked(seconds)
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes, bytes * log_p, f64::from(bytes > 16384.0),
+        0.0_f64.max(bytes - 16384.0), 0.0_f64.max(bytes - 4096.0)])
 }
+/// `ColumnSets`.
+pub static COLUMN_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: column_sets, quantile: 2.0638985616278602, noise: Variance::Relative(0.010861005885349473), own: Variance::Relative(0.008195554135219761),
+    coefficients: &[-1.386447044976096e-5, 1.3942059827982857e-5, -5.629318761417292e-10,
+        5.791379091488552e-10, -2.0987376093050245e-7, -4.998839447096414e-12, 5.322446924977221e-12],
+    factor: &[2.56874e-7, -2.56854e-7, -1.09529e-11, 1.09501e-11, -4.90182e-11, -3.12666e-15,
+        4.89545e-15, 1.69519e-9, -7.08474e-13, -7.06819e-14, -7.65596e-10, -1.84069e-13, 9.63233e-13,
+        3.28283e-11, -3.27519e-11, 2.30578e-10, 2.96336e-14, -1.02855e-13, 1.56447e-12, 3.27701e-9,
+        7.88873e-13, -2.3535e-12, 4.34992e-8, 5.22442e-14, -8.09778e-13, 2.03416e-12, -1.38843e-12,
+        5.32082e-13],
+});
 
-/// `ColumnSets`: verified, rank 7 of 7, condition 5.2e2; held-out error 5.8 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn column_sets(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = column_sets_seconds(nodes, bytes)?;
-    let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes,
-        bytes * log_p,
-        f64::from(bytes > 16384.0),
-        0.0_f64.max(bytes - 16384.0),
-        0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [6.598400240507471e-14, -6.597910972809076e-14, -2.8135189898706008e-18, 2.8127863145354676e-18, -1.2591468197979383e-17, -8.031559658295062e-22, 1.2575115663264015e-21],
-        [-6.597910972809076e-14, 6.597709107417638e-14, 2.8121093724096397e-18, -2.812697567145085e-18, 1.1292706234875477e-17, 4.910642863617849e-22, 3.75441406656639e-22],
-        [-2.8135189898706008e-18, 2.8121093724096397e-18, 1.198166830477031e-21, -1.1950751900240064e-21, 8.648799705651577e-21, 1.137475622461803e-24, -4.1125922952708276e-24],
-        [2.8127863145354676e-18, -2.812697567145085e-18, -1.1950751900240064e-21, 1.1950440603861687e-21, -2.907720231164034e-21, 2.423877579682914e-25, -3.2777891038576726e-25],
-        [-1.2591468197979383e-17, 1.1292706234875477e-17, 8.648799705651577e-21, -2.907720231164034e-21, 1.903562019973963e-15, 5.005636737173545e-21, -4.369854558324681e-20],
-        [-8.031559658295062e-22, 4.910642863617849e-22, 1.137475622461803e-24, 2.423877579682914e-25, 5.005636737173545e-21, 4.797612045941958e-24, -4.9035697975811284e-24],
-        [1.2575115663264015e-21, 3.75441406656639e-22, -4.1125922952708276e-24, -3.2777891038576726e-25, -4.369854558324681e-20, -4.9035697975811284e-24, 9.343972935665076e-24],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.25967727268955 * (from_fit + 0.010861005885349473 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.008195554135219761 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`column_sets`] in seconds, without its interval.
-#[must_use]
-pub fn column_sets_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.386447044976096e-5
-        + 1.3942059827982857e-5 * log_p
-        + (-5.629318761417292e-10) * bytes
-        + 5.791379091488552e-10 * (bytes * log_p)
-        + (-2.0987376093050245e-7) * f64::from(bytes > 16384.0)
-        + (-4.998839447096414e-12) * 0.0_f64.max(bytes - 16384.0)
-        + 5.322446924977221e-12 * 0.0_f64.max(bytes - 4096.0);
-    checked(seconds)
-}
-
-/// `ColumnMessages`: verified, rank 4 of 4, condition 1.4e2; held-out error 3.3 % (40 of 71 samples).
-///
-/// Valid for bytes in 4..=131072, 2 to 4 nodes.
-#[must_use]
-pub fn column_messages(nodes: usize, bytes: f64) -> Option<Prediction> {
-    let seconds = column_messages_seconds(nodes, bytes)?;
+fn column_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
     let p = nodes as f64;
     let log_p = (nodes as f64).log2();
-    let terms = [
-        1.0,
-        log_p,
-        bytes * log_p,
-        p * 0.0_f64.max(bytes - 4096.0),
-    ];
-    let covariance = [
-        [3.9650880302707884e-14, -3.9636503436801264e-14, 4.587051724683194e-21, -1.0796161605713338e-21],
-        [-3.9636503436801264e-14, 3.9636001753427037e-14, -9.461234073422771e-21, 3.5929831370992254e-21],
-        [4.587051724683194e-21, -9.461234073422771e-21, 6.849101811367221e-24, -3.71246447950074e-24],
-        [-1.0796161605713338e-21, 3.5929831370992254e-21, -3.71246447950074e-24, 2.0797701373421693e-24],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.210008468358955 * (from_fit + 0.007601530120410124 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.000950411969501048 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+    require((2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0))?;
+    fill(to, &[1.0, log_p, bytes * log_p, p * 0.0_f64.max(bytes - 4096.0)])
 }
-
-/// The time of [`column_messages`] in seconds, without its interval.
-#[must_use]
-pub fn column_messages_seconds(nodes: usize, bytes: f64) -> Option<f64> {
-    let p = nodes as f64;
-    let log_p = (nodes as f64).log2();
-    let valid = (2..=4).contains(&nodes) && within(bytes, 4.0, 131072.0);
-    if !valid {
-        return None;
-    }
-    let seconds = -1.5705736648477118e-5
-        + 1.592697310132303e-5 * log_p
-        + 1.9787812889843836e-11 * (bytes * log_p)
-        + (-2.516371617684136e-12) * (p * 0.0_f64.max(bytes - 4096.0));
-    checked(seconds)
-}
-
-fn pattern_scatter_sets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scatter_sets(nodes, x0)
-}
-
-fn pattern_scatter_sets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scatter_sets_seconds(nodes, x0)
-}
-
-fn pattern_scatter_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scatter_messages(nodes, x0)
-}
-
-fn pattern_scatter_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    scatter_messages_seconds(nodes, x0)
-}
+/// `ColumnMessages`.
+pub static COLUMN_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
+    terms: column_messages, quantile: 2.0518305164800905, noise: Variance::Relative(0.007601530120410124), own: Variance::Relative(0.000950411969501048),
+    coefficients: &[-1.5705736648477118e-5, 1.592697310132303e-5, 1.9787812889843836e-11,
+        -2.516371617684136e-12],
+    factor: &[1.99125e-7, -1.99053e-7, 2.3036e-14, -5.42179e-15, 3.72424e-9, -1.30922e-12,
+        6.74972e-13, 2.26595e-12, -1.24833e-12, 2.56558e-13],
+});
 
 /// The candidates of library `pattern_scatter` over `bytes`.
 pub static PATTERN_SCATTER: Table = Table {
@@ -817,22 +368,8 @@ pub static PATTERN_SCATTER: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
-        Entry {
-            name: "sets",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_scatter_sets_seconds_at,
-            predict: pattern_scatter_sets_at,
-        },
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_scatter_messages_seconds_at,
-            predict: pattern_scatter_messages_at,
-        },
+        Entry::new("sets", Verdict::Verified, 1.0, &SCATTER_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &SCATTER_MESSAGES_MODEL),
     ],
 };
 
@@ -859,37 +396,11 @@ impl Library for PatternScatter {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PATTERN_SCATTER;
 
-    fn rows() -> [Row; 2] {
-        PATTERN_SCATTER.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets,
-            (1, &[]) => Self::Messages,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+    })
     }
-}
-
-fn pattern_gather_sets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gather_sets(nodes, x0)
-}
-
-fn pattern_gather_sets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gather_sets_seconds(nodes, x0)
-}
-
-fn pattern_gather_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gather_messages(nodes, x0)
-}
-
-fn pattern_gather_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    gather_messages_seconds(nodes, x0)
 }
 
 /// The candidates of library `pattern_gather` over `bytes`.
@@ -901,22 +412,8 @@ pub static PATTERN_GATHER: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
-        Entry {
-            name: "sets",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_gather_sets_seconds_at,
-            predict: pattern_gather_sets_at,
-        },
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_gather_messages_seconds_at,
-            predict: pattern_gather_messages_at,
-        },
+        Entry::new("sets", Verdict::Verified, 1.0, &GATHER_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &GATHER_MESSAGES_MODEL),
     ],
 };
 
@@ -943,37 +440,11 @@ impl Library for PatternGather {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PATTERN_GATHER;
 
-    fn rows() -> [Row; 2] {
-        PATTERN_GATHER.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets,
-            (1, &[]) => Self::Messages,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+    })
     }
-}
-
-fn pattern_reduce_sets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reduce_sets(nodes, x0)
-}
-
-fn pattern_reduce_sets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reduce_sets_seconds(nodes, x0)
-}
-
-fn pattern_reduce_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reduce_messages(nodes, x0)
-}
-
-fn pattern_reduce_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    reduce_messages_seconds(nodes, x0)
 }
 
 /// The candidates of library `pattern_reduce` over `bytes`.
@@ -985,22 +456,8 @@ pub static PATTERN_REDUCE: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
-        Entry {
-            name: "sets",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_reduce_sets_seconds_at,
-            predict: pattern_reduce_sets_at,
-        },
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_reduce_messages_seconds_at,
-            predict: pattern_reduce_messages_at,
-        },
+        Entry::new("sets", Verdict::Verified, 1.0, &REDUCE_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &REDUCE_MESSAGES_MODEL),
     ],
 };
 
@@ -1027,37 +484,11 @@ impl Library for PatternReduce {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PATTERN_REDUCE;
 
-    fn rows() -> [Row; 2] {
-        PATTERN_REDUCE.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets,
-            (1, &[]) => Self::Messages,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+    })
     }
-}
-
-fn pattern_exchange_sets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    exchange_sets(nodes, x0)
-}
-
-fn pattern_exchange_sets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    exchange_sets_seconds(nodes, x0)
-}
-
-fn pattern_exchange_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    exchange_messages(nodes, x0)
-}
-
-fn pattern_exchange_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    exchange_messages_seconds(nodes, x0)
 }
 
 /// The candidates of library `pattern_exchange` over `bytes`.
@@ -1069,22 +500,8 @@ pub static PATTERN_EXCHANGE: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
-        Entry {
-            name: "sets",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_exchange_sets_seconds_at,
-            predict: pattern_exchange_sets_at,
-        },
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_exchange_messages_seconds_at,
-            predict: pattern_exchange_messages_at,
-        },
+        Entry::new("sets", Verdict::Verified, 1.0, &EXCHANGE_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &EXCHANGE_MESSAGES_MODEL),
     ],
 };
 
@@ -1111,37 +528,11 @@ impl Library for PatternExchange {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PATTERN_EXCHANGE;
 
-    fn rows() -> [Row; 2] {
-        PATTERN_EXCHANGE.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets,
-            (1, &[]) => Self::Messages,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+    })
     }
-}
-
-fn pattern_halo_sets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    halo_sets(nodes, x0)
-}
-
-fn pattern_halo_sets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    halo_sets_seconds(nodes, x0)
-}
-
-fn pattern_halo_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    halo_messages(nodes, x0)
-}
-
-fn pattern_halo_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    halo_messages_seconds(nodes, x0)
 }
 
 /// The candidates of library `pattern_halo` over `bytes`.
@@ -1153,22 +544,8 @@ pub static PATTERN_HALO: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
-        Entry {
-            name: "sets",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_halo_sets_seconds_at,
-            predict: pattern_halo_sets_at,
-        },
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: pattern_halo_messages_seconds_at,
-            predict: pattern_halo_messages_at,
-        },
+        Entry::new("sets", Verdict::Verified, 1.0, &HALO_SETS_MODEL),
+        Entry::new("messages", Verdict::WithinNoise, 1.0, &HALO_MESSAGES_MODEL),
     ],
 };
 
@@ -1195,37 +572,11 @@ impl Library for PatternHalo {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PATTERN_HALO;
 
-    fn rows() -> [Row; 2] {
-        PATTERN_HALO.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets,
-            (1, &[]) => Self::Messages,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+    })
     }
-}
-
-fn pattern_transpose_sets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    transpose_sets(nodes, x0)
-}
-
-fn pattern_transpose_sets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    transpose_sets_seconds(nodes, x0)
-}
-
-fn pattern_transpose_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    transpose_messages(nodes, x0)
-}
-
-fn pattern_transpose_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    transpose_messages_seconds(nodes, x0)
 }
 
 /// The candidates of library `pattern_transpose` over `bytes`.
@@ -1237,22 +588,8 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
-        Entry {
-            name: "sets",
-            parameters: &[],
-            verdict: Verdict::Failed,
-            expected_ratio: 1.0,
-            seconds: pattern_transpose_sets_seconds_at,
-            predict: pattern_transpose_sets_at,
-        },
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_transpose_messages_seconds_at,
-            predict: pattern_transpose_messages_at,
-        },
+        Entry::new("sets", Verdict::Failed, 1.0, &TRANSPOSE_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &TRANSPOSE_MESSAGES_MODEL),
     ],
 };
 
@@ -1279,37 +616,11 @@ impl Library for PatternTranspose {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PATTERN_TRANSPOSE;
 
-    fn rows() -> [Row; 2] {
-        PATTERN_TRANSPOSE.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets,
-            (1, &[]) => Self::Messages,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+    })
     }
-}
-
-fn pattern_row_sets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    row_sets(nodes, x0)
-}
-
-fn pattern_row_sets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    row_sets_seconds(nodes, x0)
-}
-
-fn pattern_row_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    row_messages(nodes, x0)
-}
-
-fn pattern_row_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    row_messages_seconds(nodes, x0)
 }
 
 /// The candidates of library `pattern_row` over `bytes`.
@@ -1321,22 +632,8 @@ pub static PATTERN_ROW: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
-        Entry {
-            name: "sets",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_row_sets_seconds_at,
-            predict: pattern_row_sets_at,
-        },
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_row_messages_seconds_at,
-            predict: pattern_row_messages_at,
-        },
+        Entry::new("sets", Verdict::Verified, 1.0, &ROW_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &ROW_MESSAGES_MODEL),
     ],
 };
 
@@ -1363,37 +660,11 @@ impl Library for PatternRow {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PATTERN_ROW;
 
-    fn rows() -> [Row; 2] {
-        PATTERN_ROW.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets,
-            (1, &[]) => Self::Messages,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+    })
     }
-}
-
-fn pattern_column_sets_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    column_sets(nodes, x0)
-}
-
-fn pattern_column_sets_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    column_sets_seconds(nodes, x0)
-}
-
-fn pattern_column_messages_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    column_messages(nodes, x0)
-}
-
-fn pattern_column_messages_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    column_messages_seconds(nodes, x0)
 }
 
 /// The candidates of library `pattern_column` over `bytes`.
@@ -1405,22 +676,8 @@ pub static PATTERN_COLUMN: Table = Table {
     inputs: &["bytes"],
     domain: Domain { nodes: (2, 4), inputs: &[(4.0, 131072.0)] },
     entries: &[
-        Entry {
-            name: "sets",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_column_sets_seconds_at,
-            predict: pattern_column_sets_at,
-        },
-        Entry {
-            name: "messages",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: pattern_column_messages_seconds_at,
-            predict: pattern_column_messages_at,
-        },
+        Entry::new("sets", Verdict::Verified, 1.0, &COLUMN_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &COLUMN_MESSAGES_MODEL),
     ],
 };
 
@@ -1447,40 +704,13 @@ impl Library for PatternColumn {
     type Rows = [Row; 2];
     const TABLE: &'static Table = &PATTERN_COLUMN;
 
-    fn rows() -> [Row; 2] {
-        PATTERN_COLUMN.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Sets,
-            (1, &[]) => Self::Messages,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
-
-/// The square of what the spread of one call adds to that of the whole.
-fn spread(shifted: impl Fn(f64) -> f64, by: f64) -> f64 {
-    let difference = (shifted(by) - shifted(-by)) / 2.0;
-    if difference.is_finite() { difference * difference } else { 0.0 }
-}
 
 }
 

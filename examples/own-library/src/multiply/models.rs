@@ -27,137 +27,45 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Parameter, Prediction, Row, Table, Verdict, choose_compiled};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
 
-/// `Naive`: verified, rank 2 of 2, condition 1.5e0; held-out error 7.4 % (20 of 34 samples).
-///
-/// Valid for n in 4..=362, 1 node.
-#[must_use]
-pub fn naive(nodes: usize, n: f64) -> Option<Prediction> {
-    let seconds = naive_seconds(nodes, n)?;
-    let terms = [
-        n,
-        (n * n) * n,
-    ];
-    let covariance = [
-        [2.7216929016315872e-18, -1.5247200826343594e-20],
-        [-1.5247200826343594e-20, 5.501323809689431e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.747225346722415 * (from_fit + 0.010577548071753099 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn naive(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[n] = x else { return None };
+    require(nodes == 1 && within(n, 4.0, 362.0))?;
+    fill(to, &[n, (n * n) * n])
 }
+/// `Naive`.
+pub static NAIVE_MODEL: Model = Model::Fitted(Fitted {
+    terms: naive, quantile: 2.1788128296672054, noise: Variance::Relative(0.010577548071753099), own: Variance::Relative(0.0),
+    coefficients: &[8.40033173085997e-9, 8.046494658846761e-10],
+    factor: &[1.64976e-9, -9.2421e-12, 2.15573e-11],
+});
 
-/// The time of [`naive`] in seconds, without its interval.
-#[must_use]
-pub fn naive_seconds(nodes: usize, n: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(n, 4.0, 362.0);
-    if !valid {
-        return None;
-    }
-    let seconds = (8.40033173085997e-9 * n) + (8.046494658846761e-10 * ((n * n) * n));
-    checked(seconds)
+fn transposed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[n] = x else { return None };
+    require(nodes == 1 && within(n, 4.0, 362.0))?;
+    fill(to, &[n, (n * n) * n])
 }
+/// `Transposed`.
+pub static TRANSPOSED_MODEL: Model = Model::Fitted(Fitted {
+    terms: transposed, quantile: 2.1788128296672054, noise: Variance::Relative(0.024018905281996978), own: Variance::Relative(0.0),
+    coefficients: &[1.2590027465409536e-8, 4.693792391371638e-10],
+    factor: &[2.12368e-9, -7.28683e-12, 1.98137e-11],
+});
 
-/// `Transposed`: verified within noise, rank 2 of 2, condition 1.4e0; held-out error 10 % (20 of 34 samples).
-///
-/// Valid for n in 4..=362, 1 node.
-#[must_use]
-pub fn transposed(nodes: usize, n: f64) -> Option<Prediction> {
-    let seconds = transposed_seconds(nodes, n)?;
-    let terms = [
-        n,
-        (n * n) * n,
-    ];
-    let covariance = [
-        [4.510015005436823e-18, -1.5474894913619373e-20],
-        [-1.5474894913619373e-20, 4.456791492317613e-22],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 4.747225346722415 * (from_fit + 0.024018905281996978 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn blocked(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[n, b] = x else { return None };
+    require(nodes == 1 && within(n, 4.0, 362.0) && within(b, 8.0, 128.0))?;
+    fill(to, &[1.0, n * n, (n * n) * n, (n * (n / b).ceil()) * (n / b).ceil()])
 }
-
-/// The time of [`transposed`] in seconds, without its interval.
-#[must_use]
-pub fn transposed_seconds(nodes: usize, n: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(n, 4.0, 362.0);
-    if !valid {
-        return None;
-    }
-    let seconds = (1.2590027465409536e-8 * n) + (4.693792391371638e-10 * ((n * n) * n));
-    checked(seconds)
-}
-
-/// `Blocked`: verified, rank 4 of 4, condition 3.9e0; held-out error 9.3 % (20 of 90 samples).
-///
-/// Valid for n in 4..=362, b in 8..=128, 1 node.
-#[must_use]
-pub fn blocked(nodes: usize, n: f64, b: f64) -> Option<Prediction> {
-    let seconds = blocked_seconds(nodes, n, b)?;
-    let terms = [
-        1.0,
-        n * n,
-        (n * n) * n,
-        (n * (n / b).ceil()) * (n / b).ceil(),
-    ];
-    let covariance = [
-        [4.305291199059303e-17, -6.703385938513613e-19, 1.7006498464518994e-20, -2.5956407378579577e-18],
-        [-6.703385938513613e-19, 3.870279739264829e-20, -5.928957476768043e-22, -4.4781168227821406e-20],
-        [1.7006498464518994e-20, -5.928957476768043e-22, 2.9857991274335184e-23, -1.386390974559134e-21],
-        [-2.5956407378579577e-18, -4.4781168227821406e-20, -1.386390974559134e-21, 8.111696675476413e-19],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.9862694790244704 * (from_fit + 0.014954719308780656 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0005813904960345175 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`blocked`] in seconds, without its interval.
-#[must_use]
-pub fn blocked_seconds(nodes: usize, n: f64, b: f64) -> Option<f64> {
-    let valid = nodes == 1 && within(n, 4.0, 362.0) && within(b, 8.0, 128.0);
-    if !valid {
-        return None;
-    }
-    let seconds = 3.3683951653300445e-8
-        + 1.6013886441552954e-9 * (n * n)
-        + 2.3791029582387213e-10 * ((n * n) * n)
-        + 1.418096899472296e-8 * ((n * (n / b).ceil()) * (n / b).ceil());
-    checked(seconds)
-}
-
-fn matmul_naive_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    naive(nodes, x0)
-}
-
-fn matmul_naive_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    naive_seconds(nodes, x0)
-}
-
-fn matmul_transposed_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    transposed(nodes, x0)
-}
-
-fn matmul_transposed_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[]) = (inputs, parameters) else { return None };
-    transposed_seconds(nodes, x0)
-}
-
-fn matmul_blocked_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    blocked(nodes, x0, k0 as f64)
-}
-
-fn matmul_blocked_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0], &[k0]) = (inputs, parameters) else { return None };
-    blocked_seconds(nodes, x0, k0 as f64)
-}
+/// `Blocked`.
+pub static BLOCKED_MODEL: Model = Model::Fitted(Fitted {
+    terms: blocked, quantile: 1.996564418951833, noise: Variance::Relative(0.014954719308780656), own: Variance::Relative(0.0005813904960345175),
+    coefficients: &[3.3683951653300445e-8, 1.6013886441552954e-9, 2.3791029582387213e-10,
+        1.418096899472296e-8],
+    factor: &[6.56147e-9, -1.02163e-10, 2.59187e-12, -3.95588e-10, 1.68124e-10, -1.95156e-12,
+        -5.06744e-10, 4.39677e-12, -3.07047e-10, 5.51011e-10],
+});
 
 /// The candidates of library `matmul` over `n`.
 pub static MATMUL: Table = Table {
@@ -168,30 +76,10 @@ pub static MATMUL: Table = Table {
     inputs: &["n"],
     domain: Domain { nodes: (1, 1), inputs: &[(4.0, 362.0)] },
     entries: &[
-        Entry {
-            name: "naive",
-            parameters: &[],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: matmul_naive_seconds_at,
-            predict: matmul_naive_at,
-        },
-        Entry {
-            name: "transposed",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: matmul_transposed_seconds_at,
-            predict: matmul_transposed_at,
-        },
-        Entry {
-            name: "blocked",
-            parameters: &[Parameter::new("b", 8, 128).times(2)],
-            verdict: Verdict::Verified,
-            expected_ratio: 1.0,
-            seconds: matmul_blocked_seconds_at,
-            predict: matmul_blocked_at,
-        },
+        Entry::new("naive", Verdict::Verified, 1.0, &NAIVE_MODEL),
+        Entry::new("transposed", Verdict::WithinNoise, 1.0, &TRANSPOSED_MODEL),
+        Entry::new("blocked", Verdict::Verified, 1.0, &BLOCKED_MODEL)
+            .with(&[Parameter::new("b", 8, 128).times(2)]),
     ],
 };
 
@@ -223,35 +111,14 @@ impl Library for Matmul {
     type Rows = [Row; 3];
     const TABLE: &'static Table = &MATMUL;
 
-    fn rows() -> [Row; 3] {
-        MATMUL.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Naive,
-            (1, &[]) => Self::Transposed,
-            (2, &[k0]) => Self::Blocked { b: k0 },
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Naive, (1, &[]) => Self::Transposed,
+        (2, &[k0]) => Self::Blocked { b: k0 }, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 

@@ -29,236 +29,86 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Library, Prediction, Row, Table, Verdict, choose_compiled, holds};
+use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
 
-/// `Comparative`: verified within noise, rank 4 of 4, condition 2.9e0; held-out error 18 % (2 of 181 samples).
-///
-/// Valid for keys in 152..=1048576, digits in 1..=8, numerals in 8..=256, 1 node, requires numerals+(keys\<30000)\*(digits\>1)\>1.
-#[must_use]
-pub fn comparative(nodes: usize, keys: f64, digits: f64, numerals: f64) -> Option<Prediction> {
-    let seconds = comparative_seconds(nodes, keys, digits, numerals)?;
-    let terms = [
-        1.0,
-        keys * keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0),
+fn comparative(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, digits, numerals] = x else { return None };
+    require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
+        within(numerals, 8.0, 256.0) &&
+        holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
+    fill(to, &[1.0, keys * keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0),
         keys * (keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0) - keys.log2().min(numerals.log2())),
-        0.0_f64.max(keys - 65536.0),
-    ];
-    let covariance = [
-        [2.989437367712762e-13, -5.0592100088658824e-17, 5.130278405313587e-17, 3.560086092883095e-16],
-        [-5.0592100088658824e-17, 3.186083540267259e-20, -4.914084733051421e-20, -2.0021250501116197e-19],
-        [5.130278405313587e-17, -4.914084733051421e-20, 1.835845195815367e-19, 1.4814275880856956e-19],
-        [3.560086092883095e-16, -2.0021250501116197e-19, 1.4814275880856956e-19, 9.044469981926624e-18],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8951461499797166 * (from_fit + 0.17494776652693514 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.0 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        0.0_f64.max(keys - 65536.0)])
 }
+/// `Comparative`.
+pub static COMPARATIVE_MODEL: Model = Model::Fitted(Fitted {
+    terms: comparative, quantile: 1.9736124619538955, noise: Variance::Relative(0.17494776652693514), own: Variance::Relative(0.0),
+    coefficients: &[1.6125761771906617e-6, 1.5062293013431923e-9, 6.0530128918118116e-9,
+        9.695695924598876e-9],
+    factor: &[5.46757e-7, -9.25312e-11, 9.3831e-11, 6.51127e-10, 1.5264e-10, -2.6506e-10,
+        -9.16951e-10, 3.23301e-10, -4.82521e-10, 2.74716e-9],
+});
 
-/// The time of [`comparative`] in seconds, without its interval.
-#[must_use]
-pub fn comparative_seconds(nodes: usize, keys: f64, digits: f64, numerals: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 152.0, 1048576.0)
-        && within(digits, 1.0, 8.0)
-        && within(numerals, 8.0, 256.0)
-        && holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.6125761771906617e-6
-        + 1.5062293013431923e-9 * (keys * keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0))
-        + 6.0530128918118116e-9 * (keys * (keys.log2().min((numerals.log2() + (8.0 * digits)) - 8.0) - keys.log2().min(numerals.log2())))
-        + 9.695695924598876e-9 * 0.0_f64.max(keys - 65536.0);
-    checked(seconds)
+fn lsb(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, digits, numerals] = x else { return None };
+    require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
+        within(numerals, 1.0, 256.0) &&
+        holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
+    fill(to, &[keys, digits, keys * digits, keys / numerals,
+        0.0_f64.max(keys - 65536.0) * digits])
 }
+/// `Lsb`.
+pub static LSB_MODEL: Model = Model::Fitted(Fitted {
+    terms: lsb, quantile: 1.9666312043651812, noise: Variance::Relative(0.2726558180574853), own: Variance::Relative(0.21662057776934357),
+    coefficients: &[6.021355017592182e-10, 1.7949029995370912e-7, 1.1635077610268796e-9,
+        8.825453032175374e-10, 4.999807146700626e-9],
+    factor: &[1.75802e-10, -6.56997e-10, -4.50095e-11, -8.36189e-11, -1.6917e-11, 2.83658e-8,
+        -2.1686e-11, -1.56633e-11, 3.92498e-11, 4.34588e-11, -1.88761e-10, -7.25754e-11, 3.7972e-10,
+        -1.16916e-11, 2.98147e-10],
+});
 
-/// `Lsb`: doubtful, rank 5 of 5, condition 3.5e0; held-out error 23 % (11 of 373 samples).
-///
-/// Valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys\<30000)\*(digits\>1)\>1.
-#[must_use]
-pub fn lsb(nodes: usize, keys: f64, digits: f64, numerals: f64) -> Option<Prediction> {
-    let seconds = lsb_seconds(nodes, keys, digits, numerals)?;
-    let terms = [
-        keys,
-        digits,
-        keys * digits,
-        keys / numerals,
-        0.0_f64.max(keys - 65536.0) * digits,
-    ];
-    let covariance = [
-        [3.090642394259629e-20, -1.1550157435030722e-19, -7.912770050060138e-21, -1.470039783057416e-20, -2.9740498775644366e-21],
-        [-1.1550157435030722e-19, 8.050475984503768e-16, -5.855687453121137e-19, -3.893631676862928e-19, 1.124465917574358e-18],
-        [-7.912770050060138e-21, -5.855687453121137e-19, 4.384804182702896e-21, -4.100020577652174e-21, -3.2437855328401462e-21],
-        [-1.470039783057416e-20, -3.893631676862928e-19, -4.100020577652174e-21, 1.8705529339403944e-19, 1.0059692191482721e-20],
-        [-2.9740498775644366e-21, 1.124465917574358e-18, -3.2437855328401462e-21, 1.0059692191482721e-20, 9.612198454914408e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8676382939828433 * (from_fit + 0.2726558180574853 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.21662057776934357 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+fn lr_lsb(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, digits, numerals] = x else { return None };
+    require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
+        within(numerals, 1.0, 256.0) &&
+        holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
+    fill(to, &[1.0, keys, digits, keys * digits, keys / numerals,
+        0.0_f64.max(keys - 65536.0) * digits])
 }
+/// `LrLsb`.
+pub static LR_LSB_MODEL: Model = Model::Fitted(Fitted {
+    terms: lr_lsb, quantile: 1.966065331300561, noise: Variance::Relative(0.18433031951849252), own: Variance::Relative(0.004017601539411272),
+    coefficients: &[1.6841406253465718e-7, 4.4416444418682407e-10, 2.0479306247682546e-7,
+        1.2007022290447187e-9, 8.038555286970276e-10, 5.560055323483212e-9],
+    factor: &[1.11438e-7, -7.11469e-11, -3.30124e-8, 2.16227e-11, -5.18377e-12, 2.0095e-12,
+        1.44315e-10, 3.7857e-10, -3.9671e-11, -6.24095e-11, -9.49742e-12, 2.72761e-8, -1.8728e-11,
+        -1.1702e-11, 3.37318e-11, 3.76646e-11, -1.63645e-10, -6.28553e-11, 3.43673e-10, -1.03808e-11,
+        2.66659e-10],
+});
 
-/// The time of [`lsb`] in seconds, without its interval.
-#[must_use]
-pub fn lsb_seconds(nodes: usize, keys: f64, digits: f64, numerals: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 152.0, 1048576.0)
-        && within(digits, 1.0, 8.0)
-        && within(numerals, 1.0, 256.0)
-        && holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 6.021355017592182e-10 * keys
-        + 1.7949029995370912e-7 * digits
-        + 1.1635077610268796e-9 * (keys * digits)
-        + 8.825453032175374e-10 * (keys / numerals)
-        + 4.999807146700626e-9 * (0.0_f64.max(keys - 65536.0) * digits);
-    checked(seconds)
-}
-
-/// `LrLsb`: doubtful, rank 6 of 6, condition 4.9e0; held-out error 15 % (12 of 408 samples).
-///
-/// Valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys\<30000)\*(digits\>1)\>1.
-#[must_use]
-pub fn lr_lsb(nodes: usize, keys: f64, digits: f64, numerals: f64) -> Option<Prediction> {
-    let seconds = lr_lsb_seconds(nodes, keys, digits, numerals)?;
-    let terms = [
-        1.0,
-        keys,
-        digits,
-        keys * digits,
-        keys / numerals,
-        0.0_f64.max(keys - 65536.0) * digits,
-    ];
-    let covariance = [
-        [1.2418395737669766e-14, -7.928461618836927e-18, -3.678836623138684e-15, 2.4095912463342577e-18, -5.776679030898106e-19, 2.2393436017785546e-19],
-        [-7.928461618836927e-18, 2.5888813980870343e-20, 2.4033680695912503e-18, -7.263533453567998e-21, -8.637834181013614e-21, -1.5135936266249855e-21],
-        [-3.678836623138684e-15, 2.4033680695912503e-18, 1.833948931281954e-15, -1.2396632420108155e-18, -1.7168095010489398e-19, 8.501361932866301e-19],
-        [2.4095912463342577e-18, -7.263533453567998e-21, -1.2396632420108155e-18, 3.8106969015742634e-21, -3.580704368267156e-21, -2.578926433243188e-21],
-        [-5.776679030898106e-19, -8.637834181013614e-21, -1.7168095010489398e-19, -3.580704368267156e-21, 1.489493924202328e-19, 6.905935071344807e-21],
-        [2.2393436017785546e-19, -1.5135936266249855e-21, 8.501361932866301e-19, -2.578926433243188e-21, 6.905935071344807e-21, 7.63978333966853e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8654128869419844 * (from_fit + 0.18433031951849252 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.004017601539411272 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
-}
-
-/// The time of [`lr_lsb`] in seconds, without its interval.
-#[must_use]
-pub fn lr_lsb_seconds(nodes: usize, keys: f64, digits: f64, numerals: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 152.0, 1048576.0)
-        && within(digits, 1.0, 8.0)
-        && within(numerals, 1.0, 256.0)
-        && holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.6841406253465718e-7
-        + 4.4416444418682407e-10 * keys
-        + 2.0479306247682546e-7 * digits
-        + 1.2007022290447187e-9 * (keys * digits)
-        + 8.038555286970276e-10 * (keys / numerals)
-        + 5.560055323483212e-9 * (0.0_f64.max(keys - 65536.0) * digits);
-    checked(seconds)
-}
-
-/// `Ska`: doubtful, rank 8 of 8, condition 8.7e0; held-out error 15 % (19 of 667 samples).
-///
-/// Valid for keys in 152..=1048576, digits in 1..=8, numerals in 1..=256, 1 node, requires numerals+(keys\<30000)\*(digits\>1)\>1.
-#[must_use]
-pub fn ska(nodes: usize, keys: f64, digits: f64, numerals: f64) -> Option<Prediction> {
-    let seconds = ska_seconds(nodes, keys, digits, numerals)?;
-    let terms = [
-        1.0,
-        keys,
-        numerals,
+fn ska(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, digits, numerals] = x else { return None };
+    require(nodes == 1 && within(keys, 152.0, 1048576.0) && within(digits, 1.0, 8.0) &&
+        within(numerals, 1.0, 256.0) &&
+        holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0)))?;
+    fill(to, &[1.0, keys, numerals,
         ((keys * (keys / numerals).log2()) * f64::from(keys <= (128.0 * numerals))) * f64::from(digits > 1.0),
         (keys * f64::from(keys <= (128.0 * numerals))) * f64::from(digits > 1.0),
         (keys * digits) * f64::from(keys > (128.0 * numerals)),
-        (numerals * digits) * f64::from(keys > (128.0 * numerals)),
-        0.0_f64.max(keys - 65536.0) * digits,
-    ];
-    let covariance = [
-        [1.4887658053166965e-14, -2.6709895197204726e-18, -7.771622419854349e-17, -7.722803945026275e-20, -1.0680377158989908e-17, 3.691739734861949e-19, -5.217008983265008e-16, 9.438030968726469e-19],
-        [-2.6709895197204726e-18, 1.263237219398145e-20, -5.747647733913425e-20, -5.401158384305237e-21, 2.0988305690600495e-20, -3.256371299880123e-21, 4.263390007619741e-20, -1.0278156509028276e-21],
-        [-7.771622419854349e-17, -5.747647733913425e-20, 6.773075327685378e-18, 4.83176859695481e-19, -2.656709240945546e-18, 1.6883647270204117e-20, 1.3044358110647193e-18, -1.1937652316968747e-22],
-        [-7.722803945026275e-20, -5.401158384305237e-21, 4.83176859695481e-19, 9.567266486991412e-20, -4.689500133958776e-19, 1.424316201872766e-21, -1.0487716301978043e-19, 3.5960355809871176e-22],
-        [-1.0680377158989908e-17, 2.0988305690600495e-20, -2.656709240945546e-18, -4.689500133958776e-19, 2.5223216252649587e-18, -5.298973547219879e-21, 1.0456041060898706e-18, -1.9204557498822275e-21],
-        [3.691739734861949e-19, -3.256371299880123e-21, 1.6883647270204117e-20, 1.424316201872766e-21, -5.298973547219879e-21, 2.638235403533573e-21, -5.263283245364088e-19, -2.06273756138645e-21],
-        [-5.217008983265008e-16, 4.263390007619741e-20, 1.3044358110647193e-18, -1.0487716301978043e-19, 1.0456041060898706e-18, -5.263283245364088e-19, 4.1623996880151926e-16, 5.184402612508924e-19],
-        [9.438030968726469e-19, -1.0278156509028276e-21, -1.1937652316968747e-22, 3.5960355809871176e-22, -1.9204557498822275e-21, -2.06273756138645e-21, 5.184402612508924e-19, 1.1407369918051916e-20],
-    ];
-    let from_fit = variance(&terms, &covariance);
-    let square = 3.8560295555706428 * (from_fit + 0.1355632668398571 * seconds * seconds).max(0.0);
-    let deviation = (from_fit + 0.028359406956107086 * seconds * seconds).max(0.0);
-    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+        (numerals * digits) * f64::from(keys > (128.0 * numerals)), 0.0_f64.max(keys - 65536.0) * digits])
 }
-
-/// The time of [`ska`] in seconds, without its interval.
-#[must_use]
-pub fn ska_seconds(nodes: usize, keys: f64, digits: f64, numerals: f64) -> Option<f64> {
-    let valid = nodes == 1
-        && within(keys, 152.0, 1048576.0)
-        && within(digits, 1.0, 8.0)
-        && within(numerals, 1.0, 256.0)
-        && holds(f64::from((numerals + (f64::from(keys < 30000.0) * f64::from(digits > 1.0))) > 1.0));
-    if !valid {
-        return None;
-    }
-    let seconds = 1.1521315952186138e-6
-        + 6.356228616588212e-10 * keys
-        + 2.5164250672378284e-8 * numerals
-        + 1.5828937283742956e-9 * (((keys * (keys / numerals).log2()) * f64::from(keys <= (128.0 * numerals))) * f64::from(digits > 1.0))
-        + 5.00426956918401e-9 * ((keys * f64::from(keys <= (128.0 * numerals))) * f64::from(digits > 1.0))
-        + 1.148396432195032e-9 * ((keys * digits) * f64::from(keys > (128.0 * numerals)))
-        + 1.0328209076194969e-7 * ((numerals * digits) * f64::from(keys > (128.0 * numerals)))
-        + 1.6171588494731756e-9 * (0.0_f64.max(keys - 65536.0) * digits);
-    checked(seconds)
-}
-
-fn rdst_step_comparative_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    comparative(nodes, x0, x1, x2)
-}
-
-fn rdst_step_comparative_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    comparative_seconds(nodes, x0, x1, x2)
-}
-
-fn rdst_step_lsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    lsb(nodes, x0, x1, x2)
-}
-
-fn rdst_step_lsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    lsb_seconds(nodes, x0, x1, x2)
-}
-
-fn rdst_step_lr_lsb_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    lr_lsb(nodes, x0, x1, x2)
-}
-
-fn rdst_step_lr_lsb_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    lr_lsb_seconds(nodes, x0, x1, x2)
-}
-
-fn rdst_step_ska_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    ska(nodes, x0, x1, x2)
-}
-
-fn rdst_step_ska_seconds_at(nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-    let (&[x0, x1, x2], &[]) = (inputs, parameters) else { return None };
-    ska_seconds(nodes, x0, x1, x2)
-}
+/// `Ska`.
+pub static SKA_MODEL: Model = Model::Fitted(Fitted {
+    terms: ska, quantile: 1.9636775589619195, noise: Variance::Relative(0.1355632668398571), own: Variance::Relative(0.028359406956107086),
+    coefficients: &[1.1521315952186138e-6, 6.356228616588212e-10, 2.5164250672378284e-8,
+        1.5828937283742956e-9, 5.00426956918401e-9, 1.148396432195032e-9, 1.0328209076194969e-7,
+        1.6171588494731756e-9],
+    factor: &[1.22015e-7, -2.18907e-11, -6.3694e-10, -6.32939e-13, -8.75333e-11, 3.02564e-12,
+        -4.27571e-9, 7.73514e-12, 1.10241e-10, -6.47846e-10, -4.91196e-11, 1.73003e-10, -2.89377e-11,
+        -4.62297e-10, -7.78735e-12, 2.43879e-9, 1.84908e-10, -1.06626e-9, 2.60727e-14, -7.04626e-10,
+        -9.741e-14, 2.4304e-10, -1.08355e-9, 0.0, 0.0, 0.0, 4.16806e-10, 0.0, 0.0, 0.0, 4.23283e-11,
+        -1.24444e-8, -5.46085e-11, 1.55687e-8, -8.46094e-12, 9.0737e-11],
+});
 
 /// The candidates of library `rdst_step` over `keys`, `digits`, `numerals`.
 pub static RDST_STEP: Table = Table {
@@ -269,38 +119,10 @@ pub static RDST_STEP: Table = Table {
     inputs: &["keys", "digits", "numerals"],
     domain: Domain { nodes: (1, 1), inputs: &[(152.0, 1048576.0), (1.0, 8.0), (1.0, 256.0)] },
     entries: &[
-        Entry {
-            name: "comparative",
-            parameters: &[],
-            verdict: Verdict::WithinNoise,
-            expected_ratio: 1.0,
-            seconds: rdst_step_comparative_seconds_at,
-            predict: rdst_step_comparative_at,
-        },
-        Entry {
-            name: "lsb",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0847214286485465,
-            seconds: rdst_step_lsb_seconds_at,
-            predict: rdst_step_lsb_at,
-        },
-        Entry {
-            name: "lr_lsb",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: rdst_step_lr_lsb_seconds_at,
-            predict: rdst_step_lr_lsb_at,
-        },
-        Entry {
-            name: "ska",
-            parameters: &[],
-            verdict: Verdict::Doubtful,
-            expected_ratio: 1.0,
-            seconds: rdst_step_ska_seconds_at,
-            predict: rdst_step_ska_at,
-        },
+        Entry::new("comparative", Verdict::WithinNoise, 1.0, &COMPARATIVE_MODEL),
+        Entry::new("lsb", Verdict::Doubtful, 1.0847214286485465, &LSB_MODEL),
+        Entry::new("lr_lsb", Verdict::Doubtful, 1.0, &LR_LSB_MODEL),
+        Entry::new("ska", Verdict::Doubtful, 1.0, &SKA_MODEL),
     ],
 };
 
@@ -331,36 +153,14 @@ impl Library for RdstStep {
     type Rows = [Row; 4];
     const TABLE: &'static Table = &RDST_STEP;
 
-    fn rows() -> [Row; 4] {
-        RDST_STEP.rows()
-    }
-
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-        Some(match (index, parameters) {
-            (0, &[]) => Self::Comparative,
-            (1, &[]) => Self::Lsb,
-            (2, &[]) => Self::LrLsb,
-            (3, &[]) => Self::Ska,
-            _ => return None,
-        })
+    Some(match (index, parameters) {
+        (0, &[]) => Self::Comparative, (1, &[]) => Self::Lsb, (2, &[]) => Self::LrLsb,
+        (3, &[]) => Self::Ska, _ => return None
+    })
     }
 }
 
-/// Whether a value lies in the range that was measured; not if it is no number.
-fn within(value: f64, min: f64, max: f64) -> bool {
-    min <= value && value <= max
-}
-
-/// A time, if it is one.
-fn checked(seconds: f64) -> Option<f64> {
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
-}
-
-/// The variance of a prediction that the uncertain coefficients cause.
-fn variance<const N: usize>(terms: &[f64; N], covariance: &[[f64; N]; N]) -> f64 {
-    let row_sum = |row: &[f64; N]| row.iter().zip(terms).map(|(c, x)| c * x).sum::<f64>();
-    covariance.iter().zip(terms).map(|(row, x)| x * row_sum(row)).sum()
-}
 
 }
 
