@@ -1,6 +1,7 @@
 //! `cargo xtask codegen`: sources and pictures that are generated from committed samples, so that
 //! they can be checked.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +12,8 @@ use crate::pictures::{PICTURES, picture};
 struct Generated {
     spec: &'static str,
     folder: &'static str,
-    /// Where a crate keeps the models that it is built with, as Rust or as TOML, if one does.
+    /// Where a crate keeps the models that it is built with, as Rust or as TOML, if one does; model
+    /// sets of several platforms are one file of Rust, in this order.
     source: Option<&'static str>,
 }
 
@@ -24,7 +26,7 @@ const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/sort",
         folder: "models/epyc-2core-mpi/sort",
-        source: Some("crates/sort/src/on_mpi.rs"),
+        source: Some("crates/sort/src/models.rs"),
     },
     Generated {
         spec: "specs/stencil",
@@ -39,12 +41,12 @@ const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/stencil",
         folder: "models/epyc-2core-mpi/stencil",
-        source: Some("crates/stencil/src/on_mpi.rs"),
+        source: Some("crates/stencil/src/models.rs"),
     },
     Generated {
         spec: "specs/stencil-exchange",
         folder: "models/epyc-2core-mpi/stencil-exchange",
-        source: Some("crates/stencil/src/exchange_on_mpi.rs"),
+        source: Some("crates/stencil/src/exchange_models.rs"),
     },
     Generated {
         spec: "specs/stencil-requests",
@@ -59,7 +61,7 @@ const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/tcs",
         folder: "models/sim-iwarp-64/tcs",
-        source: Some("crates/tcs/src/patterns/on_iwarp.rs"),
+        source: Some("crates/tcs/src/patterns/models.rs"),
     },
     Generated {
         spec: "specs/copy",
@@ -102,22 +104,22 @@ const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/global-stores",
         folder: "models/sim-paragon-8/global-stores",
-        source: Some("crates/global/src/on_paragon.rs"),
+        source: Some("crates/global/src/stores_models.rs"),
     },
     Generated {
         spec: "specs/global-stores",
         folder: "models/sim-cm5-8/global-stores",
-        source: Some("crates/global/src/on_cm5.rs"),
+        source: Some("crates/global/src/stores_models.rs"),
     },
     Generated {
         spec: "specs/global-stores",
         folder: "models/epyc-2core-mpi/global-stores",
-        source: Some("crates/global/src/on_mpi.rs"),
+        source: Some("crates/global/src/stores_models.rs"),
     },
     Generated {
         spec: "specs/global-bulk",
         folder: "models/epyc-2core-mpi/global-bulk",
-        source: Some("crates/global/src/on_mpi_bulk.rs"),
+        source: Some("crates/global/src/bulk_models.rs"),
     },
     Generated {
         spec: "specs/matmul",
@@ -127,22 +129,22 @@ const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/collectives",
         folder: "models/sim-paragon-16/collectives",
-        source: Some("crates/runtime/src/trees/on_paragon.rs"),
+        source: Some("crates/runtime/src/trees/models.rs"),
     },
     Generated {
         spec: "specs/collectives",
         folder: "models/sim-cm5-16/collectives",
-        source: Some("crates/runtime/src/trees/on_cm5.rs"),
+        source: Some("crates/runtime/src/trees/models.rs"),
     },
     Generated {
         spec: "specs/collectives",
         folder: "models/xeon-2core-mpi/collectives",
-        source: Some("crates/runtime/src/trees/on_mpi.rs"),
+        source: Some("crates/runtime/src/trees/models.rs"),
     },
     Generated {
         spec: "specs/collectives",
         folder: "models/xeon-2core-threads2/collectives",
-        source: Some("crates/runtime/src/trees/on_threads.rs"),
+        source: Some("crates/runtime/src/trees/models.rs"),
     },
     Generated {
         spec: "specs/kernels",
@@ -158,41 +160,32 @@ const GENERATED: &[Generated] = &[
 /// disk.
 pub(crate) fn run(check: bool) -> Result<(), String> {
     let mut stale = Vec::new();
+    let made = |item: &Generated, name: &str| format!("target/codegen/{}/{name}", item.folder);
     for item in GENERATED {
-        let scratch = format!("target/codegen/{}", item.folder);
+        let scratch = made(item, "");
         fs::create_dir_all(&scratch).map_err(|e| format!("{scratch}: {e}"))?;
         let samples = format!("{}/samples.txt", item.folder);
-        let status = Command::new(env!("CARGO"))
-            .args([
-                "run",
-                "--quiet",
-                "--package",
-                "specc",
-                "--",
-                "fit",
-                &samples,
-                "--spec",
-                item.spec,
-                "-o",
-                &scratch,
-            ])
-            .stdout(std::process::Stdio::null())
-            .status()
-            .map_err(|e| format!("cannot start cargo: {e}"))?;
-        if !status.success() {
-            return Err(format!("specc fit {samples} ended with {status}"));
-        }
-        let made = |name: &str| format!("{scratch}/{name}");
-        let kept = |name: &str| format!("{}/{name}", item.folder);
-        let mut pairs = vec![(made("models.toml"), kept("models.toml"))];
-        if let Some(source) = item.source {
-            let name = if source.ends_with(".rs") { "models.rs" } else { "models.toml" };
-            pairs.push((made(name), source.to_owned()));
-        }
-        for (fresh, kept) in pairs {
-            let text = fs::read(&fresh).map_err(|e| format!("{fresh}: {e}"))?;
-            stale.extend(renew(&kept, &text, check)?);
-        }
+        specc(&["fit", &samples, "--spec", item.spec, "-o", &scratch])?;
+        let text = read(&made(item, "models.toml"))?;
+        stale.extend(renew(&format!("{}/models.toml", item.folder), &text, check)?);
+    }
+    let sources: BTreeSet<&str> = GENERATED.iter().filter_map(|item| item.source).collect();
+    for source in sources {
+        let of_source = || GENERATED.iter().filter(|item| item.source == Some(source));
+        let sets: Vec<String> = of_source().map(|item| made(item, "models.toml")).collect();
+        let fresh = match (&sets[..], of_source().next()) {
+            ([_], Some(item)) if source.ends_with(".rs") => read(&made(item, "models.rs"))?,
+            ([set], _) => read(set)?,
+            (sets, _) => {
+                let fresh = "target/codegen/models.rs";
+                let sets = sets.iter().map(String::as_str);
+                specc(
+                    &["export", "--to", "models", "-o", fresh].into_iter().chain(sets).collect::<Vec<_>>(),
+                )?;
+                read(fresh)?
+            }
+        };
+        stale.extend(renew(source, &fresh, check)?);
     }
     for (folder, title, kept) in PICTURES {
         let report = format!("target/codegen/{folder}/report.html");
@@ -205,6 +198,21 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
     } else {
         Err(format!("out of date: {}; run `cargo xtask codegen`", stale.join(", ")))
     }
+}
+
+/// Runs `specc`.
+fn specc(arguments: &[&str]) -> Result<(), String> {
+    let status = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--package", "specc", "--"])
+        .args(arguments)
+        .stdout(std::process::Stdio::null())
+        .status()
+        .map_err(|e| format!("cannot start cargo: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("specc {} ended with {status}", arguments.join(" "))) }
+}
+
+fn read(path: &str) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|e| format!("{path}: {e}"))
 }
 
 /// Writes a file that is to have this text; with `check` it only names it if it has another.

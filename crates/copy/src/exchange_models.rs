@@ -6,11 +6,107 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `copy_exchange`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CopyExchange {
+    /// `memcpy`, predicted by `MemcpyExchange`.
+    Memcpy,
+    /// `rep_movsb`, predicted by `RepMovsbExchange`.
+    RepMovsb,
+    /// `avx512_forward`, predicted by `Avx512ForwardExchange`.
+    Avx512Forward,
+    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Exchange`.
+    Avx512ForwardT0,
+    /// `avx_forward`, predicted by `AvxForwardExchange`.
+    AvxForward,
+    /// `avx_forward_stream`, predicted by `AvxForwardStreamExchange`.
+    AvxForwardStream,
+    /// `avx_forward_stream_to_rep_movsb`, predicted by `AvxForwardStreamToRepMovsbExchange`.
+    AvxForwardStreamToRepMovsb,
+    /// `rep_movsb_to_avx512_forward`, predicted by `RepMovsbToAvx512ForwardExchange`.
+    RepMovsbToAvx512Forward,
+}
+
+impl CopyExchange {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for CopyExchange {
+    type Rows = [Row; 8];
+    const TABLES: &'static [&'static Table] = &[&threads_2::COPY_EXCHANGE];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
+            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
+            (5, &[]) => Self::AvxForwardStream, (6, &[]) => Self::AvxForwardStreamToRepMovsb,
+            (7, &[]) => Self::RepMovsbToAvx512Forward, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `copy_exchange_used`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CopyExchangeUsed {
+    /// `memcpy`, predicted by `MemcpyExchangeUsed`.
+    Memcpy,
+    /// `rep_movsb`, predicted by `RepMovsbExchangeUsed`.
+    RepMovsb,
+    /// `avx512_forward`, predicted by `Avx512ForwardExchangeUsed`.
+    Avx512Forward,
+    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0ExchangeUsed`.
+    Avx512ForwardT0,
+    /// `avx_forward`, predicted by `AvxForwardExchangeUsed`.
+    AvxForward,
+    /// `avx_forward_stream`, predicted by `AvxForwardStreamExchangeUsed`.
+    AvxForwardStream,
+    /// `avx_forward_stream_to_rep_movsb`, predicted by `AvxForwardStreamToRepMovsbExchangeUsed`.
+    AvxForwardStreamToRepMovsb,
+    /// `rep_movsb_to_avx512_forward`, predicted by `RepMovsbToAvx512ForwardExchangeUsed`.
+    RepMovsbToAvx512Forward,
+}
+
+impl CopyExchangeUsed {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for CopyExchangeUsed {
+    type Rows = [Row; 8];
+    const TABLES: &'static [&'static Table] = &[&threads_2::COPY_EXCHANGE_USED];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
+            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
+            (5, &[]) => Self::AvxForwardStream, (6, &[]) => Self::AvxForwardStreamToRepMovsb,
+            (7, &[]) => Self::RepMovsbToAvx512Forward, _ => return None
+        })
+    }
+}
+
+pub mod threads_2 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/copy-exchange  sha256 bc6bb7a5aaf910c29bbfa85be8c658288a57889121e1e1402ddfb1c50f56e035
@@ -53,7 +149,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
+use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 fn memcpy_exchange(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[bytes] = x else { return None };
@@ -486,7 +582,7 @@ pub static REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_USED_MODEL: Model = Model::Fitte
         -1.12114e-11, 9.15169e-12],
 });
 
-/// The candidates of library `copy_exchange` over `bytes`.
+/// Library `copy_exchange` over `bytes`.
 pub static COPY_EXCHANGE: Table = Table {
     library: "copy_exchange",
     spec: "specs/copy-exchange",
@@ -506,52 +602,7 @@ pub static COPY_EXCHANGE: Table = Table {
     ],
 };
 
-/// The candidates of library `copy_exchange`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyExchange {
-    /// `memcpy`, predicted by `MemcpyExchange`.
-    Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbExchange`.
-    RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardExchange`.
-    Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Exchange`.
-    Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardExchange`.
-    AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamExchange`.
-    AvxForwardStream,
-    /// `avx_forward_stream_to_rep_movsb`, predicted by `AvxForwardStreamToRepMovsbExchange`.
-    AvxForwardStreamToRepMovsb,
-    /// `rep_movsb_to_avx512_forward`, predicted by `RepMovsbToAvx512ForwardExchange`.
-    RepMovsbToAvx512Forward,
-}
-
-impl CopyExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for CopyExchange {
-    type Rows = [Row; 8];
-    const TABLE: &'static Table = &COPY_EXCHANGE;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-        (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-        (5, &[]) => Self::AvxForwardStream, (6, &[]) => Self::AvxForwardStreamToRepMovsb,
-        (7, &[]) => Self::RepMovsbToAvx512Forward, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `copy_exchange_used` over `bytes`.
+/// Library `copy_exchange_used` over `bytes`.
 pub static COPY_EXCHANGE_USED: Table = Table {
     library: "copy_exchange_used",
     spec: "specs/copy-exchange",
@@ -570,54 +621,8 @@ pub static COPY_EXCHANGE_USED: Table = Table {
         Entry::new("rep_movsb_to_avx512_forward", Verdict::Verified, 1.0, &REP_MOVSB_TO_AVX512_FORWARD_EXCHANGE_USED_MODEL),
     ],
 };
-
-/// The candidates of library `copy_exchange_used`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyExchangeUsed {
-    /// `memcpy`, predicted by `MemcpyExchangeUsed`.
-    Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbExchangeUsed`.
-    RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardExchangeUsed`.
-    Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0ExchangeUsed`.
-    Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardExchangeUsed`.
-    AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamExchangeUsed`.
-    AvxForwardStream,
-    /// `avx_forward_stream_to_rep_movsb`, predicted by `AvxForwardStreamToRepMovsbExchangeUsed`.
-    AvxForwardStreamToRepMovsb,
-    /// `rep_movsb_to_avx512_forward`, predicted by `RepMovsbToAvx512ForwardExchangeUsed`.
-    RepMovsbToAvx512Forward,
+}
 }
 
-impl CopyExchangeUsed {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for CopyExchangeUsed {
-    type Rows = [Row; 8];
-    const TABLE: &'static Table = &COPY_EXCHANGE_USED;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-        (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-        (5, &[]) => Self::AvxForwardStream, (6, &[]) => Self::AvxForwardStreamToRepMovsb,
-        (7, &[]) => Self::RepMovsbToAvx512Forward, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

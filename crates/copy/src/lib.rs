@@ -33,15 +33,12 @@
 #![deny(missing_docs)]
 
 mod choose;
-#[allow(unreachable_pub, dead_code, missing_docs, reason = "generated: it does not know where it stands")]
 mod exchange_models;
-#[allow(unreachable_pub, dead_code, missing_docs, reason = "generated: it does not know where it stands")]
 mod models;
 mod processor;
 pub mod profile;
 mod routine;
 mod strided;
-#[allow(unreachable_pub, dead_code, missing_docs, reason = "generated: it does not know where it stands")]
 mod strided_models;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

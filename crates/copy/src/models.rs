@@ -6,11 +6,177 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `copy_cold`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CopyCold {
+    /// `memcpy`, predicted by `MemcpyCold`.
+    Memcpy,
+    /// `rep_movsb`, predicted by `RepMovsbCold`.
+    RepMovsb,
+    /// `avx512_forward`, predicted by `Avx512ForwardCold`.
+    Avx512Forward,
+    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Cold`.
+    Avx512ForwardT0,
+    /// `avx_forward`, predicted by `AvxForwardCold`.
+    AvxForward,
+    /// `avx_forward_stream`, predicted by `AvxForwardStreamCold`.
+    AvxForwardStream,
+}
+
+impl CopyCold {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes, shift])
+    }
+}
+
+impl Library for CopyCold {
+    type Rows = [Row; 6];
+    const TABLES: &'static [&'static Table] = &[&threads_1::COPY_COLD];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
+            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
+            (5, &[]) => Self::AvxForwardStream, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `copy_cold_read`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CopyColdRead {
+    /// `memcpy`, predicted by `MemcpyColdRead`.
+    Memcpy,
+    /// `rep_movsb`, predicted by `RepMovsbColdRead`.
+    RepMovsb,
+    /// `avx512_forward`, predicted by `Avx512ForwardColdRead`.
+    Avx512Forward,
+    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0ColdRead`.
+    Avx512ForwardT0,
+    /// `avx_forward`, predicted by `AvxForwardColdRead`.
+    AvxForward,
+    /// `avx_forward_stream`, predicted by `AvxForwardStreamColdRead`.
+    AvxForwardStream,
+}
+
+impl CopyColdRead {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes, shift])
+    }
+}
+
+impl Library for CopyColdRead {
+    type Rows = [Row; 6];
+    const TABLES: &'static [&'static Table] = &[&threads_1::COPY_COLD_READ];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
+            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
+            (5, &[]) => Self::AvxForwardStream, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `copy_hot`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CopyHot {
+    /// `memcpy`, predicted by `MemcpyHot`.
+    Memcpy,
+    /// `rep_movsb`, predicted by `RepMovsbHot`.
+    RepMovsb,
+    /// `avx512_forward`, predicted by `Avx512ForwardHot`.
+    Avx512Forward,
+    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Hot`.
+    Avx512ForwardT0,
+    /// `avx_forward`, predicted by `AvxForwardHot`.
+    AvxForward,
+    /// `avx_forward_stream`, predicted by `AvxForwardStreamHot`.
+    AvxForwardStream,
+}
+
+impl CopyHot {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes, shift])
+    }
+}
+
+impl Library for CopyHot {
+    type Rows = [Row; 6];
+    const TABLES: &'static [&'static Table] = &[&threads_1::COPY_HOT];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
+            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
+            (5, &[]) => Self::AvxForwardStream, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `copy_hot_read`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CopyHotRead {
+    /// `memcpy`, predicted by `MemcpyHotRead`.
+    Memcpy,
+    /// `rep_movsb`, predicted by `RepMovsbHotRead`.
+    RepMovsb,
+    /// `avx512_forward`, predicted by `Avx512ForwardHotRead`.
+    Avx512Forward,
+    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0HotRead`.
+    Avx512ForwardT0,
+    /// `avx_forward`, predicted by `AvxForwardHotRead`.
+    AvxForward,
+    /// `avx_forward_stream`, predicted by `AvxForwardStreamHotRead`.
+    AvxForwardStream,
+}
+
+impl CopyHotRead {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes, shift])
+    }
+}
+
+impl Library for CopyHotRead {
+    type Rows = [Row; 6];
+    const TABLES: &'static [&'static Table] = &[&threads_1::COPY_HOT_READ];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
+            (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
+            (5, &[]) => Self::AvxForwardStream, _ => return None
+        })
+    }
+}
+
+pub mod threads_1 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/copy  sha256 5254279247aed9bad76a7d0c84e73aa81531c161c91ccdc3d35d04b7e9f566f6
@@ -69,7 +235,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
+use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 fn memcpy_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[bytes, shift] = x else { return None };
@@ -913,7 +1079,7 @@ pub static AVX_FORWARD_STREAM_HOT_READ_MODEL: Model = Model::Fitted(Fitted {
         7.60935e-13],
 });
 
-/// The candidates of library `copy_cold` over `bytes`, `shift`.
+/// Library `copy_cold` over `bytes`, `shift`.
 pub static COPY_COLD: Table = Table {
     library: "copy_cold",
     spec: "specs/copy",
@@ -931,47 +1097,7 @@ pub static COPY_COLD: Table = Table {
     ],
 };
 
-/// The candidates of library `copy_cold`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyCold {
-    /// `memcpy`, predicted by `MemcpyCold`.
-    Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbCold`.
-    RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardCold`.
-    Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Cold`.
-    Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardCold`.
-    AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamCold`.
-    AvxForwardStream,
-}
-
-impl CopyCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes, shift])
-    }
-}
-
-impl Library for CopyCold {
-    type Rows = [Row; 6];
-    const TABLE: &'static Table = &COPY_COLD;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-        (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-        (5, &[]) => Self::AvxForwardStream, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `copy_cold_read` over `bytes`, `shift`.
+/// Library `copy_cold_read` over `bytes`, `shift`.
 pub static COPY_COLD_READ: Table = Table {
     library: "copy_cold_read",
     spec: "specs/copy",
@@ -989,47 +1115,7 @@ pub static COPY_COLD_READ: Table = Table {
     ],
 };
 
-/// The candidates of library `copy_cold_read`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyColdRead {
-    /// `memcpy`, predicted by `MemcpyColdRead`.
-    Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbColdRead`.
-    RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardColdRead`.
-    Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0ColdRead`.
-    Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardColdRead`.
-    AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamColdRead`.
-    AvxForwardStream,
-}
-
-impl CopyColdRead {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes, shift])
-    }
-}
-
-impl Library for CopyColdRead {
-    type Rows = [Row; 6];
-    const TABLE: &'static Table = &COPY_COLD_READ;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-        (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-        (5, &[]) => Self::AvxForwardStream, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `copy_hot` over `bytes`, `shift`.
+/// Library `copy_hot` over `bytes`, `shift`.
 pub static COPY_HOT: Table = Table {
     library: "copy_hot",
     spec: "specs/copy",
@@ -1047,47 +1133,7 @@ pub static COPY_HOT: Table = Table {
     ],
 };
 
-/// The candidates of library `copy_hot`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyHot {
-    /// `memcpy`, predicted by `MemcpyHot`.
-    Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbHot`.
-    RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardHot`.
-    Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0Hot`.
-    Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardHot`.
-    AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamHot`.
-    AvxForwardStream,
-}
-
-impl CopyHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes, shift])
-    }
-}
-
-impl Library for CopyHot {
-    type Rows = [Row; 6];
-    const TABLE: &'static Table = &COPY_HOT;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-        (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-        (5, &[]) => Self::AvxForwardStream, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `copy_hot_read` over `bytes`, `shift`.
+/// Library `copy_hot_read` over `bytes`, `shift`.
 pub static COPY_HOT_READ: Table = Table {
     library: "copy_hot_read",
     spec: "specs/copy",
@@ -1104,49 +1150,8 @@ pub static COPY_HOT_READ: Table = Table {
         Entry::new("avx_forward_stream", Verdict::Verified, 1.0, &AVX_FORWARD_STREAM_HOT_READ_MODEL),
     ],
 };
-
-/// The candidates of library `copy_hot_read`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CopyHotRead {
-    /// `memcpy`, predicted by `MemcpyHotRead`.
-    Memcpy,
-    /// `rep_movsb`, predicted by `RepMovsbHotRead`.
-    RepMovsb,
-    /// `avx512_forward`, predicted by `Avx512ForwardHotRead`.
-    Avx512Forward,
-    /// `avx512_forward_t0`, predicted by `Avx512ForwardT0HotRead`.
-    Avx512ForwardT0,
-    /// `avx_forward`, predicted by `AvxForwardHotRead`.
-    AvxForward,
-    /// `avx_forward_stream`, predicted by `AvxForwardStreamHotRead`.
-    AvxForwardStream,
+}
 }
 
-impl CopyHotRead {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes, shift])
-    }
-}
-
-impl Library for CopyHotRead {
-    type Rows = [Row; 6];
-    const TABLE: &'static Table = &COPY_HOT_READ;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::RepMovsb,
-        (2, &[]) => Self::Avx512Forward, (3, &[]) => Self::Avx512ForwardT0, (4, &[]) => Self::AvxForward,
-        (5, &[]) => Self::AvxForwardStream, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

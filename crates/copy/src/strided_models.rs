@@ -6,11 +6,185 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `pack_cold`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PackCold {
+    /// `memcpy`, predicted by `MemcpyPackCold`.
+    Memcpy,
+    /// `moves`, predicted by `MovesPackCold`.
+    Moves,
+    /// `sse2_moves`, predicted by `Sse2MovesPackCold`.
+    Sse2Moves,
+    /// `avx_moves`, predicted by `AvxMovesPackCold`.
+    AvxMoves,
+    /// `avx_moves_ahead`, predicted by `AvxMovesAheadPackCold`.
+    AvxMovesAhead,
+    /// `avx512_moves`, predicted by `Avx512MovesPackCold`.
+    Avx512Moves,
+    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadPackCold`.
+    Avx512MovesAhead,
+}
+
+impl PackCold {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[block, stride])
+    }
+}
+
+impl Library for PackCold {
+    type Rows = [Row; 7];
+    const TABLES: &'static [&'static Table] = &[&threads_1::PACK_COLD];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
+            (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
+            (6, &[]) => Self::Avx512MovesAhead, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `pack_hot`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PackHot {
+    /// `memcpy`, predicted by `MemcpyPackHot`.
+    Memcpy,
+    /// `moves`, predicted by `MovesPackHot`.
+    Moves,
+    /// `sse2_moves`, predicted by `Sse2MovesPackHot`.
+    Sse2Moves,
+    /// `avx_moves`, predicted by `AvxMovesPackHot`.
+    AvxMoves,
+    /// `avx_moves_ahead`, predicted by `AvxMovesAheadPackHot`.
+    AvxMovesAhead,
+    /// `avx512_moves`, predicted by `Avx512MovesPackHot`.
+    Avx512Moves,
+    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadPackHot`.
+    Avx512MovesAhead,
+}
+
+impl PackHot {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[block, stride])
+    }
+}
+
+impl Library for PackHot {
+    type Rows = [Row; 7];
+    const TABLES: &'static [&'static Table] = &[&threads_1::PACK_HOT];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
+            (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
+            (6, &[]) => Self::Avx512MovesAhead, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `unpack_cold`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UnpackCold {
+    /// `memcpy`, predicted by `MemcpyUnpackCold`.
+    Memcpy,
+    /// `moves`, predicted by `MovesUnpackCold`.
+    Moves,
+    /// `sse2_moves`, predicted by `Sse2MovesUnpackCold`.
+    Sse2Moves,
+    /// `avx_moves`, predicted by `AvxMovesUnpackCold`.
+    AvxMoves,
+    /// `avx_moves_ahead`, predicted by `AvxMovesAheadUnpackCold`.
+    AvxMovesAhead,
+    /// `avx512_moves`, predicted by `Avx512MovesUnpackCold`.
+    Avx512Moves,
+    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadUnpackCold`.
+    Avx512MovesAhead,
+}
+
+impl UnpackCold {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[block, stride])
+    }
+}
+
+impl Library for UnpackCold {
+    type Rows = [Row; 7];
+    const TABLES: &'static [&'static Table] = &[&threads_1::UNPACK_COLD];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
+            (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
+            (6, &[]) => Self::Avx512MovesAhead, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `unpack_hot`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UnpackHot {
+    /// `memcpy`, predicted by `MemcpyUnpackHot`.
+    Memcpy,
+    /// `moves`, predicted by `MovesUnpackHot`.
+    Moves,
+    /// `sse2_moves`, predicted by `Sse2MovesUnpackHot`.
+    Sse2Moves,
+    /// `avx_moves`, predicted by `AvxMovesUnpackHot`.
+    AvxMoves,
+    /// `avx_moves_ahead`, predicted by `AvxMovesAheadUnpackHot`.
+    AvxMovesAhead,
+    /// `avx512_moves`, predicted by `Avx512MovesUnpackHot`.
+    Avx512Moves,
+    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadUnpackHot`.
+    Avx512MovesAhead,
+}
+
+impl UnpackHot {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[block, stride])
+    }
+}
+
+impl Library for UnpackHot {
+    type Rows = [Row; 7];
+    const TABLES: &'static [&'static Table] = &[&threads_1::UNPACK_HOT];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
+            (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
+            (6, &[]) => Self::Avx512MovesAhead, _ => return None
+        })
+    }
+}
+
+pub mod threads_1 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/copy-strided  sha256 eb7aa58d1a2ebb5c7fdd3dfa8841970d3e6167c491fd0e3657da26d9fd48cdc3
@@ -77,7 +251,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
+use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 fn memcpy_pack_cold(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[block, stride] = x else { return None };
@@ -1117,7 +1291,7 @@ pub static AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL: Model = Model::Fitted(Fitted {
         -1.02705e-12, 4.39651e-10, 7.21069e-13, -4.55705e-10, 3.35804e-10],
 });
 
-/// The candidates of library `pack_cold` over `block`, `stride`.
+/// Library `pack_cold` over `block`, `stride`.
 pub static PACK_COLD: Table = Table {
     library: "pack_cold",
     spec: "specs/copy-strided",
@@ -1136,49 +1310,7 @@ pub static PACK_COLD: Table = Table {
     ],
 };
 
-/// The candidates of library `pack_cold`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PackCold {
-    /// `memcpy`, predicted by `MemcpyPackCold`.
-    Memcpy,
-    /// `moves`, predicted by `MovesPackCold`.
-    Moves,
-    /// `sse2_moves`, predicted by `Sse2MovesPackCold`.
-    Sse2Moves,
-    /// `avx_moves`, predicted by `AvxMovesPackCold`.
-    AvxMoves,
-    /// `avx_moves_ahead`, predicted by `AvxMovesAheadPackCold`.
-    AvxMovesAhead,
-    /// `avx512_moves`, predicted by `Avx512MovesPackCold`.
-    Avx512Moves,
-    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadPackCold`.
-    Avx512MovesAhead,
-}
-
-impl PackCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[block, stride])
-    }
-}
-
-impl Library for PackCold {
-    type Rows = [Row; 7];
-    const TABLE: &'static Table = &PACK_COLD;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
-        (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
-        (6, &[]) => Self::Avx512MovesAhead, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `pack_hot` over `block`, `stride`.
+/// Library `pack_hot` over `block`, `stride`.
 pub static PACK_HOT: Table = Table {
     library: "pack_hot",
     spec: "specs/copy-strided",
@@ -1197,49 +1329,7 @@ pub static PACK_HOT: Table = Table {
     ],
 };
 
-/// The candidates of library `pack_hot`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PackHot {
-    /// `memcpy`, predicted by `MemcpyPackHot`.
-    Memcpy,
-    /// `moves`, predicted by `MovesPackHot`.
-    Moves,
-    /// `sse2_moves`, predicted by `Sse2MovesPackHot`.
-    Sse2Moves,
-    /// `avx_moves`, predicted by `AvxMovesPackHot`.
-    AvxMoves,
-    /// `avx_moves_ahead`, predicted by `AvxMovesAheadPackHot`.
-    AvxMovesAhead,
-    /// `avx512_moves`, predicted by `Avx512MovesPackHot`.
-    Avx512Moves,
-    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadPackHot`.
-    Avx512MovesAhead,
-}
-
-impl PackHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[block, stride])
-    }
-}
-
-impl Library for PackHot {
-    type Rows = [Row; 7];
-    const TABLE: &'static Table = &PACK_HOT;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
-        (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
-        (6, &[]) => Self::Avx512MovesAhead, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `unpack_cold` over `block`, `stride`.
+/// Library `unpack_cold` over `block`, `stride`.
 pub static UNPACK_COLD: Table = Table {
     library: "unpack_cold",
     spec: "specs/copy-strided",
@@ -1258,49 +1348,7 @@ pub static UNPACK_COLD: Table = Table {
     ],
 };
 
-/// The candidates of library `unpack_cold`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum UnpackCold {
-    /// `memcpy`, predicted by `MemcpyUnpackCold`.
-    Memcpy,
-    /// `moves`, predicted by `MovesUnpackCold`.
-    Moves,
-    /// `sse2_moves`, predicted by `Sse2MovesUnpackCold`.
-    Sse2Moves,
-    /// `avx_moves`, predicted by `AvxMovesUnpackCold`.
-    AvxMoves,
-    /// `avx_moves_ahead`, predicted by `AvxMovesAheadUnpackCold`.
-    AvxMovesAhead,
-    /// `avx512_moves`, predicted by `Avx512MovesUnpackCold`.
-    Avx512Moves,
-    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadUnpackCold`.
-    Avx512MovesAhead,
-}
-
-impl UnpackCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[block, stride])
-    }
-}
-
-impl Library for UnpackCold {
-    type Rows = [Row; 7];
-    const TABLE: &'static Table = &UNPACK_COLD;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
-        (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
-        (6, &[]) => Self::Avx512MovesAhead, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `unpack_hot` over `block`, `stride`.
+/// Library `unpack_hot` over `block`, `stride`.
 pub static UNPACK_HOT: Table = Table {
     library: "unpack_hot",
     spec: "specs/copy-strided",
@@ -1318,51 +1366,8 @@ pub static UNPACK_HOT: Table = Table {
         Entry::new("avx512_moves_ahead", Verdict::Verified, 1.0, &AVX512_MOVES_AHEAD_UNPACK_HOT_MODEL),
     ],
 };
-
-/// The candidates of library `unpack_hot`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum UnpackHot {
-    /// `memcpy`, predicted by `MemcpyUnpackHot`.
-    Memcpy,
-    /// `moves`, predicted by `MovesUnpackHot`.
-    Moves,
-    /// `sse2_moves`, predicted by `Sse2MovesUnpackHot`.
-    Sse2Moves,
-    /// `avx_moves`, predicted by `AvxMovesUnpackHot`.
-    AvxMoves,
-    /// `avx_moves_ahead`, predicted by `AvxMovesAheadUnpackHot`.
-    AvxMovesAhead,
-    /// `avx512_moves`, predicted by `Avx512MovesUnpackHot`.
-    Avx512Moves,
-    /// `avx512_moves_ahead`, predicted by `Avx512MovesAheadUnpackHot`.
-    Avx512MovesAhead,
+}
 }
 
-impl UnpackHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[block, stride])
-    }
-}
-
-impl Library for UnpackHot {
-    type Rows = [Row; 7];
-    const TABLE: &'static Table = &UNPACK_HOT;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Memcpy, (1, &[]) => Self::Moves, (2, &[]) => Self::Sse2Moves,
-        (3, &[]) => Self::AvxMoves, (4, &[]) => Self::AvxMovesAhead, (5, &[]) => Self::Avx512Moves,
-        (6, &[]) => Self::Avx512MovesAhead, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

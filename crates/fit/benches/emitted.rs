@@ -17,20 +17,20 @@ fn predictions(c: &mut Criterion) {
     // Nine terms with a power, a ceiling and minima; then six with a logarithm; then with
     // intervals.
     group.bench_function("radix, 9 terms", |b| {
-        b.iter(|| sort::RADIX_MODEL.seconds(4, black_box(&[4096.0, 11.0, 32.0])));
+        b.iter(|| sort::threads_4::RADIX_MODEL.seconds(4, black_box(&[4096.0, 11.0, 32.0])));
     });
     group.bench_function("gather, 6 terms", |b| {
-        b.iter(|| sort::GATHER_MODEL.seconds(4, black_box(&[4096.0, 32.0])));
+        b.iter(|| sort::threads_4::GATHER_MODEL.seconds(4, black_box(&[4096.0, 32.0])));
     });
     group.bench_function("radix with its interval", |b| {
-        b.iter(|| sort::RADIX_MODEL.predict(4, black_box(&[4096.0, 11.0, 32.0])));
+        b.iter(|| sort::threads_4::RADIX_MODEL.predict(4, black_box(&[4096.0, 11.0, 32.0])));
     });
     // Nineteen comparisons and minima.
     group.bench_function("copy, 19 cheap terms", |b| {
-        b.iter(|| copy::AVX_FORWARD_HOT_READ_MODEL.seconds(1, black_box(&[1e6, 8.0])));
+        b.iter(|| copy::threads_1::AVX_FORWARD_HOT_READ_MODEL.seconds(1, black_box(&[1e6, 8.0])));
     });
     group.bench_function("copy with its interval", |b| {
-        b.iter(|| copy::AVX_FORWARD_HOT_READ_MODEL.predict(1, black_box(&[1e6, 8.0])));
+        b.iter(|| copy::threads_1::AVX_FORWARD_HOT_READ_MODEL.predict(1, black_box(&[1e6, 8.0])));
     });
     group.finish();
 }

@@ -91,10 +91,15 @@ fn a_fit_leaves_nothing_behind_with_terms_or_without() {
 #[test]
 fn emitted_rust_allocates_nothing() {
     let (requests, left) = rounds(|| {
-        let seconds = sort::RADIX_MODEL.seconds(4, &[4096.0, 11.0, 32.0]).unwrap();
-        let prediction = sort::RADIX_MODEL.predict(4, &[4096.0, 11.0, 32.0]).unwrap();
-        assert!(seconds > 0.0 && sort::SAMPLE_SORT_MODEL.predict(4, &[4096.0, 32.0, 16.0]).is_some());
-        assert!(sort::GATHER_MODEL.predict(4, &[0.0, 32.0]).is_none(), "outside of what was measured");
+        let seconds = sort::threads_4::RADIX_MODEL.seconds(4, &[4096.0, 11.0, 32.0]).unwrap();
+        let prediction = sort::threads_4::RADIX_MODEL.predict(4, &[4096.0, 11.0, 32.0]).unwrap();
+        assert!(
+            seconds > 0.0 && sort::threads_4::SAMPLE_SORT_MODEL.predict(4, &[4096.0, 32.0, 16.0]).is_some()
+        );
+        assert!(
+            sort::threads_4::GATHER_MODEL.predict(4, &[0.0, 32.0]).is_none(),
+            "outside of what was measured"
+        );
         prediction
     });
     assert_eq!((requests, left), (vec![0; 5], 0));

@@ -170,14 +170,14 @@ fn set() -> ModelSet {
 
 #[test]
 fn the_text() {
-    insta::assert_snapshot!(emit::rust(&set()).unwrap());
+    insta::assert_snapshot!(emit::rust(&[set()]).unwrap());
 }
 
 #[test]
 fn a_set_that_makes_no_sense_is_an_error() {
     let bad = ModelSet { models: vec![factored("Loop", Vec::new(), "Loop()+1")], ..ModelSet::default() };
-    assert!(emit::rust(&bad).unwrap_err().to_string().contains("Loop"));
-    assert!(emit::rust(&ModelSet::default()).unwrap().starts_with("// @generated"));
+    assert!(emit::rust(&[bad]).unwrap_err().to_string().contains("Loop"));
+    assert!(emit::rust(&[ModelSet::default()]).unwrap().starts_with("// @generated"));
 }
 
 /// Points inside, at the edges of and outside the ranges.
@@ -225,7 +225,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
                 let arguments = arguments.join(", ");
                 writeln!(
                     main,
-                    "    show(models::{0}_MODEL.seconds({nodes}, &[{arguments}]), models::{0}_MODEL.predict({nodes}, &[{arguments}]));",
+                    "    show(models::threads_4::{0}_MODEL.seconds({nodes}, &[{arguments}]), models::threads_4::{0}_MODEL.predict({nodes}, &[{arguments}]));",
                     function.to_ascii_uppercase()
                 )
                 .unwrap();
@@ -236,7 +236,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let library = resolved.library("sort").unwrap();
     writeln!(
         main,
-        "    let table = &models::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (4, (1, 4)));"
+        "    let table = &models::threads_4::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (4, (1, 4)));"
     )
     .unwrap();
     for point in points(2) {
@@ -311,7 +311,7 @@ fn it_compiles_and_agrees_with_the_interpreter() {
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("Cargo.toml", &manifest);
     write("src/main.rs", &main);
-    write("src/models.rs", &emit::rust(&set()).unwrap());
+    write("src/models.rs", &emit::rust(&[set()]).unwrap());
     std::fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
 
     match Command::new("rustfmt")

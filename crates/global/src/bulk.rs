@@ -4,8 +4,8 @@
 //! They need no action of the owner's program, and with remote direct memory access no copy.
 //! A transfer is complete when its call returns, also in a phase.
 
+use crate::bulk_models::GlobalBulk;
 use crate::error::GlobalError;
-use crate::on_mpi_bulk::GlobalBulk;
 use crate::segment::{Segment, WORD};
 use std::sync::Arc;
 use strata_runtime::select::Options;

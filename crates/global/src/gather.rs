@@ -6,17 +6,13 @@
 //! a [`Space`] lends its node only after it has sent all that waits. So a gathered write arrives
 //! where a single one would have, as far as any program can tell that waits by a call.
 
+use crate::Way;
 use crate::error::GlobalError;
-use crate::on_paragon::GlobalStores;
 use crate::segment::WORD;
 use crate::space::Space;
+use crate::stores_models::GlobalStores;
 use crate::wire::{Header, MORE, SHORT, STORED};
-use crate::{Way, on_cm5, on_mpi};
 use strata_runtime::{Node, select::Options};
-use strata_select::Table;
-
-/// The models compiled in besides those of the library itself.
-static OTHERS: [&Table; 2] = [&on_cm5::GLOBAL_STORES, &on_mpi::GLOBAL_STORES];
 
 /// The writes to one node, before anything else, for which the way is chosen: nobody knows the
 /// program's.
@@ -26,8 +22,7 @@ const COUNT: f64 = 64.0;
 /// collective.
 #[track_caller]
 pub(crate) fn choose(node: &mut Node) -> Result<Way, GlobalError> {
-    let options = Options::default().compiled(&OTHERS);
-    let chosen = node.choose::<GlobalStores>(&[COUNT], &options);
+    let chosen = node.choose::<GlobalStores>(&[COUNT], &Options::default());
     let chosen = chosen.map_err(|error| GlobalError::Select(error.to_string()))?;
     Ok(match chosen.candidate {
         GlobalStores::Messages => Way::Messages,

@@ -46,6 +46,7 @@ mod array;
 mod atomics;
 mod book;
 mod bulk;
+mod bulk_models;
 mod checker;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/global-memory.md")]
@@ -54,18 +55,11 @@ mod guide {}
 mod error;
 mod gather;
 mod heap;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
-mod on_cm5;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
-mod on_mpi;
-#[allow(dead_code, unreachable_pub, reason = "generated; the library and its table are used")]
-mod on_mpi_bulk;
-#[allow(dead_code, unreachable_pub, reason = "generated; the library and its table are used")]
-mod on_paragon;
 mod phase;
 mod pointer;
 mod segment;
 mod space;
+mod stores_models;
 mod sync;
 mod wire;
 

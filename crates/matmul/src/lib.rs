@@ -31,7 +31,6 @@
 
 mod local;
 mod matrix;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the library and its table are used")]
 mod models;
 mod schedule;
 

@@ -6,11 +6,54 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `product`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Product {
+    /// `blocks`, predicted by `Blocks`.
+    Blocks {
+        /// `block`: 32..=512 step *2.
+        block: i64,
+    },
+    /// `panels`, predicted by `Panels`.
+    Panels {
+        /// `block`: 32..=512 step *2.
+        block: i64,
+    },
+}
+
+impl Product {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, n: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[n])
+    }
+}
+
+impl Library for Product {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_2::PRODUCT];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[k0]) => Self::Blocks { block: k0 },
+            (1, &[k0]) => Self::Panels { block: k0 }, _ => return None
+        })
+    }
+}
+
+pub mod threads_2 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/matmul/matmul.spec  sha256 5ebe1b1c2dace37cde03da0324d1f8a695823ca1551699d21ea3533e98b17f2a
@@ -25,7 +68,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[n, block] = x else { return None };
@@ -55,7 +98,7 @@ pub static PANELS_MODEL: Model = Model::Fitted(Fitted {
     factor: &[7.64835e-12, -3.94338e-10, 3.86298e-10],
 });
 
-/// The candidates of library `product` over `n`.
+/// Library `product` over `n`.
 pub static PRODUCT: Table = Table {
     library: "product",
     spec: "specs/matmul/matmul.spec",
@@ -70,46 +113,8 @@ pub static PRODUCT: Table = Table {
             .with(&[Parameter::new("block", 32, 512).times(2)]),
     ],
 };
-
-/// The candidates of library `product`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Product {
-    /// `blocks`, predicted by `Blocks`.
-    Blocks {
-        /// `block`: 32..=512 step *2.
-        block: i64,
-    },
-    /// `panels`, predicted by `Panels`.
-    Panels {
-        /// `block`: 32..=512 step *2.
-        block: i64,
-    },
+}
 }
 
-impl Product {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, n: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[n])
-    }
-}
-
-impl Library for Product {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PRODUCT;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[k0]) => Self::Blocks { block: k0 },
-        (1, &[k0]) => Self::Panels { block: k0 }, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

@@ -2,11 +2,11 @@
 //!
 //! A library's models come, in this order, from the program's [`Options`], from the file named by
 //! `STRATA_MODELS`, from the user's cache folder, where `specc calibrate --install` puts them, or
-//! are compiled in: those of the [`Library`] itself, or others that the options name
-//! ([`compiled`](Options::compiled)), whichever fit the transport and the number of nodes. A named
-//! file must be of this machine and cover this number of nodes; other models of another machine
-//! only rank the candidates, and the choice says so. A simulated machine reads no cache: its
-//! results depend only on what the program is given.
+//! are compiled in: of the [`Library`]'s [`TABLES`](Library::TABLES) the one that
+//! [fits](Table::fitting) the transport and the number of nodes. A named file must be of this
+//! machine and cover this number of nodes; other models of another machine only rank the
+//! candidates, and the choice says so. A simulated machine reads no cache: its results depend only
+//! on what the program is given.
 //!
 //! What is installed only makes programs faster, so it never stops one: a file in the cache that is
 //! damaged, of a newer Strata or of an older program is reported on node 0's stderr, and the models
@@ -57,23 +57,8 @@ use crate::Node;
 pub struct Options {
     pin: Option<String>,
     models: Option<PathBuf>,
-    /// What the user of a library names, and the library itself.
-    compiled: [Compiled; 2],
     inner: bool,
 }
-
-/// Tables, alike where they come from the same model sets.
-#[derive(Clone, Copy, Debug, Default)]
-struct Compiled(&'static [&'static Table]);
-
-impl PartialEq for Compiled {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
-            || self.0.iter().map(|table| table.digest).eq(other.0.iter().map(|table| table.digest))
-    }
-}
-
-impl Eq for Compiled {}
 
 impl Options {
     /// Takes the pinned candidate; has precedence over `STRATA_PIN`.
@@ -87,29 +72,6 @@ impl Options {
     #[must_use]
     pub fn models(self, path: impl AsRef<Path>) -> Self {
         Self { models: Some(path.as_ref().to_owned()), ..self }
-    }
-
-    /// Besides the models that the library has compiled in, these: of the same library, calibrated
-    /// on other transports or numbers of nodes. Those that fit the job at hand are taken, see
-    /// [`Table::fitting`].
-    ///
-    /// ```text
-    /// mod on_threads { include!("threads/models.rs"); }
-    /// mod on_mpi { include!("mpi/models.rs"); }
-    ///
-    /// let options = Options::default().compiled(&[&on_mpi::SORT]);
-    /// node.choose::<on_threads::Sort>(&[keys], &options)?
-    /// ```
-    #[must_use]
-    pub fn compiled(self, tables: &'static [&'static Table]) -> Self {
-        Self { compiled: [Compiled(tables), self.compiled[1]], ..self }
-    }
-
-    /// As [`compiled`](Self::compiled), for a library that has models of several platforms itself:
-    /// what its user has named stays.
-    #[must_use]
-    pub fn also_compiled(self, tables: &'static [&'static Table]) -> Self {
-        Self { compiled: [self.compiled[0], Compiled(tables)], ..self }
     }
 
     /// The same options for a library that another one uses for its own ends: a pin and a file of
@@ -390,15 +352,7 @@ impl Selector {
     fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
         let without_installed = node.local::<Installed>().use_of != Use::Allowed;
         let here = node.platform();
-        let others = || options.compiled.iter().flat_map(|tables| tables.0.iter().copied());
-        if let Some(other) = others().find(|table| !table.is_of_library(L::TABLE)) {
-            return Err(SelectError::Choose(format!(
-                "the models of `{}` that the options name have other candidates or inputs than `{}` of this program",
-                other.library,
-                L::TABLE.library
-            )));
-        }
-        let all = std::iter::once(L::TABLE).chain(others());
+        let all = L::TABLES.iter().copied();
         let table = Table::fitting(all, &here.transport, here.nodes).unwrap_or(L::TABLE);
         let own = |pin: &&String| Pin::parse(pin).is_ok_and(|pin| pin.library == table.library);
         let pinned = options.pin.as_ref().filter(|pin| !options.inner || own(pin));

@@ -42,7 +42,7 @@ static SPIN: Model =
 
 impl Library for Idle {
     type Rows = [Row; 2];
-    const TABLE: &'static Table = &IDLE;
+    const TABLES: &'static [&'static Table] = &[&IDLE];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
         match (index, parameters) {
@@ -400,7 +400,7 @@ fn an_explanation_that_cannot_be_written_ends_no_program() {
 }
 
 /// Measured on 2 to 4 nodes of MPI, and on 5 threads, where waiting is best.
-static OTHERS: [&Table; 2] = [
+const OTHERS: [&Table; 2] = [
     &Table { platform: "mpi nodes=4", digest: "1", domain: Domain { nodes: (2, 4), ..IDLE.domain }, ..IDLE },
     &Table {
         platform: "threads nodes=5",
@@ -411,34 +411,33 @@ static OTHERS: [&Table; 2] = [
     },
 ];
 
+/// The same with models of several platforms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Several(Idle);
+
+impl Library for Several {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&IDLE, OTHERS[0], OTHERS[1]];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Idle::candidate(index, parameters).map(Self)
+    }
+}
+
 #[test]
 fn of_several_models_compiled_in_those_that_fit_are_taken() {
-    let ask = |nodes, options: &Options| {
+    fn ask<L: Library + Send>(nodes: usize) -> L {
         let asked = Machine::threads(nodes).unwrap().run(|node| {
-            let chosen = node.choose::<Idle>(&[16.0], options)?;
+            let chosen = node.choose::<L>(&[16.0], &Options::default())?;
             Ok(chosen.candidate)
         });
-        asked.map(|chosen| chosen[0])
-    };
-    let options = Options::default().compiled(&OTHERS);
-    let spin = Idle::Spin { turns: 64 };
-    for (nodes, with, without) in [(3, spin, spin), (5, Idle::Wait, spin), (8, Idle::Wait, spin)] {
-        assert_eq!(ask(nodes, &options).unwrap(), with, "{nodes}");
-        assert_eq!(ask(nodes, &Options::default()).unwrap(), without, "{nodes}");
+        asked.unwrap()[0]
     }
-    // What a library adds leaves what its user has named, in either order.
-    static MORE: [&Table; 1] =
-        [&Table { domain: Domain { nodes: (64, 64), ..IDLE.domain }, digest: "3", ..IDLE }];
-    let both = Options::default().also_compiled(&MORE).compiled(&OTHERS);
-    assert_eq!(both, Options::default().compiled(&OTHERS).also_compiled(&MORE));
-    assert_eq!(ask(5, &both).unwrap(), Idle::Wait);
-    assert_eq!(ask(5, &Options::default().also_compiled(&OTHERS)).unwrap(), Idle::Wait);
-    assert_ne!(both, options);
-
+    let spin = Idle::Spin { turns: 64 };
+    for (nodes, of_several, of_one) in [(3, spin, spin), (5, Idle::Wait, spin), (8, Idle::Wait, spin)] {
+        assert_eq!(ask::<Several>(nodes), Several(of_several), "{nodes}");
+        assert_eq!(ask::<Idle>(nodes), of_one, "{nodes}");
+    }
     let fitting = |transport, nodes| Table::fitting(OTHERS, transport, nodes).unwrap().digest;
     assert_eq!((fitting("mpi", 9), fitting("threads", 2), fitting("sim:cm5", 4)), ("1", "2", "1"));
-
-    static OTHER: [&Table; 1] = [&Table { inputs: &["m"], ..IDLE }];
-    let error = ask(3, &Options::default().compiled(&OTHER)).unwrap_err().to_string();
-    assert!(error.contains("have other candidates or inputs than `idle` of this program"), "{error}");
 }

@@ -20,8 +20,12 @@ pub trait Library: Copy + 'static {
     /// `[Row; N]` for N candidates.
     type Rows: Rows;
 
-    /// The models compiled in.
-    const TABLE: &'static Table;
+    /// The models compiled in, one table a platform; at least one. All have the same inputs and
+    /// candidates.
+    const TABLES: &'static [&'static Table];
+
+    /// The first of them, for what all have in common.
+    const TABLE: &'static Table = Self::TABLES[0];
 
     /// The candidate of this index with these parameters; `None` if there is none, or it has
     /// others.
@@ -179,10 +183,11 @@ pub fn choose_compiled<L: Library>(nodes: usize, inputs: &[f64]) -> ChooseResult
         let pins = crate::Pins::parse(environment::pins()).map_err(fail)?;
         Question { pin: pins.meant_for(library), ..Question::new(nodes, inputs) }
     };
-    let chosen = choose_from(L::TABLE, question, &|_: L| true)?;
+    let table = Table::fitting(L::TABLES.iter().copied(), "threads", nodes).unwrap_or(L::TABLE);
+    let chosen = choose_from(table, question, &|_: L| true)?;
     #[cfg(feature = "std")]
     if environment::explain() {
-        match odds_of(&chosen.1, L::TABLE, nodes, inputs) {
+        match odds_of(&chosen.1, table, nodes, inputs) {
             Some(odds) => crate::say!("{}\n  {odds}", chosen.1),
             None => crate::say!("{}", chosen.1),
         }

@@ -41,7 +41,7 @@ use crate::{Model, Parameter, Prediction, Verdict};
 ///
 /// impl Library for Copying {
 ///     type Rows = [Row; 2];
-///     const TABLE: &'static Table = &TABLE;
+///     const TABLES: &'static [&'static Table] = &[&TABLE];
 ///
 ///     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
 ///         [Self::Words, Self::Pages].get(index).copied()
@@ -195,14 +195,6 @@ impl Table {
             let outside = least.saturating_sub(nodes).max(nodes.saturating_sub(greatest));
             (table.platform.split(' ').next() != Some(transport), outside, greatest.saturating_sub(least))
         })
-    }
-
-    /// Whether both are of the same library: the same candidates, in order, with the same
-    /// parameters over the same inputs.
-    #[must_use]
-    pub fn is_of_library(&self, other: &Self) -> bool {
-        let candidates = |table: &Self| table.entries.iter().map(|entry| (entry.name, entry.parameters));
-        self.library == other.library && self.inputs == other.inputs && candidates(self).eq(candidates(other))
     }
 
     /// A candidate's model, if this is the number of inputs.

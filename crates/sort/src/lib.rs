@@ -49,10 +49,7 @@ mod leading;
 pub mod local;
 mod mail;
 mod memory;
-#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
-mod on_mpi;
 mod packets;
 mod placed;
 mod pool;
@@ -78,10 +75,7 @@ use sample::Levels;
 use std::rc::Rc;
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
-use strata_select::{Note, Row, Table};
-
-/// The models compiled in besides those of [`models`].
-static OTHERS: [&Table; 1] = [&on_mpi::SORT];
+use strata_select::{Note, Row};
 
 /// The size of the elements that the specs in `specs/sort` measure.
 const MEASURED_BYTES: usize = size_of::<u64>();
@@ -158,10 +152,9 @@ fn choose_and_sort<T: Item>(
     options: &Options,
     &Limits { bytes: limit, balance }: &Limits,
 ) -> Result<Rc<Chosen<Sort>>, SortError> {
-    let options = options.clone().also_compiled(&OTHERS);
     let (selector, mut problem) = loop {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
-        let selector = node.selector::<Sort>(&options);
+        let selector = node.selector::<Sort>(options);
         let word = selector.as_ref().map_or(0, |selector| selector.word()) ^ balance.word();
         let problem = Problem::agree(node, items, word);
         if !node.must_compare_again(problem.alike) {

@@ -26,7 +26,6 @@
 
 mod known;
 mod look;
-#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
 mod others;
 mod runs;
@@ -146,7 +145,7 @@ pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
         };
         suits && applies::<T>(candidate)
     };
-    let ask = |pin| choose_from(&models::LOCAL_SORT, Question { pin, ..Question::new(1, &inputs) }, &applies);
+    let ask = |pin| choose_from(LocalSort::TABLE, Question { pin, ..Question::new(1, &inputs) }, &applies);
     let pinned = pinned().filter(|(_, candidate)| self::applies::<T>(*candidate));
     match pinned.map(|(name, _)| ask(Pin::parse(name).ok())) {
         Some(Ok(chosen)) => chosen,

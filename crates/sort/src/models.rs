@@ -6,11 +6,74 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `sort`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sort {
+    /// `gather`, predicted by `Gather`.
+    Gather,
+    /// `radix`, predicted by `Radix`.
+    Radix {
+        /// `bits`: 2..=16.
+        bits: i64,
+    },
+    /// `sample`, predicted by `SampleSort`.
+    Sample {
+        /// `oversample`: 8..=64 step *2.
+        oversample: i64,
+    },
+    /// `batcher`, predicted by `Batcher`.
+    Batcher,
+    /// `histogram`, predicted by `Histogram`.
+    Histogram,
+    /// `quick`, predicted by `Quick`.
+    Quick,
+    /// `packets`, predicted by `Packets`.
+    Packets {
+        /// `bits`: 2..=16.
+        bits: i64,
+    },
+    /// `grid`, predicted by `Grid`.
+    Grid {
+        /// `oversample`: 8..=64 step *2.
+        oversample: i64,
+    },
+}
+
+impl Sort {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, keys: f64, width: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[keys, width])
+    }
+}
+
+impl Library for Sort {
+    type Rows = [Row; 8];
+    const TABLES: &'static [&'static Table] = &[&threads_4::SORT, &mpi_4::SORT];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Gather, (1, &[k0]) => Self::Radix { bits: k0 },
+            (2, &[k0]) => Self::Sample { oversample: k0 }, (3, &[]) => Self::Batcher,
+            (4, &[]) => Self::Histogram, (5, &[]) => Self::Quick, (6, &[k0]) => Self::Packets { bits: k0 },
+            (7, &[k0]) => Self::Grid { oversample: k0 }, _ => return None
+        })
+    }
+}
+
+pub mod threads_4 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/sort  sha256 515a26c1989e3d5f32932bb41d3a405ad10a898fbfadc5ec9feb69341265f463
@@ -37,7 +100,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[keys, width] = x else { return None };
@@ -150,7 +213,7 @@ fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
 }
 static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, sort_radix);
 
-/// The candidates of library `sort` over `keys`, `width`.
+/// Library `sort` over `keys`, `width`.
 pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
@@ -173,66 +236,178 @@ pub static SORT: Table = Table {
             .with(&[Parameter::new("oversample", 8, 64).times(2)]),
     ],
 };
-
-/// The candidates of library `sort`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sort {
-    /// `gather`, predicted by `Gather`.
-    Gather,
-    /// `radix`, predicted by `Radix`.
-    Radix {
-        /// `bits`: 2..=16.
-        bits: i64,
-    },
-    /// `sample`, predicted by `SampleSort`.
-    Sample {
-        /// `oversample`: 8..=64 step *2.
-        oversample: i64,
-    },
-    /// `batcher`, predicted by `Batcher`.
-    Batcher,
-    /// `histogram`, predicted by `Histogram`.
-    Histogram,
-    /// `quick`, predicted by `Quick`.
-    Quick,
-    /// `packets`, predicted by `Packets`.
-    Packets {
-        /// `bits`: 2..=16.
-        bits: i64,
-    },
-    /// `grid`, predicted by `Grid`.
-    Grid {
-        /// `oversample`: 8..=64 step *2.
-        oversample: i64,
-    },
 }
 
-impl Sort {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, keys: f64, width: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[keys, width])
-    }
+pub mod mpi_4 {
+//! Models of one platform.
+//!
+//! ```text
+//! spec     specs/sort  sha256 515a26c1989e3d5f32932bb41d3a405ad10a898fbfadc5ec9feb69341265f463
+//! samples  sha256 2138b24ca3d457dc5810bce7bc762d09da2a685d805a9159412ca4fd622333cd
+//! models   sha256 c53d115fbf8fe2c014261a5c410146d997b82969bfea0500fbfc1569292adf0e
+//! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
+//! Batcher: not known: `batcher` of library `sort` requires P>=8
+//!     valid for nothing
+//! Gather: doubtful, rank 6 of 6, condition 4.9e0; held-out error 5.9 % (60 of 375 samples)
+//!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
+//! Grid: not known: `grid` of library `sort` requires P>=8
+//!     valid for nothing
+//! Histogram: not known: `histogram` of library `sort` requires P>=8
+//!     valid for nothing
+//! Packets: not known: `packets` of library `sort` requires P>=8
+//!     valid for nothing
+//! Quick: not known: `quick` of library `sort` requires P>=8
+//!     valid for nothing
+//! Radix: doubtful, rank 12 of 12, condition 1.1e1; held-out error 9.7 % (60 of 1407 samples)
+//!     valid for keys in 16..=1048576, bits in 2..=14, width in 1..=64, 1 to 4 nodes, requires ceil(width/bits)*keys<=4194304, requires ceil(width/bits)*pow(2,bits)<=65536
+//! SampleSort: doubtful, rank 16 of 16, condition 6.1e1; held-out error 11 % (60 of 1131 samples)
+//!     valid for keys in 16..=1048576, width in 1..=64, oversample in 8..=64, 1 to 4 nodes
+//! ```
+
+#[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
+use strata_select::Math as _;
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
+
+fn gather(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 262144.0) &&
+        within(width, 1.0, 64.0))?;
+    fill(to, &[p.powi(2), p.powi(3) * p.log2(), keys * p.powi(2), p.powi(2) / keys,
+        (keys * f64::from(keys > 256.0)) * p.log2(), f64::from(width > 8.0) * keys])
+}
+/// `Gather`.
+pub static GATHER_MODEL: Model = Model::Fitted(Fitted {
+    terms: gather, quantile: 1.9676708853555265, noise: Variance::Relative(0.012286230529953484), own: Variance::Relative(0.003835826160288069),
+    coefficients: &[1.185640479849863e-6, 1.2820880976875874e-7, 2.4728046894193204e-9,
+        -1.2092194181338454e-5, 3.2667002621429154e-9, 2.466780621228409e-9],
+    factor: &[2.86958e-8, -2.10295e-9, -1.08411e-11, -4.65984e-7, 3.57204e-11, -7.33345e-12,
+        4.53561e-9, -5.45608e-12, -1.01323e-7, 6.74638e-12, 5.60331e-12, 4.23852e-11, -1.37756e-8,
+        -1.9887e-10, -3.86243e-11, 2.49924e-7, 1.10374e-12, -4.29195e-12, 1.82121e-10, -1.7582e-11,
+        9.91414e-11],
+});
+
+fn radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, bits, width] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(bits, 2.0, 14.0) && within(width, 1.0, 64.0) &&
+        holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
+        holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)))?;
+    fill(to, &[1.0, log_p, (width / bits).ceil() * log_p,
+        (width / bits).ceil() * 0.0_f64.max(p - 2.0),
+        ((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * 1.0_f64.max(p / 2.0),
+        (((width / bits).ceil() * keys.min((width / (width / bits).ceil()).ceil().exp2())) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        ((((width / bits).ceil() * (width / (width / bits).ceil()).ceil().exp2()) * p) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        keys * 1.0_f64.max(p / 2.0), (keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0),
+        ((keys * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        ((0.0_f64.max(keys - 3277.0) * (width / bits).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        0.0_f64.max(((16.0 * keys) * 1.0_f64.max(p / 2.0)) - 1048576.0) * (width / bits).ceil()])
+}
+/// `Radix`.
+pub static RADIX_MODEL: Model = Model::Fitted(Fitted {
+    terms: radix, quantile: 1.9617438859512792, noise: Variance::Relative(0.02180862684180762), own: Variance::Relative(0.013609837700949695),
+    coefficients: &[9.69909676394447e-7, 2.6984055218852175e-6, 2.0809354781737417e-6,
+        1.583190404240345e-5, 6.783984496924415e-10, 1.580946513915957e-8, 3.1162966288220726e-9,
+        5.117078140859825e-10, 2.0691530658393136e-9, 3.667230796247731e-9, -2.0422031944259608e-9,
+        4.4729764819751584e-11],
+    factor: &[1.90994e-8, -1.7087e-8, -7.47215e-10, 5.19099e-9, -9.0915e-12, -2.29718e-12,
+        3.5024e-12, -5.09034e-12, -2.97236e-12, 5.65156e-12, -2.98661e-12, 3.81446e-13, 1.51446e-7,
+        -6.2873e-8, -2.43391e-8, -1.83918e-13, 3.02696e-11, 4.33079e-12, -4.14887e-12, 2.12733e-12,
+        -1.61585e-11, 1.63566e-11, 3.15456e-14, 7.00046e-8, -3.08842e-8, -1.793e-13, -1.45793e-10,
+        -2.24951e-11, -2.57776e-14, 4.75461e-14, -7.48485e-11, 7.51985e-11, -1.54196e-14, 2.45967e-7,
+        3.14324e-13, 3.39316e-11, -2.9496e-11, -3.10505e-13, 1.1017e-13, -3.39183e-11, 3.34558e-11,
+        1.05422e-14, 3.81511e-11, -1.04405e-12, -1.51597e-11, 2.4134e-12, -4.48371e-12, 3.02657e-12,
+        -1.699e-12, 1.79157e-13, 1.22212e-9, -1.01098e-10, 1.61667e-12, -9.09989e-13, -4.84054e-11,
+        4.74066e-11, 1.6309e-14, 1.52466e-10, 7.9702e-13, -4.4264e-13, -2.38105e-11, 2.32942e-11,
+        5.61568e-15, 4.77561e-11, -2.43116e-11, -1.70273e-12, -4.78743e-13, -3.85357e-13, 2.371e-11,
+        -2.36658e-11, 1.33812e-11, -1.45954e-12, 1.60069e-10, -1.60222e-10, 1.76736e-14, 5.07906e-11,
+        -1.92984e-12, 2.63927e-12],
+});
+
+fn sample_sort(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, oversample] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(width, 1.0, 64.0) && within(oversample, 8.0, 64.0))?;
+    fill(to, &[1.0, log_p, 0.0_f64.max(p - 2.0), keys.sqrt() * f64::from(p == 1.0),
+        keys.min(oversample) * f64::from(p > 1.0), keys.min(oversample) * 0.0_f64.max(p - 2.0),
+        (keys.sqrt() * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0), keys * 1.0_f64.max(p / 2.0),
+        (keys * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+        (keys * width.min(16.0)) * 1.0_f64.max(p / 2.0), (keys * log_p) * 1.0_f64.max(p / 2.0),
+        (keys * keys.log2()) * f64::from(p == 1.0), 0.0_f64.max(keys - 131072.0) * f64::from(p == 1.0),
+        ((keys / oversample.sqrt()) * f64::from(p > 1.0)) * 1.0_f64.max(p / 2.0),
+        0.0_f64.max(keys - 131072.0) * 1.0_f64.max(p / 2.0),
+        (0.0_f64.max(keys - 131072.0) * width.min(24.0)) * 1.0_f64.max(p / 2.0)])
+}
+/// `SampleSort`.
+pub static SAMPLE_SORT_MODEL: Model = Model::Fitted(Fitted {
+    terms: sample_sort, quantile: 1.9622172591359974, noise: Variance::Relative(0.028055231196787694), own: Variance::Relative(0.02057120818896994),
+    coefficients: &[3.925753734032979e-7, 7.123101780389245e-6, 2.4603884372537758e-5,
+        8.547894945473495e-8, 7.399275841802528e-8, 1.8014225681045912e-7, 2.711569169657751e-7,
+        -2.696382944246835e-9, 5.092721792108513e-9, 1.6714196612544896e-10, 1.8182682592518382e-9,
+        2.810952613493321e-10, -9.698154776382447e-10, 2.1021644148213667e-9, 8.014223392468327e-10,
+        1.6198064052007505e-10],
+    factor: &[4.19609e-8, -4.55657e-8, 2.03145e-8, -7.90842e-9, -4.19243e-11, -3.6691e-12,
+        5.92972e-10, 4.80025e-10, -4.87181e-10, -2.47458e-14, -8.9592e-14, -2.88857e-11, 1.06962e-10,
+        -6.20028e-13, 5.69477e-12, -6.931e-13, 3.01153e-7, -2.07923e-7, 4.76802e-11, -5.18562e-9,
+        3.39421e-9, -8.76121e-9, -1.0617e-11, 7.68491e-11, 2.39617e-13, -2.56954e-12, 6.93496e-13,
+        4.67262e-11, -5.15302e-11, -5.14946e-11, 5.40468e-13, 8.63148e-7, 1.45789e-11, 9.56349e-10,
+        -1.96068e-8, -3.44306e-9, -3.23101e-12, 4.45743e-11, 7.16609e-14, -9.55408e-12, 2.11548e-13,
+        1.54016e-11, -4.99675e-11, -1.6955e-11, 1.8177e-13, 3.57492e-9, 1.12142e-10, 3.9025e-11,
+        -5.28859e-10, -3.41159e-10, 3.48767e-10, -6.8599e-14, 1.94923e-13, 2.16421e-11, -9.95142e-11,
+        1.59671e-12, -6.56984e-12, 8.81109e-13, 7.32121e-9, 6.60316e-10, -1.17911e-8, -6.86792e-12,
+        4.52904e-11, 2.66154e-13, 2.46955e-12, 4.61464e-13, 5.78613e-11, 1.03588e-10, -6.16318e-11,
+        5.94044e-13, 1.60973e-8, -3.49344e-9, -7.45692e-13, 3.83153e-11, 2.50157e-14, -2.64794e-11,
+        5.21171e-14, 9.25574e-12, 5.16889e-11, -9.93049e-12, 1.10105e-13, 1.24034e-8, 1.298e-11,
+        -1.15353e-10, -5.41987e-13, 1.04573e-11, -8.52082e-13, -8.96009e-11, -2.1602e-11, 9.63888e-11,
+        -1.06487e-12, 2.06207e-10, -2.01476e-10, -1.6669e-12, -5.81775e-13, -1.4374e-11, 1.08421e-10,
+        1.85868e-12, -1.03564e-11, 7.54407e-14, 2.65345e-10, -7.87095e-13, -1.06865e-10, 3.56704e-13,
+        3.29068e-11, -4.02434e-10, -4.28523e-11, 1.43199e-12, 5.84305e-12, -1.48419e-11, -2.23517e-12,
+        6.47393e-12, -5.7059e-11, 4.35458e-11, -4.23927e-12, 9.91637e-11, 7.93757e-14, 5.05409e-11,
+        -4.51623e-10, -5.28122e-11, 8.32873e-13, 2.71842e-12, -7.30361e-11, 2.03543e-11, -1.37203e-12,
+        1.15708e-12, 2.242e-10, 1.59542e-10, -1.67051e-10, 1.15562e-12, 3.34374e-10, -2.87394e-11,
+        1.33173e-12, 1.27067e-10, -8.49833e-12, 1.16723e-11],
+});
+
+fn sort_radix(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[keys, width, bits] = x else { return None };
+    require((1..=4).contains(&nodes) && within(keys, 16.0, 1048576.0) &&
+        within(width, 1.0, 64.0) && within(bits, 2.0, 14.0) &&
+        holds(f64::from(((width / bits).ceil() * keys) <= 4194304.0)) &&
+        holds(f64::from(((width / bits).ceil() * bits.exp2()) <= 65536.0)) &&
+        holds(f64::from(bits == 2.0_f64.max((width / (width / bits).ceil()).ceil()))))?;
+    fill(to, &[keys, bits, width])
+}
+static SORT_RADIX_MODEL: Model = Model::Of(&RADIX_MODEL, sort_radix);
+
+/// Library `sort` over `keys`, `width`.
+pub static SORT: Table = Table {
+    library: "sort",
+    spec: "specs/sort",
+    platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
+    digest: "c53d115fbf8fe2c014261a5c410146d997b82969bfea0500fbfc1569292adf0e",
+    inputs: &["keys", "width"],
+    domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
+    entries: &[
+        Entry::new("gather", Verdict::Doubtful, 1.0, &GATHER_MODEL),
+        Entry::new("radix", Verdict::Doubtful, 1.0, &SORT_RADIX_MODEL)
+            .with(&[Parameter::new("bits", 2, 16)]),
+        Entry::new("sample", Verdict::Doubtful, 1.0, &SAMPLE_SORT_MODEL)
+            .with(&[Parameter::new("oversample", 8, 64).times(2)]),
+        Entry::new("batcher", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("histogram", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("quick", Verdict::Unverified, 1.0, &Model::Unknown),
+        Entry::new("packets", Verdict::Unverified, 1.0, &Model::Unknown)
+            .with(&[Parameter::new("bits", 2, 16)]),
+        Entry::new("grid", Verdict::Unverified, 1.0, &Model::Unknown)
+            .with(&[Parameter::new("oversample", 8, 64).times(2)]),
+    ],
+};
+}
 }
 
-impl Library for Sort {
-    type Rows = [Row; 8];
-    const TABLE: &'static Table = &SORT;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Gather, (1, &[k0]) => Self::Radix { bits: k0 },
-        (2, &[k0]) => Self::Sample { oversample: k0 }, (3, &[]) => Self::Batcher,
-        (4, &[]) => Self::Histogram, (5, &[]) => Self::Quick, (6, &[k0]) => Self::Packets { bits: k0 },
-        (7, &[k0]) => Self::Grid { oversample: k0 }, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

@@ -464,7 +464,7 @@ mod tests {
         assert!(fitting.warnings.iter().any(|warning| warning == said), "{:?}", fitting.warnings);
         assert!(fitting.failures[0].contains("`Lost` has no samples"), "{:?}", fitting.failures);
         assert_eq!(fitting.set.model("Spare").unwrap().kind, Kind::Unmeasured);
-        strata_fit::emit::rust(&fitting.set).unwrap();
+        strata_fit::emit::rust(std::slice::from_ref(&fitting.set)).unwrap();
         let competition = crate::competition::Competition::new(&fitting.set, "copy").unwrap();
         let predictions = competition.predictions(&[4.0]);
         assert!(predictions[0].is_some() && predictions[1].is_none(), "{predictions:?}");
@@ -481,7 +481,7 @@ mod tests {
         assert_eq!(model.kind, Kind::Unmeasured);
         assert_eq!(model.reason, "`many` of library `copy` requires P>=8");
         assert!(fitting.warnings.iter().all(|warning| !warning.contains("Many")), "{:?}", fitting.warnings);
-        let emitted = strata_fit::emit::rust(&fitting.set).unwrap();
+        let emitted = strata_fit::emit::rust(std::slice::from_ref(&fitting.set)).unwrap();
         assert!(emitted.contains("    Many,\n"), "the enum names it");
         // Where it could be chosen, samples are missing.
         let fitting = fitted("threads", "", &format!("{plain}{}", many.replace("P >= 8", "P >= 1")));

@@ -6,11 +6,91 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `stencil_wave`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StencilWave {
+    /// `waves`, predicted by `Waves`.
+    Waves {
+        /// `sweeps`: 2..=16 step *2.
+        sweeps: i64,
+    },
+}
+
+impl StencilWave {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, width: f64, height: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[width, height])
+    }
+}
+
+impl Library for StencilWave {
+    type Rows = [Row; 1];
+    const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL_WAVE, &mpi_4::STENCIL_WAVE];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[k0]) => Self::Waves { sweeps: k0 }, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `stencil_exchange`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StencilExchange {
+    /// `packed`, predicted by `Packed`.
+    Packed {
+        /// `overlap`: 0..=1.
+        overlap: i64,
+    },
+    /// `stored`, predicted by `Stored`.
+    Stored {
+        /// `overlap`: 0..=1.
+        overlap: i64,
+    },
+    /// `transferred`, predicted by `Transferred`.
+    Transferred {
+        /// `overlap`: 0..=1.
+        overlap: i64,
+    },
+}
+
+impl StencilExchange {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, width: f64, height: f64, columns: f64, halo: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[width, height, columns, halo])
+    }
+}
+
+impl Library for StencilExchange {
+    type Rows = [Row; 3];
+    const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL_EXCHANGE, &mpi_4::STENCIL_EXCHANGE];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[k0]) => Self::Packed { overlap: k0 },
+            (1, &[k0]) => Self::Stored { overlap: k0 }, (2, &[k0]) => Self::Transferred { overlap: k0 },
+            _ => return None
+        })
+    }
+}
+
+pub mod threads_4 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/stencil-exchange/exchange.spec  sha256 b5d336ae35e52cbc06cbfced6ebff80a7abdc2ded962f08e98ebc29e216a7207
@@ -29,7 +109,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[width, height, columns, halo, overlap] = x else { return None };
@@ -161,7 +241,7 @@ pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
         -1.04769e-11, 1.28819e-11],
 });
 
-/// The candidates of library `stencil_wave` over `width`, `height`.
+/// Library `stencil_wave` over `width`, `height`.
 pub static STENCIL_WAVE: Table = Table {
     library: "stencil_wave",
     spec: "specs/stencil-exchange/exchange.spec",
@@ -175,38 +255,7 @@ pub static STENCIL_WAVE: Table = Table {
     ],
 };
 
-/// The candidates of library `stencil_wave`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum StencilWave {
-    /// `waves`, predicted by `Waves`.
-    Waves {
-        /// `sweeps`: 2..=16 step *2.
-        sweeps: i64,
-    },
-}
-
-impl StencilWave {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, width: f64, height: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[width, height])
-    }
-}
-
-impl Library for StencilWave {
-    type Rows = [Row; 1];
-    const TABLE: &'static Table = &STENCIL_WAVE;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[k0]) => Self::Waves { sweeps: k0 }, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
+/// Library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
 pub static STENCIL_EXCHANGE: Table = Table {
     library: "stencil_exchange",
     spec: "specs/stencil-exchange/exchange.spec",
@@ -223,52 +272,198 @@ pub static STENCIL_EXCHANGE: Table = Table {
             .with(&[Parameter::new("overlap", 0, 1)]),
     ],
 };
-
-/// The candidates of library `stencil_exchange`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum StencilExchange {
-    /// `packed`, predicted by `Packed`.
-    Packed {
-        /// `overlap`: 0..=1.
-        overlap: i64,
-    },
-    /// `stored`, predicted by `Stored`.
-    Stored {
-        /// `overlap`: 0..=1.
-        overlap: i64,
-    },
-    /// `transferred`, predicted by `Transferred`.
-    Transferred {
-        /// `overlap`: 0..=1.
-        overlap: i64,
-    },
 }
 
-impl StencilExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, width: f64, height: f64, columns: f64, halo: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[width, height, columns, halo])
-    }
+pub mod mpi_4 {
+//! Models of one platform.
+//!
+//! ```text
+//! spec     specs/stencil-exchange/exchange.spec  sha256 b5d336ae35e52cbc06cbfced6ebff80a7abdc2ded962f08e98ebc29e216a7207
+//! samples  sha256 9ccec10f3d185bce830edf5c1bfeb6a4f7b95f0fe1324612af7e4542c259ba3b
+//! models   sha256 c935750655d1ec11ba938b898c1be9660986df95069801cf40384672c2b23d45
+//! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
+//! Packed: verified, rank 12 of 12, condition 5.2e0; held-out error 5.5 % (60 of 348 samples)
+//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Stored: verified, rank 12 of 12, condition 5.4e0; held-out error 5.5 % (60 of 348 samples)
+//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Transferred: verified, rank 12 of 12, condition 5.3e0; held-out error 6.2 % (60 of 348 samples)
+//!     valid for width in 8..=512, height in 8..=512, columns in 1..=4, halo in 1..=4, overlap in 0..=1, 1 to 4 nodes, requires P%columns==0, requires overlap*(halo-1)==0
+//! Waves: verified, rank 8 of 8, condition 4.9e0; held-out error 3.8 % (60 of 348 samples)
+//!     valid for width in 16..=2048, height in 16..=2048, sweeps in 2..=16, 1 to 4 nodes
+//! ```
+
+#[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
+use strata_select::Math as _;
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
+
+fn packed(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+        (width * height) * 1.0_f64.max(p / 2.0),
+        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+}
+/// `Packed`.
+pub static PACKED_MODEL: Model = Model::Fitted(Fitted {
+    terms: packed, quantile: 1.9686596284849571, noise: Variance::Relative(0.007805441319034756), own: Variance::Relative(0.004379682048030003),
+    coefficients: &[7.05431272244467e-8, 1.166432240756977e-5, 1.2374305971055653e-5,
+        1.527299800973095e-6, 1.7966870702400722e-6, 8.764201823743044e-8, 2.545785724092386e-9,
+        3.070794552036558e-8, 8.915811798105486e-10, 4.224803442281601e-8, -1.2412431688243857e-8,
+        4.744774873676395e-9],
+    factor: &[1.34742e-8, 9.72238e-9, 6.06998e-9, -1.81778e-8, -6.06177e-9, 3.49071e-10,
+        -9.35355e-12, -3.1331e-10, 1.08384e-14, 2.2888e-12, -6.68364e-11, -1.1766e-11, 4.53189e-7,
+        -5.3998e-7, 8.28568e-10, 8.70223e-10, 1.32816e-10, 2.40334e-11, -1.52697e-11, 6.89107e-14,
+        2.26378e-11, -2.01188e-10, -1.03362e-10, 3.33941e-7, -2.54382e-9, -9.44875e-10, -4.33805e-10,
+        -9.67991e-11, -3.27974e-11, -1.63081e-13, -8.88982e-11, 1.19234e-10, 1.09455e-11, 8.10216e-8,
+        7.81896e-12, -9.43831e-10, -1.63247e-12, 5.8828e-12, -2.40404e-13, -9.76323e-11, 2.01586e-10,
+        1.63424e-12, 6.74309e-8, 8.33177e-11, -2.60423e-10, -1.45918e-10, 7.98883e-13, -6.69744e-12,
+        8.80231e-12, 4.5967e-11, 2.91228e-9, 9.96107e-12, -7.39567e-11, -9.73118e-13, -2.77972e-9,
+        -9.33411e-10, 7.9651e-12, 5.1492e-10, 1.97135e-11, -2.48828e-12, 5.58728e-11, 2.6815e-11,
+        -1.54384e-10, 5.70931e-10, -3.87106e-12, -3.31781e-10, -1.3599e-10, -3.17026e-12, 8.60913e-12,
+        -5.31863e-10, -1.15212e-10, -6.34917e-11, 3.48032e-9, 0.0, 0.0, 6.51663e-10, -1.44385e-11,
+        3.44128e-10],
+});
+
+fn stored(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+        (width * height) * 1.0_f64.max(p / 2.0),
+        ((width * height) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+}
+/// `Stored`.
+pub static STORED_MODEL: Model = Model::Fitted(Fitted {
+    terms: stored, quantile: 1.968691619794732, noise: Variance::Relative(0.010779343429050695), own: Variance::Relative(0.004850481675135499),
+    coefficients: &[8.844690683491254e-8, 1.1807578434324687e-5, 1.2397054427388032e-5,
+        1.497964049178995e-6, 1.9384342472130497e-6, 8.58968666816081e-8, 3.049799379787347e-8,
+        8.538203515381401e-10, 7.4669872738737e-11, 4.204927246741007e-8, -1.2258130732498578e-8,
+        8.031937492815434e-9],
+    factor: &[1.53916e-8, 1.2444e-8, 3.36163e-10, -2.09098e-8, -1.0631e-8, 3.13128e-10,
+        -3.23546e-10, -2.23241e-12, 3.44387e-12, -5.04481e-12, -7.33381e-11, -3.23161e-11, 5.23083e-7,
+        -6.13214e-7, 9.2416e-10, 2.61705e-9, 1.40952e-10, -2.06791e-11, 1.98699e-13, -9.49847e-14,
+        2.3911e-11, -2.2393e-10, -1.24856e-10, 3.67769e-7, -2.67704e-9, -5.98723e-9, -4.33564e-10,
+        -2.96774e-11, 2.85162e-13, -1.54557e-12, -9.29149e-11, 1.29276e-10, -1.32275e-11, 8.97299e-8,
+        1.09265e-10, -1.03633e-9, 4.37116e-12, -4.20013e-14, -3.71811e-13, -1.07682e-10, 2.23761e-10,
+        2.57648e-12, 6.83596e-8, 1.90175e-10, -1.51935e-10, 1.4599e-12, -3.15601e-12, 3.85619e-12,
+        8.60327e-12, -3.56505e-11, 3.25845e-9, -1.00897e-10, 9.69495e-13, -3.06762e-12, -3.03098e-9,
+        -1.02588e-9, 2.39766e-11, 6.4442e-10, -6.19205e-12, 2.99822e-12, -4.51744e-10, -1.70171e-10,
+        -2.19932e-11, 1.52454e-11, -1.52454e-11, 0.0, 0.0, 0.0, 1.22972e-11, -7.41856e-10, -1.59153e-10,
+        -9.71827e-11, 3.85322e-9, 0.0, 0.0, 7.2336e-10, -2.18802e-11, 4.7547e-10],
+});
+
+fn transferred(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, overlap] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 512.0) &&
+        within(height, 8.0, 512.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 4.0) &&
+        within(overlap, 0.0, 1.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from((overlap * (halo - 1.0)) == 0.0)))?;
+    fill(to, &[1.0, f64::from(p > 2.0), f64::from(p > 2.0) / halo,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo,
+        (f64::from(columns > 1.0) * height) * 1.0_f64.max(p / 2.0),
+        (f64::from(columns < p) * width) * 1.0_f64.max(p / 2.0), height * 1.0_f64.max(p / 2.0),
+        (width * height) * 1.0_f64.max(p / 2.0),
+        ((overlap * f64::from(columns > 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns > 1.0) * (halo - 1.0)) * height) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns < p) * (halo - 1.0)) * width) * 1.0_f64.max(p / 2.0)])
+}
+/// `Transferred`.
+pub static TRANSFERRED_MODEL: Model = Model::Fitted(Fitted {
+    terms: transferred, quantile: 1.968596344330128, noise: Variance::Relative(0.00994017969603671), own: Variance::Relative(0.006075786120223523),
+    coefficients: &[8.272398127643091e-8, 1.136488000824709e-5, 1.8078109061692523e-5,
+        1.5817479327394621e-6, 1.9656416438291235e-6, 8.985894673519682e-8, 3.1528986723003577e-9,
+        3.035894192502737e-8, 8.954885621839292e-10, 4.236817378911192e-8, -1.4817742571768168e-8,
+        3.2536028076100257e-9],
+    factor: &[1.61607e-8, 1.278e-8, 7.46377e-9, -2.22025e-8, -9.36762e-9, 4.20314e-10,
+        -2.47242e-12, -3.70075e-10, 5.02161e-15, 3.25039e-12, -8.04311e-11, -1.71868e-11, 5.55742e-7,
+        -6.90082e-7, 8.61548e-10, 9.26081e-10, 1.86237e-10, 3.55311e-11, -1.68391e-11, -3.33133e-14,
+        3.21253e-11, -2.37418e-10, -8.54532e-11, 4.56002e-7, -1.65202e-9, -5.89728e-10, -5.34611e-10,
+        -1.17778e-10, -3.70387e-11, -2.6178e-13, -1.07972e-10, 1.42571e-10, 2.06421e-11, 9.8405e-8,
+        2.10163e-11, -1.15732e-9, -6.42273e-13, 6.87338e-12, -2.86734e-13, -1.15081e-10, 2.51809e-10,
+        1.25229e-12, 8.35035e-8, 1.0542e-10, -3.27244e-10, -1.79071e-10, 9.80068e-13, -7.93529e-12,
+        9.97287e-12, 6.2944e-11, 3.58287e-9, 1.25112e-11, -8.49393e-11, -1.15439e-12, -3.42763e-9,
+        -1.15106e-9, 6.02808e-12, 6.59299e-10, 2.21847e-11, -2.86748e-12, 6.77589e-11, 3.0388e-11,
+        -2.03992e-10, 6.81868e-10, -4.62788e-12, -3.93274e-10, -1.64278e-10, -1.02638e-12, 1.03014e-11,
+        -6.42394e-10, -1.35484e-10, -5.99356e-11, 4.27065e-9, 0.0, 0.0, 7.47478e-10, -1.07112e-11,
+        3.22781e-10],
+});
+
+fn waves(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, sweeps] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 16.0, 2048.0) &&
+        within(height, 16.0, 2048.0) && within(sweeps, 2.0, 16.0))?;
+    fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
+        (width * height) * f64::from(p > 2.0),
+        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)) / sweeps,
+        height * ((8.0 * width) * (sweeps + 2.0)).min(32768.0)])
+}
+/// `Waves`.
+pub static WAVES_MODEL: Model = Model::Fitted(Fitted {
+    terms: waves, quantile: 1.9684724997365701, noise: Variance::Relative(0.0024962117422479614), own: Variance::Relative(0.002210528632169898),
+    coefficients: &[1.0309126391607855e-7, 2.5927327180953117e-8, 1.3164848691585652e-9,
+        5.60901132055799e-10, 1.5809493360138955e-11, 1.0625106974957502e-11, 1.6314240904112376e-10,
+        -2.337845721976267e-13],
+    factor: &[7.50408e-9, -1.41175e-10, -8.16069e-13, -1.07646e-13, 2.55383e-17, 5.19891e-14,
+        -1.49368e-13, -1.8936e-16, 3.76575e-10, -3.26462e-10, -5.69888e-13, 8.9817e-13, 1.04115e-13,
+        -2.52579e-13, -1.34224e-14, 2.8742e-10, -7.28571e-14, -7.94393e-13, 1.19656e-13, -2.83801e-13,
+        -1.54051e-14, 4.36669e-12, -1.58203e-12, -3.86237e-13, -3.07521e-13, -4.79031e-14, 4.35921e-12,
+        -1.40964e-13, -1.21511e-13, -1.73892e-14, 1.13406e-12, -6.28449e-12, -7.44099e-15, 1.09554e-11,
+        -1.42637e-15, 3.48303e-14],
+});
+
+/// Library `stencil_wave` over `width`, `height`.
+pub static STENCIL_WAVE: Table = Table {
+    library: "stencil_wave",
+    spec: "specs/stencil-exchange/exchange.spec",
+    platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
+    digest: "c935750655d1ec11ba938b898c1be9660986df95069801cf40384672c2b23d45",
+    inputs: &["width", "height"],
+    domain: Domain { nodes: (1, 4), inputs: &[(16.0, 2048.0), (16.0, 2048.0)] },
+    entries: &[
+        Entry::new("waves", Verdict::Verified, 1.0, &WAVES_MODEL)
+            .with(&[Parameter::new("sweeps", 2, 16).times(2)]),
+    ],
+};
+
+/// Library `stencil_exchange` over `width`, `height`, `columns`, `halo`.
+pub static STENCIL_EXCHANGE: Table = Table {
+    library: "stencil_exchange",
+    spec: "specs/stencil-exchange/exchange.spec",
+    platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
+    digest: "c935750655d1ec11ba938b898c1be9660986df95069801cf40384672c2b23d45",
+    inputs: &["width", "height", "columns", "halo"],
+    domain: Domain { nodes: (1, 4), inputs: &[(8.0, 512.0), (8.0, 512.0), (1.0, 4.0), (1.0, 4.0)] },
+    entries: &[
+        Entry::new("packed", Verdict::Verified, 1.0, &PACKED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("stored", Verdict::Verified, 1.0, &STORED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+        Entry::new("transferred", Verdict::Verified, 1.0, &TRANSFERRED_MODEL)
+            .with(&[Parameter::new("overlap", 0, 1)]),
+    ],
+};
+}
 }
 
-impl Library for StencilExchange {
-    type Rows = [Row; 3];
-    const TABLE: &'static Table = &STENCIL_EXCHANGE;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[k0]) => Self::Packed { overlap: k0 },
-        (1, &[k0]) => Self::Stored { overlap: k0 }, (2, &[k0]) => Self::Transferred { overlap: k0 },
-        _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

@@ -37,25 +37,18 @@
 mod edge;
 mod error;
 mod exchange;
-#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod exchange_models;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the tables are used")]
-mod exchange_on_mpi;
 mod grid;
 mod layout;
 mod memory;
-#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod models;
 mod near;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the table is used")]
-mod on_mpi;
 mod part;
 mod plain;
 mod points;
 mod problem;
 pub mod profile;
 mod requests;
-#[allow(unreachable_pub, reason = "generated: it does not know where it stands")]
 mod requests_models;
 mod settings;
 mod snapshot;

@@ -6,11 +6,60 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `stencil`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stencil {
+    /// `one`, predicted by `One`.
+    One,
+    /// `columns`, predicted by `Blocks`.
+    Columns {
+        /// `columns`: 1..=32 step *2.
+        columns: i64,
+        /// `halo`: 1..=8 step *2.
+        halo: i64,
+    },
+    /// `rows`, predicted by `Blocks`.
+    Rows {
+        /// `rows`: 1..=32 step *2.
+        rows: i64,
+        /// `halo`: 1..=8 step *2.
+        halo: i64,
+    },
+}
+
+impl Stencil {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, width: f64, height: f64, every: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[width, height, every])
+    }
+}
+
+impl Library for Stencil {
+    type Rows = [Row; 3];
+    const TABLES: &'static [&'static Table] = &[&threads_4::STENCIL, &mpi_4::STENCIL];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::One, (1, &[k0, k1]) => Self::Columns { columns: k0, halo: k1 },
+            (2, &[k0, k1]) => Self::Rows { rows: k0, halo: k1 }, _ => return None
+        })
+    }
+}
+
+pub mod threads_4 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/stencil/layouts.spec  sha256 8fa1b8a84e68d6a17893b2d66610bab9ea523e9113b63eead111bb1685cc4eb8
@@ -25,7 +74,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 fn one(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[width, height, every] = x else { return None };
@@ -147,7 +196,7 @@ fn stencil_rows(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
 }
 static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_rows);
 
-/// The candidates of library `stencil` over `width`, `height`, `every`.
+/// Library `stencil` over `width`, `height`, `every`.
 pub static STENCIL: Table = Table {
     library: "stencil",
     spec: "specs/stencil/layouts.spec",
@@ -163,52 +212,151 @@ pub static STENCIL: Table = Table {
             .with(&[Parameter::new("rows", 1, 32).times(2), Parameter::new("halo", 1, 8).times(2)]),
     ],
 };
-
-/// The candidates of library `stencil`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stencil {
-    /// `one`, predicted by `One`.
-    One,
-    /// `columns`, predicted by `Blocks`.
-    Columns {
-        /// `columns`: 1..=32 step *2.
-        columns: i64,
-        /// `halo`: 1..=8 step *2.
-        halo: i64,
-    },
-    /// `rows`, predicted by `Blocks`.
-    Rows {
-        /// `rows`: 1..=32 step *2.
-        rows: i64,
-        /// `halo`: 1..=8 step *2.
-        halo: i64,
-    },
 }
 
-impl Stencil {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, width: f64, height: f64, every: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[width, height, every])
-    }
+pub mod mpi_4 {
+//! Models of one platform.
+//!
+//! ```text
+//! spec     specs/stencil/layouts.spec  sha256 8fa1b8a84e68d6a17893b2d66610bab9ea523e9113b63eead111bb1685cc4eb8
+//! samples  sha256 7b15a330297dd64b6b3bf862006f3c5db2cc031478f0d5ddd1cd49c220440b97
+//! models   sha256 3d8cb5fe7d078de8b99c04bac235fda0f46a62313ea59c54e3acad4de1b8e971
+//! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
+//! One: doubtful, rank 8 of 8, condition 3.8e0; held-out error 7.7 % (60 of 354 samples)
+//!     valid for width in 4..=2048, height in 4..=2048, every in 1..=16, 1 to 4 nodes, requires width*height<=4194304
+//! Blocks: doubtful, rank 17 of 17, condition 9.6e0; held-out error 10 % (60 of 1182 samples)
+//!     valid for width in 8..=2048, height in 8..=2048, columns in 1..=4, halo in 1..=8, every in 1..=16, 1 to 4 nodes, requires P%columns==0, requires width>=columns*halo*(columns>1), requires height*columns>=P*halo*(columns<P), requires width*height<=4194304
+//! ```
+
+#[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
+use strata_select::Math as _;
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
+
+fn one(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, every] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 4.0, 2048.0) &&
+        within(height, 4.0, 2048.0) && within(every, 1.0, 16.0) &&
+        holds(f64::from((width * height) <= 4194304.0)))?;
+    fill(to, &[1.0, height, height * f64::from(p > 1.0), width * height,
+        (width * height) / every, (width * height) * f64::from(p > 2.0),
+        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0))])
+}
+/// `One`.
+pub static ONE_MODEL: Model = Model::Fitted(Fitted {
+    terms: one, quantile: 1.9682932552432508, noise: Variance::Relative(0.02526648823175412), own: Variance::Relative(0.010048998885709296),
+    coefficients: &[1.4388229423480013e-7, 2.7883534301545953e-8, 4.01776314206763e-9,
+        4.966683456523925e-10, 4.76179482884644e-10, 1.043562535914327e-10, 1.060737904086899e-11,
+        3.8987314814130436e-11],
+    factor: &[1.0231e-8, -2.77942e-10, 9.73417e-12, -6.32005e-13, -2.61157e-13, 1.34428e-13,
+        1.77322e-13, -1.07382e-13, 9.43647e-10, -9.00176e-10, -2.83262e-12, -9.73981e-13, 2.68421e-12,
+        3.97107e-13, -1.4057e-13, 7.63598e-10, -1.92644e-12, -1.15816e-12, -2.45593e-12, 4.83982e-13,
+        -1.53241e-13, 1.30902e-11, -1.14594e-11, -8.52632e-12, -1.41021e-12, 7.6398e-13, 1.87605e-11,
+        -5.81798e-12, -7.92411e-13, 2.24911e-13, 1.77692e-11, -9.37143e-13, 3.76447e-13, 6.38101e-12,
+        -1.11668e-11, 1.42963e-11],
+});
+
+fn blocks(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, columns, halo, every] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
+        within(height, 8.0, 2048.0) && within(columns, 1.0, 4.0) && within(halo, 1.0, 8.0) &&
+        within(every, 1.0, 16.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0)))) &&
+        holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
+        holds(f64::from((width * height) <= 4194304.0)))?;
+    fill(to, &[1.0, f64::from(p > 1.0) / every, f64::from(p > 2.0) / every,
+        f64::from(columns > 1.0) / halo, f64::from(columns < p) / halo, f64::from(p > 2.0) / halo,
+        (f64::from(columns > 1.0) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+        (f64::from(columns < p) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0),
+        ((height * columns) / p).ceil() * 1.0_f64.max(p / 2.0),
+        ((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+        (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) * f64::from(p > 1.0),
+        (((width / columns).ceil() * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0)) / every,
+        0.0_f64.max(((8.0 * (width / columns).ceil()) * ((height * columns) / p).ceil()) - 32768.0) * 1.0_f64.max(p / 2.0),
+        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 8.0)),
+        0.0_f64.max(((8.0 * width) * height) - (33554432.0 / 2.0)),
+        ((f64::from(columns > 1.0) * (halo - 1.0)) * ((height * columns) / p).ceil()) * 1.0_f64.max(p / 2.0),
+        ((f64::from(columns < p) * (halo - 1.0)) * (width / columns).ceil()) * 1.0_f64.max(p / 2.0)])
+}
+/// `Blocks`.
+pub static BLOCKS_MODEL: Model = Model::Fitted(Fitted {
+    terms: blocks, quantile: 1.9621150986151208, noise: Variance::Relative(0.03488012958171128), own: Variance::Relative(0.017051064415524533),
+    coefficients: &[6.853219393839716e-8, 3.6767969464922065e-7, 1.273274487995561e-5,
+        7.407958284671851e-7, 1.1793007162902358e-6, 2.227351177018679e-5, 9.476480192237977e-8,
+        9.418351814672877e-9, 2.9760871566788367e-8, 4.583592753146775e-10, 4.995630808586007e-11,
+        4.695938761542241e-10, 4.847642652493195e-12, 7.4350771878051e-12, 2.6982554910773044e-11,
+        -8.393681673310022e-9, 1.0503931569981474e-9],
+    factor: &[1.65455e-8, -5.83627e-9, 1.19866e-8, -1.95629e-8, -1.57143e-8, 1.66894e-8,
+        2.26764e-10, 6.00687e-12, -2.32927e-10, -6.64419e-12, 1.48542e-12, 1.07731e-13, 9.08327e-13,
+        -2.18279e-13, 1.3813e-13, -1.87653e-11, -4.48693e-12, 5.85996e-8, -4.34645e-8, -3.92721e-8,
+        -3.85485e-8, 5.01423e-8, 3.37412e-11, 6.03738e-12, -2.5188e-11, 1.74007e-13, -1.9708e-14,
+        -1.91942e-12, 9.8945e-14, -2.20647e-14, 1.25813e-14, -3.02742e-11, -1.08231e-11, 4.83415e-7,
+        1.53912e-9, 7.57674e-10, -2.64775e-7, -4.81045e-12, 1.10459e-11, -4.67341e-12, 1.38157e-13,
+        -9.71163e-14, -1.90437e-12, 8.12256e-14, 3.24977e-15, -1.71292e-15, -2.50466e-11, -1.2269e-11,
+        1.04044e-7, 5.00266e-10, -1.8953e-8, -7.8799e-10, 1.34385e-11, 4.1003e-11, -3.1214e-12,
+        -9.8546e-13, 4.15382e-14, 4.88968e-13, 5.51827e-14, -6.01307e-14, 1.03439e-10, 2.1795e-12,
+        8.06567e-8, -1.97555e-8, 1.08652e-10, -1.48021e-10, -1.14808e-10, -1.43938e-13, -5.10409e-13,
+        6.99953e-14, 1.37286e-13, -4.18539e-14, 1.12286e-14, 6.12738e-13, 2.08681e-11, 4.81965e-7,
+        -3.49522e-10, -7.6172e-11, -1.9592e-11, -1.38956e-12, -8.03206e-13, 2.31748e-13, 2.41701e-13,
+        3.18452e-14, -3.04867e-14, 4.48812e-11, 9.77049e-12, 2.25296e-9, 1.12338e-11, -1.43726e-10,
+        9.30489e-13, -2.43009e-12, -1.7519e-13, -2.13689e-14, 5.44347e-14, 4.88862e-15, -3.59416e-10,
+        6.00957e-12, 5.07415e-10, 3.46464e-11, -2.11974e-12, -2.69626e-12, -3.21798e-13, 3.22408e-13,
+        1.92352e-13, -1.02848e-13, 2.02214e-11, -1.07213e-10, 6.31791e-10, -8.65942e-12, -2.02234e-13,
+        -8.30205e-13, 9.07191e-13, 1.40785e-13, -4.72204e-14, -7.64255e-11, 6.86376e-12, 2.0497e-11,
+        -3.75609e-12, -4.24198e-12, -2.38781e-12, 4.23101e-13, -2.91541e-13, -2.71129e-11, -1.3435e-11,
+        1.50495e-11, -1.61639e-12, -9.12123e-13, -6.15149e-13, 4.46489e-13, -7.09722e-11, -3.67396e-11,
+        1.56775e-11, -6.84603e-13, 5.28717e-14, -1.05156e-13, -1.86861e-11, -7.87171e-12, 1.2868e-12,
+        -1.34717e-12, 9.80113e-13, -3.85397e-11, -2.1797e-11, 2.11886e-12, -3.70229e-12, -1.88488e-11,
+        -4.91219e-12, 3.49649e-12, -5.96217e-12, -1.07256e-12, 3.00782e-10, -4.23847e-12, 1.23726e-10],
+});
+
+fn stencil_columns(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, every, columns, halo] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
+        within(height, 8.0, 2048.0) && within(every, 1.0, 16.0) && within(columns, 1.0, 4.0) &&
+        within(halo, 1.0, 8.0) && holds(f64::from((p % columns) == 0.0)) &&
+        holds(f64::from(width >= ((columns * halo) * f64::from(columns > 1.0)))) &&
+        holds(f64::from((height * columns) >= ((p * halo) * f64::from(columns < p)))) &&
+        holds(f64::from((width * height) <= 4194304.0)) && holds(f64::from((columns * columns) <= p)))?;
+    fill(to, &[width, height, columns, halo, every])
+}
+static STENCIL_COLUMNS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_columns);
+
+fn stencil_rows(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[width, height, every, rows, halo] = x else { return None };
+    let p = nodes as f64;
+    require((1..=4).contains(&nodes) && within(width, 8.0, 2048.0) &&
+        within(height, 8.0, 2048.0) && within(every, 1.0, 16.0) && within(rows, 1.0, 32.0) &&
+        within(halo, 1.0, 8.0) && holds(f64::from((p % (p / rows)) == 0.0)) &&
+        holds(f64::from(width >= (((p / rows) * halo) * f64::from((p / rows) > 1.0)))) &&
+        holds(f64::from((height * (p / rows)) >= ((p * halo) * f64::from((p / rows) < p)))) &&
+        holds(f64::from((width * height) <= 4194304.0)) && holds(f64::from((p % rows) == 0.0)) &&
+        holds(f64::from((rows * rows) < p)))?;
+    fill(to, &[width, height, p / rows, halo, every])
+}
+static STENCIL_ROWS_MODEL: Model = Model::Of(&BLOCKS_MODEL, stencil_rows);
+
+/// Library `stencil` over `width`, `height`, `every`.
+pub static STENCIL: Table = Table {
+    library: "stencil",
+    spec: "specs/stencil/layouts.spec",
+    platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
+    digest: "3d8cb5fe7d078de8b99c04bac235fda0f46a62313ea59c54e3acad4de1b8e971",
+    inputs: &["width", "height", "every"],
+    domain: Domain { nodes: (1, 4), inputs: &[(4.0, 2048.0), (4.0, 2048.0), (1.0, 16.0)] },
+    entries: &[
+        Entry::new("one", Verdict::Doubtful, 1.0, &ONE_MODEL),
+        Entry::new("columns", Verdict::Doubtful, 1.0, &STENCIL_COLUMNS_MODEL)
+            .with(&[Parameter::new("columns", 1, 32).times(2), Parameter::new("halo", 1, 8).times(2)]),
+        Entry::new("rows", Verdict::Doubtful, 1.0, &STENCIL_ROWS_MODEL)
+            .with(&[Parameter::new("rows", 1, 32).times(2), Parameter::new("halo", 1, 8).times(2)]),
+    ],
+};
+}
 }
 
-impl Library for Stencil {
-    type Rows = [Row; 3];
-    const TABLE: &'static Table = &STENCIL;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::One, (1, &[k0, k1]) => Self::Columns { columns: k0, halo: k1 },
-        (2, &[k0, k1]) => Self::Rows { rows: k0, halo: k1 }, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

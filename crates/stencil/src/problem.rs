@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strata_runtime::Node;
 use strata_runtime::select::{Options, Selector};
-use strata_select::{Note, Outcome, Table};
+use strata_select::{Note, Outcome};
 
 use crate::exchange_models::{StencilExchange, StencilWave};
 use crate::models::Stencil;
@@ -14,12 +14,7 @@ use crate::points::{Bad, Points};
 use crate::requests_models::StencilRequests;
 use crate::settings::Settings;
 use crate::solver::Solver;
-use crate::{Choice, Layout, Method, Solution, StencilError, Value, Way, exchange_on_mpi, on_mpi, requests};
-
-/// Models compiled in besides those of the libraries themselves.
-static LAYOUTS: [&Table; 1] = [&on_mpi::STENCIL];
-static WAYS: [&Table; 1] = [&exchange_on_mpi::STENCIL_EXCHANGE];
-static WAVES: [&Table; 1] = [&exchange_on_mpi::STENCIL_WAVE];
+use crate::{Choice, Layout, Method, Solution, StencilError, Value, Way, requests};
 
 /// A problem: a grid, or a volume as a grid of lines.
 pub(crate) trait Problem<'a, T: Value> {
@@ -93,14 +88,12 @@ pub(crate) fn solve_with<'a, T: Value>(
     options: &Options,
 ) -> Result<Solution<T>, StencilError> {
     let inner = options.clone().inner();
-    let layouts = options.clone().also_compiled(&LAYOUTS);
-    let (of_ways, of_waves) = (inner.clone().also_compiled(&WAYS), inner.clone().also_compiled(&WAVES));
     let ([selector, ways, waves, messages], alike) = loop {
         // Even if this node fails, the exchange must take place, or the others would wait forever.
         let selectors = [
-            node.selector::<Stencil>(&layouts),
-            node.selector::<StencilExchange>(&of_ways),
-            node.selector::<StencilWave>(&of_waves),
+            node.selector::<Stencil>(options),
+            node.selector::<StencilExchange>(&inner),
+            node.selector::<StencilWave>(&inner),
             node.selector::<StencilRequests>(&inner),
         ];
         let [a, b, c, d] =

@@ -6,11 +6,56 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `stencil_requests`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StencilRequests {
+    /// `ports`, predicted by `Ports`.
+    Ports {
+        /// `overlap`: 0..=1.
+        overlap: i64,
+    },
+    /// `persistent`, predicted by `Persistent`.
+    Persistent {
+        /// `overlap`: 0..=1.
+        overlap: i64,
+    },
+    /// `typed`, predicted by `Typed`.
+    Typed,
+}
+
+impl StencilRequests {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, width: f64, height: f64, columns: f64, halo: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[width, height, columns, halo])
+    }
+}
+
+impl Library for StencilRequests {
+    type Rows = [Row; 3];
+    const TABLES: &'static [&'static Table] = &[&mpi_4::STENCIL_REQUESTS];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[k0]) => Self::Ports { overlap: k0 },
+            (1, &[k0]) => Self::Persistent { overlap: k0 }, (2, &[]) => Self::Typed, _ => return None
+        })
+    }
+}
+
+pub mod mpi_4 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/stencil-requests/requests.spec  sha256 a55a3a6c4dfa52d1f119b63bfb2169c29bb7c11dc210f7074a8030d0153bba4a
@@ -27,7 +72,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, holds, require, within};
 
 fn ports(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[width, height, columns, halo, overlap] = x else { return None };
@@ -127,7 +172,7 @@ pub static TYPED_MODEL: Model = Model::Fitted(Fitted {
         -2.57875e-11, 6.83529e-10],
 });
 
-/// The candidates of library `stencil_requests` over `width`, `height`, `columns`, `halo`.
+/// Library `stencil_requests` over `width`, `height`, `columns`, `halo`.
 pub static STENCIL_REQUESTS: Table = Table {
     library: "stencil_requests",
     spec: "specs/stencil-requests/requests.spec",
@@ -143,48 +188,8 @@ pub static STENCIL_REQUESTS: Table = Table {
         Entry::new("typed", Verdict::Doubtful, 1.0028236822454284, &TYPED_MODEL),
     ],
 };
-
-/// The candidates of library `stencil_requests`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum StencilRequests {
-    /// `ports`, predicted by `Ports`.
-    Ports {
-        /// `overlap`: 0..=1.
-        overlap: i64,
-    },
-    /// `persistent`, predicted by `Persistent`.
-    Persistent {
-        /// `overlap`: 0..=1.
-        overlap: i64,
-    },
-    /// `typed`, predicted by `Typed`.
-    Typed,
+}
 }
 
-impl StencilRequests {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, width: f64, height: f64, columns: f64, halo: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[width, height, columns, halo])
-    }
-}
-
-impl Library for StencilRequests {
-    type Rows = [Row; 3];
-    const TABLE: &'static Table = &STENCIL_REQUESTS;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[k0]) => Self::Ports { overlap: k0 },
-        (1, &[k0]) => Self::Persistent { overlap: k0 }, (2, &[]) => Self::Typed, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

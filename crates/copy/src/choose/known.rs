@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use strata_select::{Source as Predicts, Table};
+use strata_select::{Library as _, Source as Predicts, Table};
 
 use super::{none_yet, sides};
 use crate::{DEFAULT, Routine, exchange_models, models, processor, routines, strided_models};
@@ -129,16 +129,16 @@ impl Known for Found {
 /// The models of this program, from now on.
 pub(crate) fn in_use() -> &'static dyn Known {
     const COMPILED: Models = [
-        &models::COPY_HOT,
-        &models::COPY_HOT_READ,
-        &models::COPY_COLD,
-        &models::COPY_COLD_READ,
-        &exchange_models::COPY_EXCHANGE,
-        &exchange_models::COPY_EXCHANGE_USED,
-        &strided_models::PACK_HOT,
-        &strided_models::PACK_COLD,
-        &strided_models::UNPACK_HOT,
-        &strided_models::UNPACK_COLD,
+        models::CopyHot::TABLE,
+        models::CopyHotRead::TABLE,
+        models::CopyCold::TABLE,
+        models::CopyColdRead::TABLE,
+        exchange_models::CopyExchange::TABLE,
+        exchange_models::CopyExchangeUsed::TABLE,
+        strided_models::PackHot::TABLE,
+        strided_models::PackCold::TABLE,
+        strided_models::UnpackHot::TABLE,
+        strided_models::UnpackCold::TABLE,
     ];
     static FOUND: OnceLock<Found> = OnceLock::new();
     match INSTALLED.get() {

@@ -114,7 +114,7 @@ fn short_copies_are_memcpy_and_choices_stay() {
         }
     }
     assert_eq!(
-        install([&crate::exchange_models::COPY_EXCHANGE; LIBRARIES.len()]),
+        install([&crate::exchange_models::threads_2::COPY_EXCHANGE; LIBRARIES.len()]),
         Err(Installed),
         "after the first choice"
     );

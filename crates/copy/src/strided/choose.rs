@@ -206,7 +206,7 @@ mod tests {
 
     /// What packing takes by these models of hot and of cold blocks.
     fn chosen(hot: &'static Table, cold: &'static Table, block: usize) -> &'static str {
-        let rest: &Table = &models::COPY_HOT;
+        let rest: &Table = &models::threads_1::COPY_HOT;
         let all: Models = [rest, rest, rest, rest, rest, rest, hot, cold, rest, rest];
         let kind = Kind::of(Strided { block, stride: 3 * block, count: 9 }).unwrap();
         decide(&all, Direction::Pack, kind).name()

@@ -2,11 +2,20 @@
 
 use strata_model::codegen::{Scope, snake};
 use strata_model::expr::rust_number;
-use strata_model::set::{Library, LibraryModels, ModelSet, SetError};
+use strata_model::set::{Library, LibraryModels, ModelSet};
 
 use super::function::{self, Functions};
-use super::typed;
 use strata_select::{Domain, Source as _, Step};
+
+/// The name of a library's table. Two libraries may differ in case only; the place in the set tells
+/// them apart.
+pub(super) fn table_name(set: &ModelSet, library: &str) -> String {
+    let prefix = snake(library);
+    let before = set.libraries.iter().take_while(|other| other.name != library);
+    let place = before.filter(|other| snake(&other.name) == prefix).count();
+    let name = if place == 0 { prefix } else { format!("{prefix}_{}", place + 1) };
+    name.to_ascii_uppercase()
+}
 
 /// The models of a library's candidates and the `pub static` table over them.
 pub(super) fn table(
@@ -14,16 +23,9 @@ pub(super) fn table(
     (library, models): (&Library, &LibraryModels),
     functions: &Functions<'_>,
     digest: &str,
-) -> Result<String, SetError> {
-    let prefix = snake(&library.name);
-    // Two libraries may differ in case only; the place in the set tells them apart.
-    let place = set
-        .libraries
-        .iter()
-        .take_while(|l| l.name != library.name)
-        .filter(|l| snake(&l.name) == prefix)
-        .count();
-    let prefix = if place == 0 { prefix } else { format!("{prefix}_{}", place + 1) };
+) -> String {
+    let table = table_name(set, &library.name);
+    let prefix = table.to_ascii_lowercase();
     let mut scope: Scope = functions.scope.clone();
     let mut code = String::new();
     let mut entries = String::new();
@@ -76,20 +78,20 @@ pub(super) fn table(
         (min, max) => format!("({min}, {max})"),
     };
     let platform = set.platform.as_ref().map_or(String::new(), ToString::to_string);
+    let inputs = if library.inputs.is_empty() {
+        "no inputs".into()
+    } else {
+        format!("`{}`", library.inputs.join("`, `"))
+    };
+    let entries = if entries.is_empty() { "&[]".to_owned() } else { format!("&[\n{entries}    ]") };
     code += &format!(
-        "/// The candidates of library `{}` over {}.\npub static {}: Table = Table {{\n    library: {:?},\n    spec: {:?},\n    platform: {platform:?},\n    digest: {digest:?},\n    inputs: &[{}],\n    domain: Domain {{ nodes: {nodes}, inputs: &[{}] }},\n    entries: &[\n{entries}    ],\n}};\n\n",
-        library.name,
-        if library.inputs.is_empty() {
-            "no inputs".into()
-        } else {
-            format!("`{}`", library.inputs.join("`, `"))
-        },
-        prefix.to_ascii_uppercase(),
-        library.name,
+        "/// Library `{name}` over {inputs}.\npub static {table}: Table = Table {{\n    library: {name:?},\n    \
+         spec: {:?},\n    platform: {platform:?},\n    digest: {digest:?},\n    inputs: &[{}],\n    \
+         domain: Domain {{ nodes: {nodes}, inputs: &[{}] }},\n    entries: {entries},\n}};\n\n",
         set.spec.as_ref().map_or("", |spec| &spec.path),
         strings.join(", "),
         ranges.collect::<Vec<_>>().join(", "),
+        name = library.name,
     );
-    code += &typed::library(set, library, &prefix.to_ascii_uppercase())?;
-    Ok(if entries.is_empty() { code.replace("    entries: &[\n    ],", "    entries: &[],") } else { code })
+    code
 }

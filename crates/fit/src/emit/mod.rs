@@ -1,5 +1,5 @@
-//! A model set as Rust that a library compiles in: models as static data with the functions that
-//! compute their terms, and tables to choose from.
+//! Model sets as Rust that a library compiles in: models as static data with the functions that
+//! compute their terms, tables to choose from, and an enum of each library's candidates.
 //!
 //! For each model there is a static [`Model`](strata_select::Model), for each library a
 //! [`Table`](strata_select::Table). They answer as [`Resolved`](strata_model::Resolved) does, times
@@ -7,8 +7,9 @@
 //! requirement fails, and where the result is negative or not finite. Half widths agree to some
 //! five digits.
 //!
-//! The text is a function of the set alone: no date, no absolute path, everything in the order of
-//! the set, numbers in the shortest form that reads back equal. rustfmt leaves it alone, so that
+//! Sets of several platforms have a module each, and share the enums.
+//!
+//! The text is a function of the sets alone: no date, no absolute path, everything in their order, numbers in the shortest form that reads back equal. rustfmt leaves it alone, so that
 //! its version does not matter.
 
 mod factor;
@@ -17,16 +18,38 @@ mod header;
 mod library;
 mod typed;
 
-use strata_model::ModelSet;
+use strata_model::codegen::{Scope, snake};
 use strata_model::set::SetError;
+use strata_model::{ModelSet, Platform};
 
 use function::Functions;
 
-/// The set as the text of one Rust module, which may also be included, `include!`, in another.
+/// Model sets of one spec, measured on several platforms, as the text of one Rust module, which may
+/// also be included, `include!`, in another.
 ///
 /// # Errors
-/// A set that does not [resolve](ModelSet::resolve).
-pub fn rust(set: &ModelSet) -> Result<String, SetError> {
+/// A set that does not [resolve](ModelSet::resolve), or that has other candidates, parameters or
+/// inputs in a library than a set before it.
+pub fn rust(sets: &[ModelSet]) -> Result<String, SetError> {
+    let mut scope = Scope::default();
+    let platform = |platform: &Platform| snake(&format!("{} {}", platform.transport, platform.nodes));
+    let named = |set: &ModelSet| {
+        let wanted = set.platform.as_ref().map_or("measured".to_owned(), platform);
+        scope.claim(&wanted, &[""])
+    };
+    let names: Vec<String> = sets.iter().map(named).collect();
+    let enums = typed::libraries(sets, &names)?;
+    let mut text = header::header(&enums);
+    text += &enums;
+    for (set, name) in sets.iter().zip(&names) {
+        text += &module(set, name)?;
+    }
+    text.truncate(text.trim_end().len());
+    Ok(text + header::FOOTER)
+}
+
+/// The models and tables of a set.
+fn module(set: &ModelSet, name: &str) -> Result<String, SetError> {
     let resolved = set.resolve()?;
     let digest = set.digest();
     let functions = Functions::name(set, &resolved);
@@ -37,10 +60,7 @@ pub fn rust(set: &ModelSet) -> Result<String, SetError> {
         }
     }
     for library in set.libraries.iter().zip(resolved.libraries()) {
-        body += &library::table(set, library, &functions, &digest)?;
+        body += &library::table(set, library, &functions, &digest);
     }
-    let mut text = header::header(set, &resolved, &digest, &body);
-    text += &body;
-    text += header::FOOTER;
-    Ok(text)
+    Ok(format!("{}{}\n}}\n\n", header::module(set, &resolved, &digest, &body, name), body.trim_end()))
 }

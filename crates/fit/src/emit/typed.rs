@@ -5,29 +5,11 @@ use strata_model::expr::{self, Expr};
 use strata_model::set::{Library, LibraryCandidate, ModelSet, SetError};
 
 use super::function::listed;
+use super::library::table_name;
 
 /// Names that types and variants must not take: those that emitted text imports, and the prelude's.
-const TYPES: [&str; 19] = [
-    "ChooseResult",
-    "Domain",
-    "Entry",
-    "Err",
-    "Fitted",
-    "Library",
-    "Model",
-    "None",
-    "Ok",
-    "Option",
-    "Parameter",
-    "Prediction",
-    "Row",
-    "Seconds",
-    "Self",
-    "Some",
-    "Table",
-    "Variance",
-    "Verdict",
-];
+const TYPES: [&str; 10] =
+    ["ChooseResult", "Err", "Library", "None", "Ok", "Option", "Row", "Self", "Some", "Table"];
 
 /// A field of a variant: its name, its type, and its value over the parameters `k0`, `k1`, ….
 struct Field {
@@ -36,17 +18,53 @@ struct Field {
     value: String,
 }
 
+/// The libraries of all sets: for each the enum of its candidates, and which of the sets' modules
+/// have models of it.
+///
+/// # Errors
+/// A library is another one in two of the sets.
+pub(super) fn libraries(sets: &[ModelSet], modules: &[String]) -> Result<String, SetError> {
+    let mut types = Scope::with(&TYPES);
+    let mut text = String::new();
+    for (place, set) in sets.iter().enumerate() {
+        let known = |name: &str| sets[..place].iter().find_map(|before| before.library(name));
+        for one in &set.libraries {
+            if let Some(before) = known(&one.name) {
+                alike(before, one, &modules[place])?;
+                continue;
+            }
+            let with = sets.iter().zip(modules).filter(|(other, _)| other.library(&one.name).is_some());
+            let tables: Vec<String> =
+                with.map(|(other, module)| format!("&{module}::{}", table_name(other, &one.name))).collect();
+            text += &library(set, one, &types.claim(&pascal(&one.name), &[""]), &tables)?;
+        }
+    }
+    Ok(text)
+}
+
+/// Refuses a library that differs between two sets.
+fn alike(first: &Library, other: &Library, module: &str) -> Result<(), SetError> {
+    let candidates = |library: &Library| -> Vec<_> {
+        let candidates = library.candidates.iter();
+        candidates.map(|one| (one.name.clone(), one.arguments.clone(), one.parameters.clone())).collect()
+    };
+    if first.inputs == other.inputs && candidates(first) == candidates(other) {
+        return Ok(());
+    }
+    Err(SetError::Content {
+        place: format!("library `{}` of `{module}`", other.name),
+        message: "it has other inputs, candidates or parameters than in the first model set: calibrate both \
+                  by the same spec"
+            .to_owned(),
+    })
+}
+
 /// The enum, its `choose`, and its implementation of `Library`; nothing for a library without
 /// candidates.
-pub(super) fn library(set: &ModelSet, library: &Library, table: &str) -> Result<String, SetError> {
+fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> Result<String, SetError> {
     if library.candidates.is_empty() {
         return Ok(String::new());
     }
-    // Names of libraries may differ in case only: those before this one have theirs.
-    let mut types = Scope::with(&TYPES);
-    let before = set.libraries.iter().take_while(|other| other.name != library.name);
-    before.for_each(|other| drop(types.claim(&pascal(&other.name), &[""])));
-    let name = types.claim(&pascal(&library.name), &[""]);
     let mut variants = Scope::with(&TYPES);
     let (mut declared, mut arms) = (String::new(), Vec::new());
     for (index, candidate) in library.candidates.iter().enumerate() {
@@ -80,13 +98,14 @@ pub(super) fn library(set: &ModelSet, library: &Library, table: &str) -> Result<
          /// # Errors\n    /// `STRATA_PIN` is at fault.\n    \
          pub fn choose(nodes: usize{typed}) -> ChooseResult<'static, Self> {{\n        \
          choose_compiled(nodes, &[{inputs}])\n    }}\n}}\n\n\
-         impl Library for {name} {{\n    type Rows = [Row; {count}];\n    const TABLE: &'static Table = &{table};\n\n    \
-         fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {{\n    \
-         Some(match (index, parameters) {{\n        {arms}\n    }})\n    }}\n}}\n\n",
+         impl Library for {name} {{\n    type Rows = [Row; {count}];\n    const TABLES: &'static [&'static Table] = &[{tables}];\n\n    \
+         fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {{\n        \
+         Some(match (index, parameters) {{\n            {arms}\n        }})\n    }}\n}}\n\n",
         library = one_line(&library.name),
         inputs = inputs.join(", "),
         count = library.candidates.len(),
-        arms = listed(&arms),
+        arms = listed(&arms).replace("\n", "\n    "),
+        tables = listed(tables),
     ))
 }
 

@@ -24,7 +24,7 @@ static SCHEDULES: Table = Table {
 /// schedule is taken.
 impl Library for Schedule {
     type Rows = [Row; 4];
-    const TABLE: &'static Table = &SCHEDULES;
+    const TABLES: &'static [&'static Table] = &[&SCHEDULES];
 
     fn candidate(index: usize, _: &[i64]) -> Option<Self> {
         [Self::Library, Self::Free, Self::Barriers, Self::Interleaved].get(index).copied()

@@ -1,17 +1,11 @@
 //! The choice between trees and the transport's own collectives, by models of this machine.
 
-use super::on_paragon::{Broadcasts, Reductions, Scans};
-use super::{Flow, Trees, on_cm5, on_mpi, on_threads};
+use super::models::{Broadcasts, Reductions, Scans};
+use super::{Flow, Trees};
 use crate::node::Node;
 use crate::number::{Number, Op};
 use crate::select::{Options, SelectError};
 use bytemuck::Pod;
-use strata_select::Table;
-
-/// The models compiled in besides those of the libraries themselves.
-static BROADCASTS: [&Table; 3] = [&on_cm5::BROADCASTS, &on_mpi::BROADCASTS, &on_threads::BROADCASTS];
-static REDUCTIONS: [&Table; 3] = [&on_cm5::REDUCTIONS, &on_mpi::REDUCTIONS, &on_threads::REDUCTIONS];
-static SCANS: [&Table; 3] = [&on_cm5::SCANS, &on_mpi::SCANS, &on_threads::SCANS];
 
 /// Streams of collectives, each by what models of this machine predict to be the fastest: trees, or
 /// the transport's own.
@@ -51,17 +45,17 @@ impl Streams {
     #[track_caller]
     pub fn choose(node: &mut Node, words: usize) -> Result<Self, SelectError> {
         let inputs = [words.max(1) as f64];
-        let options = |tables| Options::default().compiled(tables);
+        let options = Options::default();
         let deep = |depth: i64| usize::try_from(depth).unwrap_or(1);
-        let broadcasts = match node.choose::<Broadcasts>(&inputs, &options(&BROADCASTS))?.candidate {
+        let broadcasts = match node.choose::<Broadcasts>(&inputs, &options)?.candidate {
             Broadcasts::Transport => None,
             Broadcasts::Trees { depth } => Some(deep(depth)),
         };
-        let reductions = match node.choose::<Reductions>(&inputs, &options(&REDUCTIONS))?.candidate {
+        let reductions = match node.choose::<Reductions>(&inputs, &options)?.candidate {
             Reductions::Transport => None,
             Reductions::Trees { depth } => Some(deep(depth)),
         };
-        let scans = match node.choose::<Scans>(&inputs, &options(&SCANS))?.candidate {
+        let scans = match node.choose::<Scans>(&inputs, &options)?.candidate {
             Scans::Transport => None,
             Scans::Trees { depth } => Some(deep(depth)),
         };

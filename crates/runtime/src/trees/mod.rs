@@ -36,14 +36,7 @@
 //! Multiprocessors" (UCB/CSD 94/810, 1994), §4.3.
 
 mod choice;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the tables are used")]
-mod on_cm5;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the tables are used")]
-mod on_mpi;
-#[allow(dead_code, unreachable_pub, reason = "generated; the libraries and their tables are used")]
-mod on_paragon;
-#[allow(dead_code, unreachable_pub, reason = "generated; only the tables are used")]
-mod on_threads;
+mod models;
 mod passing;
 mod shape;
 mod slots;

@@ -6,11 +6,59 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `local_sort`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LocalSort {
+    /// `stable`, predicted by `Stable`.
+    Stable,
+    /// `unstable`, predicted by `Unstable`.
+    Unstable,
+    /// `runs`, predicted by `Runs`.
+    Runs,
+    /// `leading`, predicted by `Leading`.
+    Leading,
+    /// `radsort`, predicted by `Radsort`.
+    Radsort,
+    /// `rdst`, predicted by `Rdst`.
+    Rdst,
+    /// `voracious`, predicted by `Voracious`.
+    Voracious,
+}
+
+impl LocalSort {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[keys, width, run, distinct])
+    }
+}
+
+impl Library for LocalSort {
+    type Rows = [Row; 7];
+    const TABLES: &'static [&'static Table] = &[&threads_1::LOCAL_SORT];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Stable, (1, &[]) => Self::Unstable, (2, &[]) => Self::Runs,
+            (3, &[]) => Self::Leading, (4, &[]) => Self::Radsort, (5, &[]) => Self::Rdst,
+            (6, &[]) => Self::Voracious, _ => return None
+        })
+    }
+}
+
+pub mod threads_1 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/sort-local/local.spec  sha256 61b8215266a531ca6665496108afb79c1afb8d2c8dffc24d62ab0dd4b4582391
@@ -35,7 +83,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
+use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
 fn stable(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[keys, width, run, distinct] = x else { return None };
@@ -198,7 +246,7 @@ pub static VORACIOUS_MODEL: Model = Model::Fitted(Fitted {
         -5.67684e-10, 5.92866e-10],
 });
 
-/// The candidates of library `local_sort` over `keys`, `width`, `run`, `distinct`.
+/// Library `local_sort` over `keys`, `width`, `run`, `distinct`.
 pub static LOCAL_SORT: Table = Table {
     library: "local_sort",
     spec: "specs/sort-local/local.spec",
@@ -216,51 +264,8 @@ pub static LOCAL_SORT: Table = Table {
         Entry::new("voracious", Verdict::Doubtful, 1.0569619454678985, &VORACIOUS_MODEL),
     ],
 };
-
-/// The candidates of library `local_sort`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LocalSort {
-    /// `stable`, predicted by `Stable`.
-    Stable,
-    /// `unstable`, predicted by `Unstable`.
-    Unstable,
-    /// `runs`, predicted by `Runs`.
-    Runs,
-    /// `leading`, predicted by `Leading`.
-    Leading,
-    /// `radsort`, predicted by `Radsort`.
-    Radsort,
-    /// `rdst`, predicted by `Rdst`.
-    Rdst,
-    /// `voracious`, predicted by `Voracious`.
-    Voracious,
+}
 }
 
-impl LocalSort {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[keys, width, run, distinct])
-    }
-}
-
-impl Library for LocalSort {
-    type Rows = [Row; 7];
-    const TABLE: &'static Table = &LOCAL_SORT;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Stable, (1, &[]) => Self::Unstable, (2, &[]) => Self::Runs,
-        (3, &[]) => Self::Leading, (4, &[]) => Self::Radsort, (5, &[]) => Self::Rdst,
-        (6, &[]) => Self::Voracious, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

@@ -1,12 +1,11 @@
 //! A tuner for the crate `rdst` that asks models of the algorithms it can take.
 
-#[allow(unreachable_pub, dead_code, reason = "generated: it does not know where it stands, and what is used")]
 mod models;
 
 use models::RdstStep;
 use rdst::tuner::{Algorithm, Tuner, TuningParams};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use strata_select::{Question, choose_from};
+use strata_select::{Library, Question, choose_from};
 
 /// Chooses the algorithms of a sort by `rdst` on one thread, by models measured with
 /// `specs/sort-rdst`: one at the top, and one for each bucket of more than 128 elements that an
@@ -70,7 +69,7 @@ fn known(keys: usize, digits: usize, numerals: usize) -> Algorithm {
 /// The index of the algorithm that is predicted to be fastest.
 fn choose(keys: usize, digits: usize, numerals: usize) -> usize {
     let inputs = [keys as f64, digits as f64, numerals as f64];
-    let chosen = choose_from::<RdstStep, _>(&models::RDST_STEP, Question::new(1, &inputs), &|_| true);
+    let chosen = choose_from::<RdstStep, _>(RdstStep::TABLE, Question::new(1, &inputs), &|_| true);
     chosen.map_or(USUAL, |(_, choice)| choice.index)
 }
 
@@ -82,7 +81,6 @@ pub(crate) fn named(name: &str) -> Option<Algorithm> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strata_select::Library;
 
     #[test]
     fn what_is_kept_is_what_models_say_in_the_middle_of_a_class() {

@@ -416,10 +416,13 @@ pub(super) struct Reading {
 /// What `export` takes.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// A model set, or samples in any format that `fit` reads.
-    pub(super) source: PathBuf,
-    /// What to write: models as `rust`, `rust-no-std`, `c` (a header), `python` or `latex`; samples
-    /// as `samples` (ours) or `json-lines` (Extra-P's).
+    /// A model set, or samples in any format that `fit` reads. With `--to models` several model
+    /// sets, measured on different platforms by the same spec.
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(super) sources: Vec<PathBuf>,
+    /// What to write: models as `models` (the `models.rs` of `fit`, of several platforms), `rust`,
+    /// `rust-no-std`, `c` (a header), `python` or `latex`; samples as `samples` (ours) or
+    /// `json-lines` (Extra-P's).
     ///
     /// Programs get the time of each model, half of its interval, and for each library a function
     /// that chooses; outside what was measured it ranks the candidates at the nearest point that
@@ -443,6 +446,8 @@ pub(super) struct Export {
 /// What models or samples are written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Form {
+    /// The Rust that programs compile in to choose with `strata-select`.
+    Models,
     /// A Rust module without dependencies.
     Rust,
     /// The same for `no_std`, with the crate `libm` where functions are needed.

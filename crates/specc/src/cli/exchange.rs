@@ -2,11 +2,12 @@
 //! languages.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use strata_interchange::emit;
 use strata_interchange::{Imported, Selection, json_lines};
-use strata_model::{Samples, write_atomically};
+use strata_model::set::SetError;
+use strata_model::{ModelSet, Samples, write_atomically};
 use strata_select::say;
 
 use super::args::{Export, Form, Reading};
@@ -23,21 +24,32 @@ pub(super) fn samples(path: &Path, reading: &Reading) -> Result<(Imported, Vec<u
     Ok((imported, bytes))
 }
 
+/// Writes a model set in a language.
+type Emitter<'a> = &'a dyn Fn(&ModelSet) -> Result<String, SetError>;
+
 /// `specc export`.
 pub(super) fn export(args: &Export) -> Result<(), Failure> {
     if args.prefix.is_some() && args.to != Form::C {
         return Err(Failure::Usage("`--prefix` is for `--to c`; modules keep names apart".into()));
     }
+    let source = match (&args.sources[..], args.to) {
+        ([source], _) | ([source, ..], Form::Models) => source,
+        _ => return Err(Failure::Usage("several model sets are one only as `--to models`".into())),
+    };
+    let one = |emitter: Emitter<'_>| {
+        models_text(args, std::slice::from_ref(source), &|sets| sets.iter().map(emitter).collect())
+    };
     let text = match args.to {
-        Form::Samples | Form::JsonLines => samples_text(args)?,
-        Form::Rust => models_text(args, emit::rust)?,
-        Form::RustNoStd => models_text(args, emit::no_std)?,
+        Form::Models => models_text(args, &args.sources, &strata_fit::emit::rust)?,
+        Form::Samples | Form::JsonLines => samples_text(args, source)?,
+        Form::Rust => one(&emit::rust)?,
+        Form::RustNoStd => one(&emit::no_std)?,
         Form::C => {
             let prefix = args.prefix.as_deref().unwrap_or("strata");
-            models_text(args, |set| emit::c(set, prefix))?
+            one(&|set| emit::c(set, prefix))?
         }
-        Form::Python => models_text(args, emit::python)?,
-        Form::Latex => models_text(args, emit::latex)?,
+        Form::Python => one(&emit::python)?,
+        Form::Latex => one(&emit::latex)?,
     };
     match &args.output {
         None => print(text.trim_end()),
@@ -46,13 +58,13 @@ pub(super) fn export(args: &Export) -> Result<(), Failure> {
     }
 }
 
-fn samples_text(args: &Export) -> Result<String, Failure> {
-    let (imported, _) = samples(&args.source, &args.reading).map_err(|failure| {
-        let is_set = fs::read_to_string(&args.source).is_ok_and(|text| text.starts_with("strata-models"));
+fn samples_text(args: &Export, source: &Path) -> Result<String, Failure> {
+    let (imported, _) = samples(source, &args.reading).map_err(|failure| {
+        let is_set = fs::read_to_string(source).is_ok_and(|text| text.starts_with("strata-models"));
         match failure {
             Failure::Fault(_) if is_set => Failure::Usage(format!(
                 "{} is a model set: export it to rust, c, python or latex, or name samples",
-                args.source.display()
+                source.display()
             )),
             other => other,
         }
@@ -60,16 +72,16 @@ fn samples_text(args: &Export) -> Result<String, Failure> {
     for note in &imported.notes {
         say!("warning: {note}");
     }
-    let source = args.source.display();
+    let shown = source.display();
     if args.to == Form::JsonLines {
         return json_lines(&imported.samples, args.model.as_deref())
-            .map_err(|e| Failure::Fault(format!("{source}: {e}")));
+            .map_err(|e| Failure::Fault(format!("{shown}: {e}")));
     }
     let mut samples: Samples = imported.samples;
     if let Some(model) = &args.model {
         if samples.model(model).is_none() {
             let there = samples.models.iter().map(|m| m.name.as_str());
-            return Err(choosing::no_such(&args.source, "model", model, there));
+            return Err(choosing::no_such(source, "model", model, there));
         }
         samples.models.retain(|m| m.name == *model);
     }
@@ -78,7 +90,8 @@ fn samples_text(args: &Export) -> Result<String, Failure> {
 
 fn models_text(
     args: &Export,
-    emitter: impl Fn(&strata_model::ModelSet) -> Result<String, strata_model::set::SetError>,
+    sources: &[PathBuf],
+    emitter: &dyn Fn(&[ModelSet]) -> Result<String, SetError>,
 ) -> Result<String, Failure> {
     let Reading { format, metric, time, hold_out, model_column } = &args.reading;
     let unused = [
@@ -92,6 +105,7 @@ fn models_text(
     if let Some((option, _)) = unused.iter().find(|(_, given)| *given) {
         return Err(Failure::Usage(format!("`{option}` is for samples; a model set is exported whole")));
     }
-    let set = choosing::read(&args.source)?;
-    emitter(&set).map_err(|e| Failure::Fault(format!("{}: {e}", args.source.display())))
+    let sets: Vec<_> = sources.iter().map(|source| choosing::read(source)).collect::<Result<_, _>>()?;
+    let names: Vec<String> = sources.iter().map(|source| source.display().to_string()).collect();
+    emitter(&sets).map_err(|e| Failure::Fault(format!("{}: {e}", names.join(", "))))
 }

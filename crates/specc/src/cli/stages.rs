@@ -229,7 +229,10 @@ pub(super) fn write(
             .map_err(|e| Failure::Machine(e.to_string()))
     };
     save("models.toml", fitting.set.to_text())?;
-    save("models.rs", emit_models::rust(&fitting.set).map_err(|e| Failure::Fault(e.to_string()))?)?;
+    save(
+        "models.rs",
+        emit_models::rust(std::slice::from_ref(&fitting.set)).map_err(|e| Failure::Fault(e.to_string()))?,
+    )?;
     let Fitting { set, fitted, failures, .. } = fitting;
     save("report.html", Page { set, samples, fitted, failures, maps, curves: &curves }.html())?;
     let path = folder.join("residuals.txt");

@@ -270,7 +270,10 @@ fn use_models(set: &ModelSet) {
         }
         let _ = (model.quality(), resolved.formula(&model.name));
     }
-    for source in [strata_fit::emit::rust(set), emit::rust(set), emit::no_std(set)].into_iter().flatten() {
+    for source in [strata_fit::emit::rust(std::slice::from_ref(set)), emit::rust(set), emit::no_std(set)]
+        .into_iter()
+        .flatten()
+    {
         syn::parse_file(&source).unwrap_or_else(|error| panic!("{error} in\n{source}"));
     }
     let _ = (emit::c(set, "strata"), emit::python(set), emit::latex(set));

@@ -4,13 +4,11 @@ use super::models::{
     PatternColumn, PatternExchange, PatternGather, PatternHalo, PatternReduce, PatternRow, PatternScatter,
     PatternTranspose,
 };
-use super::on_iwarp;
-use crate::run::{Cell, Compiled, options};
+use crate::run::{Cell, Compiled};
 use serde::Serialize;
 use std::fmt;
-use strata_runtime::select::SelectError;
+use strata_runtime::select::{Options, SelectError};
 use strata_runtime::{Error, Node};
-use strata_select::Table;
 
 /// How a pattern is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -105,10 +103,8 @@ impl fmt::Display for Kind {
 }
 
 macro_rules! compiled {
-    ($($library:ident: $table:ident),* $(,)?) => {
+    ($($library:ident),* $(,)?) => {
         $(impl Compiled for $library {
-            const OTHERS: &'static [&'static Table] = &[&on_iwarp::$table];
-
             fn form(&self) -> Form {
                 match self {
                     Self::Sets => Form::Sets,
@@ -119,18 +115,18 @@ macro_rules! compiled {
 
         /// A word of each library's models and pin, to be compared by all nodes.
         pub(crate) fn words(node: &mut Node) -> Result<Vec<u64>, SelectError> {
-            Ok(vec![$(node.selector::<$library>(&options::<$library>())?.word()),*])
+            Ok(vec![$(node.selector::<$library>(&Options::default())?.word()),*])
         }
     };
 }
 
 compiled! {
-    PatternScatter: PATTERN_SCATTER,
-    PatternGather: PATTERN_GATHER,
-    PatternReduce: PATTERN_REDUCE,
-    PatternExchange: PATTERN_EXCHANGE,
-    PatternHalo: PATTERN_HALO,
-    PatternTranspose: PATTERN_TRANSPOSE,
-    PatternRow: PATTERN_ROW,
-    PatternColumn: PATTERN_COLUMN,
+    PatternScatter,
+    PatternGather,
+    PatternReduce,
+    PatternExchange,
+    PatternHalo,
+    PatternTranspose,
+    PatternRow,
+    PatternColumn,
 }

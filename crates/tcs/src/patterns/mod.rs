@@ -9,11 +9,8 @@
 
 mod all_to_all;
 mod forms;
-#[allow(unreachable_pub, dead_code, reason = "generated: it does not know where it stands, nor what is used")]
 mod models;
 mod moves;
-#[allow(unreachable_pub, dead_code, reason = "generated: only its tables are used")]
-mod on_iwarp;
 pub mod phases;
 mod rooted;
 

@@ -6,11 +6,257 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `pattern_scatter`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternScatter {
+    /// `sets`, predicted by `ScatterSets`.
+    Sets,
+    /// `messages`, predicted by `ScatterMessages`.
+    Messages,
+}
+
+impl PatternScatter {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for PatternScatter {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_SCATTER, &sim_iwarp_64::PATTERN_SCATTER];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `pattern_gather`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternGather {
+    /// `sets`, predicted by `GatherSets`.
+    Sets,
+    /// `messages`, predicted by `GatherMessages`.
+    Messages,
+}
+
+impl PatternGather {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for PatternGather {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_GATHER, &sim_iwarp_64::PATTERN_GATHER];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `pattern_reduce`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternReduce {
+    /// `sets`, predicted by `ReduceSets`.
+    Sets,
+    /// `messages`, predicted by `ReduceMessages`.
+    Messages,
+}
+
+impl PatternReduce {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for PatternReduce {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_REDUCE, &sim_iwarp_64::PATTERN_REDUCE];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `pattern_exchange`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternExchange {
+    /// `sets`, predicted by `ExchangeSets`.
+    Sets,
+    /// `messages`, predicted by `ExchangeMessages`.
+    Messages,
+}
+
+impl PatternExchange {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for PatternExchange {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_EXCHANGE, &sim_iwarp_64::PATTERN_EXCHANGE];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `pattern_halo`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternHalo {
+    /// `sets`, predicted by `HaloSets`.
+    Sets,
+    /// `messages`, predicted by `HaloMessages`.
+    Messages,
+}
+
+impl PatternHalo {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for PatternHalo {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_HALO, &sim_iwarp_64::PATTERN_HALO];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `pattern_transpose`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternTranspose {
+    /// `sets`, predicted by `TransposeSets`.
+    Sets,
+    /// `messages`, predicted by `TransposeMessages`.
+    Messages,
+}
+
+impl PatternTranspose {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for PatternTranspose {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_TRANSPOSE, &sim_iwarp_64::PATTERN_TRANSPOSE];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `pattern_row`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternRow {
+    /// `sets`, predicted by `RowSets`.
+    Sets,
+    /// `messages`, predicted by `RowMessages`.
+    Messages,
+}
+
+impl PatternRow {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for PatternRow {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_ROW, &sim_iwarp_64::PATTERN_ROW];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+        })
+    }
+}
+
+/// The candidates of library `pattern_column`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PatternColumn {
+    /// `sets`, predicted by `ColumnSets`.
+    Sets,
+    /// `messages`, predicted by `ColumnMessages`.
+    Messages,
+}
+
+impl PatternColumn {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for PatternColumn {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&threads_4::PATTERN_COLUMN, &sim_iwarp_64::PATTERN_COLUMN];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
+        })
+    }
+}
+
+pub mod threads_4 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/tcs/patterns.spec  sha256 2c30ef820062cdbdf53f3f3dfbcd3ec6db027029145d7e187a84d975fcef1d1d
@@ -55,7 +301,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Prediction, Row, Seconds, Table, Variance, Verdict, choose_compiled, fill, require, spread, within};
+use strata_select::{Domain, Entry, Fitted, Model, Prediction, Seconds, Table, Variance, Verdict, fill, require, spread, within};
 
 fn packets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[bytes] = x else { return None };
@@ -359,7 +605,7 @@ pub static COLUMN_MESSAGES_MODEL: Model = Model::Fitted(Fitted {
         6.74972e-13, 2.26595e-12, -1.24833e-12, 2.56558e-13],
 });
 
-/// The candidates of library `pattern_scatter` over `bytes`.
+/// Library `pattern_scatter` over `bytes`.
 pub static PATTERN_SCATTER: Table = Table {
     library: "pattern_scatter",
     spec: "specs/tcs/patterns.spec",
@@ -373,37 +619,7 @@ pub static PATTERN_SCATTER: Table = Table {
     ],
 };
 
-/// The candidates of library `pattern_scatter`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternScatter {
-    /// `sets`, predicted by `ScatterSets`.
-    Sets,
-    /// `messages`, predicted by `ScatterMessages`.
-    Messages,
-}
-
-impl PatternScatter {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for PatternScatter {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PATTERN_SCATTER;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `pattern_gather` over `bytes`.
+/// Library `pattern_gather` over `bytes`.
 pub static PATTERN_GATHER: Table = Table {
     library: "pattern_gather",
     spec: "specs/tcs/patterns.spec",
@@ -417,37 +633,7 @@ pub static PATTERN_GATHER: Table = Table {
     ],
 };
 
-/// The candidates of library `pattern_gather`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternGather {
-    /// `sets`, predicted by `GatherSets`.
-    Sets,
-    /// `messages`, predicted by `GatherMessages`.
-    Messages,
-}
-
-impl PatternGather {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for PatternGather {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PATTERN_GATHER;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `pattern_reduce` over `bytes`.
+/// Library `pattern_reduce` over `bytes`.
 pub static PATTERN_REDUCE: Table = Table {
     library: "pattern_reduce",
     spec: "specs/tcs/patterns.spec",
@@ -461,37 +647,7 @@ pub static PATTERN_REDUCE: Table = Table {
     ],
 };
 
-/// The candidates of library `pattern_reduce`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternReduce {
-    /// `sets`, predicted by `ReduceSets`.
-    Sets,
-    /// `messages`, predicted by `ReduceMessages`.
-    Messages,
-}
-
-impl PatternReduce {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for PatternReduce {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PATTERN_REDUCE;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `pattern_exchange` over `bytes`.
+/// Library `pattern_exchange` over `bytes`.
 pub static PATTERN_EXCHANGE: Table = Table {
     library: "pattern_exchange",
     spec: "specs/tcs/patterns.spec",
@@ -505,37 +661,7 @@ pub static PATTERN_EXCHANGE: Table = Table {
     ],
 };
 
-/// The candidates of library `pattern_exchange`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternExchange {
-    /// `sets`, predicted by `ExchangeSets`.
-    Sets,
-    /// `messages`, predicted by `ExchangeMessages`.
-    Messages,
-}
-
-impl PatternExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for PatternExchange {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PATTERN_EXCHANGE;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `pattern_halo` over `bytes`.
+/// Library `pattern_halo` over `bytes`.
 pub static PATTERN_HALO: Table = Table {
     library: "pattern_halo",
     spec: "specs/tcs/patterns.spec",
@@ -549,37 +675,7 @@ pub static PATTERN_HALO: Table = Table {
     ],
 };
 
-/// The candidates of library `pattern_halo`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternHalo {
-    /// `sets`, predicted by `HaloSets`.
-    Sets,
-    /// `messages`, predicted by `HaloMessages`.
-    Messages,
-}
-
-impl PatternHalo {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for PatternHalo {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PATTERN_HALO;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `pattern_transpose` over `bytes`.
+/// Library `pattern_transpose` over `bytes`.
 pub static PATTERN_TRANSPOSE: Table = Table {
     library: "pattern_transpose",
     spec: "specs/tcs/patterns.spec",
@@ -593,37 +689,7 @@ pub static PATTERN_TRANSPOSE: Table = Table {
     ],
 };
 
-/// The candidates of library `pattern_transpose`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternTranspose {
-    /// `sets`, predicted by `TransposeSets`.
-    Sets,
-    /// `messages`, predicted by `TransposeMessages`.
-    Messages,
-}
-
-impl PatternTranspose {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for PatternTranspose {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PATTERN_TRANSPOSE;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `pattern_row` over `bytes`.
+/// Library `pattern_row` over `bytes`.
 pub static PATTERN_ROW: Table = Table {
     library: "pattern_row",
     spec: "specs/tcs/patterns.spec",
@@ -637,37 +703,7 @@ pub static PATTERN_ROW: Table = Table {
     ],
 };
 
-/// The candidates of library `pattern_row`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternRow {
-    /// `sets`, predicted by `RowSets`.
-    Sets,
-    /// `messages`, predicted by `RowMessages`.
-    Messages,
-}
-
-impl PatternRow {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for PatternRow {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PATTERN_ROW;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-    })
-    }
-}
-
-/// The candidates of library `pattern_column` over `bytes`.
+/// Library `pattern_column` over `bytes`.
 pub static PATTERN_COLUMN: Table = Table {
     library: "pattern_column",
     spec: "specs/tcs/patterns.spec",
@@ -680,39 +716,861 @@ pub static PATTERN_COLUMN: Table = Table {
         Entry::new("messages", Verdict::Verified, 1.0, &COLUMN_MESSAGES_MODEL),
     ],
 };
-
-/// The candidates of library `pattern_column`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PatternColumn {
-    /// `sets`, predicted by `ColumnSets`.
-    Sets,
-    /// `messages`, predicted by `ColumnMessages`.
-    Messages,
 }
 
-impl PatternColumn {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
+pub mod sim_iwarp_64 {
+//! Models of one platform.
+//!
+//! ```text
+//! spec     specs/tcs/patterns.spec  sha256 2c30ef820062cdbdf53f3f3dfbcd3ec6db027029145d7e187a84d975fcef1d1d
+//! samples  sha256 8a723ed38ca83075e3516ee3604e02bb643d1b4fb4fae19d28c17a175287e5bb
+//! models   sha256 3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e
+//! platform sim:iwarp nodes=64 cores=1 cpu="iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1" cache="" os=simulated arch=simulated
+//! Packets: factored, ceil(bytes/256)
+//!     valid for bytes in -inf..=inf, any number of nodes
+//! ScatterSets: verified, rank 10 of 10, condition 1.2e2; held-out error 0.0 % (88 of 147 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! ScatterMessages: verified, rank 18 of 18, condition 5.2e2; held-out error 0.5 % (97 of 160 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! GatherSets: doubtful, rank 8 of 8, condition 6.2e0; held-out error 1.9 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! GatherMessages: verified, rank 10 of 10, condition 2.9e1; held-out error 0.5 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! ReduceSets: verified, rank 9 of 9, condition 6.9e1; held-out error 0.3 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! ReduceMessages: verified, rank 17 of 17, condition 9.1e2; held-out error 1.4 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! ExchangeSets: verified, rank 11 of 11, condition 7.8e1; held-out error 0.0 % (92 of 153 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! ExchangeMessages: verified, rank 14 of 14, condition 8.4e1; held-out error 3.6 % (88 of 147 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! HaloSets: verified, rank 8 of 8, condition 8.6e1; held-out error 0.0 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! HaloMessages: verified, rank 9 of 9, condition 3.1e1; held-out error 0.3 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! TransposeSets: verified, rank 9 of 9, condition 7.7e1; held-out error 0.1 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! TransposeMessages: verified, rank 17 of 17, condition 3.2e2; held-out error 0.6 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! RowSets: verified, rank 10 of 10, condition 9.6e1; held-out error 0.3 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! RowMessages: verified, rank 18 of 18, condition 1.4e2; held-out error 1.4 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! ColumnSets: verified, rank 11 of 11, condition 7.2e1; held-out error 0.0 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! ColumnMessages: verified, rank 17 of 17, condition 1.1e2; held-out error 1.1 % (100 of 165 samples)
+//!     valid for bytes in 4..=65536, 4 to 64 nodes
+//! ```
+
+#[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
+use strata_select::Math as _;
+use strata_select::{Domain, Entry, Fitted, Model, Prediction, Seconds, Table, Variance, Verdict, fill, require, spread, within};
+
+fn packets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    require(nodes > 0 && !bytes.is_nan())?;
+    fill(to, &[(bytes / 256.0).ceil()])
+}
+/// `Packets`.
+pub static PACKETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: packets, quantile: 0.0, noise: Variance::Absolute(0.0), own: Variance::Absolute(0.0),
+    coefficients: &[1.0],
+    factor: &[],
+});
+
+fn scatter_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    fill(to, &[1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, bytes * log_p,
+        bytes * p, bytes * 0.0_f64.max(p - 16.0), bytes * f64::from(p > 32.0)])
+}
+/// `ScatterSets`.
+pub static SCATTER_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: scatter_sets, quantile: 2.0095752371287796, noise: Variance::Relative(1.118186368483275e-6), own: Variance::Relative(3.663618477300488e-7),
+    coefficients: &[6.866886091384598e-7, 7.258197221267577e-6, 2.302105672901996e-7,
+        4.099481522279252e-6, -5.092238916380682e-5, 4.2506780030023384e-7, -6.002557233576605e-7,
+        2.1262324470620368e-7, -4.669535689727762e-8, -8.096308859374734e-7],
+    factor: &[5.1916e-8, -3.81838e-8, 6.76011e-9, -4.83253e-9, -2.34987e-8, -1.38001e-10,
+        1.13033e-10, -2.26013e-11, 1.85048e-11, 1.80542e-11, 7.54045e-9, -2.72085e-9, 3.08531e-9,
+        -1.92032e-8, 7.94132e-11, -8.49757e-11, 2.16859e-11, -2.17803e-11, 8.79945e-11, 7.61569e-10,
+        -1.52314e-9, 2.43702e-8, -3.20293e-11, 4.09706e-11, -1.31664e-11, 1.55314e-11, -1.16649e-10,
+        3.70447e-9, -1.77815e-7, 0.0, 0.0, 0.0, -2.19044e-11, 1.05141e-9, 1.36093e-7, 0.0, 0.0, 0.0, 0.0,
+        -1.10636e-9, 5.25215e-10, -4.5763e-10, 9.83759e-11, -8.65684e-11, 7.97911e-11, 7.22141e-11,
+        -3.37715e-11, 4.49761e-11, -4.30761e-10, 4.71021e-12, -9.42042e-12, 1.50727e-10, 6.28045e-11,
+        -3.01462e-9, 3.63017e-9],
+});
+
+fn scatter_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    Seconds::new((((((((((((((((((-6.339845009892079e-6) + (1.768987038895365e-6 * log_p)) + (1.1002911930775655e-5 * p)) + ((-1.1282218167512647e-5) * f64::from(p > 32.0))) + (3.6062567552467996e-8 * bytes)) + ((-1.1781569742575646e-8) * (bytes * log_p))) + (3.114419851932052e-9 * (bytes * p))) + ((-2.5421602686062577e-9) * (bytes * 0.0_f64.max(p - 16.0)))) + ((-5.2828350742267105e-6) * f64::from(bytes > 4.0))) + (5.301466160523322e-6 * (p * f64::from(bytes > 4.0)))) + ((-9.810214365736557e-7) * f64::from(bytes > 256.0))) + (3.244076078395037e-6 * (p * f64::from(bytes > 256.0)))) + ((-6.619835020856653e-6) * (bytes / 256.0).ceil())) + (3.0492395299606566e-6 * ((bytes / 256.0).ceil() * log_p))) + (1.226026236826885e-6 * ((bytes / 256.0).ceil() * p))) + (6.658258065983259e-7 * ((bytes / 256.0).ceil() * 0.0_f64.max(p - 16.0)))) + ((-3.709822314380668e-8) * 0.0_f64.max(bytes - 1024.0))) + (1.8844048941802718e-8 * (p * 0.0_f64.max(bytes - 1024.0)))).map(Seconds::get)
+}
+fn scatter_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    let seconds = scatter_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
+    let call0 = call0_prediction.seconds.get();
+    let from_fit = {
+        let t: [f64; 18] = [1.0, log_p, p, f64::from(p > 32.0), bytes, bytes * log_p, bytes * p, bytes * 0.0_f64.max(p - 16.0), f64::from(bytes > 4.0), p * f64::from(bytes > 4.0), f64::from(bytes > 256.0), p * f64::from(bytes > 256.0), call0, call0 * log_p, call0 * p, call0 * 0.0_f64.max(p - 16.0), 0.0_f64.max(bytes - 1024.0), p * 0.0_f64.max(bytes - 1024.0)];
+        let mut sum = 0.0;
+        let part = 2.77162e-7 * t[0] + -1.40433e-7 * t[1] + 1.19096e-8 * t[2] + -8.35356e-8 * t[3] + 9.28773e-10 * t[4] + -5.40424e-10 * t[5] + 6.35694e-11 * t[6] + -7.76967e-12 * t[7] + -1.43272e-8 * t[8] + 1.37621e-9 * t[9] + 3.39189e-8 * t[10] + -4.85576e-9 * t[11] + -2.90249e-7 * t[12] + 1.53702e-7 * t[13] + -1.44426e-8 * t[14] + 1.37763e-9 * t[15] + 1.21426e-10 * t[16] + -1.65727e-11 * t[17];
+        sum += part * part;
+        let part = 7.09289e-8 * t[1] + -2.19032e-8 * t[2] + 9.51819e-8 * t[3] + -1.87818e-10 * t[4] + 2.74842e-10 * t[5] + -6.58281e-11 * t[6] + 7.0973e-12 * t[7] + -3.30172e-8 * t[8] + 3.65219e-9 * t[9] + 1.91307e-8 * t[10] + -8.46294e-10 * t[11] + 2.46942e-8 * t[12] + -7.68759e-8 * t[13] + 2.11265e-8 * t[14] + -1.5358e-9 * t[15] + 1.37922e-10 * t[16] + -1.44226e-11 * t[17];
+        sum += part * part;
+        let part = 1.09052e-8 * t[2] + -4.04844e-8 * t[3] + -1.34745e-11 * t[4] + 1.07447e-12 * t[5] + 2.33318e-11 * t[6] + -2.42416e-12 * t[7] + -2.27303e-9 * t[8] + -3.00118e-9 * t[9] + 8.27951e-9 * t[10] + 1.88581e-9 * t[11] + 3.60798e-9 * t[12] + -8.96497e-10 * t[13] + -9.46949e-9 * t[14] + 6.40037e-10 * t[15] + -1.49193e-12 * t[16] + 1.55331e-11 * t[17];
+        sum += part * part;
+        let part = 5.58301e-7 * t[3] + 8.16103e-11 * t[4] + -5.51289e-11 * t[5] + 7.54117e-12 * t[6] + 2.96132e-11 * t[7] + 5.02243e-9 * t[8] + -9.60277e-10 * t[9] + 1.84347e-8 * t[10] + -3.48454e-9 * t[11] + -2.76477e-8 * t[12] + 1.46194e-8 * t[13] + -8.51204e-10 * t[14] + -8.58531e-9 * t[15] + 1.97102e-11 * t[16] + -3.68306e-12 * t[17];
+        sum += part * part;
+        let part = 9.55789e-10 * t[4] + -6.9093e-10 * t[5] + 1.21135e-10 * t[6] + -9.94577e-11 * t[7] + 3.63203e-10 * t[8] + -3.95843e-11 * t[9] + -3.18186e-8 * t[10] + 3.55037e-9 * t[11] + -2.06744e-7 * t[12] + 1.56285e-7 * t[13] + -2.84834e-8 * t[14] + 2.24656e-8 * t[15] + -5.07423e-11 * t[16] + 6.14757e-12 * t[17];
+        sum += part * part;
+        let part = 2.06045e-10 * t[5] + -7.28516e-11 * t[6] + 5.20884e-11 * t[7] + 1.52634e-9 * t[8] + -1.82699e-10 * t[9] + -1.0549e-7 * t[10] + 1.16563e-8 * t[11] + 3.14926e-8 * t[12] + -4.70877e-8 * t[13] + 1.30362e-8 * t[14] + -1.17209e-8 * t[15] + -1.5536e-10 * t[16] + 1.81476e-11 * t[17];
+        sum += part * part;
+        let part = 2.34484e-11 * t[6] + -1.77524e-11 * t[7] + 1.95333e-10 * t[8] + 1.33149e-10 * t[9] + -2.35285e-8 * t[10] + -7.11958e-9 * t[11] + 5.62478e-9 * t[12] + -1.67205e-10 * t[13] + -3.09506e-9 * t[14] + 3.93663e-9 * t[15] + -2.1544e-11 * t[16] + -1.17438e-11 * t[17];
+        sum += part * part;
+        let part = 4.17332e-11 * t[7] + -5.26957e-10 * t[8] + 1.14007e-10 * t[9] + 5.04614e-8 * t[10] + -1.00091e-8 * t[11] + -1.54122e-8 * t[12] + 1.3533e-9 * t[13] + 2.46921e-9 * t[14] + -8.54314e-9 * t[15] + 7.01734e-11 * t[16] + -1.42458e-11 * t[17];
+        sum += part * part;
+        let part = 4.88e-8 * t[8] + -5.22751e-9 * t[9] + 4.40541e-8 * t[10] + -4.35945e-9 * t[11] + -3.38671e-8 * t[12] + 7.47472e-10 * t[13] + 3.36654e-9 * t[14] + 9.91846e-11 * t[15] + 1.36262e-10 * t[16] + -1.48565e-11 * t[17];
+        sum += part * part;
+        let part = 4.31701e-9 * t[9] + 4.17265e-9 * t[10] + 3.4118e-9 * t[11] + 2.07661e-10 * t[12] + -4.11953e-10 * t[13] + -2.77165e-9 * t[14] + -9.71091e-11 * t[15] + -2.63353e-12 * t[16] + 1.24033e-11 * t[17];
+        sum += part * part;
+        let part = 9.59582e-8 * t[10] + -1.00253e-8 * t[11] + -1.41585e-8 * t[12] + -8.59799e-10 * t[13] + 1.74198e-9 * t[14] + -7.0284e-11 * t[15] + 5.32701e-11 * t[16] + -5.30466e-12 * t[17];
+        sum += part * part;
+        let part = 8.41457e-9 * t[11] + -1.74568e-10 * t[12] + 1.9395e-10 * t[13] + -1.43327e-9 * t[14] + 5.49382e-11 * t[15] + 2.43156e-12 * t[16] + 4.45844e-12 * t[17];
+        sum += part * part;
+        let part = 7.28798e-8 * t[12] + -5.30726e-8 * t[13] + 9.36619e-9 * t[14] + -7.59549e-9 * t[15] + -2.86723e-11 * t[16] + 3.84942e-12 * t[17];
+        sum += part * part;
+        let part = 1.51132e-8 * t[13] + -5.46327e-9 * t[14] + 4.61605e-9 * t[15] + -7.16443e-11 * t[16] + 8.72035e-12 * t[17];
+        sum += part * part;
+        let part = 1.67274e-9 * t[14] + -1.73741e-9 * t[15] + -7.65694e-12 * t[16] + -5.83623e-12 * t[17];
+        sum += part * part;
+        let part = 3.34281e-9 * t[15] + 2.61865e-11 * t[16] + -5.65216e-12 * t[17];
+        sum += part * part;
+        let part = 5.64399e-11 * t[16] + -8.71418e-12 * t[17];
+        sum += part * part;
+        let part = 5.05164e-12 * t[17];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.056612461100211 * (from_fit + 3.225694976359314e-5 * seconds * seconds);
+    let mut deviation = from_fit + 3.406043001026491e-5 * seconds * seconds;
+    let shifted = |by: f64| {
+        let call0 = call0 + by;
+        (((((((((((((((((-6.339845009892079e-6) + (1.768987038895365e-6 * log_p)) + (1.1002911930775655e-5 * p)) + ((-1.1282218167512647e-5) * f64::from(p > 32.0))) + (3.6062567552467996e-8 * bytes)) + ((-1.1781569742575646e-8) * (bytes * log_p))) + (3.114419851932052e-9 * (bytes * p))) + ((-2.5421602686062577e-9) * (bytes * 0.0_f64.max(p - 16.0)))) + ((-5.2828350742267105e-6) * f64::from(bytes > 4.0))) + (5.301466160523322e-6 * (p * f64::from(bytes > 4.0)))) + ((-9.810214365736557e-7) * f64::from(bytes > 256.0))) + (3.244076078395037e-6 * (p * f64::from(bytes > 256.0)))) + ((-6.619835020856653e-6) * call0)) + (3.0492395299606566e-6 * (call0 * log_p))) + (1.226026236826885e-6 * (call0 * p))) + (6.658258065983259e-7 * (call0 * 0.0_f64.max(p - 16.0)))) + ((-3.709822314380668e-8) * 0.0_f64.max(bytes - 1024.0))) + (1.8844048941802718e-8 * (p * 0.0_f64.max(bytes - 1024.0)))
+    };
+    square += spread(shifted, call0_prediction.half_width.get());
+    deviation += spread(shifted, call0_prediction.deviation.get());
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+/// `ScatterMessages`.
+pub static SCATTER_MESSAGES_MODEL: Model = Model::Computed { seconds: scatter_messages_seconds, predict: scatter_messages };
+
+fn gather_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    fill(to, &[1.0, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes * p,
+        bytes * 0.0_f64.max(p - 16.0), bytes * f64::from(p > 32.0), f64::from(bytes > 16384.0)])
+}
+/// `GatherSets`.
+pub static GATHER_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: gather_sets, quantile: 2.0024654592905926, noise: Variance::Relative(0.010731165713502643), own: Variance::Relative(0.0007084896609312364),
+    coefficients: &[1.1231074569050797e-5, 1.4752043066623188e-6, 3.3507054108760776e-6,
+        -6.18966790471129e-5, 6.325349019065616e-9, 7.675193976185655e-9, -1.7563425310490062e-7,
+        0.0019877920379203396],
+    factor: &[1.05424e-6, -1.17163e-7, 1.68436e-7, -1.64074e-6, -1.07569e-11, 2.15139e-11,
+        -3.44222e-10, 1.44655e-6, 7.21921e-8, -1.44384e-7, 2.31015e-6, -5.2452e-11, 1.04904e-10,
+        -1.67846e-9, 9.30341e-6, 3.24839e-7, -1.55923e-5, 0.0, -3.53201e-10, 1.69537e-8, 0.0, 9.62861e-6,
+        0.0, 0.0, -1.35876e-8, 0.0, 1.8363e-10, -3.6726e-10, 5.87615e-9, -3.37058e-5, 1.093e-9,
+        -5.2464e-8, 0.0, 3.7006e-8, 0.0, 1.99839e-4],
+});
+
+fn gather_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    Seconds::new(((((((((1.653809452720453e-5 + (5.600289714411732e-7 * p)) + ((-1.2844021112931798e-5) * f64::from(p > 32.0))) + ((-2.586997899361739e-8) * bytes)) + (2.4495899776224683e-8 * (bytes * p))) + (1.0070518046462902e-9 * (bytes * 0.0_f64.max(p - 16.0)))) + (4.507961468122868e-6 * f64::from(bytes > 4.0))) + (5.854870513592741e-6 * f64::from(bytes > 256.0))) + (4.03959637887254e-7 * ((bytes / 256.0).ceil() * p))) + ((-2.892458288121845e-7) * ((bytes / 256.0).ceil() * 0.0_f64.max(p - 16.0)))).map(Seconds::get)
+}
+fn gather_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let seconds = gather_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
+    let call0 = call0_prediction.seconds.get();
+    let from_fit = {
+        let t: [f64; 10] = [1.0, p, f64::from(p > 32.0), bytes, bytes * p, bytes * 0.0_f64.max(p - 16.0), f64::from(bytes > 4.0), f64::from(bytes > 256.0), call0 * p, call0 * 0.0_f64.max(p - 16.0)];
+        let mut sum = 0.0;
+        let part = 1.49856e-7 * t[0] + -2.68042e-9 * t[1] + -9.68831e-8 * t[2] + -4.95276e-11 * t[3] + 3.42114e-11 * t[4] + -4.99367e-11 * t[5] + -8.4903e-8 * t[6] + -3.79421e-8 * t[7] + -7.09343e-9 * t[8] + 1.31312e-8 * t[9];
+        sum += part * part;
+        let part = 2.89633e-8 * t[1] + -4.31206e-8 * t[2] + 1.21067e-10 * t[3] + 7.7949e-11 * t[4] + -2.13204e-11 * t[5] + -4.03902e-8 * t[6] + -6.45646e-8 * t[7] + -2.82917e-8 * t[8] + -8.89381e-10 * t[9];
+        sum += part * part;
+        let part = 7.07755e-7 * t[2] + -1.22255e-11 * t[3] + -9.10217e-12 * t[4] + 4.60087e-11 * t[5] + -1.04508e-8 * t[6] + 8.76488e-9 * t[7] + 3.12519e-9 * t[8] + -1.71016e-8 * t[9];
+        sum += part * part;
+        let part = 4.93161e-10 * t[3] + -7.67283e-11 * t[4] + 1.03802e-10 * t[5] + -5.50598e-9 * t[6] + -8.57537e-8 * t[7] + 8.87862e-10 * t[8] + -1.26999e-9 * t[9];
+        sum += part * part;
+        let part = 5.89526e-11 * t[4] + -8.52203e-11 * t[5] + 2.42561e-8 * t[6] + -1.99029e-7 * t[7] + -6.03943e-9 * t[8] + 8.28331e-9 * t[9];
+        sum += part * part;
+        let part = 1.00321e-10 * t[5] + -5.20445e-11 * t[6] + -2.69906e-8 * t[7] + -4.37464e-11 * t[8] + -2.52183e-9 * t[9];
+        sum += part * part;
+        let part = 8.5666e-8 * t[6] + 7.83048e-9 * t[7] + -4.73449e-9 * t[8] + 5.3479e-9 * t[9];
+        sum += part * part;
+        let part = 3.84479e-7 * t[7] + -1.70256e-9 * t[8] + 2.37637e-9 * t[9];
+        sum += part * part;
+        let part = 5.55886e-9 * t[8] + -8.05816e-9 * t[9];
+        sum += part * part;
+        let part = 5.16531e-9 * t[9];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.016195493426699 * (from_fit + 0.00012803818465055935 * seconds * seconds);
+    let mut deviation = from_fit + 4.3553663579635415e-5 * seconds * seconds;
+    let shifted = |by: f64| {
+        let call0 = call0 + by;
+        ((((((((1.653809452720453e-5 + (5.600289714411732e-7 * p)) + ((-1.2844021112931798e-5) * f64::from(p > 32.0))) + ((-2.586997899361739e-8) * bytes)) + (2.4495899776224683e-8 * (bytes * p))) + (1.0070518046462902e-9 * (bytes * 0.0_f64.max(p - 16.0)))) + (4.507961468122868e-6 * f64::from(bytes > 4.0))) + (5.854870513592741e-6 * f64::from(bytes > 256.0))) + (4.03959637887254e-7 * (call0 * p))) + ((-2.892458288121845e-7) * (call0 * 0.0_f64.max(p - 16.0)))
+    };
+    square += spread(shifted, call0_prediction.half_width.get());
+    deviation += spread(shifted, call0_prediction.deviation.get());
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+/// `GatherMessages`.
+pub static GATHER_MESSAGES_MODEL: Model = Model::Computed { seconds: gather_messages_seconds, predict: gather_messages };
+
+fn reduce_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    fill(to, &[1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, bytes * log_p,
+        bytes * 0.0_f64.max(p - 16.0), bytes * f64::from(p > 32.0)])
+}
+/// `ReduceSets`.
+pub static REDUCE_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: reduce_sets, quantile: 2.0032407188474544, noise: Variance::Relative(4.848384892765694e-5), own: Variance::Relative(1.353022055723925e-5),
+    coefficients: &[1.3135630484855029e-5, 2.213620556883039e-6, 8.796205484500514e-7,
+        -8.160923262373473e-8, -2.0203935580049616e-5, -1.50105449401123e-7, 1.2509217278402702e-7,
+        4.622648587471114e-9, -7.500107461189258e-8],
+    factor: &[3.08986e-7, -2.1181e-7, 3.49217e-8, -2.29644e-8, -1.70824e-7, -7.72112e-11,
+        3.01958e-11, -4.6105e-12, 1.1734e-10, 4.50549e-8, -1.43646e-8, 1.46495e-8, -5.41718e-8,
+        -1.17521e-10, 4.1784e-11, -5.71241e-12, 1.41013e-10, 4.1071e-9, -8.21419e-9, 1.31427e-7,
+        9.39152e-11, -5.38495e-11, 1.09583e-11, -2.96815e-10, 7.83414e-9, -3.76039e-7, 0.0, 0.0,
+        -2.11414e-11, 1.01479e-9, 1.50211e-7, 0.0, 0.0, 0.0, -5.48433e-10, 6.19529e-10, -2.58095e-10,
+        4.19342e-11, -1.0838e-9, 6.31397e-11, -1.97312e-11, 5.68258e-10, 6.53647e-11, -3.13751e-9,
+        1.5285e-9],
+});
+
+fn reduce_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    Seconds::new(((((((((((((((((-4.9006854472264034e-5) + (5.7202613404431347e-5 * log_p)) + ((-3.6565734980384596e-6) * p)) + (2.563556670269351e-6 * 0.0_f64.max(p - 16.0))) + ((-1.6720787612325745e-7) * bytes)) + (1.438109687099913e-7 * (bytes * log_p))) + ((-1.5201064640048216e-8) * (bytes * p))) + (1.1532975583665478e-8 * (bytes * 0.0_f64.max(p - 16.0)))) + (2.2612356989378003e-5 * f64::from(bytes > 4.0))) + (4.333343541246387e-7 * (p * f64::from(bytes > 4.0)))) + (1.787968011062736e-5 * f64::from(bytes > 256.0))) + (9.282334615608747e-7 * (p * f64::from(bytes > 256.0)))) + (3.884485676819982e-5 * (bytes / 256.0).ceil())) + ((-2.354923191137435e-5) * ((bytes / 256.0).ceil() * log_p))) + (4.066055856661462e-6 * ((bytes / 256.0).ceil() * p))) + ((-3.134848319547177e-6) * ((bytes / 256.0).ceil() * 0.0_f64.max(p - 16.0)))) + (1.557221093219784e-8 * 0.0_f64.max(bytes - 1024.0))).map(Seconds::get)
+}
+fn reduce_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    let seconds = reduce_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
+    let call0 = call0_prediction.seconds.get();
+    let from_fit = {
+        let t: [f64; 17] = [1.0, log_p, p, 0.0_f64.max(p - 16.0), bytes, bytes * log_p, bytes * p, bytes * 0.0_f64.max(p - 16.0), f64::from(bytes > 4.0), p * f64::from(bytes > 4.0), f64::from(bytes > 256.0), p * f64::from(bytes > 256.0), call0, call0 * log_p, call0 * p, call0 * 0.0_f64.max(p - 16.0), 0.0_f64.max(bytes - 1024.0)];
+        let mut sum = 0.0;
+        let part = 1.00511e-5 * t[0] + -6.77268e-6 * t[1] + 1.15563e-6 * t[2] + -8.92889e-7 * t[3] + 3.85066e-8 * t[4] + -2.67898e-8 * t[5] + 4.58112e-9 * t[6] + -3.52783e-9 * t[7] + -2.05359e-7 * t[8] + 6.8431e-9 * t[9] + 1.43856e-7 * t[10] + 9.69005e-9 * t[11] + -1.09813e-5 * t[12] + 7.51653e-6 * t[13] + -1.28734e-6 * t[14] + 9.90556e-7 * t[15] + 9.0303e-10 * t[16];
+        sum += part * part;
+        let part = 2.17798e-6 * t[1] + -5.5668e-7 * t[2] + 4.62514e-7 * t[3] + -3.76849e-9 * t[4] + 8.42031e-9 * t[5] + -2.11646e-9 * t[6] + 1.80047e-9 * t[7] + -6.42274e-7 * t[8] + 2.11561e-8 * t[9] + 4.79545e-7 * t[10] + 2.24329e-8 * t[11] + 5.01161e-7 * t[12] + -2.38932e-6 * t[13] + 5.98671e-7 * t[14] + -5.11749e-7 * t[15] + 2.78077e-9 * t[16];
+        sum += part * part;
+        let part = 1.99004e-7 * t[2] + -2.42656e-7 * t[3] + -2.84839e-9 * t[4] + 3.46981e-11 * t[5] + 7.49817e-10 * t[6] + -9.26419e-10 * t[7] + -2.4816e-7 * t[8] + -9.65295e-9 * t[9] + 8.87307e-7 * t[10] + -2.13406e-8 * t[11] + 2.09546e-7 * t[12] + 1.99952e-8 * t[13] + -2.15411e-7 * t[14] + 2.69852e-7 * t[15] + 2.38377e-9 * t[16];
+        sum += part * part;
+        let part = 1.40989e-7 * t[3] + -7.98946e-11 * t[4] + 7.72369e-11 * t[5] + -1.06378e-10 * t[6] + 5.35597e-10 * t[7] + 3.62149e-7 * t[8] + -4.29817e-8 * t[9] + 6.63159e-7 * t[10] + -3.49144e-8 * t[11] + -2.2923e-7 * t[12] + -1.46793e-8 * t[13] + 3.53213e-8 * t[14] + -1.57409e-7 * t[15] + 8.01608e-10 * t[16];
+        sum += part * part;
+        let part = 1.99972e-8 * t[4] + -1.35358e-8 * t[5] + 2.32169e-9 * t[6] + -1.79017e-9 * t[7] + 1.45136e-8 * t[8] + -3.50215e-9 * t[9] + -6.06181e-7 * t[10] + 5.23762e-9 * t[11] + -4.29463e-6 * t[12] + 3.01607e-6 * t[13] + -5.1663e-7 * t[14] + 3.98522e-7 * t[15] + -8.3829e-10 * t[16];
+        sum += part * part;
+        let part = 4.21143e-9 * t[5] + -1.07327e-9 * t[6] + 9.11522e-10 * t[7] + 8.44782e-8 * t[8] + -1.13314e-8 * t[9] + -2.00453e-6 * t[10] + 2.48674e-8 * t[11] + 4.97226e-7 * t[12] + -9.18538e-7 * t[13] + 2.34692e-7 * t[14] + -1.99802e-7 * t[15] + -2.59239e-9 * t[16];
+        sum += part * part;
+        let part = 3.94229e-10 * t[6] + -4.92399e-10 * t[7] + -7.57354e-8 * t[8] + 6.7491e-9 * t[9] + -1.46499e-6 * t[10] + -1.65846e-9 * t[11] + 4.49702e-7 * t[12] + -1.09102e-8 * t[13] + -8.63581e-8 * t[14] + 1.0548e-7 * t[15] + -2.0657e-9 * t[16];
+        sum += part * part;
+        let part = 2.55507e-10 * t[7] + -2.99503e-7 * t[8] + 2.60419e-8 * t[9] + 2.08718e-7 * t[10] + -6.32411e-8 * t[11] + 1.65909e-7 * t[12] + -1.94565e-8 * t[13] + 1.11532e-9 * t[14] + -5.24026e-8 * t[15] + -5.59409e-10 * t[16];
+        sum += part * part;
+        let part = 9.79617e-7 * t[8] + -1.95143e-8 * t[9] + 8.22998e-7 * t[10] + -9.57219e-9 * t[11] + -5.48779e-7 * t[12] + -2.30769e-8 * t[13] + 7.91676e-9 * t[14] + 1.35835e-9 * t[15] + 2.225e-9 * t[16];
+        sum += part * part;
+        let part = 3.41417e-8 * t[9] + 2.86139e-7 * t[10] + 1.52236e-8 * t[11] + -2.28914e-7 * t[12] + 3.86733e-8 * t[13] + -1.33477e-8 * t[14] + -2.32425e-9 * t[15] + 9.39377e-10 * t[16];
+        sum += part * part;
+        let part = 2.30924e-6 * t[10] + -7.61045e-8 * t[11] + -2.30931e-7 * t[12] + -1.86476e-8 * t[13] + 7.13995e-9 * t[14] + 1.5201e-9 * t[15] + 7.77304e-10 * t[16];
+        sum += part * part;
+        let part = 9.84849e-8 * t[11] + -8.37828e-8 * t[12] + 2.24129e-8 * t[13] + -1.03818e-8 * t[14] + -8.0145e-10 * t[15] + 3.38e-10 * t[16];
+        sum += part * part;
+        let part = 1.59207e-6 * t[12] + -1.10148e-6 * t[13] + 1.9074e-7 * t[14] + -1.46559e-7 * t[15] + -3.34398e-10 * t[16];
+        sum += part * part;
+        let part = 3.14335e-7 * t[13] + -8.36886e-8 * t[14] + 7.47274e-8 * t[15] + -1.1061e-9 * t[16];
+        sum += part * part;
+        let part = 3.0201e-8 * t[14] + -4.16736e-8 * t[15] + -8.13417e-10 * t[16];
+        sum += part * part;
+        let part = 1.89866e-8 * t[15] + -9.7811e-11 * t[16];
+        sum += part * part;
+        let part = 8.21878e-10 * t[16];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.042652128565457 * (from_fit + 0.0019375725663834113 * seconds * seconds);
+    let mut deviation = from_fit + 0.0003293443102893209 * seconds * seconds;
+    let shifted = |by: f64| {
+        let call0 = call0 + by;
+        ((((((((((((((((-4.9006854472264034e-5) + (5.7202613404431347e-5 * log_p)) + ((-3.6565734980384596e-6) * p)) + (2.563556670269351e-6 * 0.0_f64.max(p - 16.0))) + ((-1.6720787612325745e-7) * bytes)) + (1.438109687099913e-7 * (bytes * log_p))) + ((-1.5201064640048216e-8) * (bytes * p))) + (1.1532975583665478e-8 * (bytes * 0.0_f64.max(p - 16.0)))) + (2.2612356989378003e-5 * f64::from(bytes > 4.0))) + (4.333343541246387e-7 * (p * f64::from(bytes > 4.0)))) + (1.787968011062736e-5 * f64::from(bytes > 256.0))) + (9.282334615608747e-7 * (p * f64::from(bytes > 256.0)))) + (3.884485676819982e-5 * call0)) + ((-2.354923191137435e-5) * (call0 * log_p))) + (4.066055856661462e-6 * (call0 * p))) + ((-3.134848319547177e-6) * (call0 * 0.0_f64.max(p - 16.0)))) + (1.557221093219784e-8 * 0.0_f64.max(bytes - 1024.0))
+    };
+    square += spread(shifted, call0_prediction.half_width.get());
+    deviation += spread(shifted, call0_prediction.deviation.get());
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+/// `ReduceMessages`.
+pub static REDUCE_MESSAGES_MODEL: Model = Model::Computed { seconds: reduce_messages_seconds, predict: reduce_messages };
+
+fn exchange_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    fill(to, &[1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, bytes * log_p,
+        bytes * p, bytes * 0.0_f64.max(p - 16.0), bytes * f64::from(p > 32.0),
+        f64::from(bytes > 16384.0)])
+}
+/// `ExchangeSets`.
+pub static EXCHANGE_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: exchange_sets, quantile: 2.008559112100458, noise: Variance::Relative(3.8553281622505897e-7), own: Variance::Relative(3.8553281622505844e-7),
+    coefficients: &[-1.8502663185088304e-5, -3.0152203282825e-5, 3.063898383395657e-5,
+        1.0182365079789257e-5, -0.00013295244736430943, -1.0080848756158727e-7, 5.055761989391669e-8,
+        1.8683037875596177e-8, 3.1787612415353205e-9, 5.0661516504481354e-8, 1.9361904311251204e-5],
+    factor: &[1.37321e-7, -1.09712e-7, 2.11288e-8, -1.6555e-8, -3.66495e-8, -6.16481e-11,
+        4.94708e-11, -9.58099e-12, 7.55536e-12, 1.53494e-11, 3.26812e-9, 1.87787e-8, -8.05147e-9,
+        1.02346e-8, -8.86384e-8, 1.33246e-12, -1.01666e-11, 4.02604e-12, -4.95829e-12, 3.99986e-11,
+        8.87204e-8, 1.76487e-9, -3.52973e-9, 5.64757e-8, -6.77449e-13, -3.71335e-13, -6.89042e-13,
+        1.53647e-12, -2.67463e-11, 1.64519e-7, 1.2075e-8, -5.79601e-7, 0.0, 0.0, 0.0, -6.208e-12,
+        2.97984e-10, 0.0, 5.26028e-7, 0.0, 0.0, 0.0, 0.0, -2.68461e-10, 0.0, 2.2594e-10, -1.78219e-10,
+        3.37774e-11, -2.59826e-11, -7.12136e-11, -3.64549e-8, 3.18582e-11, -1.29735e-11, 1.59913e-11,
+        -1.28428e-10, -3.92297e-7, 3.30892e-12, -6.61784e-12, 1.05885e-10, -5.57008e-7, 1.751e-11,
+        -8.40481e-10, 0.0, 8.00807e-10, 0.0, 1.07805e-6],
+});
+
+fn exchange_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    Seconds::new((((((((((((((-3.375281442584574e-5) + (3.6978779602726157e-5 * log_p)) + ((-1.188582440611752e-5) * 0.0_f64.max(p - 16.0))) + ((-0.00031246116909514494) * f64::from(p > 32.0))) + (1.2132410168619958e-8 * (bytes * log_p))) + (4.691911944295369e-6 * (p * f64::from(bytes > 4.0)))) + (3.8210060834289776e-5 * f64::from(bytes > 256.0))) + ((-4.584687037906719e-6) * (p * f64::from(bytes > 256.0)))) + (1.2759301769948486e-5 * (bytes / 256.0).ceil())) + ((-3.1285139109552134e-5) * ((bytes / 256.0).ceil() * log_p))) + (1.290414499164443e-5 * ((bytes / 256.0).ceil() * p))) + (1.2096966440770694e-5 * ((bytes / 256.0).ceil() * 0.0_f64.max(p - 16.0)))) + (0.0003090651411090386 * ((bytes / 256.0).ceil() * f64::from(p > 32.0)))) + (1.2203619454696321e-8 * (p * 0.0_f64.max(bytes - 1024.0)))).map(Seconds::get)
+}
+fn exchange_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    let seconds = exchange_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
+    let call0 = call0_prediction.seconds.get();
+    let from_fit = {
+        let t: [f64; 14] = [1.0, log_p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes * log_p, p * f64::from(bytes > 4.0), f64::from(bytes > 256.0), p * f64::from(bytes > 256.0), call0, call0 * log_p, call0 * p, call0 * 0.0_f64.max(p - 16.0), call0 * f64::from(p > 32.0), p * 0.0_f64.max(bytes - 1024.0)];
+        let mut sum = 0.0;
+        let part = 5.22116e-6 * t[0] + -2.87026e-6 * t[1] + 1.38677e-7 * t[2] + -8.36476e-6 * t[3] + -3.81501e-10 * t[4] + 7.57213e-8 * t[5] + -4.31978e-7 * t[6] + -2.37244e-7 * t[7] + -8.8118e-7 * t[8] + 4.74134e-7 * t[9] + 1.79297e-7 * t[10] + -1.23745e-7 * t[11] + 3.25196e-6 * t[12] + -7.02717e-10 * t[13];
+        sum += part * part;
+        let part = 1.52349e-6 * t[1] + 2.81483e-7 * t[2] + -4.12874e-8 * t[3] + 3.51471e-9 * t[4] + -1.35809e-7 * t[5] + -3.41574e-7 * t[6] + 1.66216e-7 * t[7] + 3.66534e-7 * t[8] + -1.46737e-6 * t[9] + -3.73424e-8 * t[10] + -1.09626e-7 * t[11] + -1.54999e-6 * t[12] + 8.73013e-10 * t[13];
+        sum += part * part;
+        let part = 1.11353e-6 * t[2] + -4.84281e-5 * t[3] + -6.18717e-10 * t[4] + -2.22862e-8 * t[5] + -6.78624e-7 * t[6] + 3.31287e-7 * t[7] + 7.18617e-8 * t[8] + 9.51819e-8 * t[9] + -4.8515e-8 * t[10] + -6.94568e-7 * t[11] + 3.17365e-5 * t[12] + 2.85453e-10 * t[13];
+        sum += part * part;
+        let part = 8.14587e-5 * t[3] + -3.5697e-10 * t[4] + 2.38389e-9 * t[5] + 1.16113e-7 * t[6] + 8.83563e-8 * t[7] + 2.417e-8 * t[8] + 3.63485e-8 * t[9] + -2.12703e-8 * t[10] + 1.07918e-8 * t[11] + -7.42869e-5 * t[12] + 1.83054e-10 * t[13];
+        sum += part * part;
+        let part = 3.29071e-9 * t[4] + -1.02401e-8 * t[5] + -1.79554e-6 * t[6] + -3.28927e-7 * t[7] + -1.03276e-7 * t[8] + -5.13784e-7 * t[9] + 1.11029e-7 * t[10] + -4.38626e-8 * t[11] + -1.07785e-6 * t[12] + -9.49623e-10 * t[13];
+        sum += part * part;
+        let part = 2.52868e-7 * t[5] + 3.25199e-7 * t[6] + 1.81138e-7 * t[7] + -5.05426e-8 * t[8] + 2.78611e-8 * t[9] + -1.74248e-7 * t[10] + -1.60973e-8 * t[11] + 1.74696e-6 * t[12] + 7.03577e-10 * t[13];
+        sum += part * part;
+        let part = 5.82821e-6 * t[6] + -7.64091e-7 * t[7] + -7.21636e-8 * t[8] + -3.26192e-7 * t[9] + 1.16008e-7 * t[10] + -2.62388e-8 * t[11] + -4.04446e-6 * t[12] + 1.35719e-10 * t[13];
+        sum += part * part;
+        let part = 5.37975e-7 * t[7] + 7.82782e-8 * t[8] + -4.1444e-8 * t[9] + -8.02512e-8 * t[10] + 4.16647e-8 * t[11] + 2.7989e-6 * t[12] + 2.88643e-10 * t[13];
+        sum += part * part;
+        let part = 4.46727e-6 * t[8] + -3.55711e-6 * t[9] + 6.85231e-7 * t[10] + -5.38783e-7 * t[11] + -1.12702e-6 * t[12] + 8.43396e-12 * t[13];
+        sum += part * part;
+        let part = 6.60377e-7 * t[9] + -2.55771e-7 * t[10] + 3.17501e-7 * t[11] + -2.67364e-6 * t[12] + -1.45546e-10 * t[13];
+        sum += part * part;
+        let part = 1.02478e-7 * t[10] + -1.66417e-7 * t[11] + 1.92752e-6 * t[12] + -4.55041e-10 * t[13];
+        sum += part * part;
+        let part = 4.15966e-7 * t[11] + -1.99414e-5 * t[12] + -2.28018e-11 * t[13];
+        sum += part * part;
+        let part = 2.14679e-5 * t[12] + -5.68374e-12 * t[13];
+        sum += part * part;
+        let part = 3.3382e-10 * t[13];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.056612461100211 * (from_fit + 0.008661619058246051 * seconds * seconds);
+    let mut deviation = from_fit + 0.002043678087852311 * seconds * seconds;
+    let shifted = |by: f64| {
+        let call0 = call0 + by;
+        (((((((((((((-3.375281442584574e-5) + (3.6978779602726157e-5 * log_p)) + ((-1.188582440611752e-5) * 0.0_f64.max(p - 16.0))) + ((-0.00031246116909514494) * f64::from(p > 32.0))) + (1.2132410168619958e-8 * (bytes * log_p))) + (4.691911944295369e-6 * (p * f64::from(bytes > 4.0)))) + (3.8210060834289776e-5 * f64::from(bytes > 256.0))) + ((-4.584687037906719e-6) * (p * f64::from(bytes > 256.0)))) + (1.2759301769948486e-5 * call0)) + ((-3.1285139109552134e-5) * (call0 * log_p))) + (1.290414499164443e-5 * (call0 * p))) + (1.2096966440770694e-5 * (call0 * 0.0_f64.max(p - 16.0)))) + (0.0003090651411090386 * (call0 * f64::from(p > 32.0)))) + (1.2203619454696321e-8 * (p * 0.0_f64.max(bytes - 1024.0)))
+    };
+    square += spread(shifted, call0_prediction.half_width.get());
+    deviation += spread(shifted, call0_prediction.deviation.get());
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+/// `ExchangeMessages`.
+pub static EXCHANGE_MESSAGES_MODEL: Model = Model::Computed { seconds: exchange_messages_seconds, predict: exchange_messages };
+
+fn halo_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    fill(to, &[1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes,
+        f64::from(bytes > 16384.0), 0.0_f64.max(bytes - 4096.0)])
+}
+/// `HaloSets`.
+pub static HALO_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: halo_sets, quantile: 2.0024654592905926, noise: Variance::Relative(2.527151637475183e-7), own: Variance::Relative(2.5330244992713597e-7),
+    coefficients: &[1.7553852048970356e-5, -2.500196368763604e-7, 6.484623170052561e-7,
+        -1.0661315628679867e-7, -1.4995271440758782e-5, 1.0005836859270499e-7, 1.8225681771248044e-5,
+        6.05583869740799e-11],
+    factor: &[1.34437e-8, -8.78344e-9, 1.39523e-9, -8.8495e-10, -7.54491e-9, -1.67059e-13,
+        -1.67888e-9, 2.38952e-13, 1.94105e-9, -5.75149e-10, 5.47817e-10, -1.06424e-9, -7.55741e-13,
+        -9.61233e-9, 1.10458e-12, 1.54414e-10, -3.00004e-10, 4.66347e-9, -1.62783e-12, -1.70245e-8,
+        2.33259e-12, 2.31277e-10, -1.10189e-8, -9.19685e-13, -9.63279e-9, 1.33387e-12, 3.88941e-9,
+        -8.85296e-13, -1.15814e-8, 1.35536e-12, 6.13689e-12, 8.02825e-8, -9.39539e-12, 7.16476e-7,
+        -9.60378e-12, 1.09752e-11],
+});
+
+fn halo_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    Seconds::new((((((((4.7749092613355535e-5 + (5.837461399279485e-7 * p)) + ((-7.311503296373247e-8) * 0.0_f64.max(p - 16.0))) + ((-1.3996236476612709e-5) * f64::from(p > 32.0))) + (2.3196083522902434e-8 * bytes)) + (2.130513461062313e-5 * f64::from(bytes > 4.0))) + (1.5335914868604923e-5 * f64::from(bytes > 256.0))) + (6.889532027061192e-6 * (bytes / 256.0).ceil())) + (5.70289052663721e-8 * 0.0_f64.max(bytes - 1024.0))).map(Seconds::get)
+}
+fn halo_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let seconds = halo_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
+    let call0 = call0_prediction.seconds.get();
+    let from_fit = {
+        let t: [f64; 9] = [1.0, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, f64::from(bytes > 4.0), f64::from(bytes > 256.0), call0, 0.0_f64.max(bytes - 1024.0)];
+        let mut sum = 0.0;
+        let part = 1.46245e-7 * t[0] + -2.48308e-9 * t[1] + 3.18079e-9 * t[2] + -2.22368e-8 * t[3] + 2.37578e-10 * t[4] + -3.94244e-8 * t[5] + 3.69334e-8 * t[6] + -1.01485e-7 * t[7] + 1.67567e-10 * t[8];
+        sum += part * part;
+        let part = 5.88921e-9 * t[1] + -8.63765e-9 * t[2] + 8.79905e-8 * t[3] + 9.97509e-11 * t[4] + -1.71999e-8 * t[5] + 1.53985e-8 * t[6] + -4.2859e-8 * t[7] + 7.14032e-11 * t[8];
+        sum += part * part;
+        let part = 4.35749e-9 * t[2] + -1.95645e-7 * t[3] + 2.44526e-11 * t[4] + -5.05986e-9 * t[5] + 3.64137e-9 * t[6] + -1.09e-8 * t[7] + 1.92315e-11 * t[8];
+        sum += part * part;
+        let part = 6.98845e-8 * t[3] + 1.91931e-11 * t[4] + -4.13705e-9 * t[5] + 2.87018e-9 * t[6] + -8.68497e-9 * t[7] + 1.60926e-11 * t[8];
+        sum += part * part;
+        let part = 2.6527e-10 * t[4] + 3.0112e-9 * t[5] + -1.30712e-7 * t[6] + -2.42723e-8 * t[7] + -1.79872e-10 * t[8];
+        sum += part * part;
+        let part = 5.52543e-8 * t[5] + 5.44306e-8 * t[6] + -3.74807e-8 * t[7] + 1.54496e-10 * t[8];
+        sum += part * part;
+        let part = 1.07876e-7 * t[6] + -1.80717e-8 * t[7] + 6.34395e-11 * t[8];
+        sum += part * part;
+        let part = 1.84277e-8 * t[7] + -8.67986e-11 * t[8];
+        sum += part * part;
+        let part = 6.17748e-11 * t[8];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.012973377648466 * (from_fit + 1.846451338679384e-5 * seconds * seconds);
+    let mut deviation = from_fit + 1.8908833483843547e-5 * seconds * seconds;
+    let shifted = |by: f64| {
+        let call0 = call0 + by;
+        (((((((4.7749092613355535e-5 + (5.837461399279485e-7 * p)) + ((-7.311503296373247e-8) * 0.0_f64.max(p - 16.0))) + ((-1.3996236476612709e-5) * f64::from(p > 32.0))) + (2.3196083522902434e-8 * bytes)) + (2.130513461062313e-5 * f64::from(bytes > 4.0))) + (1.5335914868604923e-5 * f64::from(bytes > 256.0))) + (6.889532027061192e-6 * call0)) + (5.70289052663721e-8 * 0.0_f64.max(bytes - 1024.0))
+    };
+    square += spread(shifted, call0_prediction.half_width.get());
+    deviation += spread(shifted, call0_prediction.deviation.get());
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+/// `HaloMessages`.
+pub static HALO_MESSAGES_MODEL: Model = Model::Computed { seconds: halo_messages_seconds, predict: halo_messages };
+
+fn transpose_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    fill(to, &[1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes,
+        bytes * 0.0_f64.max(p - 16.0), bytes * f64::from(p > 32.0), f64::from(bytes > 16384.0)])
+}
+/// `TransposeSets`.
+pub static TRANSPOSE_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: transpose_sets, quantile: 2.0032407188474544, noise: Variance::Relative(2.21441880739168e-6), own: Variance::Relative(4.028548060041188e-7),
+    coefficients: &[1.0599855171750301e-5, 6.848885625215968e-7, 5.859875446734538e-7,
+        -8.783509856050522e-8, -1.4203009804557708e-5, 2.5021381607903666e-8, 1.5675636944060894e-9,
+        -5.0219888136785405e-8, 5.41266707685117e-6],
+    factor: &[4.19967e-8, -2.79493e-8, 4.5113e-9, -2.91324e-9, -2.31887e-8, -1.97246e-13,
+        1.23279e-14, -3.94492e-13, 7.42835e-9, 6.11159e-9, -1.8536e-9, 1.79733e-9, -4.31092e-9,
+        -9.7087e-13, 6.06794e-14, -1.94174e-12, 3.12012e-8, 5.16458e-10, -1.03292e-9, 1.65267e-8,
+        -2.31469e-12, 1.44668e-13, -4.62938e-12, 8.15035e-8, 9.40024e-10, -4.51211e-8, 0.0, -7.02492e-13,
+        3.37196e-11, 0.0, 1.63535e-8, 0.0, 0.0, -1.58953e-11, 0.0, 8.56415e-12, -5.3526e-13, 1.71283e-11,
+        -3.12574e-7, 2.10343e-12, -1.00965e-10, 0.0, 4.09605e-11, 0.0, 6.42042e-7],
+});
+
+fn transpose_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    Seconds::new((((((((((((((((1.855399125781063e-5 + ((-1.9860830270045556e-6) * log_p)) + (1.1146038143678738e-6 * p)) + ((-5.015138918752165e-7) * 0.0_f64.max(p - 16.0))) + ((-2.1517455261244963e-5) * f64::from(p > 32.0))) + (6.701845918493769e-8 * bytes)) + ((-4.281797594173072e-8) * (bytes * log_p))) + (1.0928245652987048e-8 * (bytes * p))) + ((-8.450920900473794e-9) * (bytes * 0.0_f64.max(p - 16.0)))) + (5.18354306789189e-6 * f64::from(bytes > 4.0))) + (5.019842198993891e-6 * f64::from(bytes > 256.0))) + (7.979325425837205e-7 * ((bytes / 256.0).ceil() * log_p))) + ((-2.763978563511473e-7) * ((bytes / 256.0).ceil() * p))) + (2.633872479565376e-7 * ((bytes / 256.0).ceil() * 0.0_f64.max(p - 16.0)))) + (5.3163039355421415e-6 * ((bytes / 256.0).ceil() * f64::from(p > 32.0)))) + ((-7.436093959220773e-10) * 0.0_f64.max(bytes - 4096.0))) + (1.139121868724589e-10 * (p * 0.0_f64.max(bytes - 4096.0)))).map(Seconds::get)
+}
+fn transpose_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    let seconds = transpose_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
+    let call0 = call0_prediction.seconds.get();
+    let from_fit = {
+        let t: [f64; 17] = [1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, bytes * log_p, bytes * p, bytes * 0.0_f64.max(p - 16.0), f64::from(bytes > 4.0), f64::from(bytes > 256.0), call0 * log_p, call0 * p, call0 * 0.0_f64.max(p - 16.0), call0 * f64::from(p > 32.0), 0.0_f64.max(bytes - 4096.0), p * 0.0_f64.max(bytes - 4096.0)];
+        let mut sum = 0.0;
+        let part = 5.10237e-7 * t[0] + -3.13881e-7 * t[1] + 5.03447e-8 * t[2] + -3.23448e-8 * t[3] + -2.75889e-7 * t[4] + -1.83412e-10 * t[5] + 1.57132e-10 * t[6] + -2.38827e-11 * t[7] + 1.63931e-11 * t[8] + -2.33755e-8 * t[9] + -6.76535e-9 * t[10] + -1.05584e-8 * t[11] + 1.4255e-9 * t[12] + -9.45111e-10 * t[13] + 1.44618e-8 * t[14] + 3.24686e-11 * t[15] + -3.72511e-12 * t[16];
+        sum += part * part;
+        let part = 2.34889e-7 * t[1] + -6.61766e-8 * t[2] + 6.01571e-8 * t[3] + 1.53824e-8 * t[4] + -1.12226e-11 * t[5] + 8.14866e-10 * t[6] + -2.35179e-10 * t[7] + 2.16233e-10 * t[8] + -4.9285e-8 * t[9] + -5.81045e-8 * t[10] + -2.34204e-7 * t[11] + 6.8876e-8 * t[12] + -6.32511e-8 * t[13] + -1.46028e-8 * t[14] + 1.37816e-10 * t[15] + -1.22822e-11 * t[16];
+        sum += part * part;
+        let part = 2.16229e-8 * t[2] + -2.97341e-8 * t[3] + 7.49655e-8 * t[4] + 3.21325e-11 * t[5] + -9.07414e-11 * t[6] + 8.96484e-11 * t[7] + -1.09542e-10 * t[8] + -6.53404e-8 * t[9] + -5.61358e-8 * t[10] + 3.06244e-8 * t[11] + -2.80163e-8 * t[12] + 3.38281e-8 * t[13] + 8.26269e-9 * t[14] + -5.39837e-11 * t[15] + 1.20998e-11 * t[16];
+        sum += part * part;
+        let part = 1.58945e-8 * t[3] + -4.75805e-7 * t[4] + 3.41481e-11 * t[5] + -5.64285e-11 * t[6] + 1.69621e-11 * t[7] + 7.59251e-12 * t[8] + -1.59294e-8 * t[9] + -8.53848e-9 * t[10] + 1.27522e-8 * t[11] + -4.21627e-9 * t[12] + -6.6216e-9 * t[13] + 1.76082e-7 * t[14] + -7.95144e-11 * t[15] + 9.73466e-12 * t[16];
+        sum += part * part;
+        let part = 4.92557e-7 * t[4] + 3.1811e-11 * t[5] + -2.71366e-11 * t[6] + -3.92746e-12 * t[7] + 3.55424e-11 * t[8] + -1.53536e-8 * t[9] + 2.23273e-9 * t[10] + 3.6651e-9 * t[11] + 1.26147e-9 * t[12] + -7.48277e-9 * t[13] + -2.36176e-7 * t[14] + 5.23512e-12 * t[15] + -2.31023e-12 * t[16];
+        sum += part * part;
+        let part = 7.70675e-10 * t[5] + -4.90811e-10 * t[6] + 8.14511e-11 * t[7] + -6.25112e-11 * t[8] + -5.53954e-9 * t[9] + -4.15394e-8 * t[10] + 2.45651e-9 * t[11] + -6.07055e-10 * t[12] + 1.18487e-9 * t[13] + -3.18351e-8 * t[14] + -1.62559e-10 * t[15] + 1.46935e-11 * t[16];
+        sum += part * part;
+        let part = 4.32828e-10 * t[6] + -1.21278e-10 * t[7] + 1.10345e-10 * t[8] + 3.18877e-8 * t[9] + -6.64206e-8 * t[10] + -8.93965e-8 * t[11] + 2.44804e-8 * t[12] + -2.21474e-8 * t[13] + 3.25815e-9 * t[14] + -1.12146e-10 * t[15] + 8.08047e-12 * t[16];
+        sum += part * part;
+        let part = 3.81053e-11 * t[7] + -5.02631e-11 * t[8] + 4.0162e-8 * t[9] + -9.60353e-8 * t[10] + -5.251e-9 * t[11] + -5.96325e-9 * t[12] + 8.75688e-9 * t[13] + -2.36995e-8 * t[14] + 2.21291e-11 * t[15] + -1.12865e-11 * t[16];
+        sum += part * part;
+        let part = 2.02943e-11 * t[8] + 1.13813e-8 * t[9] + -4.1921e-8 * t[10] + 2.54072e-10 * t[11] + 6.42708e-11 * t[12] + -4.09204e-9 * t[13] + 5.20464e-8 * t[14] + 1.4128e-11 * t[15] + -3.03606e-12 * t[16];
+        sum += part * part;
+        let part = 7.05819e-8 * t[9] + 3.58387e-8 * t[10] + -1.31583e-8 * t[11] + 1.45586e-9 * t[12] + -8.47071e-10 * t[13] + -1.29445e-8 * t[14] + 7.26464e-11 * t[15] + 6.40975e-12 * t[16];
+        sum += part * part;
+        let part = 2.1775e-7 * t[10] + -1.51266e-8 * t[11] + 2.61086e-9 * t[12] + -1.94204e-9 * t[13] + -9.54699e-10 * t[14] + 7.9479e-11 * t[15] + 2.23549e-12 * t[16];
+        sum += part * part;
+        let part = 3.80265e-8 * t[11] + -1.20342e-8 * t[12] + 1.1691e-8 * t[13] + -1.91373e-8 * t[14] + -1.94648e-10 * t[15] + 1.46861e-11 * t[16];
+        sum += part * part;
+        let part = 3.25657e-9 * t[12] + -5.8691e-9 * t[13] + 7.32965e-8 * t[14] + -3.54994e-11 * t[15] + -1.01038e-11 * t[16];
+        sum += part * part;
+        let part = 5.08689e-9 * t[13] + -2.44171e-7 * t[14] + 6.36745e-11 * t[15] + -1.13955e-11 * t[16];
+        sum += part * part;
+        let part = 1.17209e-7 * t[14] + 0.0 * t[15] + 0.0 * t[16];
+        sum += part * part;
+        let part = 2.36717e-10 * t[15] + -2.86911e-11 * t[16];
+        sum += part * part;
+        let part = 1.7063e-11 * t[16];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.042652128565457 * (from_fit + 0.00019531085777760367 * seconds * seconds);
+    let mut deviation = from_fit + 5.538131433999109e-5 * seconds * seconds;
+    let shifted = |by: f64| {
+        let call0 = call0 + by;
+        (((((((((((((((1.855399125781063e-5 + ((-1.9860830270045556e-6) * log_p)) + (1.1146038143678738e-6 * p)) + ((-5.015138918752165e-7) * 0.0_f64.max(p - 16.0))) + ((-2.1517455261244963e-5) * f64::from(p > 32.0))) + (6.701845918493769e-8 * bytes)) + ((-4.281797594173072e-8) * (bytes * log_p))) + (1.0928245652987048e-8 * (bytes * p))) + ((-8.450920900473794e-9) * (bytes * 0.0_f64.max(p - 16.0)))) + (5.18354306789189e-6 * f64::from(bytes > 4.0))) + (5.019842198993891e-6 * f64::from(bytes > 256.0))) + (7.979325425837205e-7 * (call0 * log_p))) + ((-2.763978563511473e-7) * (call0 * p))) + (2.633872479565376e-7 * (call0 * 0.0_f64.max(p - 16.0)))) + (5.3163039355421415e-6 * (call0 * f64::from(p > 32.0)))) + ((-7.436093959220773e-10) * 0.0_f64.max(bytes - 4096.0))) + (1.139121868724589e-10 * (p * 0.0_f64.max(bytes - 4096.0)))
+    };
+    square += spread(shifted, call0_prediction.half_width.get());
+    deviation += spread(shifted, call0_prediction.deviation.get());
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+/// `TransposeMessages`.
+pub static TRANSPOSE_MESSAGES_MODEL: Model = Model::Computed { seconds: transpose_messages_seconds, predict: transpose_messages };
+
+fn row_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    fill(to, &[1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, bytes * log_p,
+        bytes * p, bytes * 0.0_f64.max(p - 16.0), bytes * f64::from(p > 32.0)])
+}
+/// `RowSets`.
+pub static ROW_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: row_sets, quantile: 2.0040447832887116, noise: Variance::Relative(7.03626589384475e-5), own: Variance::Relative(1.5103639306856549e-5),
+    coefficients: &[4.41066588953972e-6, 5.44692130147713e-6, -9.276417640620821e-8,
+        4.553573369200979e-7, -1.470542381163077e-5, -2.771862231724068e-7, 2.0147007022170773e-7,
+        -2.5182944988195087e-8, 4.382132212737141e-8, -7.979279048571803e-7],
+    factor: &[2.96057e-7, -2.07201e-7, 3.44289e-8, -2.26112e-8, -1.70966e-7, -3.19098e-10,
+        2.37365e-10, -4.08856e-11, 2.75384e-11, 1.89745e-10, 3.93538e-8, -1.23951e-8, 1.24922e-8,
+        -4.24603e-8, 1.05609e-10, -1.04543e-10, 2.28951e-11, -1.97212e-11, 2.97767e-12, 3.624e-9,
+        -7.24801e-9, 1.15968e-7, 5.26399e-11, -2.63497e-11, -1.46526e-12, 7.8748e-12, -1.78755e-10,
+        8.4002e-9, -4.0321e-7, 0.0, 0.0, 0.0, -3.21379e-11, 1.54262e-9, 1.42585e-7, 0.0, 0.0, 0.0, 0.0,
+        -6.1727e-10, 1.2681e-9, -9.59999e-10, 1.66197e-10, -1.11651e-10, -7.85478e-10, 1.04515e-10,
+        -4.22061e-11, 5.17513e-11, -4.0996e-10, 1.2001e-11, -2.40019e-11, 3.84031e-10, 9.68604e-11,
+        -4.6493e-9, 1.70384e-9],
+});
+
+fn row_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    Seconds::new((((((((((((((((((-4.450378333623723e-5) + (4.2579975002314156e-5 * log_p)) + ((-4.9916579814548355e-6) * p)) + (5.04409475554694e-6 * 0.0_f64.max(p - 16.0))) + ((-6.318055381437227e-5) * f64::from(p > 32.0))) + (2.5666105307555407e-8 * bytes)) + (1.513850942566676e-6 * f64::from(bytes > 4.0))) + (1.0770486483967188e-6 * (p * f64::from(bytes > 4.0)))) + (5.8348149907064695e-6 * f64::from(bytes > 256.0))) + (3.480627969190948e-7 * (p * f64::from(bytes > 256.0)))) + ((-3.6803652990206354e-5) * (bytes / 256.0).ceil())) + (2.5032577557460672e-5 * ((bytes / 256.0).ceil() * log_p))) + ((-3.6737850026241967e-6) * ((bytes / 256.0).ceil() * p))) + (3.122630354071801e-6 * ((bytes / 256.0).ceil() * 0.0_f64.max(p - 16.0)))) + ((-1.9168219222504716e-5) * ((bytes / 256.0).ceil() * f64::from(p > 32.0)))) + (2.115817303659496e-9 * (p * 0.0_f64.max(bytes - 1024.0)))) + ((-4.401276044936942e-9) * 0.0_f64.max(bytes - 4096.0))) + (6.558270172141919e-10 * (p * 0.0_f64.max(bytes - 4096.0)))).map(Seconds::get)
+}
+fn row_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    let seconds = row_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
+    let call0 = call0_prediction.seconds.get();
+    let from_fit = {
+        let t: [f64; 18] = [1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, f64::from(bytes > 4.0), p * f64::from(bytes > 4.0), f64::from(bytes > 256.0), p * f64::from(bytes > 256.0), call0, call0 * log_p, call0 * p, call0 * 0.0_f64.max(p - 16.0), call0 * f64::from(p > 32.0), p * 0.0_f64.max(bytes - 1024.0), 0.0_f64.max(bytes - 4096.0), p * 0.0_f64.max(bytes - 4096.0)];
+        let mut sum = 0.0;
+        let part = 3.25282e-6 * t[0] + -2.14068e-6 * t[1] + 3.50553e-7 * t[2] + -2.38333e-7 * t[3] + -1.88945e-6 * t[4] + 7.87014e-10 * t[5] + -1.85017e-7 * t[6] + 1.28795e-8 * t[7] + -7.87323e-8 * t[8] + -2.44824e-9 * t[9] + -8.13177e-7 * t[10] + 4.31468e-7 * t[11] + -7.15674e-8 * t[12] + 4.73525e-8 * t[13] + 3.26682e-7 * t[14] + 2.19802e-12 * t[15] + 2.34039e-10 * t[16] + -2.87332e-11 * t[17];
+        sum += part * part;
+        let part = 7.79272e-7 * t[1] + -1.86792e-7 * t[2] + 1.27229e-7 * t[3] + -7.75799e-8 * t[4] + 2.03488e-9 * t[5] + -5.30123e-7 * t[6] + 3.32623e-8 * t[7] + -2.1502e-7 * t[8] + -6.1755e-9 * t[9] + -3.9689e-7 * t[10] + -1.55721e-7 * t[11] + 3.49801e-8 * t[12] + -2.8344e-8 * t[13] + -3.6889e-8 * t[14] + 1.20434e-12 * t[15] + 3.47641e-10 * t[16] + -3.15873e-11 * t[17];
+        sum += part * part;
+        let part = 9.53591e-8 * t[2] + -5.91214e-8 * t[3] + 1.24087e-6 * t[4] + 1.25255e-9 * t[5] + 1.01794e-7 * t[6] + -4.58162e-8 * t[7] + -2.11992e-7 * t[8] + 4.62854e-8 * t[9] + -2.69023e-7 * t[10] + -3.696e-9 * t[11] + -3.38022e-8 * t[12] + 1.59899e-8 * t[13] + -1.28392e-7 * t[14] + 1.12585e-10 * t[15] + -1.92698e-10 * t[16] + 2.28226e-11 * t[17];
+        sum += part * part;
+        let part = 1.38046e-7 * t[3] + -4.2065e-6 * t[4] + -3.00256e-11 * t[5] + 2.07541e-7 * t[6] + -3.11696e-8 * t[7] + -2.21251e-8 * t[8] + 2.11836e-8 * t[9] + -2.73672e-8 * t[10] + -5.85134e-9 * t[11] + -1.12614e-10 * t[12] + -3.79568e-8 * t[13] + 1.24218e-6 * t[14] + 4.90682e-11 * t[15] + 9.81999e-11 * t[16] + -3.05017e-11 * t[17];
+        sum += part * part;
+        let part = 3.85184e-6 * t[4] + -1.09061e-11 * t[5] + 2.73561e-7 * t[6] + -4.4116e-8 * t[7] + -2.00926e-8 * t[8] + 7.29187e-9 * t[9] + -1.00325e-7 * t[10] + 1.64933e-8 * t[11] + 8.58005e-9 * t[12] + 1.42581e-9 * t[13] + -1.17219e-6 * t[14] + 1.27446e-11 * t[15] + 4.40731e-10 * t[16] + -8.30486e-11 * t[17];
+        sum += part * part;
+        let part = 1.80648e-9 * t[5] + 2.60255e-7 * t[6] + -1.46041e-8 * t[7] + -5.54141e-7 * t[8] + -2.24391e-8 * t[9] + -3.79337e-7 * t[10] + -6.36185e-9 * t[11] + 1.49152e-8 * t[12] + -2.40558e-10 * t[13] + -4.38018e-9 * t[14] + -7.94319e-11 * t[15] + -3.47286e-10 * t[16] + 2.9874e-11 * t[17];
+        sum += part * part;
+        let part = 3.90038e-7 * t[6] + -2.06626e-8 * t[7] + 1.82528e-7 * t[8] + -1.19045e-8 * t[9] + -1.27079e-7 * t[10] + -5.65842e-9 * t[11] + 9.12324e-9 * t[12] + -7.26049e-10 * t[13] + 4.36749e-8 * t[14] + -8.31695e-12 * t[15] + 6.08149e-10 * t[16] + -2.57504e-11 * t[17];
+        sum += part * part;
+        let part = 4.10153e-8 * t[7] + -6.76866e-8 * t[8] + 5.34845e-8 * t[9] + 1.21875e-8 * t[10] + -5.19658e-9 * t[11] + -3.01767e-8 * t[12] + -1.09495e-9 * t[13] + -8.69725e-8 * t[14] + 1.41971e-10 * t[15] + -7.42442e-12 * t[16] + -2.58988e-11 * t[17];
+        sum += part * part;
+        let part = 1.14182e-6 * t[8] + -5.07043e-8 * t[9] + -1.06366e-7 * t[10] + -8.87988e-9 * t[11] + 6.77509e-9 * t[12] + -8.78576e-11 * t[13] + 4.29013e-8 * t[14] + -3.73136e-12 * t[15] + 4.97799e-10 * t[16] + -1.63899e-11 * t[17];
+        sum += part * part;
+        let part = 6.90489e-8 * t[9] + 4.36024e-9 * t[10] + -1.33645e-11 * t[11] + -1.18936e-8 * t[12] + 2.13863e-11 * t[13] + -5.86811e-8 * t[14] + 3.72977e-11 * t[15] + -2.2285e-11 * t[16] + 9.87469e-12 * t[17];
+        sum += part * part;
+        let part = 1.02508e-6 * t[10] + -7.34382e-7 * t[11] + 1.22205e-7 * t[12] + -8.0469e-8 * t[13] + -5.63512e-7 * t[14] + -2.5933e-12 * t[15] + -3.3827e-10 * t[16] + 4.74712e-11 * t[17];
+        sum += part * part;
+        let part = 1.42667e-7 * t[11] + -4.59591e-8 * t[12] + 4.39974e-8 * t[13] + -1.36494e-8 * t[14] + -2.39986e-12 * t[15] + -8.64845e-10 * t[16] + 9.59596e-11 * t[17];
+        sum += part * part;
+        let part = 1.75886e-8 * t[12] + -2.25122e-8 * t[13] + 2.24137e-7 * t[14] + -5.02998e-11 * t[15] + -3.55678e-11 * t[16] + -1.85462e-11 * t[17];
+        sum += part * part;
+        let part = 4.13271e-8 * t[13] + -1.83861e-6 * t[14] + -2.71077e-11 * t[15] + 1.39545e-10 * t[16] + 1.22789e-12 * t[17];
+        sum += part * part;
+        let part = 8.39213e-7 * t[14] + -4.20069e-11 * t[15] + -6.40162e-11 * t[16] + 6.45418e-11 * t[17];
+        sum += part * part;
+        let part = 6.94396e-11 * t[15] + 1.05822e-10 * t[16] + -1.06691e-10 * t[17];
+        sum += part * part;
+        let part = 9.30897e-10 * t[16] + -1.51057e-10 * t[17];
+        sum += part * part;
+        let part = 8.33809e-11 * t[17];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.051748692147716 * (from_fit + 0.003478734478504811 * seconds * seconds);
+    let mut deviation = from_fit + 0.00029239007857618577 * seconds * seconds;
+    let shifted = |by: f64| {
+        let call0 = call0 + by;
+        (((((((((((((((((-4.450378333623723e-5) + (4.2579975002314156e-5 * log_p)) + ((-4.9916579814548355e-6) * p)) + (5.04409475554694e-6 * 0.0_f64.max(p - 16.0))) + ((-6.318055381437227e-5) * f64::from(p > 32.0))) + (2.5666105307555407e-8 * bytes)) + (1.513850942566676e-6 * f64::from(bytes > 4.0))) + (1.0770486483967188e-6 * (p * f64::from(bytes > 4.0)))) + (5.8348149907064695e-6 * f64::from(bytes > 256.0))) + (3.480627969190948e-7 * (p * f64::from(bytes > 256.0)))) + ((-3.6803652990206354e-5) * call0)) + (2.5032577557460672e-5 * (call0 * log_p))) + ((-3.6737850026241967e-6) * (call0 * p))) + (3.122630354071801e-6 * (call0 * 0.0_f64.max(p - 16.0)))) + ((-1.9168219222504716e-5) * (call0 * f64::from(p > 32.0)))) + (2.115817303659496e-9 * (p * 0.0_f64.max(bytes - 1024.0)))) + ((-4.401276044936942e-9) * 0.0_f64.max(bytes - 4096.0))) + (6.558270172141919e-10 * (p * 0.0_f64.max(bytes - 4096.0)))
+    };
+    square += spread(shifted, call0_prediction.half_width.get());
+    deviation += spread(shifted, call0_prediction.deviation.get());
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+/// `RowMessages`.
+pub static ROW_MESSAGES_MODEL: Model = Model::Computed { seconds: row_messages_seconds, predict: row_messages };
+
+fn column_sets(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    fill(to, &[1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, bytes * log_p,
+        bytes * p, bytes * 0.0_f64.max(p - 16.0), bytes * f64::from(p > 32.0),
+        0.0_f64.max(bytes - 4096.0)])
+}
+/// `ColumnSets`.
+pub static COLUMN_SETS_MODEL: Model = Model::Fitted(Fitted {
+    terms: column_sets, quantile: 2.0048792881877437, noise: Variance::Relative(1.0930684318235518e-7), own: Variance::Relative(1.0939605341936399e-7),
+    coefficients: &[1.109294102257928e-5, 7.822615727895232e-7, 5.691384674802409e-7,
+        -5.3075935880464134e-8, -1.1356712686850162e-5, 1.2509545991985705e-7, -1.0007861176305368e-7,
+        2.5019801392585134e-8, -1.876484895670219e-8, 4.0024294762471977e-7, 9.020969051289593e-12],
+    factor: &[8.74668e-9, -5.89903e-9, 9.72275e-10, -6.47742e-10, -4.48647e-9, -4.36429e-12,
+        3.14836e-12, -5.75419e-13, 4.39316e-13, 1.21376e-12, 5.47006e-14, 1.35921e-9, -4.31584e-10,
+        4.38864e-10, -1.59936e-9, 1.00259e-12, -2.04843e-12, 5.62701e-13, -5.54856e-13, 1.90821e-12,
+        8.85683e-13, 1.17334e-10, -2.34256e-10, 3.73494e-9, -2.13989e-12, 1.69703e-12, -4.61873e-13,
+        5.2082e-13, -3.48175e-12, 8.1167e-13, 2.07367e-10, -9.95364e-9, -2.40026e-14, -2.80426e-15,
+        1.55494e-15, -2.73783e-13, 1.30829e-11, 4.72741e-14, 5.08592e-9, 0.0, 0.0, 0.0, 0.0,
+        -2.20177e-11, 0.0, 1.82005e-11, -1.41578e-11, 2.88121e-12, -2.47179e-12, 9.94548e-13,
+        -5.39587e-13, 4.15677e-12, -1.46928e-12, 1.65469e-12, -1.03319e-11, -2.11383e-12, 3.54603e-13,
+        -6.90744e-13, 1.04612e-11, -2.58017e-12, 8.51265e-13, -4.08607e-11, -6.66156e-14, 6.07752e-11,
+        0.0, 2.81448e-12],
+});
+
+fn column_messages_seconds(nodes: usize, x: &[f64]) -> Option<f64> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    require((4..=64).contains(&nodes) && within(bytes, 4.0, 65536.0))?;
+    Seconds::new((((((((((((((((3.807881782542196e-5 + ((-2.1294143386251897e-5) * log_p)) + (5.921289473706074e-6 * p)) + ((-4.101657130096415e-6) * 0.0_f64.max(p - 16.0))) + (7.039711279576864e-6 * f64::from(p > 32.0))) + (2.5644821900328626e-8 * bytes)) + (2.5702017133780657e-6 * f64::from(bytes > 4.0))) + (4.771787297643071e-7 * (p * f64::from(bytes > 4.0)))) + (3.4246241762202496e-6 * f64::from(bytes > 256.0))) + (2.968537167992016e-7 * (p * f64::from(bytes > 256.0)))) + (1.5236210425156755e-5 * (bytes / 256.0).ceil())) + ((-1.2695589544563807e-5) * ((bytes / 256.0).ceil() * log_p))) + (2.789302188164022e-6 * ((bytes / 256.0).ceil() * p))) + ((-2.3647145283311198e-6) * ((bytes / 256.0).ceil() * 0.0_f64.max(p - 16.0)))) + (1.1584821558706519e-5 * ((bytes / 256.0).ceil() * f64::from(p > 32.0)))) + ((-9.60303203551671e-9) * 0.0_f64.max(bytes - 1024.0))) + (1.6510058932063706e-9 * (p * 0.0_f64.max(bytes - 1024.0)))).map(Seconds::get)
+}
+fn column_messages(nodes: usize, x: &[f64]) -> Option<Prediction> {
+    let &[bytes] = x else { return None };
+    let p = nodes as f64;
+    let log_p = (nodes as f64).log2();
+    let seconds = column_messages_seconds(nodes, x)?;
+    let call0_prediction = PACKETS_MODEL.predict(nodes, &[bytes])?;
+    let call0 = call0_prediction.seconds.get();
+    let from_fit = {
+        let t: [f64; 17] = [1.0, log_p, p, 0.0_f64.max(p - 16.0), f64::from(p > 32.0), bytes, f64::from(bytes > 4.0), p * f64::from(bytes > 4.0), f64::from(bytes > 256.0), p * f64::from(bytes > 256.0), call0, call0 * log_p, call0 * p, call0 * 0.0_f64.max(p - 16.0), call0 * f64::from(p > 32.0), 0.0_f64.max(bytes - 1024.0), p * 0.0_f64.max(bytes - 1024.0)];
+        let mut sum = 0.0;
+        let part = 1.16568e-6 * t[0] + -6.09468e-7 * t[1] + 9.9822e-8 * t[2] + -8.27984e-8 * t[3] + -2.1211e-7 * t[4] + 3.93465e-10 * t[5] + -9.77601e-8 * t[6] + 2.46258e-9 * t[7] + 2.1954e-7 * t[8] + -1.41766e-8 * t[9] + -3.95984e-7 * t[10] + 1.02003e-7 * t[11] + -1.06638e-8 * t[12] + 1.41873e-8 * t[13] + 6.3078e-9 * t[14] + 6.43024e-10 * t[15] + -3.45532e-11 * t[16];
+        sum += part * part;
+        let part = 4.08664e-7 * t[1] + -1.0551e-7 * t[2] + 8.00933e-8 * t[3] + -4.07362e-8 * t[4] + 6.05815e-10 * t[5] + -1.30528e-7 * t[6] + 6.19469e-9 * t[7] + 3.2083e-7 * t[8] + -1.99928e-8 * t[9] + -3.11155e-7 * t[10] + -6.88225e-8 * t[11] + 2.66934e-8 * t[12] + -1.49902e-8 * t[13] + -7.53298e-9 * t[14] + 9.44267e-10 * t[15] + -4.58992e-11 * t[16];
+        sum += part * part;
+        let part = 4.11125e-8 * t[2] + -3.7371e-8 * t[3] + 4.03513e-7 * t[4] + 5.50644e-10 * t[5] + -3.15593e-8 * t[6] + -8.03556e-9 * t[7] + -9.51629e-8 * t[8] + 2.18049e-8 * t[9] + -1.21149e-7 * t[10] + 8.65761e-9 * t[11] + -1.85603e-8 * t[12] + 9.32319e-9 * t[13] + -4.57774e-8 * t[14] + -5.40054e-11 * t[15] + 5.60855e-11 * t[16];
+        sum += part * part;
+        let part = 4.86227e-8 * t[3] + -1.3289e-6 * t[4] + 1.34126e-10 * t[5] + 4.55567e-8 * t[6] + -6.71332e-9 * t[7] + -2.14437e-7 * t[8] + 2.51977e-8 * t[9] + 6.39303e-8 * t[10] + -1.10169e-8 * t[11] + -8.53826e-9 * t[12] + -1.05625e-8 * t[13] + 3.28311e-7 * t[14] + -4.26851e-10 * t[15] + 5.86349e-11 * t[16];
+        sum += part * part;
+        let part = 1.31782e-6 * t[4] + 5.14449e-11 * t[5] + 3.71435e-8 * t[6] + -4.7992e-9 * t[7] + -1.34228e-7 * t[8] + 1.49461e-8 * t[9] + 2.93804e-8 * t[10] + -4.90491e-9 * t[11] + -3.23831e-9 * t[12] + 5.71268e-10 * t[13] + -4.37903e-7 * t[14] + -1.85081e-10 * t[15] + 2.31897e-11 * t[16];
+        sum += part * part;
+        let part = 1.00127e-9 * t[5] + 3.72189e-9 * t[6] + 4.42843e-10 * t[7] + -5.34043e-7 * t[8] + 1.97488e-9 * t[9] + -7.18841e-8 * t[10] + -1.96279e-9 * t[11] + -3.18445e-10 * t[12] + -3.61361e-10 * t[13] + 4.73043e-9 * t[14] + -7.2668e-10 * t[15] + 1.44911e-12 * t[16];
+        sum += part * part;
+        let part = 2.72655e-7 * t[6] + -1.40011e-8 * t[7] + 2.8578e-7 * t[8] + -1.42214e-8 * t[9] + -2.01675e-7 * t[10] + 5.89851e-9 * t[11] + 8.92602e-9 * t[12] + 4.62801e-10 * t[13] + -2.48803e-9 * t[14] + 7.83622e-10 * t[15] + -4.07835e-11 * t[16];
+        sum += part * part;
+        let part = 1.5645e-8 * t[7] + 8.72117e-9 * t[8] + 1.54919e-8 * t[9] + -9.14142e-9 * t[10] + 1.06563e-8 * t[11] + -1.414e-8 * t[12] + 3.4748e-9 * t[13] + -1.08332e-8 * t[14] + -1.63605e-11 * t[15] + 4.84399e-11 * t[16];
+        sum += part * part;
+        let part = 5.52158e-7 * t[8] + -2.7047e-8 * t[9] + -7.38971e-8 * t[10] + -3.25799e-9 * t[11] + 4.32702e-9 * t[12] + 2.09784e-10 * t[13] + 7.45882e-9 * t[14] + 2.82453e-10 * t[15] + -1.39275e-11 * t[16];
+        sum += part * part;
+        let part = 2.96092e-8 * t[9] + 9.58535e-10 * t[10] + 6.82036e-10 * t[11] + -4.76864e-9 * t[12] + -5.85306e-10 * t[13] + 2.1946e-9 * t[14] + -3.5467e-12 * t[15] + 1.59006e-11 * t[16];
+        sum += part * part;
+        let part = 3.16707e-7 * t[10] + -2.07561e-7 * t[11] + 3.62632e-8 * t[12] + -2.91142e-8 * t[13] + -4.39715e-8 * t[14] + -1.7135e-10 * t[15] + 1.19894e-11 * t[16];
+        sum += part * part;
+        let part = 8.6516e-8 * t[11] + -2.73821e-8 * t[12] + 2.4588e-8 * t[13] + -4.31064e-8 * t[14] + -3.59281e-10 * t[15] + 2.38048e-11 * t[16];
+        sum += part * part;
+        let part = 8.21771e-9 * t[12] + -1.18251e-8 * t[13] + 1.28822e-7 * t[14] + -1.27627e-10 * t[15] + -1.4479e-11 * t[16];
+        sum += part * part;
+        let part = 1.27335e-8 * t[13] + -5.03568e-7 * t[14] + 1.26838e-10 * t[15] + -2.23282e-11 * t[16];
+        sum += part * part;
+        let part = 4.08708e-7 * t[14] + 6.64506e-11 * t[15] + -1.06734e-11 * t[16];
+        sum += part * part;
+        let part = 2.4323e-10 * t[15] + -2.2274e-11 * t[16];
+        sum += part * part;
+        let part = 1.76138e-11 * t[16];
+        sum += part * part;
+        sum
+    };
+    let mut square = 4.051748692147716 * (from_fit + 0.001768399665103732 * seconds * seconds);
+    let mut deviation = from_fit + 0.00010828480543185013 * seconds * seconds;
+    let shifted = |by: f64| {
+        let call0 = call0 + by;
+        (((((((((((((((3.807881782542196e-5 + ((-2.1294143386251897e-5) * log_p)) + (5.921289473706074e-6 * p)) + ((-4.101657130096415e-6) * 0.0_f64.max(p - 16.0))) + (7.039711279576864e-6 * f64::from(p > 32.0))) + (2.5644821900328626e-8 * bytes)) + (2.5702017133780657e-6 * f64::from(bytes > 4.0))) + (4.771787297643071e-7 * (p * f64::from(bytes > 4.0)))) + (3.4246241762202496e-6 * f64::from(bytes > 256.0))) + (2.968537167992016e-7 * (p * f64::from(bytes > 256.0)))) + (1.5236210425156755e-5 * call0)) + ((-1.2695589544563807e-5) * (call0 * log_p))) + (2.789302188164022e-6 * (call0 * p))) + ((-2.3647145283311198e-6) * (call0 * 0.0_f64.max(p - 16.0)))) + (1.1584821558706519e-5 * (call0 * f64::from(p > 32.0)))) + ((-9.60303203551671e-9) * 0.0_f64.max(bytes - 1024.0))) + (1.6510058932063706e-9 * (p * 0.0_f64.max(bytes - 1024.0)))
+    };
+    square += spread(shifted, call0_prediction.half_width.get());
+    deviation += spread(shifted, call0_prediction.deviation.get());
+    Prediction::new(seconds, square.sqrt())?.with_deviation(deviation.sqrt())
+}
+/// `ColumnMessages`.
+pub static COLUMN_MESSAGES_MODEL: Model = Model::Computed { seconds: column_messages_seconds, predict: column_messages };
+
+/// Library `pattern_scatter` over `bytes`.
+pub static PATTERN_SCATTER: Table = Table {
+    library: "pattern_scatter",
+    spec: "specs/tcs/patterns.spec",
+    platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e",
+    inputs: &["bytes"],
+    domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
+    entries: &[
+        Entry::new("sets", Verdict::Verified, 1.0, &SCATTER_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &SCATTER_MESSAGES_MODEL),
+    ],
+};
+
+/// Library `pattern_gather` over `bytes`.
+pub static PATTERN_GATHER: Table = Table {
+    library: "pattern_gather",
+    spec: "specs/tcs/patterns.spec",
+    platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e",
+    inputs: &["bytes"],
+    domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
+    entries: &[
+        Entry::new("sets", Verdict::Doubtful, 1.0, &GATHER_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &GATHER_MESSAGES_MODEL),
+    ],
+};
+
+/// Library `pattern_reduce` over `bytes`.
+pub static PATTERN_REDUCE: Table = Table {
+    library: "pattern_reduce",
+    spec: "specs/tcs/patterns.spec",
+    platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e",
+    inputs: &["bytes"],
+    domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
+    entries: &[
+        Entry::new("sets", Verdict::Verified, 1.0, &REDUCE_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &REDUCE_MESSAGES_MODEL),
+    ],
+};
+
+/// Library `pattern_exchange` over `bytes`.
+pub static PATTERN_EXCHANGE: Table = Table {
+    library: "pattern_exchange",
+    spec: "specs/tcs/patterns.spec",
+    platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e",
+    inputs: &["bytes"],
+    domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
+    entries: &[
+        Entry::new("sets", Verdict::Verified, 1.0, &EXCHANGE_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &EXCHANGE_MESSAGES_MODEL),
+    ],
+};
+
+/// Library `pattern_halo` over `bytes`.
+pub static PATTERN_HALO: Table = Table {
+    library: "pattern_halo",
+    spec: "specs/tcs/patterns.spec",
+    platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e",
+    inputs: &["bytes"],
+    domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
+    entries: &[
+        Entry::new("sets", Verdict::Verified, 1.0, &HALO_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &HALO_MESSAGES_MODEL),
+    ],
+};
+
+/// Library `pattern_transpose` over `bytes`.
+pub static PATTERN_TRANSPOSE: Table = Table {
+    library: "pattern_transpose",
+    spec: "specs/tcs/patterns.spec",
+    platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e",
+    inputs: &["bytes"],
+    domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
+    entries: &[
+        Entry::new("sets", Verdict::Verified, 1.0, &TRANSPOSE_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &TRANSPOSE_MESSAGES_MODEL),
+    ],
+};
+
+/// Library `pattern_row` over `bytes`.
+pub static PATTERN_ROW: Table = Table {
+    library: "pattern_row",
+    spec: "specs/tcs/patterns.spec",
+    platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e",
+    inputs: &["bytes"],
+    domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
+    entries: &[
+        Entry::new("sets", Verdict::Verified, 1.0, &ROW_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &ROW_MESSAGES_MODEL),
+    ],
+};
+
+/// Library `pattern_column` over `bytes`.
+pub static PATTERN_COLUMN: Table = Table {
+    library: "pattern_column",
+    spec: "specs/tcs/patterns.spec",
+    platform: "sim:iwarp nodes=64 cores=1 cpu=\"iwarp sha256=1645b9372466eec72fa8d10902513f5005fb0b0c8c2b2e47692348a11a50d231 seed=1\" cache=\"\" os=simulated arch=simulated",
+    digest: "3bfd57dab90e52f94999a9f3c20eceb5f1d1049372b653f2d60f3a5c9ef4cd7e",
+    inputs: &["bytes"],
+    domain: Domain { nodes: (4, 64), inputs: &[(4.0, 65536.0)] },
+    entries: &[
+        Entry::new("sets", Verdict::Verified, 1.0, &COLUMN_SETS_MODEL),
+        Entry::new("messages", Verdict::Verified, 1.0, &COLUMN_MESSAGES_MODEL),
+    ],
+};
+}
 }
 
-impl Library for PatternColumn {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &PATTERN_COLUMN;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Sets, (1, &[]) => Self::Messages, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

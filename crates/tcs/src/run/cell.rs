@@ -3,7 +3,7 @@
 mod carry;
 mod deposit;
 
-pub(crate) use deposit::{Compiled, Sent, options};
+pub(crate) use deposit::{Compiled, Sent};
 
 use super::RunOptions;
 use super::fabric::Fabric;

@@ -12,7 +12,7 @@ pub mod switch;
 mod sync;
 
 pub use cell::Cell;
-pub(crate) use cell::{Compiled, Sent, options};
+pub(crate) use cell::{Compiled, Sent};
 pub use net::Net;
 pub use spool::Spool;
 

@@ -6,11 +6,53 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `matmul`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Matmul {
+    /// `naive`, predicted by `Naive`.
+    Naive,
+    /// `transposed`, predicted by `Transposed`.
+    Transposed,
+    /// `blocked`, predicted by `Blocked`.
+    Blocked {
+        /// `b`: 8..=128 step *2.
+        b: i64,
+    },
+}
+
+impl Matmul {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, n: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[n])
+    }
+}
+
+impl Library for Matmul {
+    type Rows = [Row; 3];
+    const TABLES: &'static [&'static Table] = &[&threads_1::MATMUL];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Naive, (1, &[]) => Self::Transposed,
+            (2, &[k0]) => Self::Blocked { b: k0 }, _ => return None
+        })
+    }
+}
+
+pub mod threads_1 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     matmul.spec  sha256 902503d451c44c1a0e6fcd48c7db69fd131553d073605d34311b8cb03478aa84
@@ -27,7 +69,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Parameter, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
+use strata_select::{Domain, Entry, Fitted, Model, Parameter, Table, Variance, Verdict, fill, require, within};
 
 fn naive(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[n] = x else { return None };
@@ -67,7 +109,7 @@ pub static BLOCKED_MODEL: Model = Model::Fitted(Fitted {
         -5.06744e-10, 4.39677e-12, -3.07047e-10, 5.51011e-10],
 });
 
-/// The candidates of library `matmul` over `n`.
+/// Library `matmul` over `n`.
 pub static MATMUL: Table = Table {
     library: "matmul",
     spec: "matmul.spec",
@@ -82,45 +124,8 @@ pub static MATMUL: Table = Table {
             .with(&[Parameter::new("b", 8, 128).times(2)]),
     ],
 };
-
-/// The candidates of library `matmul`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Matmul {
-    /// `naive`, predicted by `Naive`.
-    Naive,
-    /// `transposed`, predicted by `Transposed`.
-    Transposed,
-    /// `blocked`, predicted by `Blocked`.
-    Blocked {
-        /// `b`: 8..=128 step *2.
-        b: i64,
-    },
+}
 }
 
-impl Matmul {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, n: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[n])
-    }
-}
-
-impl Library for Matmul {
-    type Rows = [Row; 3];
-    const TABLE: &'static Table = &MATMUL;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Naive, (1, &[]) => Self::Transposed,
-        (2, &[k0]) => Self::Blocked { b: k0 }, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

@@ -6,11 +6,52 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `rdst_step`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RdstStep {
+    /// `comparative`, predicted by `Comparative`.
+    Comparative,
+    /// `lsb`, predicted by `Lsb`.
+    Lsb,
+    /// `lr_lsb`, predicted by `LrLsb`.
+    LrLsb,
+    /// `ska`, predicted by `Ska`.
+    Ska,
+}
+
+impl RdstStep {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, keys: f64, digits: f64, numerals: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[keys, digits, numerals])
+    }
+}
+
+impl Library for RdstStep {
+    type Rows = [Row; 4];
+    const TABLES: &'static [&'static Table] = &[&threads_1::RDST_STEP];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Comparative, (1, &[]) => Self::Lsb, (2, &[]) => Self::LrLsb,
+            (3, &[]) => Self::Ska, _ => return None
+        })
+    }
+}
+
+pub mod threads_1 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/sort-rdst/rdst.spec  sha256 51ab15adb8600c4760d050808f0d9f68709936d31fb3dd22e3ee7bfbc7b69a18
@@ -29,7 +70,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within, holds};
+use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, holds, require, within};
 
 fn comparative(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[keys, digits, numerals] = x else { return None };
@@ -110,7 +151,7 @@ pub static SKA_MODEL: Model = Model::Fitted(Fitted {
         -1.24444e-8, -5.46085e-11, 1.55687e-8, -8.46094e-12, 9.0737e-11],
 });
 
-/// The candidates of library `rdst_step` over `keys`, `digits`, `numerals`.
+/// Library `rdst_step` over `keys`, `digits`, `numerals`.
 pub static RDST_STEP: Table = Table {
     library: "rdst_step",
     spec: "specs/sort-rdst/rdst.spec",
@@ -125,44 +166,8 @@ pub static RDST_STEP: Table = Table {
         Entry::new("ska", Verdict::Doubtful, 1.0, &SKA_MODEL),
     ],
 };
-
-/// The candidates of library `rdst_step`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RdstStep {
-    /// `comparative`, predicted by `Comparative`.
-    Comparative,
-    /// `lsb`, predicted by `Lsb`.
-    Lsb,
-    /// `lr_lsb`, predicted by `LrLsb`.
-    LrLsb,
-    /// `ska`, predicted by `Ska`.
-    Ska,
+}
 }
 
-impl RdstStep {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, keys: f64, digits: f64, numerals: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[keys, digits, numerals])
-    }
-}
-
-impl Library for RdstStep {
-    type Rows = [Row; 4];
-    const TABLE: &'static Table = &RDST_STEP;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Comparative, (1, &[]) => Self::Lsb, (2, &[]) => Self::LrLsb,
-        (3, &[]) => Self::Ska, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;

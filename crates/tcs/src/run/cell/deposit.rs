@@ -7,16 +7,13 @@ use crate::patterns::Form;
 use bytemuck::Pod;
 use strata_runtime::Block;
 use strata_runtime::select::{Options, SelectError};
-use strata_select::{Library, Table};
+use strata_select::Library;
 
 /// The ports that these messages use, of those for programs.
 const PORTS: usize = 4070;
 
-/// Libraries of patterns, with the models that are compiled in besides their own.
+/// Libraries of patterns.
 pub(crate) trait Compiled: Library {
-    /// Of other machines.
-    const OTHERS: &'static [&'static Table];
-
     /// The form this candidate is of.
     fn form(&self) -> Form;
 }
@@ -90,15 +87,10 @@ impl Cell<'_> {
     /// network, only `sets` applies.
     pub(crate) fn choose<L: Compiled>(&mut self, bytes: usize) -> Result<Form, SelectError> {
         let timed_apart = self.options.simulated && !self.clocked;
-        let selector = self.node.selector::<L>(&options::<L>())?;
+        let selector = self.node.selector::<L>(&Options::default())?;
         let (cells, inputs) = (self.cells(), [bytes as f64]);
         let applies = |candidate: L| !timed_apart || candidate.form() == Form::Sets;
         let chosen = self.node.choose_for::<L>(cells, &selector, &inputs, &applies, None)?;
         Ok(chosen.candidate.form())
     }
-}
-
-/// What all nodes of a job choose by.
-pub(crate) fn options<L: Compiled>() -> Options {
-    Options::default().compiled(L::OTHERS)
 }

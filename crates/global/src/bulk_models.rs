@@ -6,11 +6,47 @@
     clippy::eq_op,
     clippy::neg_multiply,
     clippy::result_large_err,
-    clippy::too_many_arguments,
-    reason = "coefficients and terms stand as they were fitted"
+    dead_code,
+    unreachable_pub,
+    reason = "generated: terms are as fitted, and who uses what is not known here"
 )]
 mod generated {
-//! Fitted models.
+//! Fitted models, and the libraries that choose by them.
+
+use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+
+/// The candidates of library `global_bulk`, with what is chosen about them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GlobalBulk {
+    /// `messages`, predicted by `ByMessages`.
+    Messages,
+    /// `one_sided`, predicted by `OneSided`.
+    OneSided,
+}
+
+impl GlobalBulk {
+    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    ///
+    /// # Errors
+    /// `STRATA_PIN` is at fault.
+    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
+        choose_compiled(nodes, &[bytes])
+    }
+}
+
+impl Library for GlobalBulk {
+    type Rows = [Row; 2];
+    const TABLES: &'static [&'static Table] = &[&mpi_2::GLOBAL_BULK];
+
+    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
+        Some(match (index, parameters) {
+            (0, &[]) => Self::Messages, (1, &[]) => Self::OneSided, _ => return None
+        })
+    }
+}
+
+pub mod mpi_2 {
+//! Models of one platform.
 //!
 //! ```text
 //! spec     specs/global-bulk/bulk.spec  sha256 2f38f94f2f16d2804961d6236f4c6ba706b25c8312d250ce101d60c8ac94dfbf
@@ -25,7 +61,7 @@ mod generated {
 
 #[allow(unused_imports, reason = "with `std` they are methods of `f64` itself")]
 use strata_select::Math as _;
-use strata_select::{ChooseResult, Domain, Entry, Fitted, Library, Model, Row, Table, Variance, Verdict, choose_compiled, fill, require, within};
+use strata_select::{Domain, Entry, Fitted, Model, Table, Variance, Verdict, fill, require, within};
 
 fn by_messages(nodes: usize, x: &[f64], to: &mut [f64]) -> Option<usize> {
     let &[bytes] = x else { return None };
@@ -51,7 +87,7 @@ pub static ONE_SIDED_MODEL: Model = Model::Fitted(Fitted {
     factor: &[3.37113e-8, -2.06669e-11, 2.14905e-11, 6.47178e-11, -6.16341e-11, 1.67898e-11],
 });
 
-/// The candidates of library `global_bulk` over `bytes`.
+/// Library `global_bulk` over `bytes`.
 pub static GLOBAL_BULK: Table = Table {
     library: "global_bulk",
     spec: "specs/global-bulk/bulk.spec",
@@ -64,39 +100,8 @@ pub static GLOBAL_BULK: Table = Table {
         Entry::new("one_sided", Verdict::WithinNoise, 1.0, &ONE_SIDED_MODEL),
     ],
 };
-
-/// The candidates of library `global_bulk`, with what is chosen about them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum GlobalBulk {
-    /// `messages`, predicted by `ByMessages`.
-    Messages,
-    /// `one_sided`, predicted by `OneSided`.
-    OneSided,
+}
 }
 
-impl GlobalBulk {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
-    ///
-    /// # Errors
-    /// `STRATA_PIN` is at fault.
-    pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
-    }
-}
-
-impl Library for GlobalBulk {
-    type Rows = [Row; 2];
-    const TABLE: &'static Table = &GLOBAL_BULK;
-
-    fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
-    Some(match (index, parameters) {
-        (0, &[]) => Self::Messages, (1, &[]) => Self::OneSided, _ => return None
-    })
-    }
-}
-
-
-}
-
-#[allow(unused_imports, reason = "there may be none")]
+#[allow(unused_imports, unreachable_pub, reason = "generated")]
 pub use generated::*;
