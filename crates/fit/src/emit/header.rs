@@ -89,4 +89,5 @@ fn imports(text: &str, names: &[(&str, &str)]) -> String {
 }
 
 /// What comes after the code.
-pub(super) const FOOTER: &str = "\n}\n\n#[allow(unused_imports, unreachable_pub, reason = \"generated\")]\npub use generated::*;\n";
+pub(super) const FOOTER: &str =
+    "\n}\n\n#[allow(unused_imports, unreachable_pub, reason = \"generated\")]\npub use generated::*;\n";
