@@ -6,6 +6,8 @@ mod simulated;
 
 use proptest::prelude::*;
 use simulated::{PLATFORMS, changed, failure, sim};
+use std::cell::Cell;
+use std::rc::Rc;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::{Simulated, SimulatedMachine};
 
@@ -95,6 +97,32 @@ fn messages_larger_than_every_queue_arrive() {
             });
             run.unwrap();
         }
+    }
+}
+
+/// Parts of the last message may have no room yet when a library has sent all, and its node goes on
+/// to a collective in which it receives nothing, or ends.
+#[test]
+fn what_is_left_of_a_message_leaves_before_a_library_ends() {
+    let one = ["send_queue_packets", "receive_queue_packets", "buffer_packets"].map(|key| (key, "1"));
+    for then in [Node::barrier, |_: &mut Node| ()] {
+        let run = Machine::sim(&changed("cm5", &one), 2).unwrap().run(|node| {
+            let arrived = Rc::new(Cell::new(0));
+            let mut handlers = node.handlers();
+            let count = Rc::clone(&arrived);
+            let take = handlers.request(move |_, _: [u64; 8]| count.set(count.get() + 1));
+            node.receiving_by(handlers, |node| {
+                node.barrier();
+                if node.rank() == 0 {
+                    node.send(1, take, [7; 8]);
+                } else {
+                    node.wait_until(|| arrived.get() == 1);
+                }
+            });
+            then(node);
+            Ok(())
+        });
+        run.unwrap();
     }
 }
 

@@ -86,15 +86,29 @@ impl Node {
             self.inbox.install(handlers, size);
         }
         let result = pattern(self);
-        // Everything that this node sent is sent, and everything for it has arrived: other nodes
-        // need nothing more of it.
+        // Once everything that this node sent has left, as everything for it has arrived, other
+        // nodes need nothing more of it.
         if !receives {
+            self.send_all_parts(Location::caller());
             self.inbox.clear();
             self.ended_receiving = true;
         } else if added {
             self.inbox.remove_after(requests, replies);
         }
         result
+    }
+
+    /// Waits until all parts of messages have left, if any may wait for room.
+    fn send_all_parts(&mut self, place: &'static Location<'static>) {
+        let call = Call::plain(Action::Send, place);
+        let waits =
+            |node: &mut Self| node.transport.simulated().is_some_and(|machine| !machine.all_parts_left());
+        while self.may_go_on() && waits(self) {
+            // A poll sends parts, too.
+            if self.poll_once() == 0 && waits(self) {
+                self.pause(&call, Awaited::Packet);
+            }
+        }
     }
 
     /// Removes all handlers, after every message has been handled everywhere: from now on waiting

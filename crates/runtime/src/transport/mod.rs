@@ -189,6 +189,9 @@ pub(crate) trait Simulated {
     fn take(&mut self, round: u64) -> Vec<Value>;
     /// Whether packets have arrived for this node.
     fn has_packets(&mut self) -> bool;
+    /// Whether all parts of its messages have left: of one that is longer than the machine's packets
+    /// some may wait for room, and leave whenever the node sends or waits for packets.
+    fn all_parts_left(&self) -> bool;
 }
 
 /// The ports of a node; as many as Brewer's Strata has (manual, §7).

@@ -591,6 +591,10 @@ impl Simulated for Sim {
         values
     }
 
+    fn all_parts_left(&self) -> bool {
+        self.rest.iter().all(VecDeque::is_empty)
+    }
+
     fn has_packets(&mut self) -> bool {
         let state = self.world.sync(self.rank);
         let messages = Network::BOTH.into_iter().fold(0, |bits, network| bits | 1 << messages(network).0);
