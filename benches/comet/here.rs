@@ -16,6 +16,7 @@ use strata_benches::{head, machine, row};
 use strata_runtime::Computing;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
+use strata_sort::Sort;
 use strata_stencil::{Grid, Layout};
 
 const NODES: usize = 2;
@@ -28,9 +29,6 @@ const SIMULATED: usize = 11;
 
 /// What a program takes on one machine, s.
 type Program = Box<dyn Fn(&mut Node) -> f64 + Sync>;
-
-/// A sort of a node's keys.
-type Sort = fn(&mut Node, &mut Vec<u64>);
 
 fn main() -> ExitCode {
     match race() {
@@ -114,14 +112,12 @@ fn programs() -> Vec<(String, Program)> {
     for bits in [13, 15, 17, 19, 21] {
         let keys = 3 << bits;
         let name = |sort: &str| format!("{sort}, {keys} keys a node");
-        let sorts: [(&str, Sort); 2] = [
-            ("radix sort", |node, keys| strata_sort::profile::radix(node, keys, 11)),
-            ("sample sort", |node, keys| strata_sort::profile::sample(node, keys, 32)),
-        ];
-        for (sort, run) in sorts {
+        let sorts =
+            [("radix sort", Sort::Radix { bits: 11 }), ("sample sort", Sort::Sample { oversample: 32 })];
+        for (sort, candidate) in sorts {
             let seconds = move |node: &mut Node| {
                 let seeds = strata_sort::profile::next_seeds(1);
-                strata_sort::profile::seconds(node, keys, 32, seeds, run)
+                strata_sort::profile::seconds(node, keys, 32, seeds, |node, keys| candidate.run(node, keys))
             };
             programs.push((name(sort), Box::new(seconds)));
         }

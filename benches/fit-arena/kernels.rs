@@ -36,7 +36,7 @@ const KERNELS: [Kernel; 5] = [
     }),
     ("radix sort, 8 bits a digit", &["n", "n*log2(n)"], |node, n, seed| {
         let mut keys = keys(n, seed);
-        timed(|| strata_sort::profile::radix(node, &mut keys, 8))
+        timed(|| strata_sort::Sort::Radix { bits: 8 }.run(node, &mut keys))
     }),
     ("memcpy", &["n", "max(0,n-4096)", "max(0,n-131072)"], |_, n, seed| {
         let from = keys(n, seed);

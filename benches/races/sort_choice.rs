@@ -14,32 +14,18 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use strata_benches::{Timings, head, machine, row, sorts, turns};
+use strata_benches::{Timings, head, machine, row, turns};
 use strata_runtime::prelude::*;
 use strata_runtime::select::SelectError;
-use strata_sort::{Choice, Options, Sort, profile};
+use strata_sort::{Choice, Options, profile};
 
 const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 
 /// After the first rounds, contestants above this many times the least time are measured no more.
 const HOPELESS: f64 = 3.0;
 
-/// The fixed candidates.
-const FIXED: [(&str, Sort); 13] = [
-    ("radix:4", Sort::Radix { bits: 4 }),
-    ("radix:6", Sort::Radix { bits: 6 }),
-    ("radix:8", Sort::Radix { bits: 8 }),
-    ("radix:11", Sort::Radix { bits: 11 }),
-    ("radix:16", Sort::Radix { bits: 16 }),
-    ("sample:8", Sort::Sample { oversample: 8 }),
-    ("sample:64", Sort::Sample { oversample: 64 }),
-    ("gather", Sort::Gather),
-    ("batcher", Sort::Batcher),
-    ("histogram", Sort::Histogram),
-    ("quick", Sort::Quick),
-    ("packets:8", Sort::Packets { bits: 8 }),
-    ("grid:16", Sort::Grid { oversample: 16 }),
-];
+/// Values of the parameters of the fixed candidates.
+const VALUES: [i64; 6] = [4, 6, 8, 11, 16, 64];
 
 /// One point of the race, as node 0 saw it.
 struct Cell {
@@ -48,7 +34,7 @@ struct Cell {
     choice: String,
     chosen: Timings,
     best: Timings,
-    best_name: &'static str,
+    best_name: String,
     loss: f64,
 }
 
@@ -130,7 +116,8 @@ fn race(node: &mut Node, most: u32) -> Result<Vec<Cell>, SelectError> {
 
 fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
     // Contestant 0 is the choice, the others are fixed.
-    let mut timings = vec![Vec::new(); FIXED.len() + 1];
+    let fixed: Vec<_> = profile::candidates(&VALUES).collect();
+    let mut timings = vec![Vec::new(); fixed.len() + 1];
     let mut racing: Vec<usize> = (0..timings.len()).collect();
     let rounds = (6_000_000 / keys).clamp(15, 101);
     for round in 0..rounds {
@@ -145,7 +132,7 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
             let start = node.now().get();
             match who.checked_sub(1) {
                 None => strata_sort::sort(node, &mut mine)?,
-                Some(fixed) => sorts::run(FIXED[fixed].1, node, &mut mine),
+                Some(number) => fixed[number].1.run(node, &mut mine),
             }
             let seconds = node.reduce_max(node.now().get() - start);
             timings[who].push(seconds);
@@ -172,12 +159,12 @@ fn cell(node: &mut Node, keys: usize, width: u32) -> Result<Cell, SelectError> {
         choice: name(&choice),
         chosen: timings[0].iter().copied().collect(),
         best: timings[best].iter().copied().collect(),
-        best_name: FIXED[best - 1].0,
+        best_name: fixed[best - 1].0.clone(),
         loss: median(&ratios) - 1.0,
     })
 }
 
-/// As in [`FIXED`].
+/// As in a pin.
 fn name(choice: &Choice) -> String {
     let values = choice.parameters.iter().map(i64::to_string);
     std::iter::once(choice.name.to_owned()).chain(values).collect::<Vec<_>>().join(":")
@@ -199,7 +186,7 @@ fn report(transport: &str, nodes: usize, cells: &[Cell]) {
             c.width.to_string(),
             c.choice.clone(),
             c.chosen.to_string(),
-            c.best_name.into(),
+            c.best_name.clone(),
             c.best.to_string(),
             format!("{:+.1} %", 100.0 * c.loss),
             format!("{:.1} %", 100.0 * spread),

@@ -110,7 +110,7 @@ impl<'m> Judge<'m> {
         let sort = sorts::named(name, parameters).ok_or_else(|| format!("no `{name}` {parameters:?}"))?;
         let run = self.machine.run(|node| {
             Ok(profile::seconds(node, keys, width as u32, first..first + 1, |node, items| {
-                sorts::run(sort, node, items);
+                sort.run(node, items);
             }))
         });
         Ok(run.map_err(|e| e.to_string())?.results[0])

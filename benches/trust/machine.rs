@@ -75,18 +75,19 @@ impl Drop for Load {
 
 /// All contestants on `nodes` nodes for keys of `width` bits, as in `specs/sort/library.spec`.
 fn contestants(nodes: usize, width: u32) -> Vec<Sort> {
-    let even = |bits: &u32| *bits == width.div_ceil(width.div_ceil(*bits)).max(2);
-    let digits: Vec<i64> = (2..=16).filter(even).map(i64::from).collect();
-    let oversamples = [8, 16, 32, 64];
-    let mut all = vec![Sort::Gather];
-    all.extend(digits.iter().map(|&bits| Sort::Radix { bits }));
-    all.extend(oversamples.map(|oversample| Sort::Sample { oversample }));
-    if nodes >= 8 {
-        all.extend([Sort::Batcher, Sort::Histogram, Sort::Quick]);
-        all.extend(digits.iter().map(|&bits| Sort::Packets { bits }));
-        all.extend(oversamples.map(|oversample| Sort::Grid { oversample }));
-    }
-    all
+    let values: Vec<i64> = (2..=64).collect();
+    let compete = |sort: &Sort| {
+        nodes >= 8
+            || !matches!(
+                sort,
+                Sort::Batcher | Sort::Histogram | Sort::Quick | Sort::Packets { .. } | Sort::Grid { .. }
+            )
+    };
+    let even = |sort: &Sort| match *sort {
+        Sort::Radix { bits } => bits as u32 == width.div_ceil(width.div_ceil(bits as u32)).max(2),
+        _ => true,
+    };
+    profile::candidates(&values).map(|(_, sort)| sort).filter(|sort| compete(sort) && even(sort)).collect()
 }
 
 /// The candidate that `specc choose --json` names.
@@ -339,7 +340,7 @@ fn race(node: &mut Node, problem: &mut Problem, sweep: usize) {
         let mut mine = data.clone();
         node.barrier();
         let start = node.now().get();
-        sorts::run(contestant.sorter, node, &mut mine);
+        contestant.sorter.run(node, &mut mine);
         contestant.timings.push(node.reduce_max(node.now().get() - start));
     }
     if sweep == 4 {

@@ -22,10 +22,21 @@ use crate::{pool, work};
 use strata_runtime::Node;
 
 /// Most elements a node.
-pub(crate) const MOST: usize = 1 << 14;
+const MOST: usize = 1 << 14;
 
 /// The first of the ports that blocks arrive in, one for each step. Programs use low numbers.
 const PORTS: usize = 3840;
+
+/// Whether there is memory for the blocks of all steps.
+pub(crate) fn applies(problem: &Problem) -> bool {
+    problem.keys() <= MOST
+}
+
+/// The blocks of all steps, and two to merge.
+pub(crate) fn memory(problem: &Problem) -> usize {
+    let steps = problem.nodes().next_power_of_two().ilog2() as usize;
+    2 * problem.most_on_a_node() + (steps * (steps + 1) / 2 + 2) * problem.keys()
+}
 
 /// Sorts. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {

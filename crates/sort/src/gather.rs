@@ -15,6 +15,12 @@ use strata_runtime::Node;
 /// From this many elements in all, selecting before sorting is faster.
 const SELECT: usize = 256;
 
+/// All elements, those of this node's share, and its sorted share.
+pub(crate) fn memory(problem: &Problem) -> usize {
+    let rows = problem.nodes().saturating_mul(problem.most_on_a_node());
+    problem.layout().total().saturating_add(rows).saturating_add(2 * problem.keys())
+}
+
 /// Sorts through one exchange of all elements. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
     let range = problem.range;

@@ -16,6 +16,11 @@ use crate::problem::Problem;
 use crate::{cuts, layout, leading, local, pool, work};
 use strata_runtime::{Block, Node};
 
+/// Its blocks, those received, and a buffer to sort them.
+pub(crate) fn memory(problem: &Problem) -> usize {
+    2 * problem.most_on_a_node() + 3 * problem.keys()
+}
+
 /// Sorts. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
     let range = problem.range;

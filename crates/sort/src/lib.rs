@@ -1,9 +1,10 @@
 //! Sorting on many nodes, with an algorithm chosen by calibrated models.
 //!
 //! [`sort`] sorts elements distributed over all nodes of a program: plain numbers, [`Pair`]s of a
-//! key and a value, or your own records ([`Item`]). The best of eight algorithms depends on the
-//! machine, on the number of elements and on how many bits of the keys differ, so models measured
-//! on the machine choose (Brewer 1994, §4.5, ch. 5).
+//! key and a value, or your own records ([`Item`]). Which algorithm is fastest depends on the machine,
+//! on the number of elements and on how many bits of the keys differ, so models measured on the
+//! machine choose (Brewer 1994, §4.5, ch. 5). The candidates are the variants of [`Sort`]; the README
+//! says what each does, and for what it is good.
 //!
 //! ```
 //! use strata_runtime::prelude::*;
@@ -16,17 +17,6 @@
 //! assert_eq!(parts, [[-7, -7, -7], [0, 1, 2], [28, 29, 30]]);
 //! # Ok::<(), Error>(())
 //! ```
-//!
-//! | algorithm | parameter | what it does |
-//! |---|---|---|
-//! | `gather` | | sends everything to every node, each sorts its share: for few keys |
-//! | `radix` | `bits` a digit, 1 to 16 | moves every key once a digit, least significant first |
-//! | `sample` | `oversample`, samples a node | moves every key once, then sorts locally |
-//! | `batcher` | | exchanges blocks of pairs of nodes: for few keys on many nodes |
-//! | `quick` | | splits by pivots between halves of a hypercube: for few keys on many nodes |
-//! | `packets` | `bits` | as `radix`, each key by a message of its own: where messages are cheap |
-//! | `grid` | `oversample` | as `sample`, by way of a second node: for few keys on very many nodes |
-//! | `histogram` | | counts to find what goes where, then moves every key once; chance plays no part |
 //!
 //! [`sort_by`] sorts by a comparison alone; [`is_sorted`], [`rank_of`], [`select_nth`] and
 //! [`Splitters`] answer questions about distributed elements.
@@ -75,13 +65,13 @@ use sample::Levels;
 use std::rc::Rc;
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
-use strata_select::{Note, Row};
+use strata_select::{Library, Note};
 
 /// The size of the elements that the specs in `specs/sort` measure.
 const MEASURED_BYTES: usize = size_of::<u64>();
 
 /// The choice and the reasons for it.
-pub type Choice = strata_select::Choice<[Row; 8]>;
+pub type Choice = strata_select::Choice<<Sort as Library>::Rows>;
 
 /// Sorts the elements of all nodes by the algorithm that models of this machine predict to be
 /// fastest.
@@ -170,19 +160,9 @@ fn choose_and_sort<T: Item>(
     if least > limit {
         return Err(SortError::Memory { need: least, limit });
     }
-    // Within a node radix sort counts in 32 bits, and sample sort numbers buckets in 16.
-    let countable = problem.largest().max(problem.keys()) < u32::MAX as usize;
-    let applies = |candidate| {
-        let suits = match candidate {
-            Sort::Gather | Sort::Histogram => true,
-            Sort::Radix { .. } => countable,
-            Sort::Sample { .. } => problem.nodes() <= 1 << 16,
-            Sort::Batcher => problem.keys() <= batcher::MOST,
-            Sort::Quick => quick::applies::<T>(problem.keys(), problem.nodes()),
-            Sort::Packets { .. } => countable && packets::applies::<T>(problem.keys()),
-            Sort::Grid { .. } => sample::two_levels_apply::<T>(&problem),
-        };
-        suits && (limit == usize::MAX || memory::need::<T>(&problem, candidate) <= limit)
+    let applies = |candidate: Sort| {
+        candidate.applies::<T>(&problem)
+            && (limit == usize::MAX || memory::need::<T>(&problem, candidate) <= limit)
     };
     let inputs = [problem.keys() as f64, f64::from(problem.range.width)];
     let alone = problem.nodes() == 1;
@@ -206,16 +186,69 @@ fn choose_and_sort<T: Item>(
         _ if alone => work::sort::<T, _>(node, items.len(), problem.range.width, || {
             local::sort(items);
         }),
-        Sort::Gather => gather::sort(node, items, &problem),
-        Sort::Radix { bits } => radix::sort(node, items, &problem, bits as u32),
-        Sort::Sample { oversample } => {
-            sample::sort(node, items, &problem, oversample as usize, Levels::One);
-        }
-        Sort::Batcher => batcher::sort(node, items, &problem),
-        Sort::Histogram => histogram::sort(node, items, &problem),
-        Sort::Quick => quick::sort(node, items, &problem),
-        Sort::Packets { bits } => packets::sort(node, items, &problem, bits as u32),
-        Sort::Grid { oversample } => sample::sort(node, items, &problem, oversample as usize, Levels::Two),
+        candidate => candidate.sort(node, items, &problem),
     }
     Ok(chosen)
+}
+
+/// What a candidate is, dispatched here alone: each algorithm is a file of its own.
+impl Sort {
+    /// Sorts by this candidate without choosing, which [`sort`] does: for calibration, benchmarks
+    /// and tests. Does everything that [`sort`] does, including the exchange of lengths and ranges,
+    /// except evaluating models: a model predicts the time of the whole call. Where the candidate
+    /// cannot sort the elements, as they are too many or too large, they are gathered.
+    ///
+    /// # Participation
+    /// Collective, with equal candidates.
+    pub fn run<T: Item>(self, node: &mut Node, items: &mut Vec<T>) {
+        let problem = Problem::agree(node, items, 0);
+        let able = if self.applies::<T>(&problem) { self } else { Self::Gather };
+        able.sort(node, items, &problem);
+    }
+
+    /// Whether it can sort this.
+    fn applies<T: Item>(self, problem: &Problem) -> bool {
+        match self {
+            Self::Gather | Self::Histogram => true,
+            Self::Radix { .. } => radix::applies(problem),
+            Self::Sample { .. } => sample::applies(problem),
+            Self::Batcher => batcher::applies(problem),
+            Self::Quick => quick::applies::<T>(problem),
+            Self::Packets { .. } => packets::applies::<T>(problem),
+            Self::Grid { .. } => sample::two_levels_apply::<T>(problem),
+        }
+    }
+
+    /// The most elements of `T` that its buffers hold on any of several nodes.
+    fn memory<T: Item>(self, problem: &Problem) -> usize {
+        match self {
+            Self::Gather => gather::memory(problem),
+            Self::Radix { bits } => radix::memory::<T>(problem, digit(bits)),
+            Self::Sample { .. } => sample::memory(problem),
+            Self::Batcher => batcher::memory(problem),
+            Self::Histogram => histogram::memory(problem),
+            Self::Quick => quick::memory::<T>(problem),
+            Self::Packets { bits } => packets::memory::<T>(problem, digit(bits)),
+            Self::Grid { .. } => sample::memory_of_two_levels(problem),
+        }
+    }
+
+    /// Sorts. Collective.
+    fn sort<T: Item>(self, node: &mut Node, items: &mut Vec<T>, problem: &Problem) {
+        match self {
+            Self::Gather => gather::sort(node, items, problem),
+            Self::Radix { bits } => radix::sort(node, items, problem, digit(bits)),
+            Self::Sample { oversample } => sample::sort(node, items, problem, oversample, Levels::One),
+            Self::Batcher => batcher::sort(node, items, problem),
+            Self::Histogram => histogram::sort(node, items, problem),
+            Self::Quick => quick::sort(node, items, problem),
+            Self::Packets { bits } => packets::sort(node, items, problem, digit(bits)),
+            Self::Grid { oversample } => sample::sort(node, items, problem, oversample, Levels::Two),
+        }
+    }
+}
+
+/// The bits of a digit, whatever a caller of [`Sort::run`] writes.
+fn digit(bits: i64) -> u32 {
+    bits.clamp(1, 16) as u32
 }

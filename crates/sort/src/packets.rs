@@ -15,9 +15,14 @@ use crate::problem::Problem;
 use crate::{layout, leading, mail, radix, work};
 use strata_runtime::Node;
 
-/// Whether elements of `T` go in packets, so many on a node.
-pub(crate) fn applies<T>(keys: usize) -> bool {
-    mail::fits::<T>() && keys <= mail::MOST
+/// Whether the elements can be counted, and go in packets.
+pub(crate) fn applies<T>(problem: &Problem) -> bool {
+    radix::applies(problem) && mail::fits::<T>() && problem.keys() <= mail::MOST
+}
+
+/// Two arrays beside the elements, and the counts.
+pub(crate) fn memory<T>(problem: &Problem, bits: u32) -> usize {
+    3 * problem.keys() + radix::memory_of_counts::<T>(problem, bits)
 }
 
 /// Sorts by digits of at most `bits` bits. Collective.

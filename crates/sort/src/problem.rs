@@ -102,4 +102,9 @@ impl Problem {
     pub(crate) fn largest(&self) -> usize {
         self.lens.iter().copied().max().unwrap_or(0)
     }
+
+    /// The most elements that any node has now or sorted.
+    pub(crate) fn most_on_a_node(&self) -> usize {
+        self.largest().max(self.keys())
+    }
 }

@@ -1,23 +1,18 @@
-//! Single algorithms, for calibration, benchmarks and tests.
-//!
-//! The profiling programs generated from `specs/sort` call these functions. Each does everything
-//! that [`sort`](crate::sort) does, including the exchange of lengths and ranges, except evaluating
-//! models: a model predicts the time of the whole call.
+//! Keys, timings and the list of candidates, for calibration, benchmarks and tests: the profiling
+//! programs generated from `specs/sort` call these functions and [`Sort::run`].
 
 pub mod kernels;
 pub mod local;
 #[cfg(feature = "rdst")]
 pub mod rdst;
 
-use crate::item::Item;
-use crate::problem::Problem;
-use crate::sample::{self, Levels};
-use crate::{batcher, gather, histogram, packets, quick, radix};
+use crate::Sort;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use std::cell::Cell;
 use std::ops::Range;
 use strata_runtime::Node;
+use strata_select::{Library, Parameters};
 
 /// Random keys for this node: `len` numbers that differ only in their lowest `width` bits.
 ///
@@ -93,86 +88,24 @@ pub fn seconds(
     total / runs
 }
 
-/// Sorts by parallel radix sort with digits of at most `bits` bits; `bits` is clamped to 1 to 16.
+/// Every candidate, with its name as in a pin (`radix:11`): one with a parameter with each of
+/// `values` that it can take, or else its least.
 ///
 /// # Participation
-/// Collective, with equal `bits`.
-pub fn radix<T: Item>(node: &mut Node, items: &mut Vec<T>, bits: u32) {
-    let problem = Problem::agree(node, items, 0);
-    radix::sort(node, items, &problem, bits.clamp(1, 16));
-}
-
-/// Sorts by parallel sample sort with `oversample` samples a node, at least one.
-///
-/// # Participation
-/// Collective, with equal `oversample`.
-pub fn sample<T: Item>(node: &mut Node, items: &mut Vec<T>, oversample: usize) {
-    let problem = Problem::agree(node, items, 0);
-    sample::sort(node, items, &problem, oversample.max(1), Levels::One);
-}
-
-/// Sorts by sending all elements to every node.
-///
-/// # Participation
-/// Collective.
-pub fn gather<T: Item>(node: &mut Node, items: &mut Vec<T>) {
-    let problem = Problem::agree(node, items, 0);
-    gather::sort(node, items, &problem);
-}
-
-/// Sorts by Batcher's merge exchange of blocks; if there are more than 16,384 elements a node, as
-/// [`gather`] does.
-///
-/// # Participation
-/// Collective.
-pub fn batcher<T: Item>(node: &mut Node, items: &mut Vec<T>) {
-    let problem = Problem::agree(node, items, 0);
-    if problem.keys() > batcher::MOST {
-        return gather::sort(node, items, &problem);
-    }
-    batcher::sort(node, items, &problem);
-}
-
-/// Sorts by histogram sort: splitters by counting, one exchange.
-///
-/// # Participation
-/// Collective.
-pub fn histogram<T: Item>(node: &mut Node, items: &mut Vec<T>) {
-    let problem = Problem::agree(node, items, 0);
-    histogram::sort(node, items, &problem);
-}
-
-/// Sorts by sample sort in two levels, with `oversample` samples a node; in one if messages would
-/// be too long.
-///
-/// # Participation
-/// Collective, with equal `oversample`.
-pub fn grid<T: Item>(node: &mut Node, items: &mut Vec<T>, oversample: usize) {
-    let problem = Problem::agree(node, items, 0);
-    let levels = if sample::two_levels_apply::<T>(&problem) { Levels::Two } else { Levels::One };
-    sample::sort(node, items, &problem, oversample.max(1), levels);
-}
-
-/// Sorts by hypercube quicksort; as [`gather`] does if there are more than 4,096 elements a node,
-/// or of more than 48 bytes.
-///
-/// # Participation
-/// Collective.
-pub fn quick<T: Item>(node: &mut Node, items: &mut Vec<T>) {
-    let problem = Problem::agree(node, items, 0);
-    if !quick::applies::<T>(problem.keys(), problem.nodes()) {
-        return gather::sort(node, items, &problem);
-    }
-    quick::sort(node, items, &problem);
-}
-
-/// Sorts by radix sort that sends every key by a message of its own; as [`radix`] does where
-/// elements have more than 56 bytes. `bits` is clamped to 1 to 16.
-///
-/// # Participation
-/// Collective, with equal `bits`.
-pub fn packets<T: Item>(node: &mut Node, items: &mut Vec<T>, bits: u32) {
-    let problem = Problem::agree(node, items, 0);
-    let sort = if packets::applies::<T>(problem.keys()) { packets::sort } else { radix::sort };
-    sort(node, items, &problem, bits.clamp(1, 16));
+/// Local.
+pub fn candidates(values: &[i64]) -> impl Iterator<Item = (String, Sort)> {
+    Sort::TABLE.entries.iter().enumerate().flat_map(move |(index, entry)| {
+        let declared = entry.parameters;
+        let take = |value: &i64| declared.iter().all(|parameter| parameter.contains(*value));
+        let mut all: Vec<Vec<i64>> =
+            values.iter().filter(|value| take(value)).map(|value| vec![*value; declared.len()]).collect();
+        if declared.is_empty() || all.is_empty() {
+            all = vec![Parameters::least(declared).as_slice().to_vec()];
+        }
+        all.into_iter().filter_map(move |parameters| {
+            let name: String =
+                parameters.iter().fold(entry.name.to_owned(), |name, value| format!("{name}:{value}"));
+            Some((name, Sort::candidate(index, &parameters)?))
+        })
+    })
 }

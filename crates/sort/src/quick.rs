@@ -24,16 +24,23 @@ use crate::{mail, work};
 use strata_runtime::Node;
 
 /// Most elements a node.
-pub(crate) const MOST: usize = 1 << 12;
+const MOST: usize = 1 << 12;
 
 /// Elements of all nodes that pivots are taken from; of each node at least two. Every node sorts
 /// them: more of them take longer than the better pivots save.
 const SAMPLES: usize = 64;
 
-/// Whether `keys` elements of `T` on each of so many nodes can be sorted.
-pub(crate) fn applies<T: Item>(keys: usize, nodes: usize) -> bool {
+/// Whether the elements are few, and fit in messages.
+pub(crate) fn applies<T: Item>(problem: &Problem) -> bool {
     let fits = if T::PLAIN { mail::fits::<T>() } else { mail::fits::<placed::Placed<T>>() };
-    fits && keys <= MOST && nodes.saturating_mul(keys) <= mail::MOST
+    fits && problem.keys() <= MOST && problem.nodes().saturating_mul(problem.keys()) <= mail::MOST
+}
+
+/// On the way a node may come to hold all elements, with their positions, as they arrive and
+/// merged.
+pub(crate) fn memory<T>(problem: &Problem) -> usize {
+    let placed = 1 + 8_usize.div_ceil(size_of::<T>().max(1));
+    (2 * problem.most_on_a_node() + 3 * problem.layout().total()).saturating_mul(placed)
 }
 
 /// Sorts. Collective.

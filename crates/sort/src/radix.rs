@@ -26,6 +26,21 @@ const FEW_NODES: usize = 16;
 /// Runs shorter than this are copied element by element, as a call would cost more.
 const SHORT_RUN: usize = 8;
 
+/// Within a node elements are counted in 32 bits.
+pub(crate) fn applies(problem: &Problem) -> bool {
+    problem.most_on_a_node() < u32::MAX as usize
+}
+
+/// Blocks to send and those received.
+pub(crate) fn memory<T>(problem: &Problem, bits: u32) -> usize {
+    2 * problem.most_on_a_node() + 2 * problem.keys() + memory_of_counts::<T>(problem, bits)
+}
+
+/// The counts of all nodes, as elements.
+pub(crate) fn memory_of_counts<T>(problem: &Problem, bits: u32) -> usize {
+    ((8 * problem.nodes().max(4)) << bits) / size_of::<T>().max(1)
+}
+
 /// Sorts by digits of at most `bits` bits. Collective.
 pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, bits: u32) {
     let (range, layout) = (problem.range, problem.layout());

@@ -30,7 +30,7 @@ use strata_runtime::{Block, Node};
 const DRAWS: u64 = 3;
 
 /// Tolerance over 2n/P elements: small buckets may be uneven.
-pub(crate) const SLACK: usize = 1024;
+const SLACK: usize = 1024;
 
 /// Bits of a digit of that radix sort.
 const LAST_RESORT_BITS: u32 = 8;
@@ -52,15 +52,31 @@ pub(crate) enum Levels {
     Two,
 }
 
-/// Sorts with `oversample` samples a node (at least 1). Collective.
+/// Sorts with `oversample` samples a node, at least one. Collective.
 pub(crate) fn sort<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
     problem: &Problem,
-    oversample: usize,
+    oversample: i64,
     levels: Levels,
 ) {
-    sort_within(node, items, problem, oversample, levels, 2 * problem.keys() + SLACK);
+    let most = 2 * problem.keys() + SLACK;
+    sort_within(node, items, problem, oversample.max(1) as usize, levels, most);
+}
+
+/// Buckets are numbered in 16 bits.
+pub(crate) fn applies(problem: &Problem) -> bool {
+    problem.nodes() <= 1 << 16
+}
+
+/// A bucket may hold twice the share, is sorted through a buffer, and evened out.
+pub(crate) fn memory(problem: &Problem) -> usize {
+    2 * problem.most_on_a_node() + 3 * (2 * problem.keys() + SLACK)
+}
+
+/// As in one level, but what passes a node on the way is at most that of its column.
+pub(crate) fn memory_of_two_levels(problem: &Problem) -> usize {
+    2 * problem.layout().total() + 3 * (2 * problem.keys() + SLACK)
 }
 
 /// Whether two levels sort this.

@@ -6,7 +6,7 @@
 mod common;
 
 use bytemuck::{Pod, Zeroable};
-use common::{ALGORITHMS, Algorithm, Random};
+use common::{Algorithm, Random, algorithms};
 use std::cell::Cell;
 use strata_runtime::prelude::*;
 use strata_runtime::simulation::SimulatedMachine;
@@ -65,7 +65,7 @@ fn sort_fragile(nodes: usize, algorithm: Algorithm, weak: usize, limit: u64) -> 
 #[test]
 fn a_node_that_fails_in_the_middle_of_a_sort_ends_it_on_all() {
     for nodes in NODES {
-        for algorithm in ALGORITHMS {
+        for algorithm in algorithms() {
             let weak = nodes / 2;
             let asked = sort_fragile(nodes, algorithm, weak, u64::MAX).unwrap();
             for part in [0, 4, 9] {
@@ -85,7 +85,7 @@ fn a_node_that_fails_in_the_middle_of_a_sort_ends_it_on_all() {
 fn a_node_that_fails_instead_of_sorting_ends_the_sort_of_the_others() {
     let cm5 = SimulatedMachine::find("cm5").unwrap();
     for nodes in [2, 3, 5, 8] {
-        for algorithm in ALGORITHMS {
+        for algorithm in algorithms() {
             let program = |node: &mut Node| {
                 if node.rank() == 1 {
                     return Err(Error::program("no keys here"));
@@ -105,7 +105,7 @@ fn a_node_that_fails_instead_of_sorting_ends_the_sort_of_the_others() {
 #[test]
 fn keys_that_lie_hang_nobody() {
     for nodes in NODES {
-        for algorithm in ALGORITHMS {
+        for algorithm in algorithms() {
             let run = Machine::threads(nodes).unwrap().run(|node| {
                 let mut items = keys(node, Fickle);
                 algorithm.sort(node, &mut items)?;

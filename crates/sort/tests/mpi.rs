@@ -7,14 +7,14 @@
 mod alike;
 mod common;
 
-use common::{ALGORITHMS, check, numbered, shapes};
+use common::{algorithms, check, numbered, shapes};
 use std::process::ExitCode;
 use strata_runtime::prelude::*;
 
 fn main() -> ExitCode {
     let checks = |node: &mut Node| {
         for (name, parts) in &shapes(node.size()) {
-            for algorithm in ALGORITHMS {
+            for algorithm in algorithms() {
                 check(node, algorithm, name, &numbered(parts))?;
             }
         }

@@ -4,7 +4,10 @@
 
 use std::fmt::Write;
 use strata_runtime::prelude::*;
-use strata_sort::{Choice, Options, Pair, Pin, SelectError, SortError, profile, sort_with, sort_within};
+use strata_select::Library;
+use strata_sort::{
+    Choice, Options, Pair, Pin, SelectError, Sort, SortError, profile, sort_with, sort_within,
+};
 
 fn choose(nodes: usize, keys: usize, options: &Options) -> Choice {
     let mut choices = Machine::threads(nodes)
@@ -61,15 +64,15 @@ fn elements_of_another_size_are_ranked_but_no_time_is_predicted() {
 fn only_what_the_spec_allows_is_chosen() {
     for keys in [1 << 10, 1 << 14, 1 << 17] {
         let choice = choose(4, keys, &Options::default());
-        match (choice.name, &choice.parameters[..]) {
-            ("gather", []) => {}
-            // Digits as even as they can be (eq. 43).
-            ("radix", &[bits]) => {
-                assert_eq!(bits as u32, 32u32.div_ceil(32u32.div_ceil(bits as u32)), "{choice}")
+        let entry = &Sort::TABLE.entries[choice.index];
+        for (parameter, value) in entry.parameters.iter().zip(&choice.parameters[..]) {
+            match parameter.name {
+                // Digits as even as they can be (eq. 43).
+                "bits" => {
+                    assert_eq!(*value as u32, 32u32.div_ceil(32u32.div_ceil(*value as u32)), "{choice}")
+                }
+                _ => assert!(parameter.contains(*value), "{choice}"),
             }
-            ("batcher" | "histogram", []) => {}
-            ("sample", &[oversample]) => assert_eq!(oversample.count_ones(), 1, "{choice}"),
-            other => panic!("{other:?}"),
         }
     }
 }
@@ -92,14 +95,18 @@ fn pins_decide_or_are_refused() {
             .unwrap();
         writeln!(messages, "{}", error[1]).unwrap();
     }
+    let names: Vec<&str> = Sort::TABLE.entries.iter().map(|entry| entry.name).collect();
+    let names = names.join(", ");
     assert_eq!(
         messages,
-        "`sort=bubble` pins a candidate that `sort` does not have; it has gather, radix, sample, batcher, histogram, quick, packets, grid\n\
-         `sort=radx` pins a candidate that `sort` does not have (did you mean `radix`?); it has gather, radix, sample, batcher, histogram, quick, packets, grid\n\
+        format!(
+            "`sort=bubble` pins a candidate that `sort` does not have; it has {names}\n\
+         `sort=radx` pins a candidate that `sort` does not have (did you mean `radix`?); it has {names}\n\
          `sort=radix:17` does not suit the candidate: `bits` must lie in 2..=16, but it is 17\n\
          `sort=gather:1` does not suit the candidate: `gather` has 0 parameters, 1 are given\n\
          `sort=sample:39` does not suit the candidate: `oversample` must lie in 8..=64 step *2, but it is 39\n\
          `sorts=radix` pins a library that is not there: did you mean `sort`?\n"
+        )
     );
 }
 

@@ -2,11 +2,16 @@
 
 mod common;
 
-use common::{ALGORITHMS, Algorithm, Case, Random, check, check_case, numbered, shapes};
+use common::{Algorithm, Case, Random, algorithms, check, check_case, numbered, shapes};
 use proptest::prelude::*;
 use strata_runtime::prelude::*;
+use strata_sort::Sort;
 
 const NODES: [usize; 5] = [1, 2, 3, 5, 8];
+
+fn radix(bits: i64) -> Algorithm {
+    Algorithm::Fixed(Sort::Radix { bits })
+}
 
 #[test]
 fn awkward_shapes_stably() {
@@ -17,7 +22,7 @@ fn awkward_shapes_stably() {
             .unwrap()
             .run(|node| {
                 for case in &cases {
-                    for algorithm in ALGORITHMS {
+                    for algorithm in algorithms() {
                         check_case(node, algorithm, case)?;
                     }
                 }
@@ -34,9 +39,9 @@ fn digits_of_every_size() {
         Machine::threads(nodes)
             .unwrap()
             .run(|node| {
-                for bits in 1..=16 {
+                for bits in 1..=16i64 {
                     let (name, parts) = &shapes[(3 * bits as usize + nodes) % shapes.len()];
-                    check(node, Algorithm::Radix(bits), name, &numbered(parts))?;
+                    check(node, radix(bits), name, &numbered(parts))?;
                 }
                 Ok(())
             })
@@ -47,6 +52,7 @@ fn digits_of_every_size() {
 /// So many nodes that radix sort scans its counts instead of exchanging them all.
 #[test]
 fn more_nodes_than_cores() {
+    let algorithms = algorithms();
     for nodes in [16, 33] {
         let cases: Vec<_> =
             shapes(nodes).into_iter().map(|(name, parts)| Case::new(name, &numbered(&parts))).collect();
@@ -54,8 +60,8 @@ fn more_nodes_than_cores() {
             .unwrap()
             .run(|node| {
                 for (at, case) in cases.iter().enumerate() {
-                    check_case(node, ALGORITHMS[at % ALGORITHMS.len()], case)?;
-                    check_case(node, Algorithm::Radix(13), case)?;
+                    check_case(node, algorithms[at % algorithms.len()], case)?;
+                    check_case(node, radix(13), case)?;
                 }
                 Ok(())
             })
@@ -72,7 +78,7 @@ fn every_type_of_key() {
         let mut random = Random(7);
         let parts: Vec<Vec<T>> =
             (0..node.size()).map(|r| (0..200 + 30 * r).map(|_| of(random.next())).collect()).collect();
-        for algorithm in ALGORITHMS {
+        for algorithm in algorithms() {
             check(node, algorithm, std::any::type_name::<T>(), &parts)?;
         }
         Ok(())
@@ -120,7 +126,7 @@ proptest! {
         Machine::threads(nodes)
             .unwrap()
             .run(|node| {
-                for algorithm in ALGORITHMS {
+                for algorithm in algorithms() {
                     check(node, algorithm, "random", &numbered)?;
                 }
                 Ok(())

@@ -2,49 +2,27 @@
 //! library.
 
 use strata_runtime::prelude::*;
-use strata_sort::{Item, Pair, profile};
+use strata_sort::{Item, Pair, Sort, profile};
 
-/// One way to sort, with its parameter.
+/// One way to sort.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Algorithm {
-    Radix(u32),
-    Sample(usize),
-    Gather,
-    Batcher,
-    Histogram,
-    Quick,
-    Packets(u32),
-    Grid(usize),
+    Fixed(Sort),
     Chosen,
 }
 
-/// Every algorithm with several parameters; the extreme digits take long and have a test of their
-/// own.
-pub(crate) const ALGORITHMS: [Algorithm; 11] = [
-    Algorithm::Radix(8),
-    Algorithm::Radix(11),
-    Algorithm::Sample(1),
-    Algorithm::Sample(32),
-    Algorithm::Gather,
-    Algorithm::Batcher,
-    Algorithm::Histogram,
-    Algorithm::Quick,
-    Algorithm::Packets(8),
-    Algorithm::Grid(16),
-    Algorithm::Chosen,
-];
+/// Every candidate with several parameters, sample sort also with as few samples as make bad
+/// splitters, and the choice; the extreme digits take long and have a test of their own.
+pub(crate) fn algorithms() -> Vec<Algorithm> {
+    let candidates = profile::candidates(&[8, 11, 32]).map(|(_, candidate)| candidate);
+    let all = candidates.chain([Sort::Sample { oversample: 1 }]).map(Algorithm::Fixed);
+    all.chain([Algorithm::Chosen]).collect()
+}
 
 impl Algorithm {
     pub(crate) fn sort<T: Item>(self, node: &mut Node, items: &mut Vec<T>) -> Result<(), Error> {
         match self {
-            Self::Radix(bits) => profile::radix(node, items, bits),
-            Self::Sample(oversample) => profile::sample(node, items, oversample),
-            Self::Gather => profile::gather(node, items),
-            Self::Batcher => profile::batcher(node, items),
-            Self::Histogram => profile::histogram(node, items),
-            Self::Quick => profile::quick(node, items),
-            Self::Packets(bits) => profile::packets(node, items, bits),
-            Self::Grid(oversample) => profile::grid(node, items, oversample),
+            Self::Fixed(candidate) => candidate.run(node, items),
             Self::Chosen => strata_sort::sort(node, items)?,
         }
         Ok(())
