@@ -192,6 +192,12 @@ fn misused_messages_and_ports_name_node_and_place() {
             node.install(handlers);
             node.send_with_bytes(1, request, 1, &[0; 65536]);
         }),
+        (&["send to node 1 at ", "a message of 65540 bytes: at most 65536"], |node| {
+            let mut handlers = node.handlers();
+            let reply = handlers.reply_with_bytes(|_, _: u32, _| {});
+            node.install(handlers);
+            node.send_either_with_bytes(1, reply, 1, &[0; 65536]);
+        }),
         (&["panicked: a reply of 65540 bytes: at most 65536"], |node| {
             let mut handlers = node.handlers();
             let reply = handlers.reply_with_bytes(|_, _: u32, _| {});

@@ -3,18 +3,17 @@
 //!
 //! A block that goes to all nodes begins with a header or an exchange of lengths. A message of at
 //! most 64 bytes goes at once: it says where its elements belong (a stream of the receiver, and an
-//! index in it), and its handler puts them there (Brewer 1994, §4.5.1 and §6.1.2). A short message
-//! is one packet also where packets hold four words, as on the CM-5.
+//! index in it), and its handler puts them there (Brewer 1994, §4.5.1 and §6.1.2). With one key of
+//! eight bytes it is one packet also where packets hold four words, as on the CM-5.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use strata_runtime::{Node, Reply};
+use strata_runtime::{Node, Reply, WithBytes};
 
-/// Bytes of elements in a short message, and in a long one.
-const SHORT: usize = 8;
-const LONG: usize = 56;
+/// Bytes of elements in a message: with its first word it fills a packet.
+const BYTES: usize = 56;
 
 /// Bits of a message's first word for the index of its first element; as many hold the length of
 /// the stream and one, or 0 where the receiver knows it.
@@ -26,7 +25,7 @@ pub(crate) const STREAMS: usize = 1 << (64 - 2 * BITS);
 
 /// Whether elements of `T` go in packets.
 pub(crate) const fn fits<T>() -> bool {
-    size_of::<T>() <= LONG
+    size_of::<T>() <= BYTES
 }
 
 /// What has arrived of a stream.
@@ -40,8 +39,7 @@ struct Stream {
 /// The streams of a node, of elements of `T`.
 pub(crate) struct Mail<T> {
     streams: Rc<RefCell<Vec<Stream>>>,
-    short: Reply<[u64; 1 + SHORT / 8]>,
-    long: Reply<[u64; 1 + LONG / 8]>,
+    message: Reply<WithBytes<u64>>,
     element: PhantomData<T>,
 }
 
@@ -56,39 +54,33 @@ pub(crate) fn with<T: Pod, R>(
 ) -> R {
     let streams = Rc::new(RefCell::new(vec![Stream::default(); streams]));
     let mut handlers = node.handlers();
-    let (for_short, for_long) = (Rc::clone(&streams), Rc::clone(&streams));
-    let short =
-        handlers.reply(move |_, words: [u64; 1 + SHORT / 8]| place::<T>(&mut for_short.borrow_mut(), &words));
-    let long =
-        handlers.reply(move |_, words: [u64; 1 + LONG / 8]| place::<T>(&mut for_long.borrow_mut(), &words));
-    let mail = Mail { streams, short, long, element: PhantomData };
+    let to_place = Rc::clone(&streams);
+    let message = handlers.reply_with_bytes(move |_, head, bytes| {
+        place::<T>(&mut to_place.borrow_mut(), head, bytes);
+    });
+    let mail = Mail { streams, message, element: PhantomData };
     node.receiving_by(handlers, |node| algorithm(node, &mail))
 }
 
 /// Puts the elements of a message where its first word says.
-fn place<T>(streams: &mut [Stream], words: &[u64]) {
+fn place<T>(streams: &mut [Stream], head: u64, bytes: &[u8]) {
     let mask = (1 << BITS) - 1;
-    let (index, length) = ((words[0] & mask) as usize, (words[0] >> BITS & mask) as usize);
-    let Some(stream) = streams.get_mut((words[0] >> (2 * BITS)) as usize) else { return };
-    let from: &[u8] = cast_slice(&words[1..]);
-    let mut count = 1;
-    if let Some(length) = length.checked_sub(1) {
-        if stream.expected.is_none() {
-            stream.expect::<T>(length);
-        }
-        count = (from.len() / size_of::<T>().max(1)).min(length - index);
+    let (index, length) = ((head & mask) as usize, (head >> BITS & mask) as usize);
+    let Some(stream) = streams.get_mut((head >> (2 * BITS)) as usize) else { return };
+    if let (Some(length), None) = (length.checked_sub(1), stream.expected) {
+        stream.expect::<T>(length);
     }
-    let bytes = count * size_of::<T>();
-    if let Some(to) = stream.bytes.get_mut(index * size_of::<T>()..).and_then(|to| to.get_mut(..bytes)) {
-        to.copy_from_slice(&from[..bytes]);
+    if let Some(to) = stream.bytes.get_mut(index * size_of::<T>()..).and_then(|to| to.get_mut(..bytes.len()))
+    {
+        to.copy_from_slice(bytes);
     }
-    stream.arrived += count;
+    stream.arrived += bytes.len();
 }
 
 impl Stream {
     fn expect<T>(&mut self, length: usize) {
         self.bytes.resize(length * size_of::<T>(), 0);
-        (self.arrived, self.expected) = (0, Some(length));
+        (self.arrived, self.expected) = (0, Some(length * size_of::<T>()));
     }
 }
 
@@ -107,33 +99,21 @@ impl<T: Pod> Mail<T> {
     /// Sends a whole stream, whose length its receiver does not know.
     pub(crate) fn send(&self, node: &mut Node, to: usize, stream: usize, items: &[T]) {
         let head = (stream as u64) << (2 * BITS) | (items.len() as u64 + 1) << BITS;
-        let size = size_of::<T>().max(1);
-        let mut rest = items;
-        loop {
-            let short = rest.len() * size <= SHORT;
-            let (now, later) = rest.split_at(rest.len().min(if short { SHORT } else { LONG } / size));
-            self.message(node, to, head | (items.len() - rest.len()) as u64, now);
-            rest = later;
-            if rest.is_empty() {
-                return;
-            }
+        let most = BYTES / size_of::<T>().max(1);
+        for at in (0..items.len().max(1)).step_by(most) {
+            let part = &items[at..items.len().min(at + most)];
+            self.message(node, to, head | at as u64, part);
         }
     }
 
     #[inline]
     fn message(&self, node: &mut Node, to: usize, head: u64, items: &[T]) {
         let bytes: &[u8] = cast_slice(items);
-        if to == node.rank() || bytes.len() > SHORT {
-            let mut words = [head, 0, 0, 0, 0, 0, 0, 0];
-            cast_slice_mut(&mut words[1..])[..bytes.len()].copy_from_slice(bytes);
-            if to == node.rank() {
-                return place::<T>(&mut self.streams.borrow_mut(), &words);
-            }
-            return node.send_either(to, self.long, words);
+        if to == node.rank() {
+            place::<T>(&mut self.streams.borrow_mut(), head, bytes);
+        } else {
+            node.send_either_with_bytes(to, self.message, head, bytes);
         }
-        let mut words = [head, 0];
-        cast_slice_mut(&mut words[1..])[..bytes.len()].copy_from_slice(bytes);
-        node.send_either(to, self.short, words);
     }
 
     /// Receives until a stream is there, and moves it to `items`.

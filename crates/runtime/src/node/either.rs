@@ -1,8 +1,8 @@
 //! Messages on either network, and puts that receive after every packet.
 
 use super::Node;
-use crate::message::{QUIET, Reply, packets};
-use crate::transport::{Action, Awaited, Call, Network, PACKET};
+use crate::message::{QUIET, Reply, WithBytes, packets, packets_with};
+use crate::transport::{Action, Awaited, Call, Network, Packet, Part};
 use bytemuck::{Pod, cast_slice};
 use std::panic::Location;
 
@@ -38,26 +38,60 @@ impl Node {
     /// Local. There must be a node `to`, and `handler` must be installed, otherwise the job ends.
     #[track_caller]
     pub fn send_either<A: Pod>(&mut self, to: usize, handler: Reply<A>, arguments: A) {
+        let packets = packets(handler.number, bytemuck::bytes_of(&arguments));
+        self.send_all_either(to, &handler, handler.number, packets, Location::caller());
+    }
+
+    /// As [`send_either`](Self::send_either), with bytes beside the arguments as in
+    /// [`send_with_bytes`](Self::send_with_bytes). A message of more than 64 bytes in all takes the
+    /// network of requests.
+    ///
+    /// # Participation
+    /// As [`send_either`](Self::send_either); of more than the most bytes the job ends.
+    #[track_caller]
+    pub fn send_either_with_bytes<A: Pod>(
+        &mut self,
+        to: usize,
+        handler: Reply<WithBytes<A>>,
+        arguments: A,
+        bytes: &[u8],
+    ) {
         let place = Location::caller();
-        if to >= self.size() || usize::from(handler.number) >= self.inbox.handlers().1 {
-            self.bad_send(to, &handler, place);
+        self.check_length::<A>(to, bytes, place);
+        let packets = packets_with(handler.number, bytemuck::bytes_of(&arguments), bytes);
+        self.send_all_either(to, &handler, handler.number, packets, place);
+    }
+
+    #[inline]
+    fn send_all_either(
+        &mut self,
+        to: usize,
+        handler: &dyn std::fmt::Debug,
+        number: u16,
+        packets: impl Iterator<Item = Packet>,
+        place: &'static Location<'static>,
+    ) {
+        if to >= self.size() || usize::from(number) >= self.inbox.handlers().1 {
+            self.bad_send(to, handler, place);
         }
         let call = Call::to(Action::Send, to, place);
-        // A message of several packets takes the network of requests: while it waits for room,
-        // handlers may send replies, which must not come between its packets.
-        let mut taken = (size_of::<A>() > PACKET).then_some(Network::Request);
-        for mut packet in packets(handler.number, bytemuck::bytes_of(&arguments)) {
+        let mut taken = None;
+        for mut packet in packets {
+            // A message of several packets takes the network of requests: while it waits for room,
+            // handlers may send replies, which must not come between its packets.
+            if packet.part() != Part::Whole {
+                taken = Some(Network::Request);
+            }
             loop {
                 let first = self.inbox.next_network();
                 let tried = taken.map_or([first, first.other()], |network| [network; 2]);
                 let room = tried.into_iter().find(|network| {
                     packet.handler = match network {
-                        Network::Request => handler.number | QUIET,
-                        Network::Reply => handler.number,
+                        Network::Request => number | QUIET,
+                        Network::Reply => number,
                     };
                     self.try_send(*network, to, &packet)
                 });
-                taken = room.or(taken);
                 if room.is_some() || !self.may_go_on() {
                     break;
                 }

@@ -222,20 +222,26 @@ impl Node {
         arguments: A,
         bytes: &[u8],
     ) {
-        let () = InOnePacket::<A>::CHECK;
         let place = Location::caller();
+        self.check_length::<A>(to, bytes, place);
         if to >= self.size() || usize::from(handler.number) >= self.inbox.handlers().0 {
             self.bad_send(to, &handler, place);
-        }
-        let length = size_of::<A>() + bytes.len();
-        if length > LARGEST_MESSAGE {
-            let call = Call::to(Action::Send, to, place);
-            self.misuse(&call, &format!("a message of {length} bytes: at most {LARGEST_MESSAGE}"));
         }
         for packet in packets_with(handler.number, bytemuck::bytes_of(&arguments), bytes) {
             if !self.try_send(Network::Request, to, &packet) {
                 self.send_when_possible(to, &packet, place);
             }
+        }
+    }
+
+    /// Ends the job if arguments of `A` with these bytes beside them are too long.
+    #[inline]
+    pub(super) fn check_length<A>(&mut self, to: usize, bytes: &[u8], place: &'static Location<'static>) {
+        let () = InOnePacket::<A>::CHECK;
+        let length = size_of::<A>() + bytes.len();
+        if length > LARGEST_MESSAGE {
+            let call = Call::to(Action::Send, to, place);
+            self.misuse(&call, &format!("a message of {length} bytes: at most {LARGEST_MESSAGE}"));
         }
     }
 

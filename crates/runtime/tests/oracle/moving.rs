@@ -178,6 +178,14 @@ fn either(node: &mut Node, seed: u64, length: usize) {
         let back: Vec<u8> = there.iter().rev().copied().collect();
         context.reply_with_bytes(came_back, number, &back);
     });
+    let overtook = Rc::new(Cell::new(0));
+    let overtake = handlers.reply_with_bytes({
+        let overtook = Rc::clone(&overtook);
+        move |context: &strata_runtime::Replied, number: u64, there: &[u8]| {
+            assert_eq!(there, bytes(context.from(), number));
+            overtook.set(overtook.get() + 1);
+        }
+    });
     let announced = Rc::new(Cell::new(0));
     let announce = handlers.request({
         let announced = Rc::clone(&announced);
@@ -191,6 +199,7 @@ fn either(node: &mut Node, seed: u64, length: usize) {
             node.send_either(to, add, 1u64);
             node.send_either(to, many, [rank as u64; 30]);
             node.send_with_bytes(to, reverse, i as u64, &bytes(rank, i as u64));
+            node.send_either_with_bytes(to, overtake, i as u64, &bytes(rank, i as u64));
             if mix(seed, i, to).is_multiple_of(2) {
                 node.send(to, ask, 0u64);
             }
@@ -208,7 +217,7 @@ fn either(node: &mut Node, seed: u64, length: usize) {
         }
     }
     node.wait_until(|| short.get() == (count * size) as u64 && long.get() == count * size);
-    node.wait_until(|| reversed.get() == count * size);
+    node.wait_until(|| reversed.get() == count * size && overtook.get() == count * size);
     // Headers are messages and keep their order among others.
     (0..size).for_each(|to| node.send(to, announce, ()));
     node.wait_until(|| announced.get() == size);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of data in a small piece: with its header and time it fills one packet.
-pub(super) const SMALL: usize = 48;
+const SMALL: usize = 48;
 
 /// A piece of a message.
 pub(super) struct Piece {

@@ -4,23 +4,16 @@
 //! another node: as active messages, or on a simulated machine with reserved circuits into its
 //! memory, with the time at which they are there.
 
-use super::mail::{ByConnection, Inbox, Mail, Piece, SMALL};
+use super::mail::{ByConnection, Inbox, Mail, Piece};
 use super::spool::{Spools, Transfer};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use strata_runtime::simulation::Time;
-use strata_runtime::{Node, Request};
+use strata_runtime::{Node, Request, WithBytes};
 
-/// Bytes of data in the smallest pieces: most messages are a number. They carry no time, so that on
-/// shared memory a piece with its headers is one cache line.
-const TINY: usize = 8;
-/// Bytes of data in a large one.
+/// The most bytes of data in a piece.
 const LARGE: usize = 254 * 8;
-
-const WORDS_TINY: usize = 1 + TINY / 8;
-const WORDS_SMALL: usize = 2 + SMALL / 8;
-const WORDS_LARGE: usize = 2 + LARGE / 8;
 
 /// How items are delivered.
 enum Way {
@@ -30,9 +23,11 @@ enum Way {
 }
 
 struct Packets {
-    tiny: Request<[u64; WORDS_TINY]>,
-    small: Request<[u64; WORDS_SMALL]>,
-    large: Request<[u64; WORDS_LARGE]>,
+    /// A header and the piece's bytes. It carries no time, so that with a number, as most messages
+    /// are, it is one packet also where packets hold four words.
+    piece: Request<WithBytes<u64>>,
+    /// The same with a time.
+    timed: Request<WithBytes<[u64; 2]>>,
     taken: Request<[u64; 3]>,
     step: Request<[u64; 3]>,
     ready: Request<[u64; 2]>,
@@ -96,19 +91,16 @@ fn untagged(inbox: &Inbox, word: u64) -> Option<usize> {
     (word >> 48 == inbox.tag).then_some((word & ((1 << 48) - 1)) as usize)
 }
 
-/// The header: connection, bytes, whether it is the message's last piece.
-fn header(tag: u64, connection: usize, bytes: usize, last: bool) -> u64 {
-    tagged(tag, connection << 16 | bytes << 1 | usize::from(last))
+/// The header: connection, whether it is the message's last piece.
+fn header(tag: u64, connection: usize, last: bool) -> u64 {
+    tagged(tag, connection << 1 | usize::from(last))
 }
 
-fn arrived(mail: &Mail, header: u64, time: u64, data: &[u64]) {
+fn arrived(mail: &Mail, header: u64, time: u64, bytes: &[u8]) {
     mail.put(|inbox| {
         let Some(header) = untagged(inbox, header) else { return };
-        let bytes = (header & 0xffff) >> 1;
-        let data: &[u8] = bytemuck::cast_slice(data);
-        let bytes = data.get(..bytes).unwrap_or(data).into();
-        let piece = Piece { bytes, last: header & 1 == 1, time: f64::from_bits(time) };
-        inbox.piece(header >> 16, piece);
+        let piece = Piece { bytes: bytes.into(), last: header & 1 == 1, time: f64::from_bits(time) };
+        inbox.piece(header >> 1, piece);
     });
 }
 
@@ -117,17 +109,13 @@ impl Packets {
     fn install(node: &mut Node, mail: &Arc<Mail>) -> Self {
         let mut handlers = node.handlers();
         let own = || Arc::clone(mail);
-        let tiny = handlers.request({
+        let piece = handlers.request_with_bytes({
             let mail = own();
-            move |_, [header, data @ ..]: [u64; WORDS_TINY]| arrived(&mail, header, 0, &data)
+            move |_, header: u64, bytes| arrived(&mail, header, 0, bytes)
         });
-        let small = handlers.request({
+        let timed = handlers.request_with_bytes({
             let mail = own();
-            move |_, [header, time, data @ ..]: [u64; WORDS_SMALL]| arrived(&mail, header, time, &data)
-        });
-        let large = handlers.request({
-            let mail = own();
-            move |_, [header, time, data @ ..]: [u64; WORDS_LARGE]| arrived(&mail, header, time, &data)
+            move |_, [header, time]: [u64; 2], bytes| arrived(&mail, header, time, bytes)
         });
         let taken = handlers.request({
             let mail = own();
@@ -160,7 +148,7 @@ impl Packets {
             }
         });
         node.install(handlers);
-        Self { tiny, small, large, taken, step, ready }
+        Self { piece, timed, taken, step, ready }
     }
 }
 
@@ -242,24 +230,21 @@ impl Messages {
     /// Sends the next piece of `rest`, for which there must be room; returns its length. In
     /// simulated time it leaves after `time`, when its bytes have.
     fn send_piece(&mut self, node: &mut Node, end: End, rest: &[u8], time: f64) -> usize {
-        let piece = &rest[..rest.len().min(piece_of(rest.len()))];
+        let piece = &rest[..piece_of(rest.len())];
         let last = piece.len() == rest.len();
         let counts = self.sent.of(end.connection);
         counts[0] += piece.len().max(8) as u64;
         let arrival = time + end.latency;
-        let (head, timed) = (header(self.tag, end.connection, piece.len(), last), self.timed);
+        let (head, timed) = (header(self.tag, end.connection, last), self.timed);
         self.deliver(
             node,
             end.peer,
             arrival,
             |node, packets| {
-                let time = arrival.to_bits();
-                if piece.len() <= TINY && !timed {
-                    node.send(end.peer, packets.tiny, words([head], piece));
-                } else if piece.len() <= SMALL {
-                    node.send(end.peer, packets.small, words([head, time], piece));
+                if timed {
+                    node.send_with_bytes(end.peer, packets.timed, [head, arrival.to_bits()], piece);
                 } else {
-                    node.send(end.peer, packets.large, words([head, time], piece));
+                    node.send_with_bytes(end.peer, packets.piece, head, piece);
                 }
             },
             |inbox| inbox.piece(end.connection, Piece { bytes: piece.into(), last, time: arrival }),
@@ -273,7 +258,7 @@ impl Messages {
         let mut sent = 0;
         loop {
             let rest = &bytes[sent..];
-            let piece = rest.len().min(piece_of(rest.len()));
+            let piece = piece_of(rest.len());
             let mut leaves = time;
             if !self.wait_for(node, |this, _| this.may_leave(end, piece, &mut leaves)) {
                 return time;
@@ -356,7 +341,7 @@ impl Messages {
             let mut time = transfer.time;
             if transfer.sends {
                 let rest = transfer.rest();
-                let (piece, before) = (rest.len().min(piece_of(rest.len())), transfer.lengths().0);
+                let (piece, before) = (piece_of(rest.len()), transfer.lengths().0);
                 if self.may_leave(end, piece, &mut time) {
                     let bytes = |sent: usize| (sent as f64 / end.rate).floor();
                     time += bytes(before + piece) - bytes(before);
@@ -380,7 +365,7 @@ impl Messages {
         }
         let [before, taken] = self.sent.get(transfer.connection).copied().unwrap_or_default();
         let rest = transfer.rest().len();
-        let piece = rest.min(piece_of(rest)).max(8) as u64;
+        let piece = piece_of(rest).max(8) as u64;
         before - taken < untold_at(transfer.depth)
             || before + piece - taken <= transfer.depth as u64
             || self.has_credit(transfer.connection)
@@ -471,14 +456,7 @@ fn untold_at(depth: usize) -> u64 {
     (depth as u64 / 4).max(1)
 }
 
-/// The most bytes of a piece, of so many.
+/// The bytes of the next piece, of so many that are left.
 fn piece_of(rest: usize) -> usize {
-    if rest <= SMALL { SMALL } else { LARGE }
-}
-
-fn words<const H: usize, const N: usize>(head: [u64; H], bytes: &[u8]) -> [u64; N] {
-    let mut words = [0; N];
-    words[..H].copy_from_slice(&head);
-    bytemuck::cast_slice_mut(&mut words[H..])[..bytes.len()].copy_from_slice(bytes);
-    words
+    rest.min(LARGE)
 }
