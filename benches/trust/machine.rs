@@ -77,11 +77,7 @@ impl Drop for Load {
 fn contestants(nodes: usize, width: u32) -> Vec<Sort> {
     let values: Vec<i64> = (2..=64).collect();
     let compete = |sort: &Sort| {
-        nodes >= 8
-            || !matches!(
-                sort,
-                Sort::Batcher | Sort::Histogram | Sort::Quick | Sort::Packets { .. } | Sort::Grid { .. }
-            )
+        nodes >= 8 || !matches!(sort, Sort::Batcher | Sort::Histogram | Sort::Quick | Sort::Packets { .. })
     };
     let even = |sort: &Sort| match *sort {
         Sort::Radix { bits } => bits as u32 == width.div_ceil(width.div_ceil(bits as u32)).max(2),

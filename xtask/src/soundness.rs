@@ -9,10 +9,9 @@ use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 /// Multiplications by `size_of` outside the run-time's `byte_length`: the file, how many, and why
 /// they cannot wrap, or why it does not matter that they do.
-const MULTIPLICATIONS: [(&str, usize, &str); 14] = [
+const MULTIPLICATIONS: [(&str, usize, &str); 13] = [
     ("crates/global/src/array.rs", 1, "the offset of an element of an array that is in a heap"),
     ("crates/global/src/space/mod.rs", 4, "elements of a slice, or of an array that is in a heap"),
-    ("crates/sort/src/grid.rs", 1, "a word for each block that was sent"),
     ("crates/sort/src/mail.rs", 3, "the length of a slice of another node; access is checked"),
     ("crates/sort/src/pool.rs", 1, "elements that are on the nodes, or a sort's buffer for them"),
     ("crates/sort/src/work.rs", 1, "in floating point"),

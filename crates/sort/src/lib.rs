@@ -31,7 +31,6 @@ mod batcher;
 mod compare;
 mod cuts;
 mod gather;
-mod grid;
 mod histogram;
 mod item;
 mod layout;
@@ -61,7 +60,6 @@ pub use strata_runtime::select::{Options, SelectError};
 pub use strata_select::Pin;
 
 use problem::{Order, Problem};
-use sample::Levels;
 use std::rc::Rc;
 use strata_runtime::Node;
 use strata_runtime::select::Chosen;
@@ -215,7 +213,6 @@ impl Sort {
             Self::Batcher => batcher::applies(problem),
             Self::Quick => quick::applies::<T>(problem),
             Self::Packets { .. } => packets::applies::<T>(problem),
-            Self::Grid { .. } => sample::two_levels_apply::<T>(problem),
         }
     }
 
@@ -229,7 +226,6 @@ impl Sort {
             Self::Histogram => histogram::memory(problem),
             Self::Quick => quick::memory::<T>(problem),
             Self::Packets { bits } => packets::memory::<T>(problem, digit(bits)),
-            Self::Grid { .. } => sample::memory_of_two_levels(problem),
         }
     }
 
@@ -238,12 +234,11 @@ impl Sort {
         match self {
             Self::Gather => gather::sort(node, items, problem),
             Self::Radix { bits } => radix::sort(node, items, problem, digit(bits)),
-            Self::Sample { oversample } => sample::sort(node, items, problem, oversample, Levels::One),
+            Self::Sample { oversample } => sample::sort(node, items, problem, oversample),
             Self::Batcher => batcher::sort(node, items, problem),
             Self::Histogram => histogram::sort(node, items, problem),
             Self::Quick => quick::sort(node, items, problem),
             Self::Packets { bits } => packets::sort(node, items, problem, digit(bits)),
-            Self::Grid { oversample } => sample::sort(node, items, problem, oversample, Levels::Two),
         }
     }
 }

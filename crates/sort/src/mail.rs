@@ -19,9 +19,8 @@ const BYTES: usize = 56;
 /// the stream and one, or 0 where the receiver knows it.
 const BITS: u32 = 28;
 
-/// The most elements of a stream, and the most streams of a node.
+/// The most elements of a stream.
 pub(crate) const MOST: usize = (1 << BITS) - 2;
-pub(crate) const STREAMS: usize = 1 << (64 - 2 * BITS);
 
 /// Whether elements of `T` go in packets.
 pub(crate) const fn fits<T>() -> bool {

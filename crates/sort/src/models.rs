@@ -41,11 +41,6 @@ pub enum Sort {
         /// `bits`: 2..=16.
         bits: i64,
     },
-    /// `grid`, predicted by `Grid`.
-    Grid {
-        /// `oversample`: 8..=64 step *2.
-        oversample: i64,
-    },
 }
 
 impl Sort {
@@ -59,7 +54,7 @@ impl Sort {
 }
 
 impl Library for Sort {
-    type Rows = [Row; 8];
+    type Rows = [Row; 7];
     const TABLES: &'static [&'static Table] = &[&threads_4::SORT, &mpi_4::SORT];
 
     fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {
@@ -67,7 +62,7 @@ impl Library for Sort {
             (0, &[]) => Self::Gather, (1, &[k0]) => Self::Radix { bits: k0 },
             (2, &[k0]) => Self::Sample { oversample: k0 }, (3, &[]) => Self::Batcher,
             (4, &[]) => Self::Histogram, (5, &[]) => Self::Quick, (6, &[k0]) => Self::Packets { bits: k0 },
-            (7, &[k0]) => Self::Grid { oversample: k0 }, _ => return None
+            _ => return None
         })
     }
 }
@@ -76,16 +71,14 @@ pub mod threads_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort  sha256 515a26c1989e3d5f32932bb41d3a405ad10a898fbfadc5ec9feb69341265f463
-//! samples  sha256 b74375714c9ff9c94b25c64c9daf6a3306940fb94c65bfc473161b99ff47420e
-//! models   sha256 a40b3ff57432bcd4b69270795fad87b1dae70964f4e603ff64659ca39131a7da
+//! spec     specs/sort  sha256 cc4c2599223433f023dda00059018fdf201ef102b444a2ffdccc83d34a0d6b86
+//! samples  sha256 1a405864c8769d14a820586b9fedb2b89ef5abd2d16a739828eaa300f85d6e0e
+//! models   sha256 d7f42c87e303cbefc10cd0d62091665a0a0051ff1654916f8bf8fc76f2a2d21d
 //! platform threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
 //! Gather: verified, rank 6 of 6, condition 1.8e1; held-out error 4.0 % (60 of 375 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
-//! Grid: not known: `grid` of library `sort` requires P>=8
-//!     valid for nothing
 //! Histogram: not known: `histogram` of library `sort` requires P>=8
 //!     valid for nothing
 //! Packets: not known: `packets` of library `sort` requires P>=8
@@ -218,7 +211,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "threads nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "a40b3ff57432bcd4b69270795fad87b1dae70964f4e603ff64659ca39131a7da",
+    digest: "d7f42c87e303cbefc10cd0d62091665a0a0051ff1654916f8bf8fc76f2a2d21d",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -232,8 +225,6 @@ pub static SORT: Table = Table {
         Entry::new("quick", Verdict::Unverified, 1.0, &Model::Unknown),
         Entry::new("packets", Verdict::Unverified, 1.0, &Model::Unknown)
             .with(&[Parameter::new("bits", 2, 16)]),
-        Entry::new("grid", Verdict::Unverified, 1.0, &Model::Unknown)
-            .with(&[Parameter::new("oversample", 8, 64).times(2)]),
     ],
 };
 }
@@ -242,16 +233,14 @@ pub mod mpi_4 {
 //! Models of one platform.
 //!
 //! ```text
-//! spec     specs/sort  sha256 515a26c1989e3d5f32932bb41d3a405ad10a898fbfadc5ec9feb69341265f463
-//! samples  sha256 2138b24ca3d457dc5810bce7bc762d09da2a685d805a9159412ca4fd622333cd
-//! models   sha256 c53d115fbf8fe2c014261a5c410146d997b82969bfea0500fbfc1569292adf0e
+//! spec     specs/sort  sha256 cc4c2599223433f023dda00059018fdf201ef102b444a2ffdccc83d34a0d6b86
+//! samples  sha256 bc98b6ada073a6582ba981dd19d7dbb44b751ef9a2774516187093631318b2fc
+//! models   sha256 283a82e8528f04652c0306357c633e6c7e240118cc3943070ad35c6f66fccc03
 //! platform mpi nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K L1i:32K L2:1M L3:32M" os=linux arch=x86_64
 //! Batcher: not known: `batcher` of library `sort` requires P>=8
 //!     valid for nothing
 //! Gather: doubtful, rank 6 of 6, condition 4.9e0; held-out error 5.9 % (60 of 375 samples)
 //!     valid for keys in 16..=262144, width in 1..=64, 1 to 4 nodes
-//! Grid: not known: `grid` of library `sort` requires P>=8
-//!     valid for nothing
 //! Histogram: not known: `histogram` of library `sort` requires P>=8
 //!     valid for nothing
 //! Packets: not known: `packets` of library `sort` requires P>=8
@@ -388,7 +377,7 @@ pub static SORT: Table = Table {
     library: "sort",
     spec: "specs/sort",
     platform: "mpi nodes=4 cores=2 cpu=\"AMD EPYC\" cache=\"L1d:32K L1i:32K L2:1M L3:32M\" os=linux arch=x86_64",
-    digest: "c53d115fbf8fe2c014261a5c410146d997b82969bfea0500fbfc1569292adf0e",
+    digest: "283a82e8528f04652c0306357c633e6c7e240118cc3943070ad35c6f66fccc03",
     inputs: &["keys", "width"],
     domain: Domain { nodes: (1, 4), inputs: &[(16.0, 1048576.0), (1.0, 64.0)] },
     entries: &[
@@ -402,8 +391,6 @@ pub static SORT: Table = Table {
         Entry::new("quick", Verdict::Unverified, 1.0, &Model::Unknown),
         Entry::new("packets", Verdict::Unverified, 1.0, &Model::Unknown)
             .with(&[Parameter::new("bits", 2, 16)]),
-        Entry::new("grid", Verdict::Unverified, 1.0, &Model::Unknown)
-            .with(&[Parameter::new("oversample", 8, 64).times(2)]),
     ],
 };
 }

@@ -4,8 +4,9 @@
 //! Counts are shared as in [`radix`](crate::radix), which gives each key its position i among all
 //! of them; a message takes it to (⌊i/k⌋, i mod k), k = ⌈n/P⌉, where two arrays take turns. No keys
 //! are gathered into blocks before nor dealt out afterwards, and nodes that have nothing for each
-//! other exchange nothing: with few keys for many nodes it is ahead of [`radix`](crate::radix), but
-//! on every machine measured [`batcher`](crate::batcher) is ahead of both there.
+//! other exchange nothing. On the simulated CM-5 of 32 to 128 nodes it is ahead of all others, by up
+//! to 20 % for at most 128 keys a node of at most 24 bits; on the other machines
+//! [`batcher`](crate::batcher) is ahead there.
 //!
 //! **Guarantee:** stable, balanced exactly after every pass, no chance. **Precondition:** elements
 //! of at most 56 bytes, and at most 2^28 - 2 on a node.

@@ -11,10 +11,7 @@
 //! unless they are as even as was asked for ([`Balance`](crate::Balance)).
 //! If a bucket would hold more than 2n/P elements plus a tolerance, new splitters are drawn; after
 //! three draws radix sort is used, which is always balanced.
-//!
-//! In two levels elements go by way of another node, in fewer and longer messages ([`grid`]).
 
-use crate::grid;
 use crate::item::Item;
 use crate::layout;
 use crate::leading::{self, Range};
@@ -43,25 +40,9 @@ struct Splitter {
     index: usize,
 }
 
-/// How elements come to the nodes of their buckets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Levels {
-    /// From each node straight to every other.
-    One,
-    /// By way of a node in the same column of a [`grid`].
-    Two,
-}
-
 /// Sorts with `oversample` samples a node, at least one. Collective.
-pub(crate) fn sort<T: Item>(
-    node: &mut Node,
-    items: &mut Vec<T>,
-    problem: &Problem,
-    oversample: i64,
-    levels: Levels,
-) {
-    let most = 2 * problem.keys() + SLACK;
-    sort_within(node, items, problem, oversample.max(1) as usize, levels, most);
+pub(crate) fn sort<T: Item>(node: &mut Node, items: &mut Vec<T>, problem: &Problem, oversample: i64) {
+    sort_within(node, items, problem, oversample.max(1) as usize, 2 * problem.keys() + SLACK);
 }
 
 /// Buckets are numbered in 16 bits.
@@ -74,24 +55,12 @@ pub(crate) fn memory(problem: &Problem) -> usize {
     2 * problem.most_on_a_node() + 3 * (2 * problem.keys() + SLACK)
 }
 
-/// As in one level, but what passes a node on the way is at most that of its column.
-pub(crate) fn memory_of_two_levels(problem: &Problem) -> usize {
-    2 * problem.layout().total() + 3 * (2 * problem.keys() + SLACK)
-}
-
-/// Whether two levels sort this.
-pub(crate) fn two_levels_apply<T>(problem: &Problem) -> bool {
-    // A message has at most what its sender has in the beginning, or its receiver gets in the end.
-    grid::applies(problem.nodes(), (2 * problem.keys() + SLACK).saturating_mul(size_of::<T>()))
-}
-
 /// Sorts such that no node receives more than `limit` elements.
 fn sort_within<T: Item>(
     node: &mut Node,
     items: &mut Vec<T>,
     problem: &Problem,
     oversample: usize,
-    levels: Levels,
     limit: usize,
 ) {
     if problem.nodes() == 1 {
@@ -119,10 +88,7 @@ fn sort_within<T: Item>(
         if lens.iter().all(|&len| len <= limit) {
             let blocks =
                 work::scatter::<T, _>(node, items.len(), nodes, || distribute(items, &buckets, &counts));
-            let blocks = match levels {
-                Levels::One => node.all_to_all_v(blocks),
-                Levels::Two => grid::all_to_all_v(node, blocks),
-            };
+            let blocks = node.all_to_all_v(blocks);
             pool::give(buckets);
             let parts: Vec<&[T]> = blocks.iter().map(|b| &**b).collect();
             let range = bucket_range(problem.range, &splitters, me);
@@ -333,7 +299,7 @@ mod tests {
         let parts = strata_runtime::Machine::threads(3).unwrap().run(|node| {
             let mut items: Vec<u64> = (0..100).map(|i| (i * 7919 + 31 * node.rank() as u64) % 997).collect();
             let problem = Problem::agree(node, &items, 0);
-            sort_within(node, &mut items, &problem, 4, Levels::Two, 0);
+            sort_within(node, &mut items, &problem, 4, 0);
             Ok(items)
         });
         let parts = parts.unwrap();
