@@ -3,13 +3,11 @@
 
 use crate::{Claim, Error, messages};
 use serde_json::{Map, Value};
+use strata_motion::{HEIGHT, Motion, WIDTH, iwarp};
 use strata_tcs::barrier::{Algorithm, Costs};
-use strata_tcs::motion::{HEIGHT, Motion, WIDTH};
 use strata_tcs::patterns::{AllToAll, phases};
 use strata_tcs::switch::Mode;
-use strata_tcs::{
-    App, Connection, Image, LinkError, Options, Shape, Target, iwarp, link, link_with, simulate,
-};
+use strata_tcs::{App, Connection, Image, LinkError, Options, Shape, Target, link, link_with, simulate};
 
 strata_tcs::communication! {
     networks { Data, More }

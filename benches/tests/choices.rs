@@ -67,7 +67,7 @@ shipped! {
     copy_strided "../../crates/copy/src/strided_models.rs": PackCold, PackHot, UnpackCold, UnpackHot;
     global_stores "../../crates/global/src/stores_models.rs": GlobalStores;
     global_bulk "../../crates/global/src/bulk_models.rs": GlobalBulk;
-    matmul "../../crates/matmul/src/models.rs": Product;
+    matmul "../../examples/matmul/src/models.rs": Product;
     trees "../../crates/runtime/src/trees/models.rs": Broadcasts, Reductions, Scans;
     sort "../../crates/sort/src/models.rs": Sort;
     sort_local "../../crates/sort/src/local/models.rs": LocalSort;

@@ -124,7 +124,7 @@ const GENERATED: &[Generated] = &[
     Generated {
         spec: "specs/matmul",
         folder: "models/xeon-2core-threads2/matmul",
-        source: Some("crates/matmul/src/models.rs"),
+        source: Some("examples/matmul/src/models.rs"),
     },
     Generated {
         spec: "specs/collectives",

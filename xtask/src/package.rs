@@ -6,7 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What `cargo package` leaves aside: nobody depends on these.
-const OURS_ALONE: [&str; 4] = ["--exclude", "strata-benches", "--exclude", "xtask"];
+const OURS_ALONE: [&str; 8] = [
+    "--exclude",
+    "strata-benches",
+    "--exclude",
+    "strata-matmul",
+    "--exclude",
+    "strata-motion",
+    "--exclude",
+    "xtask",
+];
 
 /// Packs the libraries and programs, in their order, and builds each from its package; then
 /// installs `specc` in an empty home, makes a library and calibrates it, all from a registry that

@@ -157,30 +157,6 @@ fn scaled(part: Estimate, by: f64) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iwarp;
-
-    fn sequence(parts: &[f64]) -> Cost {
-        Cost::Sequence(parts.iter().map(|part| (*part).into()).collect())
-    }
-
-    /// The thesis's closed forms are values of the algebra.
-    #[test]
-    fn closed_forms_are_compositions() {
-        let barrier = 423.0;
-        let switch = Cost::Sequence(vec![174.0.into(), Cost::Repeat(3, Box::new(barrier.into()))]);
-        assert_eq!(switch.estimate().mean, iwarp::switch(barrier));
-        assert_eq!(sequence(&[130.0, 1425.0]).estimate().mean, iwarp::start(1425.0));
-        assert_eq!(sequence(&[70.0, barrier]).estimate().mean, iwarp::end(barrier));
-        let (cells, bytes) = (16u64, 1024);
-        let message = sequence(&[359.0, 230.0, 20.0, 2.0 * iwarp::on_link(bytes)]);
-        let scatter = Cost::Sequence(vec![532.0.into(), Cost::Repeat(cells - 1, Box::new(message))]);
-        assert_eq!(scatter.estimate().mean, iwarp::scatter_gather::messages(16, bytes));
-        let lines = 6u64;
-        let load = Cost::Sequence(vec![1280.0.into(), Cost::Repeat(lines - 1, Box::new(1336.0.into()))]);
-        let compute = Cost::Repeat(lines, Box::new((28.0 * 256.0).into()));
-        let motion = Cost::Sequence(vec![60.0.into(), load, 60.0.into(), 20.0.into(), compute, 245.0.into()]);
-        assert_eq!(motion.estimate().mean, iwarp::motion::latency(6, 28.0));
-    }
 
     #[test]
     fn laws() {

@@ -38,9 +38,7 @@
 pub mod barrier;
 mod cost;
 mod describe;
-pub mod iwarp;
 mod link;
-pub mod motion;
 pub mod patterns;
 pub mod profile;
 pub mod report;

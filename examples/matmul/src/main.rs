@@ -1,8 +1,8 @@
 //! Matrix multiplication in a global address space: matrices lie in blocks on all nodes; models
 //! choose the blocks and in which order they are multiplied.
 //!
-//!     STRATA_ON=threads:2 cargo run --release -p strata-matmul --example matmul -- --n 512
-//!     STRATA_ON=sim:paragon:16 cargo run --release -p strata-matmul --example matmul -- --n 128 --block 16
+//!     STRATA_ON=threads:2 cargo run --release -p strata-matmul -- --n 512
+//!     STRATA_ON=sim:paragon:16 cargo run --release -p strata-matmul -- --n 128 --block 16
 //!
 //! After Split-C's, as Luna (1994, §6) has it.
 

@@ -11,13 +11,16 @@
 //!                      ┆                               ┆
 //! ```
 
-use crate::barrier::Costs;
-use crate::run::switch::Mode;
-use crate::{
-    App, Cell, Child, Connection, Image, Input, LinkError, LinkErrors, Options, Output, Placement, Target,
-    iwarp, link_with,
-};
+#![forbid(unsafe_code)]
+
+pub mod iwarp;
+
 use strata_runtime::Error;
+use strata_tcs::barrier::Costs;
+use strata_tcs::switch::Mode;
+use strata_tcs::{
+    App, Cell, Child, Connection, Image, Input, LinkErrors, Options, Output, Placement, Target, link_with,
+};
 
 /// Pixels of a scan line.
 pub const WIDTH: usize = iwarp::motion::WIDTH;
@@ -32,7 +35,7 @@ const THRESHOLD: u8 = 20;
 /// Words of a line of the mask, a bit for each pixel.
 const MASK: usize = WIDTH / 64;
 
-crate::communication! {
+strata_tcs::communication! {
     networks { pub(crate) Lines }
     sets { pub(crate) Stream: Lines; }
 }
@@ -84,11 +87,9 @@ impl Motion {
     /// The detector with `workers` workers and blocks of `lines` scan lines, linked for `target`.
     ///
     /// # Errors
-    /// As [`link_with`], or without workers. `lines` is at least 1, and at most a frame's.
+    /// As [`link_with`]. `workers` and `lines` are at least 1, and `lines` at most a frame's.
     pub fn new(workers: usize, lines: usize, target: &Target, options: &Options) -> Result<Self, LinkErrors> {
-        if workers == 0 {
-            return Err(LinkErrors(vec![LinkError::NoCells { task: "workers".to_owned() }]));
-        }
+        let workers = workers.max(1);
         let lines = lines.clamp(1, HEIGHT);
         let mut app = App::new("motion");
         let root = app.task("video", workers + Self::OTHERS);
@@ -213,7 +214,7 @@ impl Motion {
 
     /// The worker of the block that begins with a line.
     fn worker(&self, first: usize) -> usize {
-        first / self.lines % self.workers.max(1)
+        first / self.lines % self.workers
     }
 
     /// When a scan line begins: after the tasks have started.

@@ -1,18 +1,20 @@
 //! Finds what moves in a video of 256 x 240 pixels, scan line by scan line (Warfel 1996, chapter
 //! 7): a gateway deals blocks of lines out to workers, another one collects what they find.
 //!
-//!     STRATA_ON=threads:6 cargo run --release -p strata-tcs --example motion -- --out target/motion
-//!     cargo run --release -p strata-tcs --example motion -- --iwarp 10 --lines 1
-//!     STRATA_ON=threads:6 cargo run --release -p strata-tcs --example motion -- --report
+//!     STRATA_ON=threads:6 cargo run --release -p strata-motion -- --out target/motion
+//!     cargo run --release -p strata-motion -- --iwarp 10 --lines 1
+//!     STRATA_ON=threads:6 cargo run --release -p strata-motion -- --report
 //!
 //! The clip is made up: a bright ball before a slope of grey. With `--out` every frame is written
 //! as a picture, what moves in red. The masks are compared with those of a sequential detector.
 
+#![forbid(unsafe_code)]
+
 use clap::Parser;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use strata_motion::{HEIGHT, Motion, Seen, WIDTH, clip, iwarp, sequential};
 use strata_runtime::prelude::*;
-use strata_tcs::motion::{HEIGHT, Motion, Seen, WIDTH, clip, sequential};
 use strata_tcs::{Options, Target, run, simulate};
 
 /// Finds what moves in a made-up video.
@@ -57,7 +59,7 @@ fn main() -> Result<(), Error> {
         println!(
             "{workers} workers, blocks of {lines} lines: latency {:.0} clocks, as measured on iWarp {:.0}; {lost} lines lost",
             mean(&seen.latencies),
-            strata_tcs::iwarp::motion::measured(lines)
+            iwarp::motion::measured(lines)
         );
         return cli.out.as_deref().map_or(Ok(()), |out| pictures(&seen, out));
     }

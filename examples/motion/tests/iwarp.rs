@@ -1,10 +1,11 @@
-//! Every printed prediction of the thesis's Figs 3.7 to 7.3, from `strata_tcs::iwarp`.
+//! Every printed prediction of the thesis's Figs 3.7 to 7.3, from `strata_motion::iwarp`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
-use strata_tcs::iwarp::{
+use strata_motion::iwarp::{
     self, all_to_all, connections, deposits, motion, reduce_broadcast, rts, scatter_gather,
 };
+use strata_tcs::Cost;
 
 const CELLS: [usize; 5] = [4, 8, 16, 32, 64];
 const SQUARES: [usize; 3] = [4, 16, 64];
@@ -167,4 +168,27 @@ fn other_numbers_of_cells_have_no_printed_constants() {
     assert_eq!(reduce_broadcast::sets(0, 16), None);
     assert_eq!(all_to_all::sets(32, 16), None);
     assert_eq!(all_to_all::messages(5, 16), None);
+}
+
+fn sequence(parts: &[f64]) -> Cost {
+    Cost::Sequence(parts.iter().map(|part| (*part).into()).collect())
+}
+
+/// The thesis's closed forms are values of the algebra.
+#[test]
+fn closed_forms_are_compositions() {
+    let barrier = 423.0;
+    let switch = Cost::Sequence(vec![174.0.into(), Cost::Repeat(3, Box::new(barrier.into()))]);
+    assert_eq!(switch.estimate().mean, iwarp::switch(barrier));
+    assert_eq!(sequence(&[130.0, 1425.0]).estimate().mean, iwarp::start(1425.0));
+    assert_eq!(sequence(&[70.0, barrier]).estimate().mean, iwarp::end(barrier));
+    let (cells, bytes) = (16u64, 1024);
+    let message = sequence(&[359.0, 230.0, 20.0, 2.0 * iwarp::on_link(bytes)]);
+    let scatter = Cost::Sequence(vec![532.0.into(), Cost::Repeat(cells - 1, Box::new(message))]);
+    assert_eq!(scatter.estimate().mean, iwarp::scatter_gather::messages(16, bytes));
+    let lines = 6u64;
+    let load = Cost::Sequence(vec![1280.0.into(), Cost::Repeat(lines - 1, Box::new(1336.0.into()))]);
+    let compute = Cost::Repeat(lines, Box::new((28.0 * 256.0).into()));
+    let motion = Cost::Sequence(vec![60.0.into(), load, 60.0.into(), 20.0.into(), compute, 245.0.into()]);
+    assert_eq!(motion.estimate().mean, iwarp::motion::latency(6, 28.0));
 }

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic, its helpers too")]
 
+use strata_motion::{Ended, HEIGHT, Motion, Seen, WIDTH, clip, iwarp, sequential};
 use strata_runtime::Machine;
-use strata_tcs::motion::{Ended, HEIGHT, Motion, Seen, WIDTH, clip, sequential};
 use strata_tcs::switch::Mode;
-use strata_tcs::{Options, Simulated, Target, iwarp, run, simulate};
+use strata_tcs::{Options, Simulated, Target, run, simulate};
 
 fn simulated(workers: usize, lines: usize, costs: [f64; 2], frame: fn(usize) -> Vec<u8>) -> Simulated<Ended> {
     let motion = Motion::on_iwarp(workers, lines, costs[0], costs[1]).unwrap();
