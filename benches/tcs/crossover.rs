@@ -1,5 +1,6 @@
 //! Where sets and where messages are faster on simulated iWarp, and whether the choice by fitted
-//! models finds it. The sizes lie between those that the models were calibrated with.
+//! models finds it. The sizes lie between those that the models were calibrated with, which
+//! `STRATA_MODELS` names; without it the models of threads that are compiled in rank the forms.
 
 use crate::Error;
 use serde_json::{Map, Value};
@@ -15,8 +16,10 @@ pub(crate) fn measure(quick: bool, summary: &mut Map<String, Value>) -> Result<(
     let machines: &[usize] = if quick { &[4, 16] } else { &[4, 16, 64] };
     let sizes: &[usize] =
         if quick { &[12, 300, 1500] } else { &[6, 12, 24, 48, 100, 200, 400, 700, 1500, 3000] };
+    let models = std::env::var("STRATA_MODELS").unwrap_or_else(|_| "the models of threads".to_owned());
     println!(
-        "\nPatterns on simulated iWarp, clocks of messages over clocks of sets; a star where the slower is chosen:\n"
+        "\nPatterns on simulated iWarp, clocks of messages over clocks of sets; a star where the slower is chosen, \
+         by {models}:\n"
     );
     let mut titles = vec!["pattern".to_owned(), "cells".to_owned()];
     titles.extend(sizes.iter().map(|bytes| format!("{bytes} B")));

@@ -1,8 +1,8 @@
 //! Every claim of Warfel's thesis on tasks and connection sets, H1 to H21: what it says, and what
 //! we find; and connections on two threads.
 //!
-//! `cargo bench -p strata-benches --bench tcs`; with `-- --claims` without what needs a quiet
-//! machine, with `-- --quick` for a trial.
+//! `STRATA_MODELS=$PWD/models/sim-iwarp-64/tcs/models.toml cargo bench -p strata-benches --bench tcs`;
+//! with `-- --claims` without what needs a quiet machine, with `-- --quick` for a trial.
 
 #![forbid(unsafe_code)]
 

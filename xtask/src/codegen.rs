@@ -58,11 +58,7 @@ const GENERATED: &[Generated] = &[
         folder: "models/epyc-2core-threads/tcs",
         source: Some("crates/tcs/src/patterns/models.rs"),
     },
-    Generated {
-        spec: "specs/tcs",
-        folder: "models/sim-iwarp-64/tcs",
-        source: Some("crates/tcs/src/patterns/models.rs"),
-    },
+    Generated { spec: "specs/tcs", folder: "models/sim-iwarp-64/tcs", source: None },
     Generated {
         spec: "specs/copy",
         folder: "models/epyc-2core-threads1/copy",

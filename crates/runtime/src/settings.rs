@@ -165,8 +165,9 @@ mod tests {
             let entries = std::fs::read_dir(root.join(folder)).expect("it stands in the repository");
             entries.map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
         };
-        let mut pages: Vec<_> = ["", "docs", "benches", "models", "crates"].map(in_folder).concat();
-        pages.extend(in_folder("crates").iter().map(|folder| folder.join("README.md")));
+        let mut pages: Vec<_> = ["", "docs", "benches", "models"].map(in_folder).concat();
+        let packages = ["crates", "examples"].map(in_folder).concat();
+        pages.extend(packages.iter().map(|folder| folder.join("README.md")));
         pages.retain(|page| page.extension().is_some_and(|end| end == "md") && page.is_file());
         pages.retain(|page| !page.ends_with("CHANGELOG.md"));
         assert!(pages.len() > 30, "{pages:?}");

@@ -5,6 +5,7 @@
 mod every;
 
 use every::{All, all, describe, width};
+use std::process::Command;
 use strata_runtime::Machine;
 use strata_runtime::simulation::SimulatedMachine;
 use strata_tcs::patterns::{Form, Kind};
@@ -84,9 +85,20 @@ fn wrong_data_and_pins_are_refused() {
     assert!(error.contains("exchange: 3 elements, where cell") && error.contains("2 blocks of 1"), "{error}");
 }
 
-/// Sizes that no model was calibrated with; simulated times are exact.
+/// The file of models is read from the environment, so `choices` is a process of its own.
 #[test]
 fn the_choice_finds_the_crossover() {
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/sim-iwarp-64/tcs/models.toml");
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["choices", "--exact", "--ignored"]).env("STRATA_MODELS", models).env_remove("STRATA_PIN");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// Sizes that no model was calibrated with; simulated times are exact.
+#[test]
+#[ignore = "a part of another"]
+fn choices() {
     let iwarp = SimulatedMachine::find("iwarp").unwrap();
     let target = Target::simulated(&iwarp, 16).unwrap();
     for kind in Kind::ALL {
