@@ -15,7 +15,7 @@ use strata_model::expr::parse;
 use strata_model::samples::{Column, ModelSamples, Notes, Sample, Timing};
 use strata_model::set::{Model, Resolved, expected_ratio};
 use strata_model::{ModelSet, Program};
-use strata_select::{Candidate, Parameter, Prediction, Row, Verdict, choose_with_rows, odds};
+use strata_select::{Domain, Parameter, Prediction, Question, Row, Source, Verdict, choose_among, odds};
 
 /// The kinds of noise.
 pub const KINDS: [&str; 5] = ["Gaussian", "log-normal", "two speeds", "outliers", "quantised clock"];
@@ -104,30 +104,35 @@ struct Believed<'a> {
     expected_ratio: f64,
 }
 
-impl Candidate<f64, ()> for Believed<'_> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        if self.with { &WIDTHS } else { &[] }
-    }
-
-    fn seconds(&self, n: &f64, parameters: &[i64]) -> Option<f64> {
+impl Believed<'_> {
+    fn predict(&self, n: f64, parameters: &[i64]) -> Option<Prediction> {
         let w = parameters.first().map_or(1.0, |w| *w as f64);
-        self.resolved.seconds(self.name, 1, &[*n, w][..if self.with { 2 } else { 1 }])
+        self.resolved.predict(self.name, 1, &[n, w][..if self.with { 2 } else { 1 }])
+    }
+}
+
+/// All candidates of a library.
+struct AllBelieved<'a>(&'a [Believed<'a>]);
+
+impl Source for AllBelieved<'_> {
+    fn domain(&self) -> Domain<'_> {
+        Domain { nodes: Domain::ANY_NODES, inputs: &[(f64::NEG_INFINITY, f64::INFINITY)] }
     }
 
-    fn predict(&self, n: &f64, parameters: &[i64]) -> Option<Prediction> {
+    fn seconds(&self, candidate: usize, _: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+        let believed = self.0.get(candidate)?;
         let w = parameters.first().map_or(1.0, |w| *w as f64);
-        self.resolved.predict(self.name, 1, &[*n, w][..if self.with { 2 } else { 1 }])
+        let inputs = [*inputs.first()?, w];
+        believed.resolved.seconds(believed.name, 1, &inputs[..if believed.with { 2 } else { 1 }])
     }
 
-    fn expected_ratio(&self, _: &f64) -> f64 {
-        self.expected_ratio
+    fn predict(&self, candidate: usize, _: usize, inputs: &[f64], parameters: &[i64]) -> Option<Prediction> {
+        self.0.get(candidate)?.predict(*inputs.first()?, parameters)
     }
 
-    fn run(&self, (): (), _: &[i64]) {}
+    fn expected_ratio(&self, candidate: usize) -> f64 {
+        self.0.get(candidate).map_or(1.0, |believed| believed.expected_ratio)
+    }
 }
 
 /// The results for one kind of noise, or for all.
@@ -208,12 +213,14 @@ pub fn library(kind: usize, seed: u64) -> Tally {
             expected_ratio: set.model(name).map_or(1.0, |model| expected_ratio(model.own_error)),
         })
         .collect();
-    let candidates: Vec<&dyn Candidate<f64, ()>> = believed.iter().map(|b| b as _).collect();
+    let parameters = |b: &Believed<'_>| -> &'static [Parameter] { if b.with { &WIDTHS } else { &[] } };
+    let rows: Vec<Row> = believed.iter().map(|b| Row::new(b.name, parameters(b))).collect();
     for _ in 0..CHOICES {
         let n = size(&mut rng);
-        let Ok(choice) =
-            choose_with_rows("made_up", &candidates, &n, None, vec![Row::EMPTY; candidates.len()])
-        else {
+        let inputs = [n];
+        let question = Question::new(1, &inputs);
+        let source = AllBelieved(&believed);
+        let Ok(choice) = choose_among(("made_up", ""), rows.clone(), &source, question, &|_| true) else {
             continue;
         };
         let w = choice.parameters.first().map_or(1.0, |w| *w as f64);
@@ -232,7 +239,7 @@ pub fn library(kind: usize, seed: u64) -> Tally {
         let mut predictions = Vec::new();
         for (index, b) in believed.iter().enumerate() {
             let widths = if b.with { 1..=32 } else { 1..=1 };
-            let all = widths.filter_map(|w| b.predict(&n, &[w][..usize::from(b.with)]));
+            let all = widths.filter_map(|w| b.predict(n, &[w][..usize::from(b.with)]));
             let best = all.min_by(|a, b| a.seconds.get().total_cmp(&b.seconds.get()));
             if let Some(best) = best.and_then(|best| best.times(b.expected_ratio)) {
                 if index == choice.index {

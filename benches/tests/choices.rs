@@ -27,7 +27,7 @@ use std::fmt::{Debug, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use strata_select::{Library, Note, Outcome, Parameter, Parameters, Question, Source, Table, choose_from};
+use strata_select::{Library, Models, Note, Outcome, Parameter, Parameters, Question, Source, Table};
 
 /// Number of problems drawn for each table.
 const PROBLEMS: u64 = 200;
@@ -88,7 +88,7 @@ struct Shipped {
     /// The library's type in it.
     name: &'static str,
     table: &'static Table,
-    answer: fn(&Table, &Problem) -> Answer,
+    answer: fn(&'static Table, &Problem) -> Answer,
 }
 
 impl Shipped {
@@ -205,9 +205,10 @@ struct Answer {
 }
 
 /// Chooses as programs do, among all candidates.
-fn answer<L: Library + Debug>(table: &Table, problem: &Problem) -> Answer {
+fn answer<L: Library + Debug>(table: &'static Table, problem: &Problem) -> Answer {
     let question = Question::new(problem.nodes, &problem.inputs);
-    let (taken, choice) = choose_from::<L, _>(table, question, &|_| true).unwrap();
+    let models = Models { source: table, file: None, note: None };
+    let (taken, choice) = models.choose::<L>(question, &|_| true).unwrap();
     let expected = choice.outcomes().map(|(_, outcome)| match outcome {
         Outcome::Taken => choice.expected.map(|seconds| (seconds.get(), choice.parameters)),
         Outcome::Slower(seconds, parameters) => Some((seconds.get(), parameters)),

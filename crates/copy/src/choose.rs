@@ -1,16 +1,13 @@
 //! Which routine a copy takes.
 
-mod known;
-
 use std::sync::OnceLock;
 
-use strata_select::{Pins, closest, say};
+use strata_select::{Situation, better_than, pinned};
 
+use crate::exchange_models::{CopyExchange, CopyExchangeUsed};
+use crate::models::{CopyCold, CopyColdRead, CopyHot, CopyHotRead};
 use crate::routine::Place;
 use crate::{DEFAULT, Routine, SHORT, routines, strided};
-use known::gain_of;
-pub use known::{FromFile, Installed, LIBRARIES, Models, candidates, install, install_from_file};
-pub(crate) use known::{Known, in_use};
 
 /// What a program knows about the caches, as far as it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,22 +91,68 @@ impl Hint {
         Self { source, target }
     }
 
-    /// The measured situations that it does not exclude, by their places in [`Models`].
-    fn situations(self) -> &'static [usize] {
+    /// The measured situations that it does not exclude.
+    fn measured(self) -> &'static [Measured] {
+        use Measured::{Cold, ColdRead, Exchange, ExchangeUsed, Hot, HotRead};
         match (self.source, self.target) {
             // Both sides of an exchange: they choose alike, whatever each one knows.
-            (_, Target::Remote) | (Source::Remote, _) => &[4, 5],
-            (Source::Unknown, Target::Unknown) => &[0, 1, 2, 3],
-            (Source::Unknown, Target::Left) => &[0, 2],
-            (Source::Unknown, Target::Read) => &[1, 3],
-            (Source::Hot, Target::Unknown) => &[0, 1],
-            (Source::Hot, Target::Left) => &[0],
-            (Source::Hot, Target::Read) => &[1],
-            (Source::Cold, Target::Unknown) => &[2, 3],
-            (Source::Cold, Target::Left) => &[2],
-            (Source::Cold, Target::Read) => &[3],
+            (_, Target::Remote) | (Source::Remote, _) => &[Exchange, ExchangeUsed],
+            (Source::Unknown, Target::Unknown) => &[Hot, HotRead, Cold, ColdRead],
+            (Source::Unknown, Target::Left) => &[Hot, Cold],
+            (Source::Unknown, Target::Read) => &[HotRead, ColdRead],
+            (Source::Hot, Target::Unknown) => &[Hot, HotRead],
+            (Source::Hot, Target::Left) => &[Hot],
+            (Source::Hot, Target::Read) => &[HotRead],
+            (Source::Cold, Target::Unknown) => &[Cold, ColdRead],
+            (Source::Cold, Target::Left) => &[Cold],
+            (Source::Cold, Target::Read) => &[ColdRead],
         }
     }
+}
+
+/// The situations that `specs/copy` and `specs/copy-exchange` measure, a library each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measured {
+    Hot,
+    HotRead,
+    Cold,
+    ColdRead,
+    Exchange,
+    ExchangeUsed,
+}
+
+impl Measured {
+    const ALL: [Self; 6] =
+        [Self::Hot, Self::HotRead, Self::Cold, Self::ColdRead, Self::Exchange, Self::ExchangeUsed];
+
+    /// With the models in use.
+    fn situation(self) -> Situation {
+        match self {
+            Self::Hot => Situation::of::<CopyHot>(1),
+            Self::HotRead => Situation::of::<CopyHotRead>(1),
+            Self::Cold => Situation::of::<CopyCold>(1),
+            Self::ColdRead => Situation::of::<CopyColdRead>(1),
+            Self::Exchange => Situation::of::<CopyExchange>(2),
+            Self::ExchangeUsed => Situation::of::<CopyExchangeUsed>(2),
+        }
+    }
+}
+
+/// The routines that are worth trying: the candidates of models of this machine, all [`routines`]
+/// where there are none. The first is [`DEFAULT`].
+#[must_use]
+pub fn candidates() -> Vec<&'static Routine> {
+    let situations = Measured::ALL.map(Measured::situation);
+    let of_here = situations.iter().filter(|situation| situation.models.note.is_none());
+    let mut known: Vec<&'static Routine> = vec![&DEFAULT];
+    for entry in of_here.flat_map(|situation| situation.table.entries) {
+        for routine in sides(entry.name).into_iter().filter_map(Routine::named) {
+            if !known.contains(&routine) {
+                known.push(routine);
+            }
+        }
+    }
+    if known.len() > 1 { known } else { routines().to_vec() }
 }
 
 /// The routine that [`copy_hinted`](crate::copy_hinted) takes for so many bytes; `aligned` says
@@ -163,8 +206,7 @@ fn place(row: usize, bytes: usize, aligned: bool) -> &'static Place {
 #[inline(never)]
 fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
     let class = Class::of(bytes);
-    let by_models = || decide(in_use(), hint, class, aligned);
-    let routine = pinned().unwrap_or_else(by_models);
+    let routine = pinned_routine().unwrap_or_else(|| decide(Measured::situation, hint, class, aligned));
     place(hint.row(), bytes, aligned).set(routine);
     routine
 }
@@ -176,36 +218,14 @@ fn choose_first(hint: Hint, bytes: usize, aligned: bool) -> &'static Routine {
 /// nobody reads a full pipe. A program whose copies stand where other threads wait calls this before;
 /// the run-time system does so when a job starts. Later calls do nothing.
 pub fn read_pins() {
-    pinned();
-    strided::pinned();
+    pinned_routine();
+    strided::pinned_mover();
 }
 
-/// The routine of `STRATA_PIN=copy=NAME`. A name that this processor has no routine of is said once
-/// on standard error: a copy cannot fail.
-fn pinned() -> Option<&'static Routine> {
+/// The routine of `STRATA_PIN=copy=NAME`.
+fn pinned_routine() -> Option<&'static Routine> {
     static PINNED: OnceLock<Option<&'static Routine>> = OnceLock::new();
-    *PINNED.get_or_init(|| pinned_among("copy", routines(), Routine::name))
-}
-
-/// What `STRATA_PIN` says of a choice, if it is one of these.
-pub(crate) fn pinned_among<T>(
-    choice: &str,
-    all: &[&'static T],
-    name: impl Fn(&T) -> &'static str,
-) -> Option<&'static T> {
-    let text = std::env::var("STRATA_PIN").ok()?;
-    let pin = Pins::parse(&text).ok()?.get(choice)?;
-    let mut named = all.iter().copied().filter(|one| name(one) == pin.candidate && pin.parameters.is_empty());
-    let found = named.next();
-    if found.is_none() {
-        let meant = closest(pin.candidate, all.iter().map(|one| name(one)));
-        let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-        say!(
-            "strata: STRATA_PIN: `{pin}` had no effect: this processor has none of this name{meant}; the \
-             example `copy_routines` lists them"
-        );
-    }
-    found
+    *PINNED.get_or_init(|| Some(routines()[pinned("copy", routines().iter().map(|routine| routine.name()))?]))
 }
 
 /// Hints times alignments.
@@ -243,67 +263,29 @@ pub(crate) const fn key(bytes: usize) -> usize {
     ((bytes as isize as f32).to_bits() >> (f32::MANTISSA_DIGITS - 1 - 2)) as usize
 }
 
-/// A routine has to be faster than `memcpy` with this probability, as so many standard deviations:
-/// 95 %, one-sided.
-const SURE: f64 = 1.645;
-
-/// And by at least this factor: less is not worth a call through a pointer.
-const LEAST_GAIN: f64 = 1.02;
-
 /// What a call through a pointer costs a program beyond what a loop that repeats one copy shows:
 /// its branches are predicted worse. About one mispredicted branch.
 const INDIRECT: f64 = 4e-9;
 
 /// The routine that models choose for a class.
-fn decide(models: &dyn Known, hint: Hint, class: Class, aligned: bool) -> &'static Routine {
+fn decide(
+    situation: impl Fn(Measured) -> Situation,
+    hint: Hint,
+    class: Class,
+    aligned: bool,
+) -> &'static Routine {
     let shift = if aligned { 0.0 } else { 24.0 };
-    let inputs = class.lengths().map(|bytes| [bytes, shift]);
+    let lengths = class.lengths();
+    let inputs = lengths.map(|bytes| [bytes, shift]);
     let side = usize::from(hint.target != Target::Remote);
     let named = |name: &str| {
         let both = sides(name).map(Routine::named);
         both[1 - side].and(both[side])
     };
-    best(models, hint.situations(), &inputs, INDIRECT, named).unwrap_or(&DEFAULT)
-}
-
-/// The candidate with the greatest mean gain over `memcpy` at these inputs in all these situations,
-/// of those that are expected to lose in none, and that gain significantly; `None` if none does.
-/// `extra` is the seconds that a candidate takes beyond its model, and `of` finds it by its name.
-pub(crate) fn best<T>(
-    models: &dyn Known,
-    situations: &[usize],
-    inputs: &[[f64; 2]],
-    extra: f64,
-    of: impl Fn(&str) -> Option<T>,
-) -> Option<T> {
-    let mut best = None;
-    for name in models.names(situations[0]) {
-        let Some(candidate) = of(name) else { continue };
-        let (mut gains, mut deviations, mut least) = (0.0, 0.0, f64::INFINITY);
-        for situation in situations.iter().copied() {
-            let mut here = 0.0;
-            for inputs in inputs {
-                let gain = gain_of(models, situation, name, *inputs, extra);
-                let (gain, deviation) = gain.unwrap_or((f64::NEG_INFINITY, 0.0));
-                here += gain;
-                deviations += deviation;
-            }
-            least = least.min(here);
-            gains += here;
-        }
-        let count = (situations.len() * inputs.len()) as f64;
-        let (gain, deviation) = (gains / count, deviations / count);
-        let sure = least >= 0.0 && gain >= LEAST_GAIN.ln().max(SURE * deviation);
-        if sure && best.as_ref().is_none_or(|(most, _)| gain > *most) {
-            best = Some((gain, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
-}
-
-/// Whether nothing has been chosen.
-fn none_yet() -> bool {
-    CHOSEN.iter().flatten().all(|place| place.get().is_none()) && strided::none_yet()
+    let situations: Vec<Situation> = hint.measured().iter().map(|measured| situation(*measured)).collect();
+    let what = format!("copy of {:.0} to {:.0} bytes, {hint:?}", lengths[0], lengths[2]);
+    let inputs = inputs.each_ref().map(<[f64; 2]>::as_slice);
+    better_than((&what, DEFAULT.name()), &situations, &inputs, INDIRECT, named).unwrap_or(&DEFAULT)
 }
 
 /// The names of the routines of both sides of an exchange, the sender's first; both have that of

@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `copy_exchange`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,12 +37,12 @@ pub enum CopyExchange {
 }
 
 impl CopyExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 
@@ -82,12 +82,12 @@ pub enum CopyExchangeUsed {
 }
 
 impl CopyExchangeUsed {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 

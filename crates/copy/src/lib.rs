@@ -35,7 +35,6 @@
 mod choose;
 mod exchange_models;
 mod models;
-mod processor;
 pub mod profile;
 mod routine;
 mod strided;
@@ -43,10 +42,7 @@ mod strided_models;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-pub use choose::{
-    FromFile, Hint, Installed, LIBRARIES, Models, Source, Target, candidates, install, install_from_file,
-    read_pins, routine_for,
-};
+pub use choose::{Hint, Source, Target, candidates, read_pins, routine_for};
 pub use routine::{DEFAULT, Routine, routines};
 pub use strided::{Direction, Mover, Strided, StridedError, mover_for, movers, pack, unpack};
 

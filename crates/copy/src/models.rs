@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `copy_cold`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,12 +33,12 @@ pub enum CopyCold {
 }
 
 impl CopyCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes, shift])
+        choose(Question::new(nodes, &[bytes, shift]), &|_| true)
     }
 }
 
@@ -73,12 +73,12 @@ pub enum CopyColdRead {
 }
 
 impl CopyColdRead {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes, shift])
+        choose(Question::new(nodes, &[bytes, shift]), &|_| true)
     }
 }
 
@@ -113,12 +113,12 @@ pub enum CopyHot {
 }
 
 impl CopyHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes, shift])
+        choose(Question::new(nodes, &[bytes, shift]), &|_| true)
     }
 }
 
@@ -153,12 +153,12 @@ pub enum CopyHotRead {
 }
 
 impl CopyHotRead {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64, shift: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes, shift])
+        choose(Question::new(nodes, &[bytes, shift]), &|_| true)
     }
 }
 

@@ -5,8 +5,8 @@ mod movers;
 
 use std::fmt;
 
+pub(crate) use choose::pinned_mover;
 pub use choose::{Direction, mover_for};
-pub(crate) use choose::{none_yet, pinned};
 use movers::Blocks;
 pub use movers::{Mover, movers};
 

@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `pack_cold`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,12 +35,12 @@ pub enum PackCold {
 }
 
 impl PackCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[block, stride])
+        choose(Question::new(nodes, &[block, stride]), &|_| true)
     }
 }
 
@@ -77,12 +77,12 @@ pub enum PackHot {
 }
 
 impl PackHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[block, stride])
+        choose(Question::new(nodes, &[block, stride]), &|_| true)
     }
 }
 
@@ -119,12 +119,12 @@ pub enum UnpackCold {
 }
 
 impl UnpackCold {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[block, stride])
+        choose(Question::new(nodes, &[block, stride]), &|_| true)
     }
 }
 
@@ -161,12 +161,12 @@ pub enum UnpackHot {
 }
 
 impl UnpackHot {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, block: f64, stride: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[block, stride])
+        choose(Question::new(nodes, &[block, stride]), &|_| true)
     }
 }
 

@@ -236,7 +236,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
     let library = resolved.library("sort").unwrap();
     writeln!(
         main,
-        "    let table = &models::threads_4::SORT;\n    assert_eq!((table.entries.len(), table.domain.nodes), (4, (1, 4)));"
+        "    let table = &models::threads_4::SORT;\n    let models_in_use = strata_select::Models {{ source: table, file: None, note: None }};\n    assert_eq!((table.entries.len(), table.domain.nodes), (4, (1, 4)));"
     )
     .unwrap();
     for point in points(2) {
@@ -272,7 +272,7 @@ fn program_and_answers() -> (String, Vec<Option<Prediction>>) {
         let _ = writeln!(
             main,
             "    let question = strata_select::Question::new(4, &[{keys:?}, 8.0]);\n    let (_, choice) = \
-             strata_select::choose_from(table, question, &|how| matches!(how, models::Sort::Balanced {{ .. }})).unwrap();\n    \
+             models_in_use.choose(question, &|how| matches!(how, models::Sort::Balanced {{ .. }})).unwrap();\n    \
              assert_eq!((&choice.parameters[..], choice.predicted.is_some()), (&{:?}[..], {}));",
             &choice.parameters[..],
             choice.predicted.is_some()

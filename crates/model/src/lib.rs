@@ -28,7 +28,7 @@ pub mod samples;
 pub mod set;
 
 mod atomic;
-mod detect;
+mod file;
 mod hash;
 mod install;
 mod names;
@@ -36,6 +36,7 @@ mod number;
 
 pub use atomic::write_atomically;
 pub use expr::{Expr, ExprError, Program, Span};
+pub use file::{FileModels, find_installed};
 pub use hash::sha256_hex;
 pub use install::{InstallError, cache_folder, can_install, install, installed_models};
 pub use names::{count, did_you_mean};

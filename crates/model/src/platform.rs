@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use strata_select::Machine;
+use strata_select::machine::word;
+
 /// Names in a spec that stand for the machine: in terms for that of the samples, in loops and
 /// values for that on which is measured. They are the bytes of its caches as one core sees them,
 /// and its number of hardware threads.
@@ -29,6 +32,20 @@ pub struct Platform {
 }
 
 impl Platform {
+    /// Describes this machine as the host of `nodes` nodes on `transport`.
+    #[must_use]
+    pub fn detect(transport: &str, nodes: usize) -> Self {
+        let Machine { cores, cpu, cache, os, arch } = Machine::here().clone();
+        Self { transport: transport.to_owned(), nodes, cpu, cores, cache, os, arch }
+    }
+
+    /// The machine alone.
+    #[must_use]
+    pub fn host(&self) -> Machine {
+        let Self { cpu, cores, cache, os, arch, .. } = self.clone();
+        Machine { cores, cpu, cache, os, arch }
+    }
+
     /// Whether times measured here are simulated.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
@@ -88,9 +105,7 @@ impl Platform {
 impl fmt::Display for Platform {
     /// One line: `threads nodes=4 cores=2 cpu="AMD EPYC" cache="L1d:32K" os=linux arch=x86_64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} nodes={} cores={} ", word(&self.transport), self.nodes, self.cores)?;
-        write!(f, "cpu={} cache={} ", quoted(&self.cpu), quoted(&self.cache))?;
-        write!(f, "os={} arch={}", word(&self.os), word(&self.arch))
+        write!(f, "{} nodes={} {}", word(&self.transport), self.nodes, self.host())
     }
 }
 
@@ -155,26 +170,6 @@ impl FromStr for Platform {
 }
 
 const KEYS: [&str; 6] = ["nodes", "cores", "cpu", "cache", "os", "arch"];
-
-/// A word stands as it is, anything else in quotes.
-fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:+/".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { quoted(text) }
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
 
 /// What is still to be read, and how many characters are behind it.
 struct Rest<'a> {

@@ -9,8 +9,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use strata_model::set::{Input, Library, LibraryCandidate, Model, ModelSet, ParameterRange, Step, Term};
-use strata_model::{LibraryModels, Prediction, Program, expr};
-use strata_select::{Candidate, Parameter, Pin, Source as _, choose};
+use strata_model::{Program, expr};
+use strata_select::{Parameter, Pin, Question, Row, choose_among};
 
 struct Counting;
 
@@ -52,24 +52,6 @@ fn allocations<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = COUNT.get();
     let result = work();
     (result, COUNT.get() - before)
-}
-
-struct FromSet<'a>(&'a LibraryModels, usize, &'static [Parameter]);
-
-impl Candidate<[f64; 2], ()> for FromSet<'_> {
-    fn name(&self) -> &'static str {
-        ["radix", "sample", "twice"][self.1]
-    }
-    fn parameters(&self) -> &'static [Parameter] {
-        self.2
-    }
-    fn seconds(&self, problem: &[f64; 2], parameters: &[i64]) -> Option<f64> {
-        self.0.seconds(self.1, 4, problem, parameters)
-    }
-    fn predict(&self, problem: &[f64; 2], parameters: &[i64]) -> Option<Prediction> {
-        self.0.predict(self.1, 4, problem, parameters)
-    }
-    fn run(&self, (): (), _: &[i64]) {}
 }
 
 fn set() -> ModelSet {
@@ -125,12 +107,11 @@ fn choosing_and_predicting_allocate_nothing() {
     let library = resolved.library("sort").unwrap();
     const SHORT: &[Parameter] = &[Parameter::new("bits", 1, 16)];
     const LONG: &[Parameter] = &[Parameter::new("bits", 1, 1000)];
-    let (radix, sample, twice) =
-        (FromSet(library, 0, SHORT), FromSet(library, 1, &[]), FromSet(library, 2, LONG));
-    let candidates: [&dyn Candidate<[f64; 2], ()>; 3] = [&radix, &sample, &twice];
+    let rows = [Row::new("radix", SHORT), Row::new("sample", &[]), Row::new("twice", LONG)];
     let pin = Pin::parse("sort=twice").unwrap();
     for pin in [None, Some(pin)] {
-        let (choice, count) = allocations(|| choose("sort", &candidates, &[5000.0, 32.0], pin));
+        let question = Question { pin, ..Question::new(4, &[5000.0, 32.0]) };
+        let (choice, count) = allocations(|| choose_among(("sort", ""), rows, library, question, &|_| true));
         assert!(choice.unwrap().predicted.is_some());
         assert_eq!(count, 0);
     }

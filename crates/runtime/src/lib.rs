@@ -22,7 +22,6 @@
 
 mod block;
 mod clock;
-mod copies;
 mod cycles;
 pub mod develop;
 mod error;

@@ -1,7 +1,6 @@
 //! Machines: how many nodes, on which transport, and how to start a program there.
 
 use crate::clock::HostClock;
-use crate::copies::read_models;
 use crate::develop::Development;
 use crate::error::Error;
 use crate::job::Job;
@@ -160,7 +159,7 @@ impl Machine {
             &Backend::Threads(nodes) => {
                 let settings =
                     Arc::new(Settings::of_this_process(strata_model::Platform::detect("threads", nodes)));
-                read_models(settings.variable("STRATA_MODELS"), &settings.platform);
+                strata_model::find_installed();
                 let clock = HostClock::start(true);
                 let job = Job::new(0, nodes, clock, development(&settings)?, &settings)?;
                 threads::run(nodes, |transport| job.run_node(&program, transport, Arc::clone(&settings)))
@@ -250,9 +249,7 @@ fn run_process<T>(
     mut transport: Box<dyn Endpoint>,
 ) -> Result<T, Error> {
     let settings = settings_of_node_0(&mut *transport, "mpi");
-    // Nodes may run on different hosts.
-    let here = strata_model::Platform::detect("mpi", transport.size());
-    read_models(settings.variable("STRATA_MODELS"), &here);
+    strata_model::find_installed();
     let clock = HostClock::start(false);
     let job = Job::new(transport.rank(), 1, clock, development(&settings)?, &settings)?;
     job.run_node(program, transport, Arc::new(settings))

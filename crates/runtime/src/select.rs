@@ -42,12 +42,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, Once, PoisonError};
 
-use strata_model::set::Nodes;
-use strata_model::{LibraryModels, ModelSet, Platform, installed_models};
-use strata_select::{
-    Choice, Domain, Library, Note, Parameters, Pin, Pins, Prediction, Question, Source, Table, Verdict,
-    choose_from, closest, odds_of, say,
-};
+use strata_model::{FileModels, ModelSet, Platform, installed_models};
+use strata_select::{Choice, Library, Models, Note, Parameters, Pin, Pins, Question, Table, closest, say};
 use thiserror::Error;
 
 use crate::Node;
@@ -148,127 +144,24 @@ pub struct Chosen<L: Library> {
     pub choice: Choice<L::Rows>,
 }
 
-/// The models of one library from a file.
-#[derive(Debug)]
-struct File {
-    models: LibraryModels,
-    /// The index in the file of each of the program's candidates; `None` for one that could not be
-    /// fitted.
-    places: Vec<Option<usize>>,
-    platform: Option<Platform>,
-    hash: u64,
-    path: PathBuf,
-}
-
-impl Source for File {
-    fn domain(&self) -> Domain<'_> {
-        self.models.domain()
+/// The models of a library in a file. Each process reads a file once and keeps its models. For an
+/// `installed` file that cannot be read, it keeps the error: all nodes of a process have to decide
+/// alike.
+fn read_once<L: Library>(path: &Path, installed: bool) -> Result<&'static FileModels, SelectError> {
+    type Read = Result<&'static FileModels, SelectError>;
+    static READ: Mutex<BTreeMap<(PathBuf, &str), Read>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    // Types with the same library name may have different candidates.
+    let key = (path.to_owned(), type_name::<L>());
+    if let Some(known) = read.get(&key).filter(|known| known.is_ok() || installed) {
+        return known.clone();
     }
-
-    fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-        self.models.seconds((*self.places.get(candidate)?)?, nodes, inputs, parameters)
+    let fail = |reason| SelectError::Models { path: path.to_owned(), reason, spec: L::TABLE.spec };
+    let file = FileModels::read(L::TABLE, path).map(|file| &*Box::leak(Box::new(file))).map_err(fail);
+    if file.is_ok() || installed {
+        read.insert(key, file.clone());
     }
-
-    fn sign(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
-        self.models.sign((*self.places.get(candidate)?)?, nodes, inputs, parameters)
-    }
-
-    fn predict(
-        &self,
-        candidate: usize,
-        nodes: usize,
-        inputs: &[f64],
-        parameters: &[i64],
-    ) -> Option<Prediction> {
-        self.models.predict((*self.places.get(candidate)?)?, nodes, inputs, parameters)
-    }
-
-    fn verdict(&self, candidate: usize) -> Verdict {
-        let place = self.places.get(candidate).copied().flatten();
-        place.map_or(Verdict::Unverified, |place| self.models.verdict(place))
-    }
-
-    fn expected_ratio(&self, candidate: usize) -> f64 {
-        let place = self.places.get(candidate).copied().flatten();
-        place.map_or(1.0, |place| self.models.expected_ratio(place))
-    }
-}
-
-impl File {
-    /// The models of `L` in a file.
-    fn read<L: Library>(path: &Path) -> Result<Self, SelectError> {
-        let table = L::TABLE;
-        let fail = |reason| SelectError::Models { path: path.to_owned(), reason, spec: table.spec };
-        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
-        let set = ModelSet::read(&text).map_err(|error| fail(error.to_string()))?;
-        let name = table.library;
-        let library = set.library(name).ok_or_else(|| fail(format!("it has no library `{name}`")))?;
-        if library.inputs != table.inputs {
-            let (theirs, ours) = (library.inputs.join(", "), table.inputs.join(", "));
-            return Err(fail(format!(
-                "its library `{name}` is over {theirs}, but this program's over {ours}"
-            )));
-        }
-        for candidate in &library.candidates {
-            let Some(ours) = table.entries.iter().find(|entry| entry.name == candidate.name) else {
-                return Err(fail(format!("its candidate `{}` is not one of this program", candidate.name)));
-            };
-            let theirs = candidate.parameters.iter();
-            let theirs = theirs.map(|p| (p.name.as_str(), p.min, p.max, p.step, p.root.is_some()));
-            let ours = ours.parameters.iter().map(|p| (p.name, p.min, p.max, p.step, p.root.is_some()));
-            if !theirs.eq(ours) {
-                let reason = format!("its candidate `{}` has other parameters than here", candidate.name);
-                return Err(fail(reason));
-            }
-        }
-        let resolved = set.resolve().map_err(|error| fail(error.to_string()))?;
-        let models = resolved.library(name).ok_or_else(|| fail(format!("they have no library `{name}`")))?;
-        let places = table.entries.iter().map(|entry| models.candidate(entry.name)).collect();
-        Ok(Self {
-            models: models.clone(),
-            places,
-            hash: hash_of(&set.digest()),
-            platform: set.platform,
-            path: path.to_owned(),
-        })
-    }
-
-    /// The same, but each process reads a file once and keeps its models. For an `installed` file
-    /// that cannot be read, it keeps the error: all nodes of a process have to decide alike.
-    fn read_once<L: Library>(path: &Path, installed: bool) -> Result<&'static Self, SelectError> {
-        type Read = Result<&'static File, SelectError>;
-        static READ: Mutex<BTreeMap<(PathBuf, &str), Read>> = Mutex::new(BTreeMap::new());
-        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-        // Types with the same library name may have different candidates.
-        let key = (path.to_owned(), type_name::<L>());
-        if let Some(known) = read.get(&key).filter(|known| known.is_ok() || installed) {
-            return known.clone();
-        }
-        let file = Self::read::<L>(path).map(|file| &*Box::leak(Box::new(file)));
-        if file.is_ok() || installed {
-            read.insert(key, file.clone());
-        }
-        file
-    }
-
-    /// Refuses models that are not valid here.
-    fn check(&self, here: &Platform, path: &Path, spec: &'static str) -> Result<(), SelectError> {
-        let Some(platform) = &self.platform else { return Ok(()) };
-        let (min, max) = self.domain().nodes;
-        let covered = Nodes { min, max };
-        let there = Platform { nodes: here.nodes, ..platform.clone() };
-        let other = || format!("they are for {covered}, and here are {}", here.nodes);
-        match there.difference(here).or_else(|| (!covered.contains(here.nodes)).then(other)) {
-            None => Ok(()),
-            Some(difference) => Err(SelectError::OtherMachine {
-                path: path.to_owned(),
-                difference,
-                transport: here.transport.clone(),
-                nodes: here.nodes,
-                spec,
-            }),
-        }
-    }
+    file
 }
 
 /// The first 64 bits of a hash in hexadecimal digits; other texts are hashed by FNV-1a.
@@ -321,14 +214,11 @@ fn in_one_line(message: &str) -> String {
 const MOST_OF_A_MESSAGE: usize = 300;
 
 /// What determines the choice among the candidates of a library besides the problem.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Selector {
     options: Options,
-    file: Option<&'static File>,
-    /// The models compiled in, where there is no file.
-    table: &'static Table,
+    models: Models,
     pin: Option<String>,
-    note: Option<Note>,
     explain: bool,
     word: u64,
     /// What is installed was not looked at.
@@ -346,7 +236,7 @@ impl Selector {
     /// `like` those that were measured. Otherwise a library may rather do as always.
     #[must_use]
     pub fn decides(&self, like: bool) -> bool {
-        self.pin.is_some() || like && self.note.is_none()
+        self.pin.is_some() || like && self.models.note.is_none()
     }
 
     fn read<L: Library>(node: &mut Node, options: &Options) -> Result<Self, SelectError> {
@@ -367,8 +257,8 @@ impl Selector {
         let named = options.models.as_deref().or_else(|| node.setting("STRATA_MODELS").map(Path::new));
         let named = named.filter(|path| !options.inner || is_for(path, table.library));
         let mut unusable = None;
-        let mut installed = |path: PathBuf| match File::read_once::<L>(&path, true) {
-            Ok(file) => Some(file),
+        let mut installed = |path: PathBuf| match read_once::<L>(&path, true) {
+            Ok(file) => Some((file, path)),
             Err(error) => {
                 let reason = match error {
                     SelectError::Models { reason, .. } => reason,
@@ -387,19 +277,31 @@ impl Selector {
         };
         let file = match named {
             Some(path) => {
-                let file = File::read_once::<L>(path, false)?;
-                file.check(&here, path, table.spec)?;
-                Some(file)
+                let file = read_once::<L>(path, false)?;
+                if let Some(difference) = file.difference(&here) {
+                    let (path, transport) = (path.to_owned(), here.transport.clone());
+                    let (nodes, spec) = (here.nodes, L::TABLE.spec);
+                    return Err(SelectError::OtherMachine { path, difference, transport, nodes, spec });
+                }
+                Some((file, path.to_owned()))
             }
             None if here.is_simulated() || without_installed => None,
             None => installed_models(&here, table.library).and_then(&mut installed),
         };
-        let platform = match file {
-            Some(file) => file.platform.clone(),
-            None => table.platform.parse().ok(),
+        let (models, platform, hash) = match file {
+            Some((file, path)) => {
+                let name = String::leak(path.display().to_string());
+                let models = Models { source: file, file: Some(name), note: None };
+                (models, file.platform.clone(), hash_of(&file.digest))
+            }
+            None => (
+                Models { source: table, file: None, note: None },
+                table.platform.parse().ok(),
+                hash_of(table.digest),
+            ),
         };
         let elsewhere = platform.is_some_and(|platform| Platform { nodes: here.nodes, ..platform } != here);
-        let hash = file.map_or_else(|| hash_of(table.digest), |file| file.hash);
+        let note = elsewhere.then_some(Note::OtherMachine { spec: table.spec });
         // Add one, so that a node without an error never has the word of one with an error.
         let word = (hash.rotate_left(1) ^ pin.as_deref().map_or(0, hash_of)) | 1;
         let explain = node.is_on("STRATA_EXPLAIN");
@@ -411,10 +313,8 @@ impl Selector {
         }
         Ok(Self {
             options: options.clone(),
-            file,
-            table,
+            models: Models { note, ..models },
             pin,
-            note: elsewhere.then_some(Note::OtherMachine { spec: table.spec }),
             explain,
             word,
             without_installed,
@@ -635,12 +535,8 @@ impl Node {
             Some((_, chosen)) => Rc::clone(chosen),
             None => {
                 let pin = selector.pin.as_deref().and_then(|pin| Pin::parse(pin).ok());
-                let note_here = note.or(selector.note);
-                let question = Question { pin, note: note_here, ..Question::new(nodes, inputs) };
-                let chosen = match selector.file {
-                    Some(file) => choose_from(file, question, applies),
-                    None => choose_from(selector.table, question, applies),
-                };
+                let question = Question { pin, note, ..Question::new(nodes, inputs) };
+                let chosen = selector.models.choose(question, applies);
                 let chosen = chosen.map_err(|error| SelectError::Choose(error.to_string()))?;
                 let chosen = Rc::new(Chosen { candidate: chosen.0, choice: chosen.1 });
                 if L::TABLE.entries.len() <= 64 {
@@ -652,16 +548,7 @@ impl Node {
             }
         };
         if selector.explain && self.rank() == 0 {
-            let by = match selector.file {
-                Some(file) => format!("in {}", file.path.display()),
-                None => "that are compiled in".to_owned(),
-            };
-            let odds = match selector.file {
-                Some(file) => odds_of(&chosen.choice, file, nodes, inputs),
-                None => odds_of(&chosen.choice, selector.table, nodes, inputs),
-            };
-            let odds = odds.map_or(String::new(), |odds| format!("\n  {odds}"));
-            say!("{}\n  by the models {by}{odds}", chosen.choice);
+            say!("{}", selector.models.explain(&chosen.choice, nodes, inputs));
         }
         Ok(chosen)
     }

@@ -92,30 +92,6 @@ impl fmt::Display for Note {
 /// The chosen candidate and the reasons; `Display` prints the explanation.
 ///
 /// `R` holds the rows of the candidates, `[Row; N]` for N candidates.
-///
-/// ```
-/// use strata_select::{Candidate, Outcome, choose};
-///
-/// /// Takes the same time whatever there is to do.
-/// struct Fixed(&'static str, f64);
-///
-/// impl Candidate<(), ()> for Fixed {
-///     fn name(&self) -> &'static str {
-///         self.0
-///     }
-///     fn seconds(&self, (): &(), _: &[i64]) -> Option<f64> {
-///         Some(self.1)
-///     }
-///     fn run(&self, (): (), _: &[i64]) {}
-/// }
-///
-/// let candidates: [&dyn Candidate<(), ()>; 2] = [&Fixed("slow", 2e-6), &Fixed("fast", 1e-6)];
-/// let choice = choose("job", &candidates, &(), None)?;
-/// assert_eq!((choice.name, choice.index), ("fast", 1));
-/// assert_eq!(choice.runner_up.map(|other| other.name), Some("slow"));
-/// assert!(choice.outcomes().any(|(_, outcome)| matches!(outcome, Outcome::Slower(..))));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice<R> {
     /// The library.
@@ -124,7 +100,7 @@ pub struct Choice<R> {
     pub index: usize,
     /// Its name.
     pub name: &'static str,
-    /// Its parameters, to be passed to [`run`](crate::Candidate::run).
+    /// Its parameters.
     pub parameters: Parameters,
     /// Its predicted time; `None` if no model covers this problem (or not the pinned candidate).
     pub predicted: Option<Prediction>,

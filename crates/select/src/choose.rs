@@ -2,7 +2,7 @@
 
 use crate::{
     Choice, ChooseError, Fault, MAX_PARAMETERS, Outcome, Parameter, Parameters, Pin, Prediction, Row,
-    RunnerUp, Seconds, Verdict, optimise,
+    RunnerUp, Seconds, Source, optimise,
 };
 
 /// Up to this many combinations of parameters are tried exhaustively.
@@ -11,54 +11,30 @@ const EXHAUSTIVE: u64 = 64;
 /// Rounds of coordinate descent over the parameters before it stops.
 const ROUNDS: usize = 8;
 
-/// One implementation of an operation. `P` describes the problem, `C` is the data that it works on.
-pub trait Candidate<P: ?Sized, C> {
-    /// Stable name, used by logs and pins.
-    fn name(&self) -> &'static str;
-
-    /// Whether the candidate is correct for this problem, regardless of speed.
-    fn applies(&self, _problem: &P) -> bool {
-        true
-    }
-
-    /// The candidate's parameters; at most [`MAX_PARAMETERS`].
-    fn parameters(&self) -> &'static [Parameter] {
-        &[]
-    }
-
-    /// The predicted time in seconds with these parameters; `None` outside what was measured or
-    /// required. Must be fast and must not allocate: it is called for every value of the
-    /// parameters.
-    fn seconds(&self, problem: &P, parameters: &[i64]) -> Option<f64>;
-
-    /// The value of the function whose root is one of the parameters, if there is such a
-    /// [`Root`](crate::Root).
-    fn sign(&self, _problem: &P, _parameters: &[i64]) -> Option<f64> {
-        None
-    }
-
-    /// The prediction with its interval, called once, for the explanation. By default the time
-    /// alone.
-    fn predict(&self, problem: &P, parameters: &[i64]) -> Option<Prediction> {
-        Prediction::new(self.seconds(problem, parameters)?, 0.0)
-    }
-
-    /// The verdict on its model, for the explanation only: it does not affect the choice.
-    fn verdict(&self, _problem: &P) -> Verdict {
-        Verdict::Unverified
-    }
-
-    /// The factor from a predicted to the expected time, see
-    /// [`Entry::expected_ratio`](crate::Entry).
-    fn expected_ratio(&self, _problem: &P) -> f64 {
-        1.0
-    }
-
-    /// Runs the implementation.
-    fn run(&self, context: C, parameters: &[i64]);
+/// The candidates that compete for a problem, by index.
+pub(crate) struct Contenders<'a, S: ?Sized> {
+    pub(crate) source: &'a S,
+    pub(crate) nodes: usize,
+    pub(crate) inputs: &'a [f64],
+    pub(crate) applies: &'a dyn Fn(usize) -> bool,
 }
 
-/// Chooses the fastest candidate for `problem`, with its best parameters.
+impl<S: Source + ?Sized> Contenders<'_, S> {
+    #[inline]
+    fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64> {
+        self.source.seconds(index, self.nodes, self.inputs, parameters)
+    }
+
+    fn sign(&self, index: usize, parameters: &[i64]) -> Option<f64> {
+        self.source.sign(index, self.nodes, self.inputs, parameters)
+    }
+
+    fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction> {
+        self.source.predict(index, self.nodes, self.inputs, parameters)
+    }
+}
+
+/// Chooses the fastest of the candidates in `rows`, with its best parameters.
 ///
 /// Candidates that do not apply are left out; so are those without a prediction (a time that is
 /// NaN, infinite or negative is none). A verdict excludes nothing: the prediction of a model that
@@ -67,101 +43,29 @@ pub trait Candidate<P: ?Sized, C> {
 /// middle of its range, and the choice says so. A pin of this library overrides the models; missing
 /// parameters are optimised. A pin of another library is ignored, unless its name resembles this
 /// one's. Nothing is allocated.
-///
-/// # Errors
-/// See [`Fault`]: there is nothing to choose from, or the pin is at fault.
-pub fn choose<'p, P: ?Sized, C, const N: usize>(
-    library: &'static str,
-    candidates: &[&dyn Candidate<P, C>; N],
-    problem: &P,
-    pin: Option<Pin<'p>>,
-) -> Result<Choice<[Row; N]>, ChooseError<'p, [Row; N]>> {
-    choose_with_rows(library, candidates, problem, pin, [Row::EMPTY; N])
-}
-
-/// As [`choose`], for any number of candidates: `rows` has a row for each, in which the choice
-/// stores its results.
-///
-/// # Errors
-/// As [`choose`].
-pub fn choose_with_rows<'p, P: ?Sized, C, R: AsRef<[Row]> + AsMut<[Row]>>(
-    library: &'static str,
-    candidates: &[&dyn Candidate<P, C>],
-    problem: &P,
-    pin: Option<Pin<'p>>,
-    mut rows: R,
-) -> Result<Choice<R>, ChooseError<'p, R>> {
-    for (row, candidate) in rows.as_mut().iter_mut().zip(candidates) {
-        *row = Row::new(candidate.name(), candidate.parameters());
-    }
-    decide(library, rows, &Dynamic { candidates, problem }, pin)
-}
-
-/// The competing candidates, by index.
-pub(crate) trait Field {
-    fn applies(&self, index: usize) -> bool;
-    fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64>;
-    fn sign(&self, index: usize, parameters: &[i64]) -> Option<f64>;
-    fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction>;
-    fn verdict(&self, index: usize) -> Verdict;
-    fn expected_ratio(&self, index: usize) -> f64;
-}
-
-struct Dynamic<'a, P: ?Sized, C> {
-    candidates: &'a [&'a dyn Candidate<P, C>],
-    problem: &'a P,
-}
-
-impl<P: ?Sized, C> Field for Dynamic<'_, P, C> {
-    fn applies(&self, index: usize) -> bool {
-        self.candidates.get(index).is_some_and(|candidate| candidate.applies(self.problem))
-    }
-
-    #[inline]
-    fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64> {
-        self.candidates[index].seconds(self.problem, parameters)
-    }
-
-    fn sign(&self, index: usize, parameters: &[i64]) -> Option<f64> {
-        self.candidates[index].sign(self.problem, parameters)
-    }
-
-    fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction> {
-        self.candidates[index].predict(self.problem, parameters)
-    }
-
-    fn verdict(&self, index: usize) -> Verdict {
-        self.candidates[index].verdict(self.problem)
-    }
-
-    fn expected_ratio(&self, index: usize) -> f64 {
-        self.candidates[index].expected_ratio(self.problem)
-    }
-}
-
-/// Chooses among the candidates in `rows`.
-pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>>(
+pub(crate) fn decide<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     library: &'static str,
     mut rows: R,
-    field: &impl Field,
+    contenders: &Contenders<'_, S>,
     pin: Option<Pin<'p>>,
 ) -> Result<Choice<R>, ChooseError<'p, R>> {
-    match rank(rows.as_mut(), library, field, pin) {
+    match rank(rows.as_mut(), library, contenders, pin) {
         Err(fault) => Err(ChooseError { library, pin, fault, rows }),
         Ok(Ranked { index, parameters, expected, runner_up, pinned }) => {
             let all = rows.as_mut();
             all[index].outcome = Outcome::Taken;
             let name = all[index].name;
-            let time = |index, parameters: &[i64]| Prediction::new(field.seconds(index, parameters)?, 0.0);
+            let time =
+                |index, parameters: &[i64]| Prediction::new(contenders.seconds(index, parameters)?, 0.0);
             Ok(Choice {
                 library,
                 index,
                 name,
                 parameters,
                 // A time whose interval cannot be computed is still a time.
-                predicted: field.predict(index, &parameters).or_else(|| time(index, &parameters)),
+                predicted: contenders.predict(index, &parameters).or_else(|| time(index, &parameters)),
                 expected,
-                verdict: field.verdict(index),
+                verdict: contenders.source.verdict(index),
                 runner_up: runner_up.map(|(index, best)| RunnerUp {
                     index,
                     name: all[index].name,
@@ -186,10 +90,10 @@ struct Ranked {
     pinned: bool,
 }
 
-fn rank<'p>(
+fn rank<'p, S: Source + ?Sized>(
     rows: &mut [Row],
     library: &str,
-    field: &impl Field,
+    contenders: &Contenders<'_, S>,
     pin: Option<Pin<'p>>,
 ) -> Result<Ranked, Fault<'p>> {
     if rows.is_empty() {
@@ -199,7 +103,7 @@ fn rank<'p>(
         return Err(Fault::TooManyParameters(row.name));
     }
     let pinned = match pin {
-        Some(pin) if pin.library == library => Some((pinned_index(rows, field, pin)?, pin.parameters)),
+        Some(pin) if pin.library == library => Some((pinned_index(rows, contenders, pin)?, pin.parameters)),
         Some(pin) if crate::closest(pin.library, [library]).is_some() => return Err(Fault::OtherLibrary),
         _ => None,
     };
@@ -207,21 +111,21 @@ fn rank<'p>(
     let mut second: Option<(usize, Best)> = None;
     let mut first_that_applies = None;
     for (index, row) in rows.iter_mut().enumerate() {
-        if !field.applies(index) {
+        if !(contenders.applies)(index) {
             continue;
         }
         first_that_applies.get_or_insert(index);
         let found = match pinned {
             Some((at, fixed)) if at == index && !fixed.is_empty() => {
-                cost(&|parameters| field.seconds(index, parameters), fixed)
+                cost(&|parameters| contenders.seconds(index, parameters), fixed)
             }
-            _ => best_of(field, index, row.declared),
+            _ => best_of(contenders, index, row.declared),
         };
         let Some(found) = found else {
             row.outcome = Outcome::OutOfRange;
             continue;
         };
-        let expected = found.seconds.get() * field.expected_ratio(index);
+        let expected = found.seconds.get() * contenders.source.expected_ratio(index);
         let found = Best { seconds: Seconds::new(expected).unwrap_or(found.seconds), ..found };
         row.outcome = Outcome::Slower(found.seconds, found.parameters);
         let before = |other: &Option<(usize, Best)>| {
@@ -254,7 +158,11 @@ fn rank<'p>(
 }
 
 /// The index of the pinned candidate, if the pin is valid.
-fn pinned_index<'p>(rows: &[Row], field: &impl Field, pin: Pin<'p>) -> Result<usize, Fault<'p>> {
+fn pinned_index<'p, S: ?Sized>(
+    rows: &[Row],
+    contenders: &Contenders<'_, S>,
+    pin: Pin<'p>,
+) -> Result<usize, Fault<'p>> {
     let index = rows.iter().position(|row| row.name == pin.candidate).ok_or(Fault::UnknownCandidate)?;
     let declared = rows[index].declared;
     if !pin.parameters.is_empty() && pin.parameters.len() != declared.len() {
@@ -265,7 +173,7 @@ fn pinned_index<'p>(rows: &[Row], field: &impl Field, pin: Pin<'p>) -> Result<us
             return Err(Fault::ParameterValue(*parameter, *value));
         }
     }
-    if field.applies(index) { Ok(index) } else { Err(Fault::DoesNotApply) }
+    if (contenders.applies)(index) { Ok(index) } else { Err(Fault::DoesNotApply) }
 }
 
 /// The least time found, and its parameters.
@@ -292,9 +200,13 @@ fn middle(declared: &[Parameter]) -> Parameters {
 }
 
 /// The best parameters of one candidate. One that is a root follows from the others.
-fn best_of(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<Best> {
+fn best_of<S: Source + ?Sized>(
+    contenders: &Contenders<'_, S>,
+    index: usize,
+    declared: &[Parameter],
+) -> Option<Best> {
     let Some(at) = declared.iter().position(|parameter| parameter.root.is_some()) else {
-        return optimise(&|parameters: &[i64]| field.seconds(index, parameters), declared);
+        return optimise(&|parameters: &[i64]| contenders.seconds(index, parameters), declared);
     };
     let (before, rooted, after) = (&declared[..at], declared[at], &declared[at + 1..]);
     if rooted.min > rooted.max {
@@ -309,7 +221,7 @@ fn best_of(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<B
             }
             Some(all)
         };
-        let sign = |root: i64| field.sign(index, &with(root)?).filter(|sign| !sign.is_nan());
+        let sign = |root: i64| contenders.sign(index, &with(root)?).filter(|sign| !sign.is_nan());
         // Where nothing is known any more the sign counts as changed.
         let beyond = if sign(rooted.min)? < 0.0 { 1.0 } else { -1.0 };
         let root = optimise::integer_root(rooted.min, rooted.max, |root| sign(root).unwrap_or(beyond));
@@ -320,7 +232,7 @@ fn best_of(field: &impl Field, index: usize, declared: &[Parameter]) -> Option<B
         *place = *parameter;
     }
     let others = &others[..declared.len() - 1];
-    let found = optimise(&|others: &[i64]| field.seconds(index, &all(others)?), others)?;
+    let found = optimise(&|others: &[i64]| contenders.seconds(index, &all(others)?), others)?;
     Some(Best { parameters: all(&found.parameters)?, ..found })
 }
 

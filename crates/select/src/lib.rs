@@ -1,48 +1,45 @@
 //! Selection: chooses the fastest of several implementations of an operation by models of their
 //! time.
 //!
-//! For each library of a spec, `specc emit` writes an enum with a variant for each candidate and a
-//! function `choose` ([`Library`], [`Table`]); a program matches on the enum. The underlying
-//! [`choose`] takes any [`Candidate`]s, for libraries that are assembled at run time. Both first
-//! find the best parameters of each candidate, then take the candidate with the least expected
-//! time; the first named wins a tie. A model's verification error widens its predictions and is
-//! reported; it excludes no candidate. A [`Pin`] overrides the models. The result, a [`Choice`],
-//! states for every candidate why it was taken or not, and how sure the choice is
-//! ([`Choice::odds`]).
+//! For each library of a spec, `specc` writes an enum of its candidates and tables of their models
+//! ([`Library`], [`Table`]); a program matches on the enum. There are three ways in:
 //!
-//! No choice allocates, and the crate has no dependencies; without the feature `std` it is `no_std`. Emitted models then need the feature `libm` for their mathematical functions.
+//! - [`choose`]: the candidate of a library to take on this node, by the models of this machine
+//!   that there are ([`Models::of`]);
+//! - [`choose_among`]: the same for libraries that are assembled while the program runs, by any
+//!   [`Source`] of models;
+//! - [`Choice::odds`]: how sure a choice is.
 //!
-//! Everything that a choice depends on must be equal on every node of a team: nodes that chose
-//! differently would deadlock.
+//! Where several nodes must choose alike, `strata-runtime` adds that.
+//!
+//! A choice first finds the best parameters of each candidate, then takes the candidate with the
+//! least expected time; the first named wins a tie. A model's verification error widens its
+//! predictions and is reported; it excludes no candidate. A [`Pin`] overrides the models. The
+//! result, a [`Choice`], states for every candidate why it was taken or not.
+//!
+//! No choice allocates, and the crate has no dependencies; without the feature `std` it is
+//! `no_std`. Emitted models then need the feature `libm` for their mathematical functions.
 //!
 //! ```
-//! use strata_select::{Candidate, Parameter, choose};
+//! use strata_select::{Domain, Parameter, Prediction, Question, Row, Source, Verdict, choose_among};
 //!
 //! /// Sums blocks of `width` numbers: many blocks cost calls, wide ones cache misses.
 //! struct Blocked;
 //!
-//! impl Candidate<f64, &[f64]> for Blocked {
-//!     fn name(&self) -> &'static str {
-//!         "blocked"
+//! impl Source for Blocked {
+//!     fn domain(&self) -> Domain<'_> {
+//!         Domain { nodes: Domain::ANY_NODES, inputs: &[(1.0, 1e9)] }
 //!     }
-//!     fn parameters(&self) -> &'static [Parameter] {
-//!         const { &[Parameter::new("width", 8, 1024).times(2)] }
-//!     }
-//!     fn seconds(&self, n: &f64, parameters: &[i64]) -> Option<f64> {
-//!         let width = parameters[0] as f64;
+//!     fn seconds(&self, _: usize, _: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64> {
+//!         let (n, width) = (inputs[0], parameters[0] as f64);
 //!         Some(1e-9 * n + 2e-8 * n / width + 1e-12 * n * width)
-//!     }
-//!     fn run(&self, numbers: &[f64], parameters: &[i64]) {
-//!         for block in numbers.chunks(parameters[0] as usize) {
-//!             std::hint::black_box(block.iter().sum::<f64>());
-//!         }
 //!     }
 //! }
 //!
-//! let candidates: [&dyn Candidate<f64, &[f64]>; 1] = [&Blocked];
-//! let choice = choose("sum", &candidates, &1e6, None)?;
+//! const WIDTH: &[Parameter] = &[Parameter::new("width", 8, 1024).times(2)];
+//! let rows = [Row::new("blocked", WIDTH)];
+//! let choice = choose_among(("sum", ""), rows, &Blocked, Question::new(1, &[1e6]), &|_| true)?;
 //! assert_eq!(choice.to_string(), "sum: blocked (width = 128), predicted 1.28 ms\n  blocked  taken");
-//! candidates[choice.index].run(&[1.0; 1000], &choice.parameters);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -53,7 +50,14 @@ mod choice;
 mod choose;
 mod closest;
 mod error;
+#[cfg(feature = "std")]
+mod gain;
+mod kept;
 mod library;
+#[cfg(feature = "std")]
+mod local;
+#[cfg(feature = "std")]
+pub mod machine;
 mod math;
 mod model;
 #[cfg(any(feature = "std", feature = "libm"))]
@@ -68,14 +72,20 @@ mod table;
 mod verdict;
 
 pub use choice::{Choice, Note, Outcome, Row, RunnerUp};
-pub use choose::{Candidate, choose, choose_with_rows};
 pub use closest::closest;
 pub use error::{ChooseError, Fault};
 #[cfg(feature = "std")]
-pub use library::odds_of;
-pub use library::{
-    ChooseResult, Library, MAX_INPUTS, Question, Rows, choose_among, choose_compiled, choose_from,
+pub use gain::{Situation, better_than};
+pub use kept::Kept;
+#[cfg(not(feature = "std"))]
+pub use library::choose;
+pub use library::{ChooseResult, Library, MAX_INPUTS, Question, Rows, choose_among};
+#[cfg(feature = "std")]
+pub use local::{
+    AlreadyChosen, Finder, Found, Models, choose, choose_always, explains, find_models_by, is_pinned, pinned,
 };
+#[cfg(feature = "std")]
+pub use machine::Machine;
 pub use math::Math;
 pub use model::{Compute, Fitted, MAX_TERMS, Model, Variance, fill, require, spread, within};
 #[cfg(any(feature = "std", feature = "libm"))]

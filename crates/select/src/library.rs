@@ -3,10 +3,8 @@
 
 use core::fmt;
 
-#[cfg(feature = "std")]
-use crate::Odds;
-use crate::choose::{Field, decide};
-use crate::{Choice, ChooseError, Fault, Note, Parameters, Pin, Prediction, Row, Source, Table, Verdict};
+use crate::choose::{Contenders, decide};
+use crate::{Choice, ChooseError, Fault, Note, Parameters, Pin, Row, Source, Table};
 
 /// The most inputs of a library.
 pub const MAX_INPUTS: usize = 24;
@@ -107,7 +105,7 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
     if let Some(Note::OtherMachine { .. } | Note::Other(_)) = question.note {
         distance += ELSEWHERE;
     }
-    let mut choice = decide(library, rows, &Modelled { source, nodes: nearest, inputs, applies }, pin)?;
+    let mut choice = decide(library, rows, &Contenders { source, nodes: nearest, inputs, applies }, pin)?;
     if note.is_some() && choice.predicted.take().is_some() {
         choice.note = note;
         choice.distance = distance;
@@ -119,7 +117,7 @@ pub fn choose_among<'p, R: AsRef<[Row]> + AsMut<[Row]>, S: Source + ?Sized>(
 ///
 /// # Errors
 /// Those of [`choose_among`].
-pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
+pub(crate) fn choose_from<'p, L: Library, S: Source + ?Sized>(
     source: &S,
     question: Question<'_, 'p>,
     applies: &dyn Fn(L) -> bool,
@@ -142,110 +140,15 @@ pub fn choose_from<'p, L: Library, S: Source + ?Sized>(
     }
 }
 
-/// How sure a choice of [`choose_among`] for this problem by these models is; see [`Choice::odds`].
-#[cfg(feature = "std")]
-#[must_use]
-pub fn odds_of<R: AsRef<[Row]>, S: Source + ?Sized>(
-    choice: &Choice<R>,
-    source: &S,
-    nodes: usize,
-    inputs: &[f64],
-) -> Option<Odds> {
-    let mut nearest = [0.0; MAX_INPUTS];
-    let nearest = nearest.get_mut(..inputs.len())?;
-    nearest.copy_from_slice(inputs);
-    let (nodes, _) = source.domain().nearest(nodes, nearest);
-    choice.odds(|candidate, parameters| {
-        source.predict(candidate, nodes, nearest, parameters)?.times(source.expected_ratio(candidate))
-    })
-}
-
-/// Chooses by the models compiled in.
-///
-/// With the feature `std` the library's pin in `STRATA_PIN` takes precedence over the models, and
-/// `STRATA_EXPLAIN=1` prints each choice to stderr. Local: programs with several nodes choose
-/// through the run-time system, which makes all nodes choose the same.
+/// The best candidate of a library by the models compiled in.
 ///
 /// # Errors
-/// Those of [`choose_among`]; also if `STRATA_PIN` cannot be parsed.
-pub fn choose_compiled<L: Library>(nodes: usize, inputs: &[f64]) -> ChooseResult<'static, L> {
-    #[cfg(not(feature = "std"))]
-    let question = Question::new(nodes, inputs);
-    #[cfg(feature = "std")]
-    let question = {
-        let library = L::TABLE.library;
-        let fail = |error| ChooseError {
-            library,
-            pin: None,
-            fault: Fault::Pins(error),
-            rows: L::Rows::of(L::TABLE),
-        };
-        let pins = crate::Pins::parse(environment::pins()).map_err(fail)?;
-        Question { pin: pins.meant_for(library), ..Question::new(nodes, inputs) }
-    };
-    let table = Table::fitting(L::TABLES.iter().copied(), "threads", nodes).unwrap_or(L::TABLE);
-    let chosen = choose_from(table, question, &|_: L| true)?;
-    #[cfg(feature = "std")]
-    if environment::explain() {
-        match odds_of(&chosen.1, table, nodes, inputs) {
-            Some(odds) => crate::say!("{}\n  {odds}", chosen.1),
-            None => crate::say!("{}", chosen.1),
-        }
-    }
-    Ok(chosen)
-}
-
-/// The settings of a program.
-#[cfg(feature = "std")]
-mod environment {
-    use std::string::String;
-    use std::sync::OnceLock;
-
-    /// `STRATA_PIN` when it was first read.
-    pub(super) fn pins() -> &'static str {
-        static PINS: OnceLock<String> = OnceLock::new();
-        PINS.get_or_init(|| std::env::var("STRATA_PIN").unwrap_or_default())
-    }
-
-    /// Whether `STRATA_EXPLAIN` was set, and neither to nothing nor to 0, when it was first read.
-    pub(super) fn explain() -> bool {
-        static EXPLAIN: OnceLock<bool> = OnceLock::new();
-        *EXPLAIN.get_or_init(|| {
-            std::env::var_os("STRATA_EXPLAIN").is_some_and(|value| value != "0" && !value.is_empty())
-        })
-    }
-}
-
-/// Candidates whose times come from a source, at one point.
-struct Modelled<'a, S: ?Sized> {
-    source: &'a S,
-    nodes: usize,
-    inputs: &'a [f64],
-    applies: &'a dyn Fn(usize) -> bool,
-}
-
-impl<S: Source + ?Sized> Field for Modelled<'_, S> {
-    fn applies(&self, index: usize) -> bool {
-        (self.applies)(index)
-    }
-
-    fn seconds(&self, index: usize, parameters: &[i64]) -> Option<f64> {
-        self.source.seconds(index, self.nodes, self.inputs, parameters)
-    }
-
-    fn sign(&self, index: usize, parameters: &[i64]) -> Option<f64> {
-        self.source.sign(index, self.nodes, self.inputs, parameters)
-    }
-
-    fn predict(&self, index: usize, parameters: &[i64]) -> Option<Prediction> {
-        self.source.predict(index, self.nodes, self.inputs, parameters)
-    }
-
-    fn verdict(&self, index: usize) -> Verdict {
-        self.source.verdict(index)
-    }
-
-    fn expected_ratio(&self, index: usize) -> f64 {
-        self.source.expected_ratio(index)
-    }
+/// Those of [`choose_among`].
+#[cfg(not(feature = "std"))]
+pub fn choose<'p, L: Library>(
+    question: Question<'_, 'p>,
+    applies: &dyn Fn(L) -> bool,
+) -> ChooseResult<'p, L> {
+    let table = Table::fitting(L::TABLES.iter().copied(), "threads", question.nodes).unwrap_or(L::TABLE);
+    choose_from(table, question, applies)
 }

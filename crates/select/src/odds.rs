@@ -5,7 +5,7 @@ use core::fmt;
 #[cfg(not(feature = "std"))]
 use crate::Math as _;
 #[cfg(feature = "std")]
-use crate::{Choice, Outcome, Row};
+use crate::{Choice, MAX_INPUTS, Outcome, Row, Source};
 use crate::{Prediction, Seconds};
 
 /// √(2π).
@@ -73,13 +73,20 @@ pub fn odds(predicted: &[Prediction], chosen: usize) -> Option<Odds> {
 #[cfg(feature = "std")]
 impl<R: AsRef<[Row]>> Choice<R> {
     /// How sure the choice is: the odds of the taken candidate against all others that have a
-    /// prediction here, each with its best parameters. `predict` returns the time of a candidate
-    /// with parameters at the [nearest](crate::Domain::nearest) measured problem; outside the
-    /// measured range every deviation is widened by the [distance](Choice::distance). `None` where
-    /// nothing is predicted, or a pin determined the choice.
+    /// prediction by these models for this problem, each with its best parameters. Outside the
+    /// measured range they are those of the [nearest](crate::Domain::nearest) measured problem, with
+    /// every deviation widened by the [distance](Choice::distance). `None` where nothing is
+    /// predicted, or a pin determined the choice.
     ///
     /// This takes some 100 µs: use it for explanations, not for every choice.
-    pub fn odds(&self, predict: impl Fn(usize, &[i64]) -> Option<Prediction>) -> Option<Odds> {
+    pub fn odds<S: Source + ?Sized>(&self, source: &S, nodes: usize, inputs: &[f64]) -> Option<Odds> {
+        let mut nearest = [0.0; MAX_INPUTS];
+        let nearest = nearest.get_mut(..inputs.len())?;
+        nearest.copy_from_slice(inputs);
+        let (nodes, _) = source.domain().nearest(nodes, nearest);
+        let predict = |candidate, parameters: &[i64]| {
+            source.predict(candidate, nodes, nearest, parameters)?.times(source.expected_ratio(candidate))
+        };
         let mut chosen = None;
         let mut predicted = std::vec::Vec::new();
         for (candidate, row) in self.rows.as_ref().iter().enumerate() {

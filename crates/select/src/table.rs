@@ -9,7 +9,7 @@ use crate::{Model, Parameter, Prediction, Verdict};
 ///
 /// ```
 /// use strata_select::{
-///     Domain, Entry, Library, Model, Prediction, Question, Row, Table, Verdict, choose_from,
+///     Domain, Entry, Library, Model, Prediction, Question, Row, Table, Verdict, choose,
 /// };
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +48,7 @@ use crate::{Model, Parameter, Prediction, Verdict};
 ///     }
 /// }
 ///
-/// let way = |bytes| choose_from::<Copying, _>(&TABLE, Question::new(1, &[bytes]), &|_| true);
+/// let way = |bytes| choose::<Copying>(Question::new(1, &[bytes]), &|_| true);
 /// assert_eq!(way(100.0)?.0, Copying::Words);
 /// assert_eq!(way(1e5)?.0, Copying::Pages);
 /// assert!(way(1e9)?.1.to_string().contains("outside what was measured"));
@@ -155,14 +155,17 @@ pub trait Source {
     /// fast and must not allocate: it is called for every value of the parameters.
     fn seconds(&self, candidate: usize, nodes: usize, inputs: &[f64], parameters: &[i64]) -> Option<f64>;
 
-    /// The same with the interval of a new measurement.
+    /// The same with the interval of a new measurement, for the explanation. By default the time
+    /// alone.
     fn predict(
         &self,
         candidate: usize,
         nodes: usize,
         inputs: &[f64],
         parameters: &[i64],
-    ) -> Option<Prediction>;
+    ) -> Option<Prediction> {
+        Prediction::new(self.seconds(candidate, nodes, inputs, parameters)?, 0.0)
+    }
 
     /// The value of the function whose root is a parameter of the candidate
     /// ([`Root`](crate::Root)); `None` of a candidate without one, and outside what was measured or
@@ -171,11 +174,16 @@ pub trait Source {
         None
     }
 
-    /// The verdict on the model of a candidate.
-    fn verdict(&self, candidate: usize) -> Verdict;
+    /// The verdict on the model of a candidate, for the explanation only: it does not affect the
+    /// choice.
+    fn verdict(&self, _candidate: usize) -> Verdict {
+        Verdict::Unverified
+    }
 
     /// The factor from a candidate's predicted to its expected time; see [`Entry::expected_ratio`].
-    fn expected_ratio(&self, candidate: usize) -> f64;
+    fn expected_ratio(&self, _candidate: usize) -> f64 {
+        1.0
+    }
 }
 
 impl Table {
@@ -184,7 +192,7 @@ impl Table {
     /// of the transport the ones that cover the number, with the smallest range, else the nearest.
     /// The first of equals; of another transport where there are none of this one; `None` of none.
     ///
-    /// Not every choice has a model there: see [`choose_from`](crate::choose_from).
+    /// Not every choice has a model there: see [`choose_among`](crate::choose_among).
     pub fn fitting<'t>(
         tables: impl IntoIterator<Item = &'t Self>,
         transport: &str,

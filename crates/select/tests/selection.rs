@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strata_select::{
-    Candidate, Choice, ChooseError, Domain, Entry, Model, Outcome, Parameter, Pin, Prediction, Question,
-    Root, Row, Rows as _, Table, Verdict, choose_among, choose_with_rows,
+    Choice, ChooseError, Domain, Entry, Model, Outcome, Parameter, Pin, Prediction, Question, Root, Row,
+    Rows as _, Source, Table, Verdict, choose_among,
 };
 
 /// A candidate made of plain functions of one number.
@@ -16,27 +16,23 @@ struct Plain {
     verdict: Verdict,
 }
 
-impl Candidate<i64, ()> for Plain {
-    fn name(&self) -> &'static str {
-        self.name
+/// Candidates for so many keys.
+struct Plains<'a>(&'a [Plain], i64);
+
+impl Source for Plains<'_> {
+    fn domain(&self) -> Domain<'_> {
+        Domain { nodes: Domain::ANY_NODES, inputs: &[] }
     }
-    fn applies(&self, problem: &i64) -> bool {
-        (self.applies)(problem)
+    fn seconds(&self, candidate: usize, _: usize, _: &[f64], parameters: &[i64]) -> Option<f64> {
+        (self.0[candidate].seconds)(&self.1, parameters)
     }
-    fn parameters(&self) -> &'static [Parameter] {
-        self.parameters
-    }
-    fn seconds(&self, problem: &i64, parameters: &[i64]) -> Option<f64> {
-        (self.seconds)(problem, parameters)
-    }
-    fn predict(&self, problem: &i64, parameters: &[i64]) -> Option<Prediction> {
-        let seconds = self.seconds(problem, parameters)?;
+    fn predict(&self, candidate: usize, _: usize, _: &[f64], parameters: &[i64]) -> Option<Prediction> {
+        let seconds = (self.0[candidate].seconds)(&self.1, parameters)?;
         Prediction::new(seconds, seconds / 10.0)
     }
-    fn verdict(&self, _: &i64) -> Verdict {
-        self.verdict
+    fn verdict(&self, candidate: usize) -> Verdict {
+        self.0[candidate].verdict
     }
-    fn run(&self, (): (), _: &[i64]) {}
 }
 
 const fn fixed(name: &'static str, seconds: fn(&i64, &[i64]) -> Option<f64>) -> Plain {
@@ -77,10 +73,10 @@ fn pick<'p>(
     keys: i64,
     pin: Option<&'p str>,
 ) -> Result<Choice<Rows>, ChooseError<'p, Rows>> {
-    let candidates: Vec<&dyn Candidate<i64, ()>> =
-        candidates.iter().map(|c| c as &dyn Candidate<i64, ()>).collect();
-    let rows = vec![Row::EMPTY; candidates.len()];
-    choose_with_rows("sort", &candidates, &keys, pin.map(|pin| Pin::parse(pin).expect("a pin")), rows)
+    let rows = candidates.iter().map(|one| Row::new(one.name, one.parameters)).collect();
+    let question = Question { pin: pin.map(|pin| Pin::parse(pin).expect("a pin")), ..Question::new(1, &[]) };
+    let applies = |index: usize| (candidates[index].applies)(&keys);
+    choose_among(("sort", ""), rows, &Plains(candidates, keys), question, &applies)
 }
 
 #[test]
@@ -175,19 +171,31 @@ fn no_verdict_excludes_a_candidate() {
 
 #[test]
 fn odds_weigh_the_deviations_and_what_lies_outside_is_less_sure() {
-    let predict = |candidate: usize, _: &[i64]| {
-        let (mean, deviation) = [(1.0, 0.05), (1.2, 0.05)][candidate];
-        Prediction::new(mean, 9.0)?.with_deviation(deviation)
-    };
+    /// Times with these means and deviations; none where a mean is negative.
+    struct Times([(f64, f64); 2]);
+    impl Source for Times {
+        fn domain(&self) -> Domain<'_> {
+            Domain { nodes: Domain::ANY_NODES, inputs: &[] }
+        }
+        fn seconds(&self, candidate: usize, _: usize, _: &[f64], _: &[i64]) -> Option<f64> {
+            Some(self.0[candidate].0)
+        }
+        fn predict(&self, candidate: usize, _: usize, _: &[f64], _: &[i64]) -> Option<Prediction> {
+            let (mean, deviation) = self.0[candidate];
+            Prediction::new(mean, 9.0)?.with_deviation(deviation)
+        }
+    }
+    let times = Times([(1.0, 0.05), (1.2, 0.05)]);
+    let odds = |choice: &Choice<Rows>, times| choice.odds::<Times>(times, 1, &[]);
     let candidates = [fixed("quick", |_, _| Some(1.0)), fixed("slow", |_, _| Some(1.2))];
     let mut choice = pick(&candidates, 1, None).unwrap();
-    let sure = choice.odds(predict).unwrap();
+    let sure = odds(&choice, &times).unwrap();
     assert!(sure.fastest > 0.99 && sure.loss < 0.001, "{sure:?}");
     choice.distance = 1.0;
-    let outside = choice.odds(predict).unwrap();
+    let outside = odds(&choice, &times).unwrap();
     assert!(outside.fastest < 0.7 && outside.loss > 0.1, "{outside:?}");
-    assert_eq!(pick(&candidates, 1, Some("sort=slow")).unwrap().odds(predict), None);
-    assert_eq!(choice.odds(|_, _| None), None);
+    assert_eq!(odds(&pick(&candidates, 1, Some("sort=slow")).unwrap(), &times), None);
+    assert_eq!(odds(&choice, &Times([(-1.0, 0.0); 2])), None);
 }
 
 #[test]

@@ -23,8 +23,11 @@
 //! were measured with keys of 8 bytes; for other elements they rank the candidates.
 //!
 //! `STRATA_PIN=local_sort=radsort` takes that candidate wherever it can sort the elements.
+//! `STRATA_EXPLAIN=1` prints each choice when it is made for a class. The models are those of this
+//! machine that are found ([`strata_select::Models::of`]), else those compiled in; these were
+//! measured on one machine, and rank the candidates on others.
 
-mod known;
+mod classes;
 mod look;
 mod models;
 mod others;
@@ -37,8 +40,7 @@ use crate::leading::{self, Range};
 use crate::pool;
 pub use models::LocalSort;
 use std::hint::black_box;
-use std::sync::OnceLock;
-use strata_select::{Library, Pin, Pins, Question, choose_from, closest, say};
+use strata_select::{Library, Question, choose_always, is_pinned};
 #[cfg(feature = "rdst")]
 pub use tuner::ModelTuner;
 
@@ -105,11 +107,13 @@ pub fn sort<T: Item>(items: &mut [T]) {
     }
     let run = look::run(items);
     // No turn was seen; what holds everywhere is to be looked at.
-    if run >= items.len() && runs::sort_few(items, if pinned().is_none() { FEW_RUNS } else { 1 }) {
+    if run >= items.len()
+        && runs::sort_few(items, if is_pinned(LocalSort::TABLE.library) { 1 } else { FEW_RUNS })
+    {
         return;
     }
     let features = Features::with_run(items, run);
-    run_candidate(items, known::choice::<T>(features));
+    run_candidate(items, classes::choice::<T>(features));
 }
 
 /// Sorts by this candidate, after the same look at the elements as [`sort`]; `false` if it is not
@@ -145,12 +149,8 @@ pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
         };
         suits && applies::<T>(candidate)
     };
-    let ask = |pin| choose_from(LocalSort::TABLE, Question { pin, ..Question::new(1, &inputs) }, &applies);
-    let pinned = pinned().filter(|(_, candidate)| self::applies::<T>(*candidate));
-    match pinned.map(|(name, _)| ask(Pin::parse(name).ok())) {
-        Some(Ok(chosen)) => chosen,
-        _ => ask(None).expect("the standard library's sort applies to all elements"),
-    }
+    let chosen = choose_always(Question::new(1, &inputs), &applies);
+    chosen.expect("the standard library's sort applies to all elements")
 }
 
 fn run_candidate<T: Item>(items: &mut [T], candidate: LocalSort) {
@@ -186,24 +186,4 @@ fn applies<T: Item>(candidate: LocalSort) -> bool {
             T::PLAIN && others::can::<T>(candidate)
         }
     }
-}
-
-/// The candidate of `STRATA_PIN=local_sort=NAME`, with that text. A name that no candidate has is
-/// said once on standard error: such a sort cannot fail.
-fn pinned() -> Option<(&'static str, LocalSort)> {
-    static PINNED: OnceLock<Option<(String, LocalSort)>> = OnceLock::new();
-    let pinned = PINNED.get_or_init(|| {
-        let text = std::env::var("STRATA_PIN").ok()?;
-        let pin = Pins::parse(&text).ok()?.get(LocalSort::TABLE.library)?;
-        let names = || LocalSort::TABLE.entries.iter().map(|entry| entry.name);
-        let found = names().position(|name| name == pin.candidate && pin.parameters.is_empty());
-        let found = found.and_then(|index| LocalSort::candidate(index, &[]));
-        if found.is_none() {
-            let meant = closest(pin.candidate, names());
-            let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-            say!("strata: STRATA_PIN: `{pin}` had no effect: there is no such local sort{meant}");
-        }
-        Some((pin.to_string(), found?))
-    });
-    pinned.as_ref().map(|(text, candidate)| (text.as_str(), *candidate))
 }

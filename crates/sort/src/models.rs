@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `sort`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,12 +44,12 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, keys: f64, width: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[keys, width])
+        choose(Question::new(nodes, &[keys, width]), &|_| true)
     }
 }
 

@@ -84,7 +84,7 @@ impl Competition {
 
     /// How sure a choice is; see [`Choice::odds`](strata_select::Choice::odds).
     pub fn odds(&self, inputs: &[f64], choice: &Choice) -> Option<Odds> {
-        strata_select::odds_of(choice, &self.models, self.nodes, inputs)
+        choice.odds(&self.models, self.nodes, inputs)
     }
 
     /// How a candidate's prediction follows the coefficients of the models; `None` where it

@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `stencil_wave`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,12 +26,12 @@ pub enum StencilWave {
 }
 
 impl StencilWave {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, width: f64, height: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[width, height])
+        choose(Question::new(nodes, &[width, height]), &|_| true)
     }
 }
 
@@ -67,12 +67,12 @@ pub enum StencilExchange {
 }
 
 impl StencilExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, width: f64, height: f64, columns: f64, halo: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[width, height, columns, halo])
+        choose(Question::new(nodes, &[width, height, columns, halo]), &|_| true)
     }
 }
 

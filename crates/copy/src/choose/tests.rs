@@ -1,4 +1,4 @@
-use strata_select::{Domain, Entry, Table};
+use strata_select::{Domain, Entry, Models, Note, Table};
 
 use super::*;
 
@@ -45,8 +45,13 @@ macro_rules! table {
     }};
 }
 
-fn chosen(models: &Models, hint: Hint) -> &'static str {
-    decide(models, hint, Class::of(100_000), true).name()
+/// Models of this machine in all situations.
+pub(crate) fn here(table: &'static Table) -> Situation {
+    Situation { table, models: Models { source: table, file: None, note: None } }
+}
+
+fn chosen(situation: impl Fn(Measured) -> Situation, hint: Hint) -> &'static str {
+    decide(situation, hint, Class::of(100_000), true).name()
 }
 
 #[test]
@@ -70,32 +75,41 @@ fn every_length_has_a_class_that_holds_it() {
 #[test]
 fn only_what_is_significantly_better_replaces_memcpy() {
     let hint = Hint::default();
-    assert_eq!(chosen(&[table!(0.8, 0.9, 0.02); LIBRARIES.len()], hint), "rep_movsb");
-    assert_eq!(chosen(&[table!(0.9, 0.8, 0.02); LIBRARIES.len()], hint), "sse2_forward");
-    assert_eq!(chosen(&[table!(0.8, 0.9, 0.20); LIBRARIES.len()], hint), "memcpy", "within noise");
-    assert_eq!(chosen(&[table!(0.99, 1.1, 0.0); LIBRARIES.len()], hint), "memcpy", "not worth it");
-    assert_eq!(chosen(&[table!(1.5, 2.0, 0.0); LIBRARIES.len()], hint), "memcpy");
-    assert_eq!(
-        chosen(&[table!(f64::NAN, f64::NEG_INFINITY, 0.0); LIBRARIES.len()], hint),
-        "memcpy",
-        "no predictions"
-    );
+    assert_eq!(chosen(|_| here(table!(0.8, 0.9, 0.02)), hint), "rep_movsb");
+    assert_eq!(chosen(|_| here(table!(0.9, 0.8, 0.02)), hint), "sse2_forward");
+    assert_eq!(chosen(|_| here(table!(0.8, 0.9, 0.20)), hint), "memcpy", "within noise");
+    assert_eq!(chosen(|_| here(table!(0.99, 1.1, 0.0)), hint), "memcpy", "not worth it");
+    assert_eq!(chosen(|_| here(table!(1.5, 2.0, 0.0)), hint), "memcpy");
+    assert_eq!(chosen(|_| here(table!(f64::NAN, f64::NEG_INFINITY, 0.0)), hint), "memcpy", "no predictions");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn by_models_of_another_machine_memcpy_stays_but_for_great_gains() {
+    let elsewhere = |table: &'static Table| {
+        let note = Some(Note::OtherMachine { spec: "specs/copy" });
+        Situation { table, models: Models { source: table, file: None, note } }
+    };
+    assert_eq!(chosen(|_| elsewhere(table!(0.5, 0.9, 0.02)), Hint::default()), "memcpy");
+    assert_eq!(chosen(|_| elsewhere(table!(0.05, 0.9, 0.02)), Hint::default()), "rep_movsb");
 }
 
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_hint_leaves_out_what_it_excludes() {
     let (good, bad): (&Table, &Table) = (table!(0.5, 1.0, 0.01), table!(1.2, 1.0, 0.01));
-    let with = |[a, b, c, d, e, f]: [&'static Table; 6]| [a, b, c, d, e, f, good, good, good, good];
+    let slower_in = |places: &'static [Measured]| {
+        move |measured: Measured| here(if places.contains(&measured) { bad } else { good })
+    };
     // Much faster from a hot source, slower from a cold one.
-    let models = with([good, good, bad, bad, good, good]);
-    assert_eq!(chosen(&models, Hint::default().hot()), "rep_movsb");
-    assert_eq!(chosen(&models, Hint::default().cold()), "memcpy");
-    assert_eq!(chosen(&models, Hint::default()), "memcpy", "it may be cold");
+    let models = slower_in(&[Measured::Cold, Measured::ColdRead]);
+    assert_eq!(chosen(models, Hint::default().hot()), "rep_movsb");
+    assert_eq!(chosen(models, Hint::default().cold()), "memcpy");
+    assert_eq!(chosen(models, Hint::default()), "memcpy", "it may be cold");
     // Both sides change together.
     for side in [Hint::SEND, Hint::RECEIVE, Hint::RECEIVE.left(), Hint::RECEIVE.read()] {
-        assert_eq!(chosen(&models, side), "rep_movsb");
-        assert_eq!(chosen(&with([good, good, good, good, good, bad]), side), "memcpy");
+        assert_eq!(chosen(models, side), "rep_movsb");
+        assert_eq!(chosen(slower_in(&[Measured::ExchangeUsed]), side), "memcpy");
     }
     assert_eq!(sides("sse2_forward_to_rep_movsb"), ["sse2_forward", "rep_movsb"]);
     assert_eq!(sides("rep_movsb"), ["rep_movsb"; 2]);
@@ -113,11 +127,6 @@ fn short_copies_are_memcpy_and_choices_stay() {
             }
         }
     }
-    assert_eq!(
-        install([&crate::exchange_models::threads_2::COPY_EXCHANGE; LIBRARIES.len()]),
-        Err(Installed),
-        "after the first choice"
-    );
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use super::movers::{CALLS, MOVES, WHOLE};
 use super::{Mover, Strided, movers};
-use crate::choose::{Known, best, in_use, key};
+use crate::choose::key;
+use crate::strided_models::{PackCold, PackHot, UnpackCold, UnpackHot};
+use strata_select::{Situation, better_than, pinned};
 
 /// Whether blocks are gathered or scattered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +18,11 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The measured situations, by their places in [`Models`](crate::Models): nobody says whether
-    /// blocks are in a cache.
-    const fn situations(self) -> [usize; 2] {
+    /// The measured situations, with the models in use: nobody says whether blocks are in a cache.
+    fn situations(self) -> [Situation; 2] {
         match self {
-            Self::Pack => [6, 7],
-            Self::Unpack => [8, 9],
+            Self::Pack => [Situation::of::<PackHot>(1), Situation::of::<PackCold>(1)],
+            Self::Unpack => [Situation::of::<UnpackHot>(1), Situation::of::<UnpackCold>(1)],
         }
     }
 }
@@ -47,29 +48,30 @@ pub fn mover_for(direction: Direction, strided: Strided) -> &'static Mover {
 #[cold]
 #[inline(never)]
 fn choose_first(direction: Direction, kind: Kind, place: &OnceLock<&'static Mover>) -> &'static Mover {
-    place.get_or_init(|| pinned().unwrap_or_else(|| decide(in_use(), direction, kind)))
+    place.get_or_init(|| pinned_mover().unwrap_or_else(|| decide(&direction.situations(), direction, kind)))
 }
 
-/// What models choose, as for a copy. Where nothing is known of this processor, blocks that the
-/// compiler would move without a call if it knew their size are moved so.
-fn decide(models: &dyn Known, direction: Direction, kind: Kind) -> &'static Mover {
-    let situations = direction.situations();
-    if models.names(situations[0]).is_empty() {
-        return if MOVES.moves(kind.sizes()[2]) { &MOVES } else { &CALLS };
+/// What models choose, as for a copy. Where there are none of this machine, blocks that the compiler
+/// would move without a call if it knew their size are moved so.
+fn decide(situations: &[Situation], direction: Direction, kind: Kind) -> &'static Mover {
+    let sizes = kind.sizes();
+    if situations.iter().any(|situation| situation.models.note.is_some()) {
+        return if MOVES.moves(sizes[2]) { &MOVES } else { &CALLS };
     }
-    let points = kind.sizes().map(|size| [size as f64, kind.distance.stride(size) as f64]);
+    let points = sizes.map(|size| [size as f64, kind.distance.stride(size) as f64]);
     let named = |name: &str| {
         let mut known = movers().iter().copied();
-        known.find(|mover| mover.name() == name && kind.sizes().iter().all(|size| mover.moves(*size)))
+        known.find(|mover| mover.name() == name && sizes.iter().all(|size| mover.moves(*size)))
     };
-    best(models, &situations, &points, 0.0, named).unwrap_or(&CALLS)
+    let what = format!("{direction:?} of blocks of {} to {} bytes, {:?}", sizes[0], sizes[2], kind.distance);
+    let points = points.each_ref().map(<[f64; 2]>::as_slice);
+    better_than((&what, CALLS.name()), situations, &points, 0.0, named).unwrap_or(&CALLS)
 }
 
-/// The mover of `STRATA_PIN=copy_strided=NAME`. A name that this processor has no mover of is said
-/// once on standard error: packing cannot fail by it.
-pub(crate) fn pinned() -> Option<&'static Mover> {
+/// The mover of `STRATA_PIN=copy_strided=NAME`.
+pub(crate) fn pinned_mover() -> Option<&'static Mover> {
     static PINNED: OnceLock<Option<&'static Mover>> = OnceLock::new();
-    *PINNED.get_or_init(|| crate::choose::pinned_among("copy_strided", movers(), Mover::name))
+    *PINNED.get_or_init(|| Some(movers()[pinned("copy_strided", movers().iter().map(|mover| mover.name()))?]))
 }
 
 /// Blocks that are moved alike.
@@ -149,17 +151,11 @@ const SIZES: usize = key(WHOLE) - key(1);
 static CHOSEN: [[[OnceLock<&'static Mover>; SIZES]; Distance::ALL.len()]; 2] =
     [const { [const { [const { OnceLock::new() }; SIZES] }; Distance::ALL.len()] }; 2];
 
-/// Whether no block has been moved by a choice.
-pub(crate) fn none_yet() -> bool {
-    CHOSEN.iter().flatten().flatten().all(|place| place.get().is_none())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choose::tests::{entry, table_of};
-    use crate::{Models, models};
-    use strata_select::Table;
+    use crate::choose::tests::{entry, here, table_of};
+    use strata_select::{Models, Note, Table};
 
     #[test]
     fn every_block_has_a_kind_that_holds_its_size() {
@@ -206,10 +202,8 @@ mod tests {
 
     /// What packing takes by these models of hot and of cold blocks.
     fn chosen(hot: &'static Table, cold: &'static Table, block: usize) -> &'static str {
-        let rest: &Table = &models::threads_1::COPY_HOT;
-        let all: Models = [rest, rest, rest, rest, rest, rest, hot, cold, rest, rest];
         let kind = Kind::of(Strided { block, stride: 3 * block, count: 9 }).unwrap();
-        decide(&all, Direction::Pack, kind).name()
+        decide(&[here(hot), here(cold)], Direction::Pack, kind).name()
     }
 
     #[test]
@@ -229,20 +223,14 @@ mod tests {
 
     #[test]
     fn without_models_small_blocks_are_moved_and_long_ones_copied() {
-        struct Nothing;
-        impl Known for Nothing {
-            fn names(&self, _: usize) -> Vec<&str> {
-                Vec::new()
-            }
-            fn models(&self, _: usize) -> Option<(&dyn strata_select::Source, usize)> {
-                None
-            }
-        }
+        let table: &Table = table!(0.6, 0.5);
+        let note = Some(Note::OtherMachine { spec: "specs/copy-strided" });
+        let elsewhere = Situation { table, models: Models { source: table, file: None, note } };
         for (block, expected) in
             [(1, "moves"), (24, "moves"), (127, "moves"), (200, "memcpy"), (2000, "memcpy")]
         {
             let kind = Kind::of(Strided { block, stride: 9000, count: 9 }).unwrap();
-            assert_eq!(decide(&Nothing, Direction::Unpack, kind).name(), expected, "{block}");
+            assert_eq!(decide(&[elsewhere; 2], Direction::Unpack, kind).name(), expected, "{block}");
         }
     }
 }

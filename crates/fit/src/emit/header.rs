@@ -20,9 +20,10 @@ pub(super) fn header(enums: &str) -> String {
         &[
             ("ChooseResult<", "ChooseResult"),
             ("impl Library ", "Library"),
+            ("Question::", "Question"),
             ("[Row; ", "Row"),
             (" Table]", "Table"),
-            (" choose_compiled(", "choose_compiled"),
+            (" choose(", "choose"),
         ],
     );
     text

@@ -8,8 +8,8 @@ use super::function::listed;
 use super::library::table_name;
 
 /// Names that types and variants must not take: those that emitted text imports, and the prelude's.
-const TYPES: [&str; 10] =
-    ["ChooseResult", "Err", "Library", "None", "Ok", "Option", "Row", "Self", "Some", "Table"];
+const TYPES: [&str; 11] =
+    ["ChooseResult", "Err", "Library", "None", "Ok", "Option", "Question", "Row", "Self", "Some", "Table"];
 
 /// A field of a variant: its name, its type, and its value over the parameters `k0`, `k1`, ….
 struct Field {
@@ -94,10 +94,10 @@ fn library(set: &ModelSet, library: &Library, name: &str, tables: &[String]) -> 
     Ok(format!(
         "/// The candidates of library `{library}`, with what is chosen about them.\n\
          #[derive(Clone, Copy, Debug, PartialEq)]\npub enum {name} {{\n{declared}}}\n\n\
-         impl {name} {{\n    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.\n    ///\n    \
+         impl {name} {{\n    /// The fastest candidate by the models below, and why; see `strata_select::choose`.\n    ///\n    \
          /// # Errors\n    /// `STRATA_PIN` is at fault.\n    \
          pub fn choose(nodes: usize{typed}) -> ChooseResult<'static, Self> {{\n        \
-         choose_compiled(nodes, &[{inputs}])\n    }}\n}}\n\n\
+         choose(Question::new(nodes, &[{inputs}]), &|_| true)\n    }}\n}}\n\n\
          impl Library for {name} {{\n    type Rows = [Row; {count}];\n    const TABLES: &'static [&'static Table] = &[{tables}];\n\n    \
          fn candidate(index: usize, parameters: &[i64]) -> Option<Self> {{\n        \
          Some(match (index, parameters) {{\n            {arms}\n        }})\n    }}\n}}\n\n",

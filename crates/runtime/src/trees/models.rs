@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `broadcasts`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,12 +28,12 @@ pub enum Broadcasts {
 }
 
 impl Broadcasts {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, words: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[words])
+        choose(Question::new(nodes, &[words]), &|_| true)
     }
 }
 
@@ -63,12 +63,12 @@ pub enum Reductions {
 }
 
 impl Reductions {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, words: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[words])
+        choose(Question::new(nodes, &[words]), &|_| true)
     }
 }
 
@@ -98,12 +98,12 @@ pub enum Scans {
 }
 
 impl Scans {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, words: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[words])
+        choose(Question::new(nodes, &[words]), &|_| true)
     }
 }
 

@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `local_sort`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,12 +35,12 @@ pub enum LocalSort {
 }
 
 impl LocalSort {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, keys: f64, width: f64, run: f64, distinct: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[keys, width, run, distinct])
+        choose(Question::new(nodes, &[keys, width, run, distinct]), &|_| true)
     }
 }
 

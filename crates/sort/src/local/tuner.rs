@@ -4,8 +4,7 @@ mod models;
 
 use models::RdstStep;
 use rdst::tuner::{Algorithm, Tuner, TuningParams};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use strata_select::{Library, Question, choose_from};
+use strata_select::{Kept, Question, choose_always};
 
 /// Chooses the algorithms of a sort by `rdst` on one thread, by models measured with
 /// `specs/sort-rdst`: one at the top, and one for each bucket of more than 128 elements that an
@@ -33,12 +32,7 @@ impl Tuner for ModelTuner {
     }
 }
 
-/// Sizes are in one class from one quarter of a power of two to the next, up to 2^32; digits from
-/// eight on are one class; numerals are between powers of two.
-const CLASSES: usize = 32 * 4 * 8 * 16;
-
-/// For each class the index of the algorithm that was chosen, and one more; zero before.
-static KNOWN: [AtomicU8; CLASSES] = [const { AtomicU8::new(0) }; CLASSES];
+static KEPT: Kept<4096> = Kept::new();
 
 /// What the models call the algorithms, in the order of their library.
 const ALGORITHMS: [(&str, Algorithm); 4] = [
@@ -51,26 +45,27 @@ const ALGORITHMS: [(&str, Algorithm); 4] = [
 /// What is taken if models fail.
 const USUAL: usize = 1;
 
+/// The algorithm for a class of problems: sizes are in one class from one quarter of a power of two
+/// to the next, up to 2^32; digits from eight on are one class; numerals are between powers of two.
 fn known(keys: usize, digits: usize, numerals: usize) -> Algorithm {
     let octave = keys.max(4).ilog2().min(31);
     let quarter = (keys.max(4) >> (octave - 2)) & 3;
     let (digits, power) = (digits.clamp(1, 8), numerals.max(1).ilog2().min(15));
-    let class = ((octave as usize * 4 + quarter) * 8 + digits - 1) * 16 + power as usize;
-    if let Some(index) = usize::from(KNOWN[class].load(Relaxed)).checked_sub(1) {
-        return ALGORITHMS[index].1;
-    }
-    // In the middle of the class.
-    let middle = (1usize << octave) + (quarter << (octave - 2)) + (1 << octave >> 3);
-    let index = choose(middle, digits, (1 << power) + (1 << power >> 1));
-    KNOWN[class].store(index as u8 + 1, Relaxed);
+    let class = ((octave * 4 + quarter as u32) * 8 + digits as u32 - 1) * 16 + power;
+    let index = KEPT.candidate(class).unwrap_or_else(|| {
+        // In the middle of the class.
+        let middle = (1usize << octave) + (quarter << (octave - 2)) + (1 << octave >> 3);
+        let index = choose(middle, digits, (1 << power) + (1 << power >> 1));
+        KEPT.keep(class, index);
+        index
+    });
     ALGORITHMS[index].1
 }
 
 /// The index of the algorithm that is predicted to be fastest.
 fn choose(keys: usize, digits: usize, numerals: usize) -> usize {
     let inputs = [keys as f64, digits as f64, numerals as f64];
-    let chosen = choose_from::<RdstStep, _>(RdstStep::TABLE, Question::new(1, &inputs), &|_| true);
-    chosen.map_or(USUAL, |(_, choice)| choice.index)
+    choose_always::<RdstStep>(Question::new(1, &inputs), &|_| true).map_or(USUAL, |(_, choice)| choice.index)
 }
 
 /// The algorithm of this name, for calibration.
@@ -81,6 +76,7 @@ pub(crate) fn named(name: &str) -> Option<Algorithm> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strata_select::Library as _;
 
     #[test]
     fn what_is_kept_is_what_models_say_in_the_middle_of_a_class() {

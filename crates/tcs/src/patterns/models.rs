@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `pattern_scatter`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,12 +25,12 @@ pub enum PatternScatter {
 }
 
 impl PatternScatter {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 
@@ -55,12 +55,12 @@ pub enum PatternGather {
 }
 
 impl PatternGather {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 
@@ -85,12 +85,12 @@ pub enum PatternReduce {
 }
 
 impl PatternReduce {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 
@@ -115,12 +115,12 @@ pub enum PatternExchange {
 }
 
 impl PatternExchange {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 
@@ -145,12 +145,12 @@ pub enum PatternHalo {
 }
 
 impl PatternHalo {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 
@@ -175,12 +175,12 @@ pub enum PatternTranspose {
 }
 
 impl PatternTranspose {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 
@@ -205,12 +205,12 @@ pub enum PatternRow {
 }
 
 impl PatternRow {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 
@@ -235,12 +235,12 @@ pub enum PatternColumn {
 }
 
 impl PatternColumn {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, bytes: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[bytes])
+        choose(Question::new(nodes, &[bytes]), &|_| true)
     }
 }
 

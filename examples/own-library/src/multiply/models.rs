@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `matmul`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,12 +30,12 @@ pub enum Matmul {
 }
 
 impl Matmul {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, n: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[n])
+        choose(Question::new(nodes, &[n]), &|_| true)
     }
 }
 

@@ -13,7 +13,7 @@
 mod generated {
 //! Fitted models, and the libraries that choose by them.
 
-use strata_select::{ChooseResult, Library, Row, Table, choose_compiled};
+use strata_select::{ChooseResult, Library, Question, Row, Table, choose};
 
 /// The candidates of library `rdst_step`, with what is chosen about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,12 +29,12 @@ pub enum RdstStep {
 }
 
 impl RdstStep {
-    /// The fastest candidate by the models below, and why; see `strata_select::choose_compiled`.
+    /// The fastest candidate by the models below, and why; see `strata_select::choose`.
     ///
     /// # Errors
     /// `STRATA_PIN` is at fault.
     pub fn choose(nodes: usize, keys: f64, digits: f64, numerals: f64) -> ChooseResult<'static, Self> {
-        choose_compiled(nodes, &[keys, digits, numerals])
+        choose(Question::new(nodes, &[keys, digits, numerals]), &|_| true)
     }
 }
 

@@ -1,26 +1,82 @@
-//! Identification of this machine, for which models are valid.
+//! Which machine this is.
 //!
 //! Linux reports processor and caches in `/proc` and `/sys`. Elsewhere, or if those are missing,
 //! fields are `unknown` or empty, except what the standard library reports.
 
-use crate::Platform;
-use std::fs;
+use std::borrow::ToOwned;
 use std::path::Path;
+use std::string::{String, ToString};
+use std::sync::OnceLock;
+use std::vec::Vec;
+use std::{fmt, format, fs};
 
-impl Platform {
-    /// Describes this machine as the host of `nodes` nodes on `transport`.
-    #[must_use]
-    pub fn detect(transport: &str, nodes: usize) -> Self {
-        Self {
-            transport: transport.to_owned(),
-            nodes,
-            cpu: processor().unwrap_or_else(|| "unknown".to_owned()),
+/// What identifies a machine: models are true there and nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// The number of hardware threads.
+    pub cores: usize,
+    /// The processor's name as the system gives it; `unknown` where it gives none.
+    pub cpu: String,
+    /// The caches of one core, smallest first; empty where the system does not report them.
+    pub cache: String,
+    /// The operating system.
+    pub os: String,
+    /// The instruction set that this program is compiled for.
+    pub arch: String,
+}
+
+impl Machine {
+    /// This one; the system is asked once.
+    pub fn here() -> &'static Self {
+        static HERE: OnceLock<Machine> = OnceLock::new();
+        HERE.get_or_init(|| Self {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cpu: processor().unwrap_or_else(|| "unknown".to_owned()),
             cache: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
             os: std::env::consts::OS.to_owned(),
             arch: instruction_set(),
+        })
+    }
+
+    /// Whether a platform, as a [`Table`](crate::Table) has it, is of this machine, whatever its
+    /// transport and number of nodes.
+    #[must_use]
+    pub fn is_of(&self, platform: &str) -> bool {
+        platform
+            .split_once(" cores=")
+            .is_some_and(|(_, machine)| self.to_string() == format!("cores={machine}"))
+    }
+}
+
+impl fmt::Display for Machine {
+    /// As in platforms: `cores=2 cpu="AMD EPYC" cache="L1d:32K" os=linux arch=x86_64`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cores={} cpu={} cache={} ", self.cores, quoted(&self.cpu), quoted(&self.cache))?;
+        write!(f, "os={} arch={}", word(&self.os), word(&self.arch))
+    }
+}
+
+/// A word stands as it is, anything else in quotes.
+#[must_use]
+pub fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:+/".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { quoted(text) }
+}
+
+/// A text in quotes, on one line.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
         }
     }
+    out.push('"');
+    out
 }
 
 /// The instruction set that this program is compiled for: the architecture, and what was enabled
@@ -106,9 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_has_cores() {
-        let here = Platform::detect("threads", 4);
+    fn a_platform_is_of_one_machine() {
+        let here = Machine::here();
         assert!(here.cores > 0);
-        assert_eq!((here.transport.as_str(), here.nodes), ("threads", 4));
+        assert!(here.is_of(&format!("threads nodes=4 {here}")) && here.is_of(&format!("mpi nodes=2 {here}")));
+        let other = Machine { cpu: "Abacus".to_owned(), ..here.clone() };
+        assert!(
+            !here.is_of(&format!("threads nodes=4 {other}")) && !here.is_of("") && !here.is_of("threads")
+        );
     }
 }

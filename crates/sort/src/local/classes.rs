@@ -1,30 +1,19 @@
-//! Choices that were made, for classes of problems: models take a microsecond, and small sorts
-//! little longer.
+//! Classes of problems, of which choices are kept.
 
 use super::{Features, LocalSort, choose, others};
 use crate::item::Item;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use strata_select::Library;
+use strata_select::{Kept, Library};
 
-/// A place for the last choice of any class that comes to lie there: the class, and in the lowest
-/// four bits the candidate's index and one more.
-static KNOWN: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
+static KEPT: Kept<1024> = Kept::new();
 
 /// The choice for these features, from an earlier one of their class if there was one.
 pub(super) fn choice<T: Item>(features: Features) -> LocalSort {
     let (class, middle) = class::<T>(features);
-    let place = &KNOWN[(class.wrapping_mul(0x9E37_79B9) >> 22) as usize];
-    let word = place.load(Relaxed);
-    if word >> 4 == class
-        && let Some(index) = ((word & 15) as usize).checked_sub(1)
-        && let Some(candidate) = LocalSort::candidate(index, &[])
-    {
+    if let Some(candidate) = KEPT.candidate(class).and_then(|index| LocalSort::candidate(index, &[])) {
         return candidate;
     }
     let (candidate, choice) = choose::<T>(middle);
-    if let Ok(index @ 0..15) = u32::try_from(choice.index) {
-        place.store(class << 4 | (index + 1), Relaxed);
-    }
+    KEPT.keep(class, choice.index);
     candidate
 }
 

@@ -1,0 +1,106 @@
+//! The criterion of choices that have a default: another candidate must be significantly better.
+
+use std::{format, vec::Vec};
+
+use crate::{Library, Models, Table};
+
+/// A candidate has to be faster than the default with this probability, as so many standard
+/// deviations: 95 %, one-sided.
+const SURE: f64 = 1.645;
+
+/// And by at least this factor: less is not worth a call through a pointer.
+const LEAST_GAIN: f64 = 1.02;
+
+/// Models of another machine are as uncertain as the [distance](crate::Choice::distance) at which
+/// they rank: a factor of two would not surprise.
+const ELSEWHERE: f64 = 1.0;
+
+/// Models of one library in which a default competes with others: a situation in which a program
+/// may be without knowing it, such as with the data in a cache or in none.
+#[derive(Clone, Copy)]
+pub struct Situation {
+    /// The library's candidates and inputs.
+    pub table: &'static Table,
+    /// The models in use.
+    pub models: Models,
+}
+
+impl Situation {
+    /// That of a library on `nodes` nodes, by the models in use; see [`Models::of`].
+    pub fn of<L: Library>(nodes: usize) -> Self {
+        Self { table: L::TABLE, models: *Models::of::<L>(nodes) }
+    }
+
+    /// The logarithm of the default's time over the candidate's, and its standard deviation;
+    /// `None` without a model of both. Beyond what was measured, at the nearest point that was.
+    fn gain(&self, default: &str, name: &str, inputs: &[f64], extra: f64) -> Option<(f64, f64)> {
+        let source = self.models.source;
+        // A library may have fewer inputs than others: exchanges are of aligned blocks.
+        let mut inputs: Vec<f64> = inputs.iter().copied().take(self.table.inputs.len()).collect();
+        let (nodes, _) = source.domain().nearest(1, &mut inputs);
+        let elsewhere = if self.models.note.is_some() { ELSEWHERE } else { 0.0 };
+        let predict = |wanted: &str| {
+            let candidate = self.table.entries.iter().position(|entry| entry.name == wanted)?;
+            let found = source.predict(candidate, nodes, &inputs, &[])?;
+            let found = found.times(source.expected_ratio(candidate))?;
+            let extra = if wanted == default { 0.0 } else { extra };
+            let seconds = found.seconds.get() + extra;
+            let deviation = (found.deviation.get() / seconds).hypot(elsewhere);
+            (seconds > 0.0).then_some((seconds.ln(), deviation))
+        };
+        let (default, candidate) = (predict(default)?, predict(name)?);
+        Some((default.0 - candidate.0, default.1.hypot(candidate.1)))
+    }
+}
+
+/// Of the candidates of these situations, which all have, the one with the greatest mean gain over
+/// `default` at these inputs, of those that are expected to lose in no situation and that gain
+/// significantly; `None`: the default stays. `extra` is the seconds that a candidate takes beyond
+/// its model, and `of` finds it by its name where it can be taken.
+///
+/// Models of another machine rank with a wider spread, so that hardly a gain is significant by
+/// them. `STRATA_EXPLAIN=1` prints the choice to standard error, under the name `what`.
+pub fn better_than<T>(
+    (what, default): (&str, &str),
+    situations: &[Situation],
+    inputs: &[&[f64]],
+    extra: f64,
+    of: impl Fn(&str) -> Option<T>,
+) -> Option<T> {
+    let mut best: Option<(f64, f64, &str, T)> = None;
+    let names = situations.first().map_or(&[][..], |first| first.table.entries);
+    for name in names.iter().map(|entry| entry.name).filter(|name| *name != default) {
+        let Some(candidate) = of(name) else { continue };
+        let (mut gains, mut deviations, mut least) = (0.0, 0.0, f64::INFINITY);
+        for situation in situations {
+            let mut here = 0.0;
+            for inputs in inputs {
+                let gain = situation.gain(default, name, inputs, extra);
+                let (gain, deviation) = gain.unwrap_or((f64::NEG_INFINITY, 0.0));
+                here += gain;
+                deviations += deviation;
+            }
+            least = least.min(here);
+            gains += here;
+        }
+        let count = (situations.len() * inputs.len()) as f64;
+        let (gain, deviation) = (gains / count, deviations / count);
+        let sure = least >= 0.0 && gain >= LEAST_GAIN.ln().max(SURE * deviation);
+        if sure && best.as_ref().is_none_or(|(most, ..)| gain > *most) {
+            best = Some((gain, deviation, name, candidate));
+        }
+    }
+    if crate::explains() {
+        let elsewhere = situations.iter().any(|situation| situation.models.note.is_some());
+        let note = if elsewhere { ", by models of another machine" } else { "" };
+        let taken = match &best {
+            Some((gain, deviation, name, _)) => {
+                let (gain, to) = (gain.exp(), (gain - SURE * deviation).exp());
+                format!("{name}, {gain:.2} times as fast as {default} (at least {to:.2} with 95 %)")
+            }
+            None => format!("{default}: nothing else is significantly faster"),
+        };
+        crate::say!("{what}: {taken}{note}");
+    }
+    best.map(|(.., candidate)| candidate)
+}

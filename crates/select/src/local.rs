@@ -1,0 +1,230 @@
+//! Choosing on one node, or without nodes: the models of this machine that there are, pins, and
+//! explanations.
+
+use std::boxed::Box;
+use std::collections::BTreeMap;
+use std::string::String;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{fmt, format};
+
+use crate::library::choose_from;
+use crate::{
+    Choice, ChooseError, ChooseResult, Fault, Library, Machine, Note, Pin, Pins, Question, Row, Rows, Source,
+    Table, closest,
+};
+
+/// The models by which a library chooses, and where they are from.
+#[derive(Clone, Copy)]
+pub struct Models {
+    /// What predicts the candidates, in the order of the library's tables.
+    pub source: &'static (dyn Source + Send + Sync),
+    /// The file that they were read from; `None`: they are compiled in.
+    pub file: Option<&'static str>,
+    /// That they are of another machine, if they are: then they only rank the candidates.
+    pub note: Option<Note>,
+}
+
+/// Models that were found outside the program, of this machine.
+pub struct Found {
+    /// What predicts the candidates, in the order of the library's tables.
+    pub source: Box<dyn Source + Send + Sync>,
+    /// The file that they were read from.
+    pub file: String,
+}
+
+/// Finds models of a library for a number of nodes, in files; `None` where there are none.
+pub type Finder = fn(table: &'static Table, nodes: usize) -> Option<Found>;
+
+static FINDER: OnceLock<Finder> = OnceLock::new();
+
+/// The models in use, by the library's first table and the transport's number of nodes.
+static IN_USE: Mutex<BTreeMap<(usize, usize), &'static Models>> = Mutex::new(BTreeMap::new());
+
+/// Looks for models with this function from now on, before those that are compiled in are taken.
+/// `strata_model::find_installed` passes one that reads the file in `STRATA_MODELS` and the user's
+/// cache folder; `strata-runtime` calls it when a job starts.
+///
+/// # Errors
+/// Something has been chosen already, or there is another function.
+pub fn find_models_by(finder: Finder) -> Result<(), AlreadyChosen> {
+    let in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = FINDER.get().is_some_and(|old| std::ptr::fn_addr_eq(*old, finder));
+    if same || in_use.is_empty() && FINDER.set(finder).is_ok() { Ok(()) } else { Err(AlreadyChosen) }
+}
+
+/// Where models are looked for can be said once, before the first choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AlreadyChosen;
+
+impl fmt::Display for AlreadyChosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "this program has chosen by other models already: say where models are before the first choice",
+        )
+    }
+}
+
+impl std::error::Error for AlreadyChosen {}
+
+impl Models {
+    /// Those that are compiled in: of the library's tables the one that fits the transport and
+    /// number of nodes.
+    #[must_use]
+    pub fn compiled<L: Library>(transport: &str, nodes: usize) -> Self {
+        let table = Table::fitting(L::TABLES.iter().copied(), transport, nodes).unwrap_or(L::TABLE);
+        // A table written by hand names no machine.
+        let elsewhere = !table.platform.is_empty() && !Machine::here().is_of(table.platform);
+        let note = elsewhere.then_some(Note::OtherMachine { spec: table.spec });
+        Self { source: table, file: None, note }
+    }
+
+    /// Those by which this process chooses of a library on `nodes` nodes: what a
+    /// [finder](find_models_by) finds, else what is compiled in. They are found once.
+    pub fn of<L: Library>(nodes: usize) -> &'static Self {
+        let key = (std::ptr::from_ref(L::TABLE).addr(), nodes);
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        in_use.entry(key).or_insert_with(|| {
+            let found = FINDER.get().and_then(|finder| finder(L::TABLE, nodes));
+            Box::leak(Box::new(match found {
+                Some(Found { source, file }) => {
+                    Self { source: Box::leak(source), file: Some(String::leak(file)), note: None }
+                }
+                None => Self::compiled::<L>("threads", nodes),
+            }))
+        })
+    }
+
+    /// The best candidate by these models; `applies` states which are correct for the problem. See
+    /// [`choose_among`](crate::choose_among).
+    ///
+    /// # Errors
+    /// Those of [`choose_among`](crate::choose_among).
+    pub fn choose<'p, L: Library>(
+        &self,
+        question: Question<'_, 'p>,
+        applies: &dyn Fn(L) -> bool,
+    ) -> ChooseResult<'p, L> {
+        choose_from(self.source, Question { note: question.note.or(self.note), ..question }, applies)
+    }
+
+    /// What a choice by these models says of itself, for a problem: who was taken and why, by which
+    /// models, and how sure that is.
+    pub fn explain<R: AsRef<[Row]>>(&self, choice: &Choice<R>, nodes: usize, inputs: &[f64]) -> String {
+        let by = self.file.map_or_else(|| "that are compiled in".into(), |file| format!("in {file}"));
+        let odds = choice.odds(self.source, nodes, inputs);
+        let odds = odds.map_or(String::new(), |odds| format!("\n  {odds}"));
+        format!("{choice}\n  by the models {by}{odds}")
+    }
+}
+
+/// The best candidate of a library on this node, by the models of this machine that there are; see
+/// [`Models::of`].
+///
+/// `STRATA_PIN` takes precedence over the models, unless the question has a pin; `STRATA_EXPLAIN=1`
+/// prints each choice to standard error. Local: programs with several nodes choose through the
+/// run-time system, which makes all nodes choose the same.
+///
+/// # Errors
+/// Those of [`choose_among`](crate::choose_among); also if `STRATA_PIN` cannot be parsed.
+pub fn choose<L: Library>(
+    question: Question<'_, 'static>,
+    applies: &dyn Fn(L) -> bool,
+) -> ChooseResult<'static, L> {
+    let library = L::TABLE.library;
+    let fail = |error| ChooseError {
+        library,
+        pin: None,
+        fault: Fault::Pins(error),
+        rows: <L::Rows as Rows>::of(L::TABLE),
+    };
+    let pin = match question.pin {
+        None => Pins::parse(environment::pins()).map_err(fail)?.meant_for(library),
+        pin => pin,
+    };
+    choose_explained(Question { pin, ..question }, applies)
+}
+
+/// As [`choose`], for callers that cannot fail: a pin that cannot be followed is reported once on
+/// standard error, and has no effect. `None` where no candidate applies.
+pub fn choose_always<L: Library>(
+    question: Question<'_, 'static>,
+    applies: &dyn Fn(L) -> bool,
+) -> Option<(L, Choice<L::Rows>)> {
+    match choose(question, applies) {
+        Ok(chosen) => Some(chosen),
+        // It is correct, but not for all problems.
+        Err(error) if error.fault != Fault::DoesNotApply => {
+            say_once(format!("strata: STRATA_PIN: {error}"));
+            choose_explained(Question { pin: None, ..question }, applies).ok()
+        }
+        Err(_) => choose_explained(Question { pin: None, ..question }, applies).ok(),
+    }
+}
+
+fn choose_explained<L: Library>(
+    question: Question<'_, 'static>,
+    applies: &dyn Fn(L) -> bool,
+) -> ChooseResult<'static, L> {
+    let models = Models::of::<L>(question.nodes);
+    let chosen = models.choose(question, applies)?;
+    if environment::explain() {
+        crate::say!("{}", models.explain(&chosen.1, question.nodes, question.inputs));
+    }
+    Ok(chosen)
+}
+
+/// Whether `STRATA_PIN` has a pin of this library or choice.
+#[must_use]
+pub fn is_pinned(library: &str) -> bool {
+    Pins::parse(environment::pins()).is_ok_and(|pins| pins.get(library).is_some())
+}
+
+/// Which of these names `STRATA_PIN` gives for a choice that no library of models makes, such as
+/// `copy`. A pin that names none of them is reported once on standard error, and has no effect.
+pub fn pinned<'n>(choice: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<usize> {
+    let pin: Pin<'_> = Pins::parse(environment::pins()).ok()?.get(choice)?;
+    let found = names.clone().position(|name| name == pin.candidate && pin.parameters.is_empty());
+    if found.is_none() {
+        let meant = closest(pin.candidate, names);
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+        say_once(format!(
+            "strata: STRATA_PIN: `{pin}` had no effect: there is none of this name here{meant}"
+        ));
+    }
+    found
+}
+
+/// Whether choices are to be explained: `STRATA_EXPLAIN` was set, and neither to nothing nor to 0,
+/// when it was first read.
+#[must_use]
+pub fn explains() -> bool {
+    environment::explain()
+}
+
+/// Writes a line to standard error, once in a process.
+fn say_once(line: String) {
+    static SAID: Mutex<BTreeMap<String, ()>> = Mutex::new(BTreeMap::new());
+    let first = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone(), ()).is_none();
+    if first {
+        crate::say!("{line}");
+    }
+}
+
+/// The settings of a program.
+mod environment {
+    use std::string::String;
+    use std::sync::OnceLock;
+
+    /// `STRATA_PIN` when it was first read.
+    pub(super) fn pins() -> &'static str {
+        static PINS: OnceLock<String> = OnceLock::new();
+        PINS.get_or_init(|| std::env::var("STRATA_PIN").unwrap_or_default())
+    }
+
+    pub(super) fn explain() -> bool {
+        static EXPLAIN: OnceLock<bool> = OnceLock::new();
+        *EXPLAIN.get_or_init(|| {
+            std::env::var_os("STRATA_EXPLAIN").is_some_and(|value| value != "0" && !value.is_empty())
+        })
+    }
+}
