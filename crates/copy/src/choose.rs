@@ -282,10 +282,13 @@ fn decide(
         let both = sides(name).map(Routine::named);
         both[1 - side].and(both[side])
     };
-    let situations: Vec<Situation> = hint.measured().iter().map(|measured| situation(*measured)).collect();
-    let what = format!("copy of {:.0} to {:.0} bytes, {hint:?}", lengths[0], lengths[2]);
+    let measured = hint.measured();
+    let situations: [Situation; 4] =
+        std::array::from_fn(|place| situation(measured[place.min(measured.len() - 1)]));
+    let situations = &situations[..measured.len()];
     let inputs = inputs.each_ref().map(<[f64; 2]>::as_slice);
-    better_than((&what, DEFAULT.name()), &situations, &inputs, INDIRECT, named).unwrap_or(&DEFAULT)
+    let what = format_args!("copy of {:.0} to {:.0} bytes, {hint:?}", lengths[0], lengths[2]);
+    better_than(what, DEFAULT.name(), situations, &inputs, INDIRECT, named).unwrap_or(&DEFAULT)
 }
 
 /// The names of the routines of both sides of an exchange, the sender's first; both have that of

@@ -1,11 +1,13 @@
 //! Models of one library from a file: the one that a program names, or what is installed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use strata_select::{Domain, Found, Prediction, Source, Table, Verdict, find_models_by, say};
 
 use crate::set::Nodes;
-use crate::{LibraryModels, ModelSet, Platform, installed_models};
+use crate::{LibraryModels, ModelSet, Platform, Resolved, installed_models};
 
 /// The models of one library from a file, in the order of the program's candidates.
 #[derive(Debug)]
@@ -27,8 +29,10 @@ impl FileModels {
     /// In words that follow the file's name: it cannot be read, has no such library, or one of
     /// another version of the spec, with other inputs, candidates or parameters than the table.
     pub fn read(table: &Table, path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-        let set = ModelSet::read(&text).map_err(|error| error.to_string())?;
+        Self::of(table, &Set::read(path)?)
+    }
+
+    fn of(table: &Table, Set { set, resolved }: &Set) -> Result<Self, String> {
         let name = table.library;
         let none = || format!("it has no library `{name}`");
         let library = set.library(name).ok_or_else(none)?;
@@ -47,10 +51,9 @@ impl FileModels {
                 return Err(format!("its candidate `{}` has other parameters than here", candidate.name));
             }
         }
-        let resolved = set.resolve().map_err(|error| error.to_string())?;
         let models = resolved.library(name).ok_or_else(none)?.clone();
         let places = table.entries.iter().map(|entry| models.candidate(entry.name)).collect();
-        Ok(Self { models, places, digest: set.digest(), platform: set.platform })
+        Ok(Self { models, places, digest: set.digest(), platform: set.platform.clone() })
     }
 
     /// Why they do not hold here: they are of another machine, transport or number of nodes.
@@ -66,6 +69,29 @@ impl FileModels {
 
     fn place(&self, candidate: usize) -> Option<usize> {
         self.places.get(candidate).copied().flatten()
+    }
+}
+
+/// A file that was read.
+struct Set {
+    set: ModelSet,
+    resolved: Resolved,
+}
+
+impl Set {
+    fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let set = ModelSet::read(&text).map_err(|error| error.to_string())?;
+        let resolved = set.resolve().map_err(|error| error.to_string())?;
+        Ok(Self { set, resolved })
+    }
+
+    /// The same, but each process reads a file once: copies alone are ten libraries.
+    fn read_once(path: &Path) -> Arc<Result<Self, String>> {
+        type Read = BTreeMap<PathBuf, Arc<Result<Set, String>>>;
+        static READ: Mutex<Read> = Mutex::new(BTreeMap::new());
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(read.entry(path.to_owned()).or_insert_with(|| Arc::new(Self::read(path))))
     }
 }
 
@@ -126,8 +152,9 @@ fn found(
     installed: &dyn Fn() -> Option<PathBuf>,
 ) -> Option<Found> {
     let read = |path: &Path| -> Result<Found, String> {
-        let models = FileModels::read(table, path)?;
-        // A library without nodes holds whatever the transport of the program's nodes.
+        let set = Set::read_once(path);
+        let models = FileModels::of(table, set.as_ref().as_ref().map_err(String::clone)?)?;
+        // A choice without nodes is for programs on any transport.
         let transport = models.platform.as_ref().map_or(&here.transport, |platform| &platform.transport);
         match models.difference(&Platform { transport: transport.clone(), ..here.clone() }) {
             None => Ok(Found { source: Box::new(models), file: path.display().to_string() }),
@@ -135,11 +162,10 @@ fn found(
         }
     };
     // A file for other libraries says nothing of this one.
-    let others = |path: &Path| {
-        let set = std::fs::read_to_string(path).ok().and_then(|text| ModelSet::read(&text).ok());
-        set.is_some_and(|set| set.library(table.library).is_none())
+    let is_for_others = |path: &Path| {
+        Set::read_once(path).as_ref().as_ref().is_ok_and(|set| set.set.library(table.library).is_none())
     };
-    let named = named.filter(|path| !others(path)).map(Path::to_owned);
+    let named = named.filter(|path| !is_for_others(path)).map(Path::to_owned);
     let path = named.or_else(installed)?;
     match read(&path) {
         Ok(found) => Some(found),
@@ -153,5 +179,76 @@ fn found(
             );
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strata_select::{Entry, Model, Parameter};
+
+    const MATMUL: &str = include_str!("../../../examples/own-library/models/models.toml");
+
+    static TABLE: Table = Table {
+        library: "matmul",
+        spec: "matmul.spec",
+        platform: "",
+        digest: "",
+        inputs: &["n"],
+        domain: Domain { nodes: Domain::ANY_NODES, inputs: &[(1.0, 9.0)] },
+        entries: &[
+            Entry::new("naive", Verdict::Verified, 1.0, &Model::Unknown),
+            Entry::new("transposed", Verdict::Verified, 1.0, &Model::Unknown),
+            Entry::new("blocked", Verdict::Verified, 1.0, &Model::Unknown)
+                .with(&[Parameter::new("b", 8, 128).times(2)]),
+        ],
+    };
+
+    fn there() -> Platform {
+        ModelSet::read(MATMUL).unwrap().platform.unwrap()
+    }
+
+    #[test]
+    fn a_named_file_goes_before_what_is_installed_and_others_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let good = file("good.toml", MATMUL);
+        let none = &|| None;
+        let of = |named: &Path, installed: &dyn Fn() -> Option<PathBuf>| {
+            found(&TABLE, &there(), Some(named), installed).map(|found| found.file)
+        };
+        let name = Some(good.display().to_string());
+        assert_eq!(of(&good, none), name);
+        // A file for other libraries says nothing of this one.
+        let other = file("other.toml", "strata-models = 1\n");
+        assert_eq!((of(&other, none), of(&other, &|| Some(good.clone()))), (None, name.clone()));
+        assert_eq!(found(&TABLE, &there(), None, &|| Some(good.clone())).map(|found| found.file), name);
+        // On another transport it holds, too; on another machine it does not.
+        let mpi = Platform { transport: "mpi".to_owned(), ..there() };
+        assert!(found(&TABLE, &mpi, Some(&good), none).is_some());
+        let elsewhere = Platform { cpu: "Abacus".to_owned(), ..there() };
+        assert!(found(&TABLE, &elsewhere, Some(&good), none).is_none());
+        let damaged = file("damaged.toml", "no model set");
+        assert_eq!(of(&damaged, &|| Some(good.clone())), None, "what is named is meant");
+        assert_eq!(of(&folder.path().join("nothing.toml"), none), None);
+    }
+
+    #[test]
+    fn another_version_of_the_spec_is_refused_with_the_difference() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("models.toml");
+        let reason = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            FileModels::read(&TABLE, &path).map(|_| ()).unwrap_err()
+        };
+        assert_eq!(reason("strata-models = 1\n"), "it has no library `matmul`");
+        let renamed = MATMUL.replace("name = \"naive\"", "name = \"simple\"");
+        assert_eq!(reason(&renamed), "its candidate `simple` is not one of this program");
+        let longer = MATMUL.replace("max = 128, step", "max = 256, step");
+        assert_eq!(reason(&longer), "its candidate `blocked` has other parameters than here");
     }
 }

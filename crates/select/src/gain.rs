@@ -1,8 +1,8 @@
 //! The criterion of choices that have a default: another candidate must be significantly better.
 
-use std::{format, vec::Vec};
+use std::fmt;
 
-use crate::{Library, Models, Table};
+use crate::{Library, MAX_INPUTS, Models, Table};
 
 /// A candidate has to be faster than the default with this probability, as so many standard
 /// deviations: 95 %, one-sided.
@@ -36,12 +36,15 @@ impl Situation {
     fn gain(&self, default: &str, name: &str, inputs: &[f64], extra: f64) -> Option<(f64, f64)> {
         let source = self.models.source;
         // A library may have fewer inputs than others: exchanges are of aligned blocks.
-        let mut inputs: Vec<f64> = inputs.iter().copied().take(self.table.inputs.len()).collect();
-        let (nodes, _) = source.domain().nearest(1, &mut inputs);
+        let given = inputs.get(..self.table.inputs.len())?;
+        let mut inputs = [0.0; MAX_INPUTS];
+        let inputs = inputs.get_mut(..given.len())?;
+        inputs.copy_from_slice(given);
+        let (nodes, _) = source.domain().nearest(1, inputs);
         let elsewhere = if self.models.note.is_some() { ELSEWHERE } else { 0.0 };
         let predict = |wanted: &str| {
             let candidate = self.table.entries.iter().position(|entry| entry.name == wanted)?;
-            let found = source.predict(candidate, nodes, &inputs, &[])?;
+            let found = source.predict(candidate, nodes, inputs, &[])?;
             let found = found.times(source.expected_ratio(candidate))?;
             let extra = if wanted == default { 0.0 } else { extra };
             let seconds = found.seconds.get() + extra;
@@ -59,9 +62,11 @@ impl Situation {
 /// its model, and `of` finds it by its name where it can be taken.
 ///
 /// Models of another machine rank with a wider spread, so that hardly a gain is significant by
-/// them. `STRATA_EXPLAIN=1` prints the choice to standard error, under the name `what`.
+/// them. `STRATA_EXPLAIN=1` prints the choice to standard error, under the name `what`. Nothing is
+/// allocated.
 pub fn better_than<T>(
-    (what, default): (&str, &str),
+    what: fmt::Arguments<'_>,
+    default: &str,
     situations: &[Situation],
     inputs: &[&[f64]],
     extra: f64,
@@ -93,14 +98,67 @@ pub fn better_than<T>(
     if crate::explains() {
         let elsewhere = situations.iter().any(|situation| situation.models.note.is_some());
         let note = if elsewhere { ", by models of another machine" } else { "" };
-        let taken = match &best {
+        match &best {
             Some((gain, deviation, name, _)) => {
-                let (gain, to) = (gain.exp(), (gain - SURE * deviation).exp());
-                format!("{name}, {gain:.2} times as fast as {default} (at least {to:.2} with 95 %)")
+                let (gain, least) = (gain.exp(), (gain - SURE * deviation).exp());
+                crate::say!(
+                    "{what}: {name}, {gain:.2} times as fast as {default}, at least {least:.2} with 95 %{note}"
+                );
             }
-            None => format!("{default}: nothing else is significantly faster"),
-        };
-        crate::say!("{what}: {taken}{note}");
+            None => crate::say!("{what}: {default}, as nothing else is significantly faster{note}"),
+        }
     }
     best.map(|(.., candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Domain, Entry, Fitted, Model, Note, Variance, Verdict, fill};
+
+    const fn takes(share: &'static [f64; 1], deviation: f64) -> Model {
+        let own = Variance::Relative(deviation * deviation);
+        let (quantile, noise, factor) = (0.0, Variance::Absolute(0.0), &[][..]);
+        Model::Fitted(Fitted {
+            terms: |_, x, to| fill(to, &[x[0]]),
+            coefficients: share,
+            quantile,
+            noise,
+            own,
+            factor,
+        })
+    }
+    static USUAL: Model = takes(&[1.0], 0.02);
+    static QUICK: Model = takes(&[0.5], 0.02);
+    static VAGUE: Model = takes(&[0.4], 0.9);
+    static SLOW: Model = takes(&[1.1], 0.0);
+    const fn entry(name: &'static str, model: &'static Model) -> Entry {
+        Entry::new(name, Verdict::Verified, 1.0, model)
+    }
+    const fn table(entries: &'static [Entry]) -> Table {
+        let domain = Domain { nodes: Domain::ANY_NODES, inputs: &[(1.0, 10.0)] };
+        Table { library: "any", spec: "", platform: "", digest: "", inputs: &["n"], domain, entries }
+    }
+    static GOOD: Table = table(&[entry("usual", &USUAL), entry("vague", &VAGUE), entry("quick", &QUICK)]);
+    static BAD: Table = table(&[entry("usual", &USUAL), entry("quick", &SLOW)]);
+
+    fn chosen(situations: &[Situation]) -> Option<String> {
+        better_than(format_args!("any"), "usual", situations, &[&[2.0], &[99.0]], 0.0, |name| {
+            Some(name.to_owned())
+        })
+    }
+
+    fn here(table: &'static Table) -> Situation {
+        Situation { table, models: Models { source: table, file: None, note: None } }
+    }
+
+    #[test]
+    fn what_is_surely_better_and_nowhere_worse_replaces_the_default() {
+        assert_eq!(chosen(&[here(&GOOD)]).as_deref(), Some("quick"), "the vague one may be slower");
+        assert_eq!(chosen(&[here(&GOOD), here(&BAD)]), None);
+        assert_eq!(chosen(&[here(&BAD)]).or(chosen(&[])), None);
+        let mut elsewhere = here(&GOOD);
+        elsewhere.models.note = Some(Note::OtherMachine { spec: "" });
+        assert_eq!(chosen(&[elsewhere]), None, "by models of another machine twice as fast is not sure");
+    }
 }

@@ -113,7 +113,7 @@ pub fn sort<T: Item>(items: &mut [T]) {
         return;
     }
     let features = Features::with_run(items, run);
-    run_candidate(items, classes::choice::<T>(features));
+    run_candidate(items, candidate_for::<T>(features));
 }
 
 /// Sorts by this candidate, after the same look at the elements as [`sort`]; `false` if it is not
@@ -151,6 +151,13 @@ pub fn choose<T: Item>(features: Features) -> (LocalSort, LocalChoice) {
     };
     let chosen = choose_always(Question::new(1, &inputs), &applies);
     chosen.expect("the standard library's sort applies to all elements")
+}
+
+/// The candidate that [`sort`] takes for elements of this type with these features: that of their
+/// class, chosen when the first problem of the class came.
+#[must_use]
+pub fn candidate_for<T: Item>(features: Features) -> LocalSort {
+    classes::choice::<T>(features)
 }
 
 fn run_candidate<T: Item>(items: &mut [T], candidate: LocalSort) {

@@ -63,9 +63,10 @@ fn decide(situations: &[Situation], direction: Direction, kind: Kind) -> &'stati
         let mut known = movers().iter().copied();
         known.find(|mover| mover.name() == name && sizes.iter().all(|size| mover.moves(*size)))
     };
-    let what = format!("{direction:?} of blocks of {} to {} bytes, {:?}", sizes[0], sizes[2], kind.distance);
+    let what =
+        format_args!("{direction:?} of blocks of {} to {} bytes, {:?}", sizes[0], sizes[2], kind.distance);
     let points = points.each_ref().map(<[f64; 2]>::as_slice);
-    better_than((&what, CALLS.name()), situations, &points, 0.0, named).unwrap_or(&CALLS)
+    better_than(what, CALLS.name(), situations, &points, 0.0, named).unwrap_or(&CALLS)
 }
 
 /// The mover of `STRATA_PIN=copy_strided=NAME`.

@@ -1,0 +1,91 @@
+//! How long choices by the shipped models take: the first of a class of problems, which evaluates
+//! models, and later ones, which look the answer up.
+//!
+//!     cargo bench -p strata-benches --bench choosing
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use strata_copy::{Hint, SHORT, routine_for};
+use strata_runtime::prelude::*;
+use strata_runtime::select::Options;
+use strata_sort::Sort;
+use strata_sort::local::{self, Features};
+
+/// The median of some times, in nanoseconds.
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The time of one call, in nanoseconds.
+fn once<T>(call: impl FnOnce() -> T) -> f64 {
+    let start = Instant::now();
+    black_box(call());
+    start.elapsed().as_secs_f64() * 1e9
+}
+
+/// The time of each of many calls, in nanoseconds: the median of rounds.
+fn each<T>(mut call: impl FnMut(usize) -> T) -> f64 {
+    const CALLS: usize = 1000;
+    let round = |_| {
+        once(|| {
+            for number in 0..CALLS {
+                black_box(call(number));
+            }
+        }) / CALLS as f64
+    };
+    median((0..101).map(round).collect())
+}
+
+fn features(keys: usize) -> Features {
+    Features { keys, width: 50, run: 1, distinct: keys, skewed: false }
+}
+
+/// The first choice of all finds the models and what machine this is; then the first of each class,
+/// and later ones.
+fn local_sorts() -> [f64; 3] {
+    let first = once(|| local::candidate_for::<u64>(features(1000)));
+    let cold = median((5..40).map(|i| once(|| local::candidate_for::<u64>(features(1 << i >> 1)))).collect());
+    [first, cold, each(|i| local::candidate_for::<u64>(features(1000 + i % 2)))]
+}
+
+fn copies() -> [f64; 3] {
+    let hint = Hint::default();
+    let first = once(|| routine_for(hint, SHORT, false));
+    let cold = median(
+        (0..60).map(|i| once(|| routine_for(hint.hot(), SHORT << (i / 4) | (i % 4) << 9, false))).collect(),
+    );
+    [first, cold, each(|i| routine_for(hint, SHORT + i % 2, false))]
+}
+
+/// On one node of a team: cold where the problem changes each time, which is then in no cache.
+fn team_sorts() -> Result<[f64; 3], Error> {
+    let all = Machine::threads(2)?.run(|node| {
+        let start = Instant::now();
+        let selector = node.selector::<Sort>(&Options::default())?;
+        let mut choose = |keys: usize| node.choose_by(&selector, &[keys as f64, 50.0], &|_: Sort| true, None);
+        choose(1000)?;
+        let first = start.elapsed().as_secs_f64() * 1e9;
+        let cold = each(|i| choose(1000 + i).is_ok());
+        Ok([first, cold, each(|_| choose(1000).is_ok())])
+    })?;
+    Ok(all[0])
+}
+
+fn main() -> Result<(), Error> {
+    let rows = [("local sort", local_sorts()), ("copy", copies()), ("sort on nodes", team_sorts()?)];
+    println!("{:14} {:>16} {:>16} {:>16}", "choice", "first of all, us", "of a class, us", "later ones, ns");
+    for (name, [first, cold, kept]) in rows {
+        println!("{name:14} {:16.1} {:16.2} {kept:16.1}", first * 1e-3, cold * 1e-3);
+    }
+    let fields: Vec<String> = rows
+        .iter()
+        .map(|(name, [first, cold, kept])| {
+            let name = name.replace(' ', "_");
+            format!("\"{name}\":{{\"first_ns\":{first:.0},\"cold_ns\":{cold:.0},\"kept_ns\":{kept:.2}}}")
+        })
+        .collect();
+    println!("summary {{{}}}", fields.join(","));
+    Ok(())
+}
