@@ -171,9 +171,10 @@ fn found(
         Ok(found) => Some(found),
         Err(reason) => {
             say!(
-                "strata: {}: {reason}; `{}` is chosen by the models that are compiled in: calibrate with `specc \
+                "strata: {}: {}; `{}` is chosen by the models that are compiled in: calibrate with `specc \
                  calibrate {} --install`",
                 path.display(),
+                in_one_line(&reason),
                 table.library,
                 table.spec
             );
@@ -181,6 +182,21 @@ fn found(
         }
     }
 }
+
+/// The first and the last line of a message, which name the place and the fault, as one line that
+/// a terminal can show whatever the file holds.
+#[must_use]
+pub fn in_one_line(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut line = lines.next().unwrap_or_default().to_owned();
+    if let Some(last) = lines.next_back() {
+        line = format!("{line}: {last}");
+    }
+    line.chars().take(MOST_OF_A_MESSAGE).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// In characters: a message may quote its file.
+const MOST_OF_A_MESSAGE: usize = 300;
 
 #[cfg(test)]
 mod tests {

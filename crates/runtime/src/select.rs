@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, Once, PoisonError};
 
-use strata_model::{FileModels, ModelSet, Platform, installed_models};
+use strata_model::{FileModels, ModelSet, Platform, in_one_line, installed_models};
 use strata_select::{Choice, Library, Models, Note, Parameters, Pin, Pins, Question, Table, closest, say};
 use thiserror::Error;
 
@@ -198,20 +198,6 @@ fn tell_unusable(path: &Path, reason: &str) {
         say!("strata: {}: {reason}", path.display());
     }
 }
-
-/// The first and the last line of a message, which name the place and the fault, as one line that
-/// a terminal can show whatever the file holds.
-fn in_one_line(message: &str) -> String {
-    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut line = lines.next().unwrap_or_default().to_owned();
-    if let Some(last) = lines.next_back() {
-        line = format!("{line}: {last}");
-    }
-    line.chars().take(MOST_OF_A_MESSAGE).map(|c| if c.is_control() { '?' } else { c }).collect()
-}
-
-/// In characters: a message may quote its file.
-const MOST_OF_A_MESSAGE: usize = 300;
 
 /// What determines the choice among the candidates of a library besides the problem.
 #[derive(Clone)]

@@ -118,7 +118,7 @@ mod tests {
 
     const fn takes(share: &'static [f64; 1], deviation: f64) -> Model {
         let own = Variance::Relative(deviation * deviation);
-        let (quantile, noise, factor) = (0.0, Variance::Absolute(0.0), &[][..]);
+        let (quantile, noise, factor): (_, _, &[f32]) = (0.0, Variance::Absolute(0.0), &[]);
         Model::Fitted(Fitted {
             terms: |_, x, to| fill(to, &[x[0]]),
             coefficients: share,
